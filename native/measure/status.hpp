@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "team.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// This rank's slot of 64 bytes in launches/<launch>.status: what it was doing when it was last seen.
+class Status {
+  public:
+    /// Goes nowhere (tests, helper teams).
+    Status() = default;
+    /// Collective: rank 0 makes the file.
+    Status(Team const &team, std::string const &path);
+    Status(Status const &) = delete;
+    Status &operator=(Status const &) = delete;
+    ~Status();
+
+    void cell(std::string_view cell);
+    /// Never between two clock reads.
+    void set(std::string_view op, std::string_view phase, std::string_view state);
+
+    int fd() const noexcept { return fd_; }
+    std::int64_t offset() const noexcept { return offset_; }
+
+  private:
+    int fd_ = -1;
+    std::int64_t offset_ = 0;
+    std::string cell_;
+};
+
+} // namespace weft

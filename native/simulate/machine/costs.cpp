@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "costs.hpp"
+
+#include <smpi/smpi.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace weft::simulate {
+namespace {
+
+// Which rank slots have met. A connection serves both directions. Whoever sends first waits for the whole handshake:
+// its own half and, one after the other, the half of a peer that must be inside the library to take part.
+class Contacts {
+  public:
+    explicit Contacts(std::int32_t slots) : slots_(static_cast<std::size_t>(slots)), met_(slots_ * slots_, false) {}
+
+    bool first(std::int32_t from, std::int32_t to) {
+        auto const a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
+        if (met_[a * slots_ + b])
+            return false;
+        met_[a * slots_ + b] = met_[b * slots_ + a] = true;
+        return true;
+    }
+
+  private:
+    std::size_t slots_;
+    std::vector<bool> met_;
+};
+
+class Costs {
+  public:
+    explicit Costs(Zone const &zone) : zone_(zone), adapter_free_s_(zone.net().hosts.size(), 0) {
+        auto const &on_demand = zone.net().connections;
+        if (on_demand.cost_s > 0 && zone.slot_count() > on_demand.most_eager)
+            contacts_ = std::make_unique<Contacts>(zone.slot_count());
+    }
+
+    double operator()(std::size_t bytes, simgrid::s4u::Host const *source, simgrid::s4u::Host const *destination) {
+        auto const &message = zone_.net().message;
+        if (zone_.node_of(source) == zone_.node_of(destination))
+            return message.inside_s;
+        auto seconds = static_cast<double>(bytes) > message.eager_limit_bytes ? message.rendezvous_s : message.eager_s;
+        if (contacts_ && contacts_->first(zone_.slot_of(source), zone_.slot_of(destination)))
+            seconds += 2 * zone_.net().connections.cost_s;
+        return message.gap_s > 0 ? seconds + wait_for_adapter(zone_.node_of(source)) : seconds;
+    }
+
+  private:
+    double wait_for_adapter(std::int32_t node) {
+        auto &free_s = adapter_free_s_[static_cast<std::size_t>(node)];
+        auto const now_s = simgrid::s4u::Engine::get_clock();
+        auto const start_s = std::max(now_s, free_s);
+        free_s = start_s + zone_.net().message.gap_s;
+        return start_s - now_s;
+    }
+
+    Zone const &zone_;
+    std::vector<double> adapter_free_s_; // by node
+    std::unique_ptr<Contacts> contacts_;
+};
+
+} // namespace
+
+void charge_messages(Zone const &zone) {
+    auto const costs = std::make_shared<Costs>(zone);
+    auto const charge = [costs](std::size_t bytes, simgrid::s4u::Host *source, simgrid::s4u::Host *destination) {
+        return (*costs)(bytes, source, destination);
+    };
+    smpi_register_op_cost_callback(SmpiOperation::SEND, charge);
+    smpi_register_op_cost_callback(SmpiOperation::ISEND, charge);
+    // Without a callback of its own a receive costs what SMPI's default says, a calibration of Gigabit Ethernet.
+    smpi_register_op_cost_callback(SmpiOperation::RECV,
+                                   [](std::size_t, simgrid::s4u::Host *, simgrid::s4u::Host *) { return 0.0; });
+}
+
+} // namespace weft::simulate

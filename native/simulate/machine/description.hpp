@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace weft::simulate {
+
+// A vertex is a host (0 .. hosts - 1, in the order of the file) or a switch (counted on from there).
+using Vertex = std::int32_t;
+inline constexpr std::int32_t none = -1;
+
+struct Link {
+    Vertex from, to;
+    double bytes_per_s;
+    double latency_s;
+};
+
+// What one message costs the processor of the rank that sends it, besides its bytes.
+struct MessageCost {
+    double eager_limit_bytes = 0; // a larger message is negotiated first (rendezvous)
+    double eager_s = 0;
+    double rendezvous_s = 0;
+    double inside_s = 0; // between two ranks of one node, any size
+    double gap_s = 0;    // one adapter starts no two messages closer than this
+};
+
+// Connections opened at the first contact of two ranks on different nodes.
+struct Connections {
+    double cost_s = 0;           // what each end spends on a connection
+    std::int64_t most_eager = 0; // jobs of at most this many ranks connect everybody at start-up instead
+};
+
+// A whole machine as read from the flat text that weft.launch.simulated writes (see README.md for its lines).
+struct Description {
+    std::string name;
+    std::vector<std::string> hosts;
+    std::vector<std::string> switches;
+    std::vector<Link> links;
+    std::vector<std::int32_t> uplink; // per host: the link it injects into
+    std::vector<std::int32_t> next;   // [switch * hosts + destination] -> link, or none
+    double memory_bytes_per_s = 0;    // all copies inside a node share this
+    double memory_latency_s = 0;
+    double memory_bytes = 0;         // what a node has for its ranks
+    std::int32_t ranks_per_node = 0; // 0: ranks of a node share one SimGrid host; else each has its own
+    MessageCost message;
+    Connections connections;
+
+    Vertex host_count() const { return static_cast<Vertex>(hosts.size()); }
+
+    // The link that leads from `at` towards `destination` (a host), or none.
+    std::int32_t next_link(Vertex at, Vertex destination) const {
+        if (at < host_count())
+            return uplink[static_cast<std::size_t>(at)];
+        auto const row = static_cast<std::size_t>(at - host_count());
+        return next[row * hosts.size() + static_cast<std::size_t>(destination)];
+    }
+};
+
+// Throws std::runtime_error: file, line, what was expected, the text seen.
+Description read_description(std::filesystem::path const &file);
+
+// Links of the route between two different hosts, first to last; throws std::runtime_error naming the switch and the
+// destination where the tables lead nowhere or in a circle.
+void walk(Description const &net, Vertex from, Vertex to, std::vector<std::int32_t> &links);
+
+} // namespace weft::simulate

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "description.hpp"
+
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+
+namespace weft::simulate {
+
+// The machine as one SimGrid zone. SimGrid asks for the route of each communication when it starts, so nothing is kept
+// for the pairs: 4,518 hosts take seconds, where a written-out route for each pair would take gigabytes.
+//
+// The constructor's first zone becomes the root of the platform; SimGrid owns it.
+class Zone : public simgrid::kernel::routing::NetZoneImpl {
+  public:
+    explicit Zone(Description net);
+    ~Zone() override = default;
+
+    Description const &net() const { return net_; }
+
+    // Index of the node a SimGrid host lies on, and of the host itself (its rank slot) among all.
+    std::int32_t node_of(simgrid::s4u::Host const *host) const;
+    std::int32_t slot_of(simgrid::s4u::Host const *host) const;
+    std::int32_t slot_count() const { return slots_; }
+
+  protected:
+    void get_local_route(simgrid::kernel::routing::NetPoint const *source,
+                         simgrid::kernel::routing::NetPoint const *destination, simgrid::kernel::routing::Route *into,
+                         double *latency) override;
+
+  private:
+    void add_host(std::string const &name, std::int32_t node, std::int32_t core);
+    simgrid::kernel::resource::StandardLinkImpl *add_link(std::string const &name, double bytes_per_s,
+                                                          double latency_s);
+    std::int32_t slot(simgrid::kernel::routing::NetPoint const *point) const { return slot_of_point_[point->id()]; }
+
+    Description net_;
+    std::int32_t slots_ = 0;
+    std::vector<std::int32_t> node_of_slot_;
+    std::vector<std::int32_t> slot_of_point_; // by NetPoint id
+    std::vector<simgrid::kernel::resource::StandardLinkImpl *> links_, memory_;
+    std::vector<std::int32_t> walked_; // scratch
+};
+
+} // namespace weft::simulate

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What SMPI leaves out of an all-to-all. The linker puts these in the place of the MPI_ names (--wrap).
+//
+// The block a rank keeps is copied for nothing by SMPI. Here it crosses the node's memory like any other copy, while
+// the other ranks of the node copy theirs.
+//
+// SMPI packs a derived datatype into fresh memory, also a contiguous one: vectors of 18,432 doubles would cost a real
+// copy of 205 GB. Calls on folded buffers go on as so many doubles, which is the same traffic.
+#include "folded_memory.hpp"
+
+#include <mpi.h>
+
+#include <simgrid/s4u.hpp>
+
+#include <climits>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace {
+
+struct Place {
+    int rank = 0, size = 1;
+    explicit Place(MPI_Comm comm) {
+        PMPI_Comm_rank(comm, &rank);
+        PMPI_Comm_size(comm, &size);
+    }
+};
+
+std::int64_t bytes_of(MPI_Datatype type) {
+    int bytes = 0;
+    PMPI_Type_size(type, &bytes);
+    return bytes;
+}
+
+void copy_own_block(std::int64_t bytes) {
+    auto *const here = simgrid::s4u::this_actor::get_host();
+    if (bytes > 0)
+        simgrid::s4u::Comm::sendto(here, here, static_cast<std::uint64_t>(bytes));
+}
+
+// Doubles in one of `type`, or nothing where it has gaps or does not consist of whole ones.
+std::optional<std::int64_t> doubles_in(MPI_Datatype type) {
+    MPI_Aint lower = 0, extent = 0;
+    PMPI_Type_get_extent(type, &lower, &extent);
+    auto const bytes = bytes_of(type);
+    constexpr auto each = static_cast<std::int64_t>(sizeof(double));
+    if (lower != 0 || extent != bytes || bytes < each || bytes % each != 0)
+        return std::nullopt;
+    return bytes / each;
+}
+
+std::optional<std::vector<int>> scaled(int const *values, int count, std::int64_t by) {
+    std::vector<int> result(static_cast<std::size_t>(count));
+    for (auto i = 0; i < count; ++i) {
+        if (values[i] * by > INT_MAX)
+            return std::nullopt;
+        result[static_cast<std::size_t>(i)] = static_cast<int>(values[i] * by);
+    }
+    return result;
+}
+
+} // namespace
+
+extern "C" int __wrap_MPI_Alltoall(void const *send, int send_count, MPI_Datatype send_type, void *receive,
+                                   int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
+    copy_own_block(receive_count * bytes_of(receive_type));
+    return PMPI_Alltoall(send, send_count, send_type, receive, receive_count, receive_type, comm);
+}
+
+extern "C" int __wrap_MPI_Alltoallv(void const *send, int const *send_counts, int const *send_places,
+                                    MPI_Datatype send_type, void *receive, int const *receive_counts,
+                                    int const *receive_places, MPI_Datatype receive_type, MPI_Comm comm) {
+    Place const here(comm);
+    copy_own_block(receive_counts[here.rank] * bytes_of(receive_type));
+    auto const out = doubles_in(send_type), in = doubles_in(receive_type);
+    if (out && in && weft::simulate::is_folded(send) && weft::simulate::is_folded(receive)) {
+        auto const sc = scaled(send_counts, here.size, *out), sp = scaled(send_places, here.size, *out);
+        auto const rc = scaled(receive_counts, here.size, *in), rp = scaled(receive_places, here.size, *in);
+        if (sc && sp && rc && rp)
+            return PMPI_Alltoallv(send, sc->data(), sp->data(), MPI_DOUBLE, receive, rc->data(), rp->data(), MPI_DOUBLE,
+                                  comm);
+    }
+    return PMPI_Alltoallv(send, send_counts, send_places, send_type, receive, receive_counts, receive_places,
+                          receive_type, comm);
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Whole launches of weft-measure: what stands in its records, its exit codes, and the faults planted by WEFT_PLANT.
+list(JOIN weft_mpiexec_flags "|" weft_floor_launch)
+set(weft_floor_launch "${WEFT_MPIEXEC}|${weft_floor_launch}")
+string(REGEX REPLACE "\\|$" "" weft_floor_launch "${weft_floor_launch}")
+
+# weft_floor_test(<name> <ranks> <exit code> [-D...]): see scripts/run_floor.cmake
+function(weft_floor_test name ranks exit)
+  set(full launch.${name}.${ranks})
+  add_test(NAME ${full}
+           COMMAND ${CMAKE_COMMAND} -D MEASURE=$<TARGET_FILE:weft-measure> -D LAUNCH=${weft_floor_launch}
+                   -D RANKS=${ranks} -D FOLDER=${CMAKE_CURRENT_BINARY_DIR}/${full} "-DEXIT=${exit}" ${ARGN} -P
+                   ${CMAKE_CURRENT_SOURCE_DIR}/scripts/run_floor.cmake)
+  set_tests_properties(${full} PROPERTIES TIMEOUT 180 PROCESSORS 2 ENVIRONMENT "${weft_test_environment}")
+endfunction()
+
+foreach(ranks 1 2 3 4 8)
+  weft_floor_test(plain ${ranks} 0 "-DRECORD=\"status\":\"ok\".*\"method\":\"shared\".*\"performed\":true,\"errors\":0")
+endforeach()
+foreach(ranks 3 4)
+  weft_floor_test(fake-nodes ${ranks} 0 -D FAKE=2 "-DRECORD=\"method\":\"tree\",\"residual_ns\":[1-9]")
+  weft_floor_test(window ${ranks} 0 "-DLINES=start window|io posix" "-DRECORD=\"status\":\"ok\"")
+  weft_floor_test(mpi-barrier ${ranks} 0 "-DLINES=start mpi-barrier|io posix" "-DRECORD=\"status\":\"ok\"")
+endforeach()
+
+# A cell that does not fit is a row, and the launch goes on.
+weft_floor_test(too-little-memory 2 0 "-DLINES=memory_limit_bytes 1000000"
+                "-DRECORD=\"status\":\"memory\".*\"available_node_bytes\":1000000,\"formula\":\"copy from 67108864 ")
+
+# Faults. The last rank hangs or dies in c001; whoever waits for it is ended by its own watchdog.
+foreach(ranks 1 2 4)
+  weft_floor_test(hang ${ranks} "not 0" "-DLINES=limit_ns 8000000000" -D PLANT=hang:c001 -D NO_RECORD=TRUE
+                  "-DSLOTS=timeout")
+  weft_floor_test(crash ${ranks} "not 0" "-DLINES=limit_ns 60000000000" -D PLANT=crash:c001 -D NO_RECORD=TRUE
+                  "-DSLOTS=c001 - - starting")
+endforeach()
+weft_floor_test(hang-elsewhere 2 0 -D PLANT=hang:c007 "-DRECORD=\"status\":\"ok\"")
+
+# A plan that cannot be run is not begun.
+weft_floor_test(unknown-kernel 2 1 "-DLINES=cell c009|kernel sleep|end" -D NO_RECORD=TRUE
+                "-DSAYS=error: unknown kernel `sleep`.*-> this weft-measure has:.*floor")
+weft_floor_test(unknown-key 2 1 "-DLINES=speed 3" -D NO_RECORD=TRUE "-DSAYS=line 9: unknown key `speed`")
+weft_floor_test(no-folder 2 1 "-DLINES=folder /dev/null/run" -D NO_RECORD=TRUE
+                "-DSAYS=cannot make /dev/null/run/cells: Not a directory\n  -> every host must see the run folder")
+
+# Which MPI is loaded: the one of the compiler wrapper, without MPI_Init and without mpiexec.
+add_test(NAME launch.version COMMAND weft-measure --version)
+set_tests_properties(launch.version PROPERTIES PASS_REGULAR_EXPRESSION "Open MPI v|MPICH Version")
+if(MPI_CXX_LIBRARY_VERSION_STRING)
+  string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" weft_mpi_version "${MPI_CXX_LIBRARY_VERSION_STRING}")
+  set_tests_properties(launch.version PROPERTIES PASS_REGULAR_EXPRESSION "${weft_mpi_version}")
+endif()
+add_test(NAME launch.settings COMMAND ${WEFT_MPIEXEC} ${weft_mpiexec_flags} -n 2 $<TARGET_FILE:weft-measure> --settings)
+set_tests_properties(launch.settings PROPERTIES ENVIRONMENT "${weft_test_environment}" PASS_REGULAR_EXPRESSION
+                                                "btl_tcp_eager_limit=[0-9]|MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE=[0-9]")
+add_test(NAME launch.usage COMMAND weft-measure)
+set_tests_properties(launch.usage PROPERTIES WILL_FAIL TRUE)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# One launch of weft-measure on a plan of one exchange cell, from the flat plan to the cell's record:
+#   cmake -D MEASURE=.. -D LAUNCH=<mpiexec and flags, joined by "|"> -D RANKS=.. -D FOLDER=.. -D DATA=.. -D N=.. -D M=..
+#         -D EXIT=<exit code> -D STATUS=<status> [-D REASON=<words of the reason>] [-D PLANT=..] [-D KEYS=..] [-D EXTRA=..]
+#         -P run_exchange.cmake
+# It fails unless the launch ends with that exit code and the record has that status; REASON is looked for in the
+# record, or in the output where there is no record (STATUS none).
+cmake_minimum_required(VERSION 3.20)
+
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+set(plan ${FOLDER}/c000.l1.plan)
+file(WRITE ${plan} "weft-plan 1
+launch c000.l1
+launch_index 1
+seed 42
+folder ${FOLDER}
+io mpi
+start barrier
+precision 0.05
+min_samples 1
+max_samples 3
+warmup_most 2
+budget_ns 100000000
+limit_ns 300000000000
+memory_limit_bytes 0
+cell c000
+kernel exchange
+n ${N}
+m ${M}
+data ${DATA}
+${EXTRA}
+")
+if(KEYS)
+  file(APPEND ${plan} "file ${KEYS}\n")
+endif()
+file(APPEND ${plan} "end\n")
+
+string(REPLACE "|" ";" launch "${LAUNCH}")
+if(PLANT)
+  set(ENV{WEFT_PLANT} ${PLANT})
+endif()
+execute_process(COMMAND ${launch} -n ${RANKS} ${MEASURE} ${plan} RESULT_VARIABLE code OUTPUT_VARIABLE output
+                ERROR_VARIABLE output)
+if(NOT code EQUAL EXIT)
+  message(FATAL_ERROR "exit code ${code}, expected ${EXIT}:\n${output}")
+endif()
+
+set(record ${FOLDER}/cells/c000.l1.json)
+if(STATUS STREQUAL none)
+  if(EXISTS ${record})
+    message(FATAL_ERROR "there is a record ${record} of a cell that never ran")
+  endif()
+  set(reason "${output}")
+else()
+  file(READ ${record} json)
+  string(JSON status GET "${json}" status)
+  string(JSON reason GET "${json}" reason)
+  string(JSON errors GET "${json}" validation errors)
+  string(JSON performed GET "${json}" validation performed)
+  if(NOT status STREQUAL STATUS)
+    message(FATAL_ERROR "status ${status} (${reason}), expected ${STATUS}")
+  endif()
+  if(status STREQUAL ok AND NOT (performed AND errors EQUAL 0))
+    message(FATAL_ERROR "ok without a proof: performed ${performed}, ${errors} errors")
+  endif()
+  if(status STREQUAL invalid AND NOT errors GREATER 0)
+    message(FATAL_ERROR "invalid without an error")
+  endif()
+endif()
+if(REASON)
+  string(FIND "${reason}" "${REASON}" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "\"${REASON}\" is not in: ${reason}")
+  endif()
+endif()
+file(REMOVE_RECURSE ${FOLDER})

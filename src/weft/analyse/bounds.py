@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lower bound of each call: the plan's, or recomputed with the rates that the run itself measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.analyse.floor import Floor
+from weft.bound import Bound, terms_of, with_rates
+from weft.fabric.model import Fabric
+from weft.kernel import kernel_named
+
+Row = dict[str, Any]
+
+#: Kinds whose copy rate and latency are those of the machine underneath, which only a measurement knows.
+MEASURED = frozenset({"local", "virtual"})
+
+
+@dataclass(frozen=True)
+class PlacedCell:
+    """What a bound needs to know of a cell of the plan."""
+
+    kernel: str
+    nodes: int
+    ranks_per_node: int
+    ranks: int
+    hosts: tuple[str, ...]
+    parameters: Mapping[str, Any]
+
+
+class Bounds:
+    """Lower bounds of a run's calls.
+
+    On a local or virtual fabric the measured copy rate and latency replace those of the file; on others they only fill
+    in what the file does not give. The copy rate is taken at a working set of a block, so each call has its own.
+
+    Parameters
+    ----------
+    plan
+        The plan as plain data.
+    floor
+        The floor that the run measured.
+    """
+
+    def __init__(self, plan: Row, floor: Floor) -> None:
+        self._floor = floor
+        self._fabric = Fabric.model_validate(plan["planned_fabric"])
+
+    def __call__(self, cell: Row, call: str) -> tuple[float, str] | None:
+        """Seconds below which ``call`` of ``cell`` cannot fall, and what limits it; None where not known."""
+        found = self._measured(cell, call) or self._planned(cell, call)
+        return (found.seconds, found.name) if found else None
+
+    def _planned(self, cell: Row, call: str) -> Bound | None:
+        found = (cell.get("bounds") or {}).get(call)
+        return Bound.model_validate(found) if found else None
+
+    def _measured(self, cell: Row, call: str) -> Bound | None:
+        traffic = kernel_named(cell["kernel"]).traffic(cell["parameters"], cell["ranks"]).get(call)
+        if traffic is None:
+            return None
+        nodes, per_node = cell["nodes"], cell["ranks_per_node"]
+        block = traffic.staying(nodes, per_node) // per_node**2
+        rate = self._floor.copy_rate(nodes, per_node, block)
+        latency = self._floor.best_latency(nodes)
+        node, network = self._fabric.node, self._fabric.network
+        if self._fabric.kind not in MEASURED:
+            rate = None if node.copy_rate else rate
+            latency = None if (network or node).latency else latency
+        if not rate and not latency:
+            return None
+        fabric = with_rates(self._fabric, copy_rate=rate or None, latency=latency or None)
+        placed = PlacedCell(
+            **{key: cell[key] for key in ("kernel", "nodes", "ranks_per_node", "ranks", "parameters")},
+            hosts=tuple(cell["hosts"]),
+        )
+        terms = terms_of(traffic, placed, fabric)
+        if not terms:
+            return None
+        name = max(terms, key=lambda term: terms[term])
+        return Bound(seconds=terms[name], name=name, terms=terms)

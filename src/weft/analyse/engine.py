@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The engine that evaluates the Ibis expressions, chosen by URL; the expressions are the same for each."""
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from weft.errors import DataError
+
+#: Ibis expressions and backends; their types depend on columns that no type checker sees.
+Expression: TypeAlias = Any
+Backend: TypeAlias = Any
+
+
+def connect(engine: str = "duckdb://") -> Backend:
+    """Open an engine.
+
+    Parameters
+    ----------
+    engine
+        ``duckdb://`` (embedded, in memory), or ``spark://MASTER`` (``spark://local[2]``, ``spark://host:7077``).
+
+    Raises
+    ------
+    DataError
+        The engine is not known, or not installed.
+    """
+    scheme, _, rest = engine.partition("://")
+    if scheme == "duckdb":
+        import ibis
+
+        # one thread a core that we may use: DuckDB counts the whole machine's, also inside a job
+        return ibis.duckdb.connect(rest or ":memory:")
+    if scheme == "spark":
+        return _spark(rest)
+    raise DataError(f"there is no engine {engine!r}", "use duckdb:// (the default) or spark://local[2]")
+
+
+def _spark(rest: str) -> Backend:
+    import ibis
+
+    try:
+        from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise DataError(
+            "the engine spark:// needs PySpark", "pip install 'pyspark>=3.5,<4.1'; it needs Java 17"
+        ) from None
+    master = rest if rest.startswith("local") else f"spark://{rest}"
+    session: Any = SparkSession.builder.master(master).config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    return ibis.pyspark.connect(session)
+
+
+def read(backend: Backend, paths: Sequence[Path]) -> Expression:
+    """Parquet files as one table of the engine (file names are taken literally, also ones with ``[`` in them)."""
+    return backend.read_parquet([glob.escape(str(path)) for path in paths])

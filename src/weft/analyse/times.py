@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ibis expressions: from samples of ranks to the time of each iteration, and to order statistics of those times."""
+
+from collections.abc import Sequence
+
+from weft.analyse.engine import Expression
+from weft.analyse.quantile import median_ranks, middle_ranks, quantile_rank
+
+#: p99 of fewer samples would be the maximum under another name (METHOD 13).
+P99_FROM = 100
+
+
+def iteration_times(samples: Expression, segments: Expression) -> Expression:
+    """Time of each iteration of a collective operation, in seconds (METHOD 2).
+
+    By the definition that the kernel recorded for the segment: ``global`` is the last end minus the first start over
+    the ranks, on synchronised clocks; ``local`` is the longest duration of a rank. A batched sample is divided by its
+    batch. The floor's ``latency`` and ``copy-...`` are ``local`` whatever the clocks. An iteration is tainted when any
+    rank of it is.
+
+    Returns
+    -------
+    Expression
+        cell, launch, op, phase, iteration, time_s, tainted.
+    """
+    import ibis
+
+    key = ["cell", "launch", "op", "phase"]
+    whole = samples.group_by([*key, "iteration"]).agg(
+        first=samples.start_ns.min(),
+        last=(samples.start_ns + samples.duration_ns).max(),
+        longest=samples.duration_ns.max(),
+        batch=samples.batch.max(),
+        tainted=samples.taint.max() > 0,
+    )
+    joined = whole.join(segments.select(*key, "definition"), key)
+    # a floor's copies and ping-pongs are asked what one rank needs: that ranks start apart would hide in a short copy
+    alone = joined["op"].startswith("copy-") | (joined["op"] == "latency")
+    span = ibis.ifelse((joined.definition == "global") & ~alone, joined.last - joined.first, joined.longest)
+    time_s = span.cast("float64") / joined.batch / 1e9
+    return joined.select(*key, "iteration", time_s=time_s, tainted=joined.tainted)
+
+
+def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
+    """Exact order statistics of ``time_s`` within each group.
+
+    Parameters
+    ----------
+    times
+        Iteration times.
+    key
+        Columns of a group.
+    counts
+        The sizes that groups have; the ranks of their quantiles are worked out once for each.
+
+    Returns
+    -------
+    Expression
+        The key, samples, tainted, median_s, low_s, high_s, coverage, min_s, p5_s, p95_s, p99_s, max_s, mean_s.
+    """
+    import ibis
+
+    group = ibis.window(group_by=list(key))
+    ordered = ibis.window(group_by=list(key), order_by="time_s")
+    ranked = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
+    ranks = ibis.memtable(
+        {name: [row[name] for row in map(_ranks_of, counts)] for name in _ranks_of(1)},
+        schema={name: "float64" if name == "coverage" else "int64" for name in _ranks_of(1)},
+    )
+    joined = ranked.join(ranks, ranked.samples == ranks.of)
+
+    def at(column: str) -> Expression:
+        return joined.time_s.max(where=joined.place == joined[column])
+
+    return joined.group_by(list(key)).agg(
+        samples=joined.samples.max(),
+        tainted=joined.tainted.cast("int64").sum(),
+        median_s=(at("middle_low") + at("middle_high")) / 2,
+        low_s=at("low"),
+        high_s=at("high"),
+        coverage=joined.coverage.max(),
+        min_s=joined.time_s.min(),
+        p5_s=at("p5"),
+        p95_s=at("p95"),
+        p99_s=at("p99"),
+        max_s=joined.time_s.max(),
+        mean_s=joined.time_s.mean(),
+    )
+
+
+def _ranks_of(n: int) -> dict[str, float]:
+    """Ranks of all quantiles of n samples; rank 0 (which no sample has) where a quantile is not given."""
+    low, high, coverage = median_ranks(n)
+    middle_low, middle_high = middle_ranks(n)
+    return {
+        "of": n,
+        "low": low,
+        "high": high,
+        "coverage": coverage,
+        "middle_low": middle_low,
+        "middle_high": middle_high,
+        "p5": quantile_rank(n, 0.05),
+        "p95": quantile_rank(n, 0.95),
+        "p99": quantile_rank(n, 0.99) if n >= P99_FROM else 0,
+    }

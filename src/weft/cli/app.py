@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command ``weft``: finds the verb, turns errors into messages and exit codes."""
+
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from cyclopts import App, CycloptsError
+
+from weft import __version__
+from weft.errors import WeftError
+
+# Imported when they are used: `weft --help` must not wait for DuckDB. So their lines of help stand here.
+VERBS = {
+    "plan": ("weft.cli.plan:plan", "Print what a study would measure on a fabric; starts nothing."),
+    "run": ("weft.cli.run:run", "Measure a study on a fabric, or go on with a run that was interrupted."),
+    "show": ("weft.cli.show:show", "Print the tables of a run."),
+    "report": ("weft.cli.report:report", "Write one offline page about runs."),
+    "fabric": ("weft.cli.fabric:app", "Look at fabrics: show, check, import, up, down, exec."),
+    "doctor": ("weft.cli.doctor:doctor", "Say what is here, what is missing, and the command that mends it."),
+}
+HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."
+
+# Plain text: reading help as Markdown costs another 50 ms at each start.
+app = App(name="weft", help=HELP, version=__version__, help_format="plaintext")
+for _name, (_path, _help) in VERBS.items():
+    app.command(_path, name=_name, help=_help)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code: 0 fine, 1 a failed run, 2 a user's mistake, 130 after Ctrl-C."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and not words[0].startswith("-") and words[0] not in VERBS:
+        near = get_close_matches(words[0], VERBS, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        return tell(f'no verb "{words[0]}"', f"{hint}verbs: {', '.join(VERBS)}", 2)
+    try:
+        result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except WeftError as problem:
+        return tell(problem.what, problem.remedy, problem.exit_code)
+    except CycloptsError as problem:
+        helps = " ".join(["weft", *words[:1], "--help"]) if words and words[0] in VERBS else "weft --help"
+        return tell(str(problem).strip(), helps, 2)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of our output (head, less) has gone: nothing is wrong
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return result if isinstance(result, int) else 0
+
+
+def tell(what: str, remedy: str, code: int) -> int:
+    """Print an error and the next step on stderr."""
+    sys.stderr.write(f"error: {what}\n" + (f"  -> {remedy}\n" if remedy else ""))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verbs ``weft fabric show``, ``check`` and ``import``; others add theirs (see ``OTHERS``)."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+app = App(name="fabric", help="Look at fabrics: show, check, import, up, down, exec.")
+OTHERS = ("weft.cli.fabric_virtual", "weft.cli.fit")  # each adds its own verbs
+
+
+@app.command
+def show(
+    file: str,
+    /,
+    *,
+    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"), negative="")] = (),
+    ranks: int | None = None,
+    format: Literal["text", "json"] = "text",
+) -> None:
+    """Draw a fabric and print what it implies: bisection, oversubscription, hop classes, all-to-all.
+
+    Parameters
+    ----------
+    file
+        A fabric file, or the name of a shipped one (tara, yellowstone ...).
+    output
+        A drawing: a name that ends in .svg, .png, .html or .json; may be given several times.
+    ranks
+        Ranks on each node, for the hop classes; its cores by default.
+    format
+        text for people, or json (schema weft-fabric/1).
+    """
+    import json
+    import sys
+
+    from rich.console import Console
+
+    from weft.fabric import load_fabric
+    from weft.fabric.describe import describe, draw_summary, ranks_by_socket
+    from weft.fabric.drawing import save
+    from weft.fabric.network import build_network
+    from weft.fabric.summary import summarise
+
+    fabric = load_fabric(file)
+    summary = summarise(build_network(fabric), ranks_by_socket(fabric, ranks))
+    if format == "json":
+        sys.stdout.write(json.dumps({"name": fabric.name, **summary.as_tree()}, indent=2) + "\n")
+    else:
+        Console().print(describe(summary, fabric.name))
+    for path in output:
+        save(draw_summary(summary, fabric), path)
+        sys.stderr.write(f"wrote {path}\n")
+
+
+@app.command
+def check(file: str, /, *, format: Literal["text", "json"] = "text") -> int:
+    """Find what is inconsistent in a fabric file or its dump. Exit code 1 when there is an error.
+
+    Parameters
+    ----------
+    file
+        A fabric file, or the name of a shipped one (tara, yellowstone ...).
+    format
+        text for people, or json: a list of severity, what, cause, remedy.
+    """
+    import json
+    import sys
+    from dataclasses import asdict
+
+    from rich.console import Console
+
+    from weft.fabric import load_fabric
+    from weft.fabric.checks import check_fabric
+    from weft.fabric.describe import show_findings
+
+    fabric = load_fabric(file)
+    findings = check_fabric(fabric)
+    if format == "json":
+        sys.stdout.write(json.dumps([asdict(finding) for finding in findings], indent=2) + "\n")
+    else:
+        show_findings(fabric.name, findings, Console())
+    return int(any(finding.severity == "error" for finding in findings))
+
+
+@app.command(name="import")
+def import_(
+    dump: Path,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=("--output", "-o"))],
+    names: Path | None = None,
+    node: Path | None = None,
+    format: Literal["ibnetdiscover", "ports", "slurm", "ibsim"] | None = None,
+) -> None:
+    """Make a fabric file of a dump; the dump is laid beside it.
+
+    Parameters
+    ----------
+    dump
+        Output of ibnetdiscover (plain, --full or -p), an ibsim .net file, a topology.conf, or scontrol show topology.
+    output
+        The fabric file to write.
+    names
+        Names of adapters and switches by GUID, one "H-0002c90300080e84 node7" a line, or OpenSM's node-name-map.
+    node
+        Output of lstopo --of xml on one node: sockets, cores and memory.
+    format
+        The dump's format; found out by default. ports is ibnetdiscover -p.
+    """
+    import sys
+
+    from weft.fabric.importing import import_dump
+
+    counts = import_dump(dump, output, names=names, node=node, form=format).counts
+    words = {"switch": "switches", "host": "hosts", "aggregation": "SHARP aggregation nodes", "router": "routers"}
+    told = ", ".join(f"{words[kind]} {count}" for kind, count in counts.items() if count)
+    sys.stdout.write(f"{output}: {told}\nnext: weft fabric check {output}; weft fabric show {output}\n")
+
+
+for _other in OTHERS:
+    if find_spec(_other) is not None:
+        _add = getattr(import_module(_other), "add_verbs", None)
+        if _add is not None:
+            _add(app)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``weft fabric up``, ``down`` and ``exec``: a virtual cluster to look at and to work on."""
+
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+
+def add_verbs(app: App) -> None:
+    """Add ``up``, ``down`` and ``exec`` to ``weft fabric``."""
+    app.command(up)
+    app.command(down)
+    app.command(execute, name="exec")
+
+
+def up(file: str = "virtual-default", /) -> None:
+    """Bring a virtual fabric up; it stays until ``weft fabric down``.
+
+    ``weft run`` needs no fabric up: it brings one up for itself. This is for looking around, and for trying programs.
+
+    Parameters
+    ----------
+    file
+        A fabric file of kind virtual, or the name of one that ships with Weft.
+    """
+    import os
+    import sys
+
+    from weft.errors import LaunchError
+    from weft.fabric import load_fabric
+    from weft.launch.virtual.cluster import Cluster
+    from weft.launch.virtual.fabric_spec import spec_of
+    from weft.launch.virtual.overview import usage
+    from weft.launch.virtual.spec import too_fast
+
+    spec = spec_of(load_fabric(file))
+    if any(cluster.spec.name == spec.name for cluster in Cluster.standing()):
+        raise LaunchError(f"{spec.name} is up already", f"weft fabric down {spec.name}")
+    if warning := too_fast(spec, len(os.sched_getaffinity(0))):
+        print(f"warning: {warning}", file=sys.stderr)
+    Cluster.start(spec, standing=True)
+    print(usage(spec, file))
+
+
+def down(name: str = "", /, *, everything: Annotated[bool, Parameter(name="--all", negative="")] = False) -> None:
+    """Take a virtual fabric down, with whatever runs on it.
+
+    Parameters
+    ----------
+    name
+        Name of the fabric; may be left out while only one is up.
+    everything
+        All of yours.
+    """
+    from weft.launch.virtual.cluster import Cluster
+
+    for cluster in Cluster.standing() if everything else [Cluster.find(name)]:
+        cluster.close()
+        print(f"{cluster.spec.name} is down")
+
+
+def execute(
+    node: str,
+    /,
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    fabric: Annotated[str, Parameter(name="--fabric")] = "",
+) -> int:
+    """Run a command on a host of the fabric that is up; a shell when none is given.
+
+    Parameters
+    ----------
+    node
+        Name of the host, e.g. node0.
+    command
+        The command and its words.
+    fabric
+        Name of the fabric; may be left out while only one is up. Stands before the node.
+    """
+    import os
+    import sys
+
+    from weft.launch.virtual.cluster import Cluster
+    from weft.launch.virtual.starters import anywhere
+
+    words = Cluster.find(fabric).command(node, command or (os.environ.get("SHELL", "sh"),))
+    sys.stdout.flush()
+    os.execvpe(
+        words[0], words, {**os.environ, **anywhere()}
+    )  # the command's own exit code and signals, without Weft in between

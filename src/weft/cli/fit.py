@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verb ``weft fabric fit``."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+
+def add_verbs(app: App) -> None:
+    """Add ``fit`` to ``weft fabric``."""
+    app.command(fit)
+
+
+def fit(
+    fabric: str,
+    /,
+    *,
+    to: Annotated[Path, Parameter(name="--to")],
+    parameters: str = "copy_rate,adapter_rate,rendezvous_latency",
+    cells: str = "",
+    model: Literal["simulation", "bound"] = "simulation",
+) -> None:
+    """Fit a few numbers of a fabric to measured cells, and predict the other cells.
+
+    Prints for each cell whether it was fitted or predicted, and its error; and the error on cells not seen by the fit.
+
+    Parameters
+    ----------
+    fabric
+        A fabric file, or the name of a shipped one.
+    to
+        Measured cells: a run folder, or a table (.toml with [[cell]], .csv) of nodes, ranks_per_node, n, m, seconds.
+    parameters
+        What to fit: copy_rate, adapter_rate, message_cost, rendezvous_latency, latency, connection_cost.
+    cells
+        Names of the cells to fit to, separated by commas; chosen so that they see all parameters by default.
+    model
+        simulation (needs SimGrid; seconds a cell), or bound: the closed form, at once.
+    """
+    from rich.console import Console
+
+    from weft.fabric import load_fabric
+    from weft.fit_run import fit_fabric
+    from weft.fit_show import describe_fit
+
+    given = load_fabric(fabric)
+    console = Console()
+    names = [name.strip() for name in parameters.split(",") if name.strip()]
+    chosen = [name.strip() for name in cells.split(",") if name.strip()]
+    result = fit_fabric(given, to, names, chosen, simulate=model == "simulation", say=console.print)
+    console.print(describe_fit(result, given.name, simulated=model == "simulation"))

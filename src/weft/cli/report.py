@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verb ``report``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def report(
+    *runs: Path,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    figures: bool = True,
+) -> None:
+    """Write one offline page about runs: verdict, figures, tables, warnings, provenance.
+
+    Parameters
+    ----------
+    runs
+        One or several run folders.
+    output
+        The page; report.html in the run folder by default, in this folder for several runs.
+    figures
+        Also write each figure as SVG, PDF and PNG, into the folder figures beside the page.
+    """
+    from weft.report.page import write
+
+    path = output or (runs[0] / "report.html" if len(runs) == 1 else Path("report.html"))
+    written = write(runs, path, files_too=figures)
+    sys.stdout.write(f"wrote {written}" + (f", figures in {written.parent / 'figures'}\n" if figures else "\n"))

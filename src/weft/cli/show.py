@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verb ``show``."""
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+
+def show(run: Path, /, *, format: Literal["text", "md", "csv", "json", "latex"] = "text") -> None:
+    """Print the tables of a run: verdict, times by N and m, the calls cold and warm, memory, warnings.
+
+    Parameters
+    ----------
+    run
+        A run folder.
+    format
+        text for people, md, latex, csv (seconds and bytes, one line a cell, call and phase), or json (weft-show/1).
+    """
+    from weft.report import tables
+    from weft.report.view import load_view
+
+    view = load_view(run)
+    if format == "text":
+        tables.show(view)
+    else:
+        sys.stdout.write(tables.render(view, format))

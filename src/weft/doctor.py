@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is here, what is missing for what, and the command that mends it."""
+
+import os
+import resource
+import shutil
+import sysconfig
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from weft.errors import LaunchError
+from weft.fabric.host import read, read_host
+from weft.launch.build import compiler, compiler_version, tool
+from weft.launch.family import cores_here
+from weft.launch.mpi import find_mpi
+from weft.units import format_bytes
+
+Verdict = Literal["ok", "warn", "missing"]
+PINNED_LEAST = 64 * 2**20
+SHARED_LEAST = 256 * 2**20
+# Debian puts what an administrator needs there, and a user's PATH often lacks it
+ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One thing that was looked for.
+
+    Attributes
+    ----------
+    name
+        What it is.
+    found
+        What was seen; empty where nothing was.
+    verdict
+        ``ok``, ``warn`` (it is here, but will hurt) or ``missing``.
+    needed_for
+        What does not work without it, or what the warning means.
+    remedy
+        The command that mends it; empty where nothing is to be mended.
+    needed
+        Whether ``weft run`` on this host cannot do without it.
+    """
+
+    name: str
+    found: str
+    verdict: Verdict
+    needed_for: str = ""
+    remedy: str = ""
+    needed: bool = False
+
+
+@dataclass(frozen=True)
+class Root:
+    """Where ``proc`` and ``sys`` lie; tests have trees of their own."""
+
+    path: Path = Path("/")
+
+    def text(self, name: str) -> str:
+        """Stripped text of a file; empty where it cannot be read."""
+        return read(self.path / name).strip()
+
+    def there(self, name: str) -> bool:
+        """Whether a file or folder is there."""
+        return (self.path / name).exists()
+
+
+def examine(root: Path = Path("/")) -> list[Probe]:
+    """Look for everything that Weft can make use of. Starts nothing but compilers that tell their version."""
+    here = Root(root)
+    each: tuple[Callable[[Root], Probe], ...] = (
+        mpi, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cores, load, memory,
+        locked_memory, shared_memory, governor, user_namespaces,
+    )  # fmt: skip
+    return [*(probe(here) for probe in each), *(programs(here, *wanted) for wanted in PROGRAMS), headers(here)]
+
+
+def healthy(probes: Sequence[Probe]) -> bool:
+    """Whether ``weft run`` can work on this host."""
+    return not any(probe.needed and probe.verdict == "missing" for probe in probes)
+
+
+def mpi(root: Root) -> Probe:
+    """Find the MPI that would be measured, and who brought it."""
+    try:
+        found = find_mpi()
+        starter = found.mpiexec()
+    except LaunchError as error:
+        return Probe("MPI", "", "missing", f"measuring anything: {error.what}", error.remedy, needed=True)
+    name = found.described() or "a library that does not tell its name"
+    return Probe("MPI", f"{name}: {found.wrapper} (by {found.origin}), {starter}", "ok", needed=True)
+
+
+def cxx(root: Root) -> Probe:
+    """Find the C++ compiler that would build the kernels."""
+    try:
+        compiler()
+    except LaunchError as error:
+        return Probe("C++ compiler", "", "missing", "building the kernels, at first use", error.remedy, needed=True)
+    return Probe("C++ compiler", compiler_version(), "ok", needed=True)
+
+
+def build_tool(name: str) -> Probe:
+    """Find CMake or Ninja."""
+    try:
+        return Probe(name, tool(name), "ok", needed=True)
+    except LaunchError as error:
+        return Probe(name, "", "missing", "building the kernels, at first use", error.remedy, needed=True)
+
+
+def cores(root: Root) -> Probe:
+    """Count the cores that ranks can have."""
+    here = cores_here()
+    threads = f", {here.threads} hardware threads" if here.threads != here.physical else ""
+    found = f"{here.physical}{threads}"
+    if here.restricted:
+        return Probe(
+            "cores",
+            f"{found} of {os.cpu_count()}",
+            "warn",
+            "this process may not use every core",
+            "taskset -p $$ shows the mask; leave the taskset or cgroup that set it",
+        )
+    return Probe("cores", found, "ok")
+
+
+def load(root: Root) -> Probe:
+    """See whether others use the cores."""
+    first = root.text("proc/loadavg").partition(" ")[0] or "0"
+    busy = float(first)
+    if busy > 0.5 * cores_here().threads:
+        return Probe(
+            "load",
+            f"{busy:g} runnable processes",
+            "warn",
+            "others use the cores: their work will be in the numbers",
+            "top shows who; measure when they are done",
+        )
+    return Probe("load", f"{busy:g} runnable processes", "ok")
+
+
+def memory(root: Root) -> Probe:
+    """Tell the memory that ranks can have, and who limits it."""
+    host = read_host(root.path)
+    limits = ", ".join(f"{limit.by} {format_bytes(limit.bytes)}" for limit in host.limits)
+    swap = root.text("proc/swaps").splitlines()[1:]
+    found = f"{format_bytes(host.memory_bytes)}; now: {limits or 'unknown'}"
+    if swap:
+        return Probe(
+            "memory", f"{found}; swap is on", "warn", "a cell that swaps is marked, and of no use", "sudo swapoff -a"
+        )
+    return Probe("memory", found, "ok")
+
+
+def locked_memory(root: Root) -> Probe:
+    """See how much memory may be pinned; InfiniBand and other RDMA networks pin their buffers."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    found = "unlimited" if soft == resource.RLIM_INFINITY else format_bytes(soft)
+    adapter = root.there("sys/class/infiniband")
+    if adapter and soft != resource.RLIM_INFINITY and soft < PINNED_LEAST:
+        return Probe(
+            "locked memory (ulimit -l)",
+            found,
+            "warn",
+            "the InfiniBand adapter: MPI falls back to TCP or fails",
+            "ulimit -l unlimited; for good: '* - memlock unlimited' in /etc/security/limits.conf",
+        )
+    return Probe("locked memory (ulimit -l)", found + ("" if adapter else " (no RDMA adapter here)"), "ok")
+
+
+def shared_memory(root: Root) -> Probe:
+    """See the size of /dev/shm, through which ranks of one host talk."""
+    place = root.path / "dev/shm"
+    if not place.is_dir():
+        return Probe(
+            "/dev/shm", "", "missing", "fast messages between ranks of this host", "mount -t tmpfs tmpfs /dev/shm"
+        )
+    usage = shutil.disk_usage(place)
+    found = f"{format_bytes(usage.total)}, {format_bytes(usage.free)} free"
+    if usage.free < SHARED_LEAST:
+        return Probe(
+            "/dev/shm",
+            found,
+            "warn",
+            "messages between ranks of this host: MPI needs up to 16 MiB a rank",
+            "mount -o remount,size=1g /dev/shm; in a container: --shm-size=1g",
+        )
+    return Probe("/dev/shm", found, "ok")
+
+
+def governor(root: Root) -> Probe:
+    """See whether the cores change their frequency under way."""
+    name = root.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    if not name:
+        return Probe("frequency governor", "not visible (a virtual machine?)", "ok")
+    if name != "performance":
+        return Probe(
+            "frequency governor",
+            name,
+            "warn",
+            "frequencies change while cells are measured",
+            "sudo cpupower frequency-set -g performance",
+        )
+    return Probe("frequency governor", name, "ok")
+
+
+def user_namespaces(root: Root) -> Probe:
+    """See whether a user without root may make network namespaces."""
+    wanted = "fabrics of kind virtual, without root"
+    for name, forbidden, command in (
+        ("proc/sys/user/max_user_namespaces", "0", "sudo sysctl user.max_user_namespaces=10000"),
+        ("proc/sys/kernel/unprivileged_userns_clone", "0", "sudo sysctl kernel.unprivileged_userns_clone=1"),
+        (
+            "proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+            "1",
+            "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+        ),
+    ):
+        value = root.text(name)
+        if value == forbidden:
+            seen = f"forbidden ({name.removeprefix('proc/sys/').replace('/', '.')} = {value})"
+            return Probe("user namespaces", seen, "missing", wanted, command)
+    if not root.there("proc/self/ns/user"):
+        return Probe("user namespaces", "", "missing", wanted, "a kernel with CONFIG_USER_NS")
+    return Probe("user namespaces", "allowed", "ok")
+
+
+# name, programs that must all be there, what for, Debian package
+PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    ("namespace tools", ("ip", "tc", "unshare", "nsenter"), "fabrics of kind virtual", "iproute2 util-linux"),
+    ("packet capture", ("tcpdump",), "weft run --pcap on a virtual fabric", "tcpdump"),
+    ("Slurm", ("sbatch", "squeue", "srun"), "fabrics of kind slurm", "slurm-client"),
+    ("a Slurm of our own", ("slurmctld", "slurmd", "munged"), "the tests of kind slurm", "slurm-wlm munge"),
+    ("SimGrid", ("smpicxx", "smpirun"), "fabrics of kind simulated", "libsimgrid-dev"),
+    ("OpenSM and ibsim", ("opensm", "ibsim"), "routing tables of a planned InfiniBand fabric", "opensm ibsim-utils"),
+    ("Chromium", ("chromium",), "the tests that open a report in a browser", "chromium"),
+)
+
+
+def programs(root: Root, name: str, wanted: Sequence[str], needed_for: str, package: str) -> Probe:
+    """Look for programs that come together."""
+    path = f"{os.environ.get('PATH', '')}:{ADMINISTRATORS}"
+    found = {program: shutil.which(program, path=path) for program in wanted}
+    absent = [program for program, place in found.items() if place is None]
+    if absent:
+        return Probe(name, "", "missing", f"{needed_for} (no {', '.join(absent)})", install(root, package))
+    return Probe(name, ", ".join(str(place) for place in found.values()), "ok")
+
+
+def headers(root: Root) -> Probe:
+    """Look for Python's headers."""
+    place = Path(sysconfig.get_paths()["include"]) / "Python.h"
+    if place.is_file():
+        return Probe("Python headers", str(place), "ok")
+    return Probe(
+        "Python headers", "", "missing", "building Weft's own module from source", install(root, "python3-dev")
+    )
+
+
+def install(root: Root, package: str) -> str:
+    """Command that installs Debian packages, or their names for other systems."""
+    if root.there("etc/debian_version"):
+        return f"{'' if os.geteuid() == 0 else 'sudo '}apt install {package}"
+    return f"install what Debian calls {package}, by your package manager or your site's modules"

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ``[batch]`` section of a fabric file: how this site wants its jobs."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from weft.units import Seconds
+
+
+class BatchSection(BaseModel):
+    """What a job script of this site says besides the study.
+
+    Attributes
+    ----------
+    partition, account
+        Queue and account of the job, where the site has them.
+    time_limit
+        Longest job the site allows; a study that needs more goes on in a further job.
+    starter
+        ``srun`` starts the ranks by the scheduler, ``mpiexec`` by the MPI library's own starter.
+    mpi
+        The ``--mpi=`` of srun: ``pmix`` for Open MPI, ``pmi2`` for MPICH.
+    options
+        Further lines for the head of the script, without the ``#SBATCH`` (or the like) before them.
+    setup
+        Shell lines before the first launch: modules, environment.
+    poll
+        How often the scheduler is asked for the state of the job.
+    cancel_on_interrupt
+        Whether Ctrl-C ends the job as well; otherwise it goes on, and the same ``weft run`` follows it again.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    partition: str = ""
+    account: str = ""
+    time_limit: Seconds = 3600.0
+    starter: Literal["srun", "mpiexec"] = "srun"
+    mpi: str = "pmix"
+    options: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+    poll: Seconds = 5.0
+    cancel_on_interrupt: bool = False

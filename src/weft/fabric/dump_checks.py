@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Contradictions inside a dump, before a network is made of it."""
+
+from collections import Counter, defaultdict
+
+from weft.fabric.findings import Finding, found
+from weft.fabric.readers.dump import Dump, End
+from weft.fabric.readers.rates import TEXT, rate_of
+
+
+def check_dump(dump: Dump) -> list[Finding]:
+    """Findings about what a dump says of boxes and cables."""
+    return [
+        *_boxes(dump),
+        *_lids(dump),
+        *_ports(dump),
+        *_far_ends(dump),
+        *_speeds(dump),
+    ]
+
+
+def _boxes(dump: Dump) -> list[Finding]:
+    again = [f"line {line}: {key}" for line, key in dump.repeated]
+    sharp = [box.key for box in dump.of_kind("aggregation")]
+    unknown = sorted({f"line {e.line}: {e.peer}" for e in dump.ends if e.peer not in dump.boxes})
+    routers = [box.key for box in dump.of_kind("router")]
+    unknown_cables = [] if dump.cables_known else [dump.format]
+    return [
+        *found(
+            "note",
+            unknown_cables,
+            "the number and the rates of the cables are not known",
+            "this format tells which switch hangs on which, no more",
+            "hop classes are right; loads need ibnetdiscover",
+        ),
+        *found(
+            "error",
+            again,
+            "{n} box{es} {are} described twice",
+            "two dumps in one file, or a GUID given to two cards",
+            "dump again; give cards with the same GUID new firmware settings",
+        ),
+        *found(
+            "error",
+            unknown,
+            "{n} box{es} {are} seen at a cable's far end but not described",
+            "the scan ended early, or lines were cut out",
+            "dump again as root, the whole fabric",
+        ),
+        *found(
+            "note",
+            sharp,
+            "{n} SHARP aggregation node{s} {are} left out",
+            "they reduce data inside the switches and carry no point-to-point traffic",
+            "nothing to do",
+        ),
+        *found("note", routers, "{n} router{s} {are} left out", "they lead to other subnets", "nothing to do"),
+    ]
+
+
+def _lids(dump: Dump) -> list[Finding]:
+    owners: dict[int, list[str]] = defaultdict(list)
+    for box in dump.boxes.values():
+        for lid in set(box.lids):
+            owners[lid].append(box.key)
+    twice = [f"lid {lid}: {', '.join(keys[:3])}" for lid, keys in sorted(owners.items()) if len(keys) > 1 and lid]
+    zero = owners.get(0, [])
+    return [
+        *found(
+            "error",
+            twice,
+            "{n} LID{s} {are} held by more than one box",
+            "two subnet managers, or a dump put together from two fabrics: routes by LID are ambiguous",
+            "look for a second subnet manager (sminfo), and dump again",
+        ),
+        *found(
+            "warning",
+            zero,
+            "{n} box{es} {have} LID 0",
+            "no subnet manager has configured them: nothing is routed there",
+            "start or look at the subnet manager, then dump again",
+        ),
+    ]
+
+
+def _ports(dump: Dump) -> list[Finding]:
+    by_port: dict[tuple[str, int], list[End]] = defaultdict(list)
+    for end in dump.ends:
+        by_port[end.key, end.port].append(end)
+    double = [
+        f"{key} port {port} (lines {ends[0].line}, {ends[1].line})"
+        for (key, port), ends in by_port.items()
+        if len(ends) > 1
+    ]
+    itself = [f"{e.key} port {e.port} (line {e.line})" for e in dump.ends if (e.key, e.port) == (e.peer, e.peer_port)]
+    return [
+        *found(
+            "error",
+            double,
+            "{n} port{s} {are} told more than once",
+            "two dumps in one file, or an edited one",
+            "dump again; the first telling is used",
+        ),
+        *found("error", itself, "{n} port{s} with a loop", "a loop-back plug or a wrong dump", "look at the port"),
+    ]
+
+
+def _far_ends(dump: Dump) -> list[Finding]:
+    if not dump.both_ends:
+        return []
+    at = {(end.key, end.port): end for end in reversed(dump.ends)}
+    missing: list[str] = []
+    other: list[str] = []
+    asymmetric: list[str] = []
+    for end in at.values():
+        back = at.get((end.peer, end.peer_port))
+        here = f"{end.key} port {end.port} (line {end.line})"
+        if end.peer not in dump.boxes:
+            continue
+        if back is None:
+            missing.append(f"{here} sees {end.peer} port {end.peer_port}, which tells nothing")
+        elif (back.peer, back.peer_port) != (end.key, end.port):
+            other.append(f"{here} sees {end.peer} port {end.peer_port}, which sees {back.peer} (line {back.line})")
+        elif end.speed != back.speed and (end.key, end.port) < (end.peer, end.peer_port):
+            asymmetric.append(f"{here} {end.speed or '?'}, line {back.line} {back.speed or '?'}")
+    return [
+        *found(
+            "error",
+            missing,
+            "{n} cable{s} {are} told by one end only",
+            "the scan ended early, or the far end went down in it",
+            "dump again; the cable is taken as the one end tells it",
+        ),
+        *found(
+            "error",
+            other,
+            "{n} port{s} with a far end that sees another box",
+            "two dumps in one file, or an edited one",
+            "dump again; such cables are left out",
+        ),
+        *found(
+            "error",
+            asymmetric,
+            "{n} cable{s} with different rates in the two directions",
+            "the dump was taken while a link trained, or the far end reports another speed",
+            "look at both ends with iblinkinfo; reseat the cable",
+        ),
+    ]
+
+
+def _speeds(dump: Dump) -> list[Finding]:
+    unknown = Counter(end.speed for end in dump.ends if end.speed and end.rate != end.rate)
+    between = [e for e in dump.ends if _is_switch(dump, e.key) and _is_switch(dump, e.peer) and e.rate == e.rate]
+    usual = Counter(e.rate for e in between).most_common(1)
+    slow = [
+        f"{e.key} port {e.port} to {e.peer} (line {e.line}) {e.speed}"
+        for e in between
+        if e.rate < usual[0][0] and (e.key, e.port) < (e.peer, e.peer_port)
+    ]
+    name = next((e.speed for e in between if usual and e.rate == usual[0][0]), "")
+    known = ", ".join(sorted({m[2] for e in dump.ends if (m := TEXT.fullmatch(e.speed)) and rate_of(e.speed) > 0}))
+    return [
+        *found(
+            "warning",
+            [f"{s} ({n} times)" for s, n in unknown.items()],
+            "{n} speed{s} not known to Weft",
+            "a newer generation, or a port that is still training",
+            f"tell the authors of Weft; known here: {known or 'none'}",
+        ),
+        *found(
+            "warning",
+            slow,
+            f"{{n}} cable{{s}} between switches {{are}} slower than the usual {name}",
+            "a cable or transceiver that trained down; or an older switch kept in the fabric",
+            "look at the cable (ibdiagnet, mlxlink), reseat or replace it",
+        ),
+    ]
+
+
+def _is_switch(dump: Dump, key: str) -> bool:
+    box = dump.boxes.get(key)
+    return box is not None and box.kind == "switch"

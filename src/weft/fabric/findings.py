@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is wrong or worth knowing about a fabric: one finding for each cause, however many places it has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "note"]
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a check found.
+
+    Attributes
+    ----------
+    severity
+        ``error``: the description contradicts itself, and results would mean nothing. ``warning``: probably a fault of
+        the machine or a slip in the file. ``note``: worth knowing when numbers are read.
+    what
+        What was found, and where.
+    cause
+        What it usually comes from, or what it does to results.
+    remedy
+        The next step.
+    """
+
+    severity: Severity
+    what: str
+    cause: str
+    remedy: str
+
+
+def found(severity: Severity, places: Sequence[str], what: str, cause: str, remedy: str) -> list[Finding]:
+    """One finding for all ``places``, or none when there are none.
+
+    ``{n}`` in ``what`` becomes their number; ``{s}``, ``{es}``, ``{are}`` and ``{have}`` follow it.
+    """
+    if not places:
+        return []
+    one = len(places) == 1
+    words = {"n": str(len(places)), "s": "" if one else "s", "es": "" if one else "es"}
+    words |= {"are": "is" if one else "are", "have": "has" if one else "have"}
+    for word, meant in words.items():
+        what = what.replace(f"{{{word}}}", meant)
+    more = f" and {len(places) - EXAMPLES} more" if len(places) > EXAMPLES else ""
+    listed = "; ".join(places[:EXAMPLES]) + more
+    return [Finding(severity, f"{what}: {listed}", cause, remedy)]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fabric file from a dump: ``weft fabric import``."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from weft.errors import FabricError
+from weft.fabric.network.dumped import network_of
+from weft.fabric.nodeset import expand
+from weft.fabric.readers import Dump, Format, Lines, NodeShape, read_dump, read_hwloc, read_names
+
+HEAD = """# Made by `weft fabric import {dump}`: {format}, {switches} switches, {hosts} hosts{other}.
+# {rates}
+name = {name}
+kind = "simulated"
+title = {title}
+
+[node]
+names = {names}
+{node}
+[network]
+topology = "dump"
+{adapter}
+[network.dump]
+file = {file}
+format = {form}
+{extra}
+[sources]
+"network.dump" = {source}
+"""
+
+
+def import_dump(
+    dump: Path, into: Path, *, names: Path | None = None, node: Path | None = None, form: Format | None = None
+) -> Dump:
+    """Write a fabric file that refers to a dump, and lay the dump beside it.
+
+    Parameters
+    ----------
+    dump
+        The dump.
+    into
+        The fabric file to write.
+    names
+        A file of names by key, laid beside it as well.
+    node
+        hwloc's XML of one node (``lstopo --of xml``): sockets, cores and memory of all nodes.
+    form
+        The dump's format; found out when None.
+
+    Returns
+    -------
+    What was read.
+
+    Raises
+    ------
+    FabricError
+        When a file cannot be read or written, or the fabric file is there already.
+    """
+    if into.exists():
+        raise FabricError(f"{into} is there already", "name another file with -o, or remove it")
+    read = read_dump(dump, form)
+    network = network_of(read, names=read_names(names) if names else None)
+    shape = read_hwloc(Lines.read(node)) if node else None
+    beside = [(dump, into.parent / dump.name)] + ([(names, into.parent / names.name)] if names else [])
+    text = _text(read, network.hosts, into, dump, names, shape)
+    try:
+        into.parent.mkdir(parents=True, exist_ok=True)
+        for source, target in beside:
+            _lay(source, target)
+        part = into.with_name(f".{into.name}.part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(into)
+    except OSError as error:
+        raise FabricError(f"cannot write {error.filename}: {error.strerror}", "choose another place with -o") from error
+    return read
+
+
+def _lay(source: Path, target: Path) -> None:
+    """Copy a file unless it lies there already."""
+    if target.exists():
+        if source.samefile(target) or source.read_bytes() == target.read_bytes():
+            return
+        raise FabricError(
+            f"{target} is there already and is another file", "write the fabric file into an empty folder"
+        )
+    shutil.copyfile(source, target)
+
+
+def quoted(text: str) -> str:
+    """A TOML string."""
+    plain = re.sub(r"[\x00-\x1f\x7f]", " ", text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{plain}"'
+
+
+def _text(dump: Dump, hosts: Sequence[str], into: Path, path: Path, names: Path | None, shape: NodeShape | None) -> str:
+    counts = dump.counts
+    other = f", {counts['aggregation']} SHARP aggregation nodes" if counts["aggregation"] else ""
+    rated = any(end.rate == end.rate for end in dump.ends)
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", into.stem).lstrip("._-") or "fabric"
+    form = {"ibnetdiscover": "ibnetdiscover", "ibnetdiscover -p": "ports", "ibsim": "ibsim"}.get(dump.format, "slurm")
+    return HEAD.format(
+        dump=re.sub(r"\s", " ", path.name),
+        format=dump.format,
+        switches=counts["switch"],
+        hosts=counts["host"],
+        other=other,
+        rates="Rates of links are the data rates of the dump."
+        if rated
+        else "The dump knows no rates: give network.adapter_rate and network.dump.link_rate.",
+        name=quoted(name[:80]),
+        title=quoted(f"{counts['host']} hosts on {counts['switch']} switches, from {path.name}"),
+        names=quoted(folded_names(hosts)),
+        node=_node(shape),
+        adapter='# adapter_rate = "..."        # what one adapter reaches; without it the rate of its cable\n'
+        '# latency = "1.2 us"          # one way, between two nodes on one switch: no dump knows it\n',
+        file=quoted(path.name),
+        form=quoted(form),
+        extra=(f"names = {quoted(names.name)}\n" if names else "")
+        + ("" if rated else '# link_rate = "..."           # of links between switches\n'),
+        source=quoted(f"{path.name}, read as {dump.format}"),
+    )
+
+
+def _node(shape: NodeShape | None) -> str:
+    if shape is None:
+        return (
+            "cores = 1                     # no dump knows it: give those of a node, or import with --node lstopo.xml\n"
+        )
+    memory = f'memory = "{shape.memory} B"\n' if shape.memory else ""
+    return f"sockets = {shape.sockets}\ncores = {shape.cores_total}\n{memory}"
+
+
+def folded_names(hosts: Sequence[str]) -> str:
+    """Hosts as a node set: ranges where they keep every name, else all names.
+
+    Raises
+    ------
+    FabricError
+        When a name cannot stand in a node set.
+    """
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # costs 30 ms
+
+    for name in hosts:
+        if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name, re.ASCII):
+            raise FabricError(f"{name!r} cannot be the name of a node", "give it a name with --names FILE")
+    # Dimensions fold slowly and read badly: GUIDs are listed.
+    listed = ",".join(hosts)
+    if any(len(name) > 24 or len(re.findall(r"\d+", name)) > 2 for name in hosts):
+        return listed
+    short = str(NodeSet.fromlist(list(hosts), resolver=RESOLVER_NOGROUP))
+    return short if len(short) < len(listed) and set(expand(short)) == set(hosts) else listed

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a traffic puts on every link: exact, from the routes, without simulating anything."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.fabric.network.follow import walk
+from weft.fabric.network.graph import Ints, Network
+
+COLUMNS = 256  # destinations at a time: bounds the work space to a few tens of MB on ten thousand hosts
+
+
+def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
+    """Load of each link when every host sends to every other one.
+
+    The routes to one destination form a tree, so traffic is pushed along it from the leaves and added up where branches
+    meet: O(hosts x switches) instead of O(hosts squared x hops).
+
+    Parameters
+    ----------
+    network
+        The network.
+    weights
+        Shape (hosts,): host a sends ``weights[a] * weights[b]`` to host b, as ranks on a host do; 0 leaves a host out.
+        1 each when None.
+
+    Returns
+    -------
+    Shape (links,): units over each link; multiply by the bytes of a unit.
+
+    Raises
+    ------
+    FabricError
+        When two hosts that exchange have no route.
+    """
+    count = len(network.hosts)
+    weight = np.ones(count, dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
+    taking = np.flatnonzero(weight)
+    load = np.zeros(len(network.links), dtype=np.int64)
+    if len(taking) < 2:
+        return load
+    _require_cables(network, taking)
+    total = int(weight.sum())
+    load[network.uplink[taking]] = weight[taking] * (total - weight[taking])
+    below = np.zeros(len(network.switches), dtype=np.int64)
+    np.add.at(below, network.leaf[taking], weight[taking])
+    for start in range(0, len(taking), COLUMNS):
+        load += _push(network, taking[start : start + COLUMNS].astype(np.int32), weight, below)
+    return load
+
+
+def _require_cables(network: Network, taking: NDArray[np.intp]) -> None:
+    loose = taking[network.leaf[taking] < 0]
+    if loose.size:
+        other = taking[0] if taking[0] != loose[0] else taking[1]
+        raise network.no_route(int(loose[0]), int(other))
+
+
+def _push(network: Network, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Loads of the traffic to some destinations, pushed switch by switch along their trees."""
+    hosts, switches, width = len(network.hosts), len(network.switches), len(ends)
+    flow = np.repeat(below[:, np.newaxis], width, axis=1)
+    flow[network.leaf[ends], np.arange(width)] -= weight[ends]
+    # float64 sums in bincount are exact up to 2^53 units, far beyond any host count squared.
+    load = np.zeros(len(network.links))
+    at, column = np.nonzero(flow)
+    amount = flow[at, column] * weight[ends][column]
+    for _ in range(switches + 1):
+        if not at.size:
+            return load.astype(np.int64)
+        link = network.forward[at, ends[column]]
+        vertex = np.where(link >= 0, network.links.target[link], -1)
+        lost = (vertex < hosts) & (vertex != ends[column])
+        if lost.any():
+            end = int(ends[column[lost][0]])
+            raise network.no_route(_start(network, int(at[lost][0]), end), end)
+        load += np.bincount(link, weights=amount, minlength=len(load))
+        on = vertex >= hosts
+        merged = np.bincount((vertex[on] - hosts) * width + column[on], weights=amount[on], minlength=switches * width)
+        where = np.flatnonzero(merged)
+        at, column, amount = where // width, where % width, merged[where].astype(np.int64)
+    raise network.no_route(_start(network, int(at[0]), int(ends[column[0]])), int(ends[column[0]]), circle=True)
+
+
+def _start(network: Network, switch: int, end: int) -> int:
+    """A host whose messages to ``end`` come past a switch, for an error message."""
+    passing = np.flatnonzero(network.leaf == switch)
+    others = passing[passing != end]
+    return int(others[0]) if others.size else int(end == 0)
+
+
+def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Load of each link under any list of messages between hosts.
+
+    Parameters
+    ----------
+    network
+        The network.
+    sources, targets
+        Host indices, shape (messages,).
+    amounts
+        Bytes of each message, shape (messages,).
+
+    Returns
+    -------
+    Bytes over each link, shape (links,).
+    """
+    routes = walk(network, sources, targets)
+    used = routes >= 0
+    repeated = np.broadcast_to(np.asarray(amounts, dtype=np.float64)[:, np.newaxis], routes.shape)
+    return np.bincount(routes[used], weights=repeated[used], minlength=len(network.links)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Hottest:
+    """The link that an all-to-all among all hosts waits for.
+
+    Attributes
+    ----------
+    link, name
+        Index and name of the link with the longest time (load over rate).
+    load
+        Units over it, where one unit is what one host sends to one other.
+    relative
+        Its time over that of the slowest host's own link: 1 = as fast as the adapters, 2 = the network halves an
+        all-to-all.
+    rate_per_host
+        Bytes per second that each host then sends; nan where no rate is known.
+    """
+
+    link: int
+    name: str
+    load: int
+    relative: float
+    rate_per_host: float
+
+
+def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Time of each link in an all-to-all of all hosts over the time of the slowest host's own link, shape (links,).
+
+    1 = no slower than the adapters; where rates are unknown all links count as equally fast.
+    """
+    known = bool(np.isfinite(network.links.rate).all())
+    rate = network.links.rate if known else np.ones(len(loads))
+    own = network.uplink[network.uplink >= 0]
+    if len(network.hosts) < 2 or not len(own):
+        return np.zeros(len(loads))
+    return loads / rate / ((len(network.hosts) - 1) / float(rate[own].min()))
+
+
+def hottest(network: Network, loads: NDArray[np.int64]) -> Hottest:
+    """The most loaded link of an all-to-all of all hosts, by time not by units.
+
+    Where rates are unknown every link counts as equally fast, and the rate a host is nan.
+    """
+    times = relative_times(network, loads)
+    # Of equally slow links name the one between switches: it is shared, a host's own link is not.
+    slowest = np.flatnonzero(times >= times.max() * (1 - 1e-12))
+    shared = slowest[network.switch_links[slowest]]
+    link = int(shared[0] if shared.size else slowest[0])
+    load, rate = int(loads[link]), float(network.links.rate[link])
+    known = bool(np.isfinite(network.links.rate).all()) and load > 0
+    per_host = (len(network.hosts) - 1) * rate / load if known else float("nan")
+    return Hottest(link, network.link_name(link), load, float(times[link]), per_host)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Networks: the graph, its generators, and the sections that describe them in a fabric file."""
+
+from weft.fabric.network.build import build_network, make_network
+from weft.fabric.network.dragonfly import DragonflyShape, dragonfly
+from weft.fabric.network.dumped import network_of
+from weft.fabric.network.follow import switch_steps, walk
+from weft.fabric.network.graph import Cables, Links, Network, Switch
+from weft.fabric.network.sections import (
+    DragonflySection,
+    DumpSection,
+    NetworkSection,
+    TorusSection,
+    TreeSection,
+)
+from weft.fabric.network.star import star
+from weft.fabric.network.torus import TorusShape, torus
+from weft.fabric.network.tree import TreeShape, fat_tree
+
+__all__ = [
+    "Cables",
+    "DragonflySection",
+    "DragonflyShape",
+    "DumpSection",
+    "Links",
+    "Network",
+    "NetworkSection",
+    "Switch",
+    "TorusSection",
+    "TorusShape",
+    "TreeSection",
+    "TreeShape",
+    "build_network",
+    "dragonfly",
+    "fat_tree",
+    "make_network",
+    "network_of",
+    "star",
+    "switch_steps",
+    "torus",
+    "walk",
+]

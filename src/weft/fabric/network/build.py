@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a fabric file to its network."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.errors import FabricError
+from weft.fabric.network.dragonfly import dragonfly
+from weft.fabric.network.dumped import network_of
+from weft.fabric.network.graph import Network
+from weft.fabric.network.sections import DumpSection, NetworkSection
+from weft.fabric.network.star import star
+from weft.fabric.network.torus import torus
+from weft.fabric.network.tree import fat_tree
+from weft.fabric.readers import Dump, read_dump, read_names
+
+if TYPE_CHECKING:
+    from weft.fabric.model import Fabric
+
+
+def build_network(fabric: "Fabric") -> Network:
+    """The network of a fabric.
+
+    Half of ``network.latency`` stands on each host link, so that two nodes on one switch are ``latency`` apart. Rates
+    that the file does not state are nan.
+
+    Raises
+    ------
+    FabricError
+        When the numbers make no network, when a dump cannot be read, or when a node of the fabric is not in its dump.
+    """
+    if fabric.network is None:
+        return star(fabric.hosts or ("localhost",), rate=float("nan"))
+    return make_network(fabric.network, fabric.hosts, fabric.path.parent)
+
+
+def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path) -> Network:
+    """The network of a section: ``hosts`` in order, files relative to ``folder``."""
+    rate = float("nan") if section.adapter_rate is None else section.adapter_rate
+    latency = (section.latency or 0.0) / 2
+    if section.tree is not None:
+        network = fat_tree(hosts, section.tree.shape(), rate=rate, latency=latency)
+    elif section.dragonfly is not None:
+        network = dragonfly(hosts, section.dragonfly.shape(), rate=rate, latency=latency)
+    elif section.torus is not None:
+        network = torus(hosts, section.torus.shape(), rate=rate, latency=latency)
+    elif section.dump is not None:
+        network = _from_dump(section, section.dump, hosts, folder)
+    else:
+        network = star(hosts, rate=rate, latency=latency)
+    return replace(network, end_hops=2 if section.hop_count == "links" else 0)
+
+
+def read_section_dump(section: DumpSection, folder: Path) -> Dump:
+    """The dump that a section names."""
+    return read_dump(folder / section.file, section.format)
+
+
+def _from_dump(section: NetworkSection, dump: DumpSection, hosts: Sequence[str], folder: Path) -> Network:
+    network = network_of(
+        read_section_dump(dump, folder),
+        names=read_names(folder / dump.names) if dump.names else None,
+        adapter_rate=section.adapter_rate,
+        link_rate=dump.link_rate,
+        latency=(section.latency or 0.0) / 2,
+        link_latency=dump.link_latency,
+    )
+    foreign = [name for name in hosts if name not in network.index]
+    if foreign:
+        raise FabricError(
+            f"node.names has {len(foreign)} nodes that are not in {dump.file}, the first is {foreign[0]!r}",
+            "weft fabric import DUMP writes the names that the dump has; or name its adapters with network.dump.names",
+        )
+    return network

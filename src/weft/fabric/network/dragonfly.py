@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dragonfly: groups of routers, all joined inside a group, every two groups joined by global links.
+
+After Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008. Routes are
+minimal: at most one local, one global and one local link. Several global links between two groups are shared out by
+destination. Real machines add non-minimal (Valiant, adaptive) routes when the minimal one is busy; those are not
+modelled, so the loads here are what minimal routing alone does.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from weft.errors import FabricError
+from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize
+
+
+@dataclass(frozen=True, kw_only=True)
+class DragonflyShape:
+    """Numbers that define a dragonfly; rates in bytes per second, latencies in seconds.
+
+    Attributes
+    ----------
+    nodes_per_router, routers_per_group, global_links
+        Hosts on a router, routers in a group, and global links of each router.
+    groups
+        Number of groups; as many as the hosts need when None.
+    local_rate, global_rate, local_latency, global_latency
+        Of the links inside a group and between groups.
+    """
+
+    nodes_per_router: int
+    routers_per_group: int
+    global_links: int
+    local_rate: float
+    global_rate: float
+    groups: int | None = None
+    local_latency: float = 0.0
+    global_latency: float = 0.0
+
+
+def _groups(shape: DragonflyShape, hosts: int) -> int:
+    per_group = shape.nodes_per_router * shape.routers_per_group
+    needed = max(1, -(-hosts // per_group))
+    groups = needed if shape.groups is None else shape.groups
+    if groups < needed:
+        raise FabricError(
+            f"[network.dragonfly]: groups = {groups} of {per_group} nodes hold {groups * per_group} nodes, "
+            f"the fabric has {hosts}",
+            f"set groups to {needed} or more, or leave it out",
+        )
+    most = shape.routers_per_group * shape.global_links + 1
+    if groups > most:
+        raise FabricError(
+            f"[network.dragonfly]: {groups} groups cannot all be joined: {shape.routers_per_group} routers with "
+            f"{shape.global_links} global links each reach {most - 1} other groups",
+            f"raise global_links to {-(-(groups - 1) // shape.routers_per_group)}, or use at most {most} groups",
+        )
+    return groups
+
+
+def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, latency: float = 0.0) -> Network:
+    """A dragonfly.
+
+    Parameters
+    ----------
+    hosts
+        Host names, filled router by router and group by group.
+    shape
+        The dragonfly.
+    rate, latency
+        Bytes per second and seconds of each host's link.
+
+    Raises
+    ------
+    FabricError
+        When the groups cannot all be joined.
+    """
+    groups, size = _groups(shape, len(hosts)), shape.routers_per_group
+    refuse_oversize(len(hosts), groups * size, len(hosts) + groups * size * (size + shape.global_links) // 2)
+    cables, first = Cables(), len(hosts)
+    host = np.arange(len(hosts), dtype=np.int32)
+    router_of = host // shape.nodes_per_router
+    down = np.array([cables.add(h, first + int(router_of[h]), rate, latency) + 1 for h in range(first)], dtype=np.int32)
+    local = np.full((groups * size, size), -1, dtype=np.int32)  # link from a router to the i-th of its group
+    for group in range(groups):
+        for i, j in combinations(range(size), 2):
+            a, b = group * size + i, group * size + j
+            local[a, j] = cables.add(first + a, first + b, shape.local_rate, shape.local_latency)
+            local[b, i] = local[a, j] + 1
+    between = _global_links(cables, shape, groups, first)
+    forward = _tables(router_of, down, local, between, groups)
+    switches = tuple(Switch(f"group{g}-router{r}", 1) for g in range(groups) for r in range(size))
+    coordinates = {"leaf": router_of, "pod": router_of // size}
+    routing = "minimal: local, global, local"
+    return Network("dragonfly", tuple(hosts), switches, cables.links(), forward, coordinates, routing)
+
+
+def _global_links(
+    cables: Cables, shape: DragonflyShape, groups: int, first: int
+) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """Cables between groups: for (from, to) the routers that own one and the link they take."""
+    between: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    if groups < 2:
+        return between
+    size = shape.routers_per_group
+    used = np.zeros(groups * size, dtype=int)
+    for _ in range(size * shape.global_links // (groups - 1)):
+        for g, h in combinations(range(groups), 2):
+            # The router with most ports left: spreads the global links evenly over a group.
+            a = g * size + int(np.argmin(used[g * size : (g + 1) * size]))
+            b = h * size + int(np.argmin(used[h * size : (h + 1) * size]))
+            used[[a, b]] += 1
+            link = cables.add(first + a, first + b, shape.global_rate, shape.global_latency)
+            between.setdefault((g, h), []).append((a, link))
+            between.setdefault((h, g), []).append((b, link + 1))
+    return between
+
+
+def _tables(
+    router_of: Ints, down: Ints, local: Ints, between: dict[tuple[int, int], list[tuple[int, int]]], groups: int
+) -> Ints:
+    """Forwarding tables, shape (routers, hosts)."""
+    routers, size = local.shape
+    forward = np.full((routers, len(router_of)), -1, dtype=np.int32)
+    group_of = router_of // size
+    for group in range(groups):
+        own = slice(group * size, (group + 1) * size)
+        home = np.flatnonzero(group_of == group)
+        forward[own, home] = local[own][:, router_of[home] % size]
+        for other in range(groups):
+            if other == group:
+                continue
+            ways, there = between[group, other], np.flatnonzero(group_of == other)
+            owner = np.array([w[0] for w in ways], dtype=np.int32)[there % len(ways)]
+            link = np.array([w[1] for w in ways], dtype=np.int32)[there % len(ways)]
+            towards_owner = local[own][:, owner % size]
+            mine = np.arange(group * size, (group + 1) * size)[:, np.newaxis] == owner
+            forward[own, there] = np.where(mine, link, towards_owner)
+    forward[router_of, np.arange(len(router_of))] = down
+    return forward

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A network from a dump of a real fabric."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from weft.errors import FabricError
+from weft.fabric.network.graph import Cables, Ints, Links, Network, Switch, refuse_oversize
+from weft.fabric.network.minimal import minimal_tables
+from weft.fabric.readers.dump import Box, Dump, End
+
+
+def network_of(
+    dump: Dump,
+    *,
+    names: Mapping[str, str] | None = None,
+    adapter_rate: float | None = None,
+    link_rate: float | None = None,
+    latency: float = 0.0,
+    link_latency: float = 0.0,
+) -> Network:
+    """The network that a dump describes, with minimal routes.
+
+    Adapters become hosts, leaf by leaf and port by port. SHARP aggregation nodes and routers are left out.
+
+    Parameters
+    ----------
+    dump
+        What a reader gave.
+    names
+        Names by key; a key without one is its own name.
+    adapter_rate
+        Bytes per second that an adapter reaches: caps the rate of its cable, or gives it where the dump knows no rates.
+    link_rate
+        Rate of links between switches where the dump knows no rates.
+    latency, link_latency
+        Seconds of each host link and of each link between switches; dumps do not know them.
+
+    Raises
+    ------
+    FabricError
+        When there is no host, or two boxes get the same name.
+    """
+    called = names or {}
+    cables = cable_ends(dump)
+    switches = [box for box in dump.boxes.values() if box.kind == "switch"]
+    hosts = _in_order(dump, cables, switches)
+    if not hosts:
+        raise FabricError(f"{dump.path} has no host, only {len(switches)} switches", "give a dump of a whole fabric")
+    refuse_oversize(len(hosts), len(switches), len(cables))
+    title = {box.key: called.get(box.key, box.key) for box in (*hosts, *switches)}
+    _refuse_same_names(title)
+    vertex = {box.key: i for i, box in enumerate((*hosts, *switches))}
+    made = Cables()
+    for end, back in cables:
+        if end.key in vertex and end.peer in vertex:
+            at_host = min(vertex[end.key], vertex[end.peer]) < len(hosts)
+            there, here = (_rate(e, at_host, adapter_rate, link_rate) for e in (end, back))
+            made.add(
+                vertex[end.key],
+                vertex[end.peer],
+                there,
+                latency if at_host else link_latency,
+                back_rate=here,
+                ports=(end.port, end.peer_port),
+            )
+    links = made.links()
+    level = _levels(len(hosts), len(switches), links)
+    forward = minimal_tables(len(hosts), len(switches), links)
+    network = Network(
+        topology="dump",
+        hosts=tuple(title[box.key] for box in hosts),
+        switches=tuple(Switch(title[b.key], int(n), b.label) for b, n in zip(switches, level, strict=True)),
+        links=links,
+        forward=forward,
+        routing="minimal, balanced by Weft; not the subnet manager's tables",
+        cables_known=dump.cables_known,
+    )
+    return replace(network, coordinates=_coordinates(network))
+
+
+def cable_ends(dump: Dump) -> list[tuple[End, End]]:
+    """Each cable once, as both of its ends report it, in the order of the file.
+
+    A cable that only one end reports is taken as the other end's too. Cables from a port to itself, to a box that the
+    dump does not describe, or on a port that holds another cable already are left out (`weft.fabric.checks` tells).
+    """
+    at: dict[tuple[str, int], End] = {}
+    for end in dump.ends:
+        at.setdefault((end.key, end.port), end)
+    cables: list[tuple[End, End]] = []
+    taken: set[tuple[str, int]] = set()
+    for here, end in at.items():
+        there = (end.peer, end.peer_port)
+        if here in taken or there in taken or here == there or end.peer not in dump.boxes:
+            continue
+        back = at.get(there)
+        if back is not None and (back.peer, back.peer_port) != here:
+            continue  # the far end sees another box on that port
+        taken |= {here, there}
+        cables.append((end, back or End(end.peer, end.peer_port, end.key, end.port, end.speed, end.rate, end.line)))
+    return cables
+
+
+def _rate(end: End, at_host: bool, adapter_rate: float | None, link_rate: float | None) -> float:
+    assumed = adapter_rate if at_host else link_rate
+    if np.isnan(end.rate):
+        return float("nan") if assumed is None else assumed
+    return min(end.rate, adapter_rate) if at_host and adapter_rate is not None else end.rate
+
+
+def _in_order(dump: Dump, cables: Iterable[tuple[End, End]], switches: list[Box]) -> list[Box]:
+    """Hosts by the switch they hang on (in the order of the file) and its port; those without a cable last."""
+    order = {box.key: i for i, box in enumerate(switches)}
+    place: dict[str, tuple[int, int]] = {}
+    for cable in cables:
+        for end in cable:
+            if end.key in order and dump.boxes[end.peer].kind == "host":
+                here = (order[end.key], end.port)
+                place[end.peer] = min(place.get(end.peer, here), here)
+    hosts = [box for box in dump.boxes.values() if box.kind == "host"]
+    return sorted(hosts, key=lambda box: place.get(box.key, (len(order), 0)))
+
+
+def _refuse_same_names(title: Mapping[str, str]) -> None:
+    keys: dict[str, str] = {}
+    for key, name in title.items():
+        if keys.setdefault(name, key) != key:
+            raise FabricError(f"{keys[name]} and {key} are both called {name!r}", "give each a name of its own")
+
+
+def _levels(hosts: int, switches: int, links: Links) -> Ints:
+    """Level of each switch: 1 with hosts on it, else one more than the nearest such switch is links away."""
+    level = np.zeros(switches, dtype=np.int32)
+    bears = (links.source >= hosts) & (links.target < hosts)
+    level[np.unique(links.source[bears] - hosts)] = 1
+    beside: list[list[int]] = [[] for _ in range(switches)]
+    for a, b in zip(links.source.tolist(), links.target.tolist(), strict=True):
+        if a >= hosts and b >= hosts:
+            beside[a - hosts].append(b - hosts)
+    queue = deque(np.flatnonzero(level).tolist())
+    while queue:
+        at = queue.popleft()
+        for other in beside[at]:
+            if level[other] == 0:
+                level[other] = level[at] + 1
+                queue.append(other)
+    return np.maximum(level, 1)
+
+
+def _coordinates(network: Network) -> Mapping[str, Ints]:
+    """Leaf of each host, and its pod where a third level of switches joins several parts."""
+    count = len(network.switches)
+    found = {"leaf": network.leaf}
+    level = np.array([s.level for s in network.switches], dtype=np.int32)
+    if level.max(initial=1) < 3:
+        return found
+    part = np.arange(count)
+    first = len(network.hosts)
+    inside = network.switch_links
+    a, b = network.links.source[inside] - first, network.links.target[inside] - first
+    low = (level[a] < 3) & (level[b] < 3)
+    a, b = a[low], b[low]
+    while True:  # every switch takes the smallest number among its neighbours until nothing changes
+        smaller = part.copy()
+        np.minimum.at(smaller, a, part[b])
+        if (smaller == part).all():
+            break
+        part = smaller
+    leaves = np.unique(network.leaf[network.leaf >= 0])
+    pods = np.unique(part[leaves])
+    if 1 < len(pods) < len(leaves):
+        number = np.full(count, -1)
+        number[leaves] = np.searchsorted(pods, part[leaves])
+        found["pod"] = np.where(network.leaf >= 0, number[network.leaf], -1).astype(np.int32)
+    return found

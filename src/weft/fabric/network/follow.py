@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Following forwarding tables for many pairs at once."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+from weft.fabric.network.graph import Ints, Network
+
+UNREACHABLE = -1
+
+
+def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
+    """Routes of many pairs of hosts.
+
+    Parameters
+    ----------
+    network
+        The network.
+    sources, targets
+        Host indices, shape (pairs,).
+
+    Returns
+    -------
+    Link indices, shape (pairs, longest route), padded with -1. A pair of equal hosts has an empty route.
+
+    Raises
+    ------
+    FabricError
+        When a pair has no route.
+    """
+    hosts = len(network.hosts)
+    link = np.where(sources == targets, -1, network.uplink[sources]).astype(np.int32)
+    columns: list[Ints] = []
+    going = np.flatnonzero(sources != targets)
+    while going.size:
+        step = link[going]
+        vertex = np.where(step >= 0, network.links.target[step], -1)
+        lost = (step < 0) | ((vertex < hosts) & (vertex != targets[going]))
+        if lost.any() or len(columns) > len(network.switches) + 1:
+            first = int(going[np.argmax(lost)])
+            raise network.no_route(int(sources[first]), int(targets[first]), circle=not lost.any())
+        column = np.full(len(sources), -1, dtype=np.int32)
+        column[going] = step
+        columns.append(column)
+        on = vertex != targets[going]
+        going, vertex = going[on], vertex[on]
+        link[going] = network.forward[vertex - hosts, targets[going]]
+    return np.stack(columns, axis=1) if columns else np.empty((len(sources), 0), dtype=np.int32)
+
+
+def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int16]:
+    """Switch-to-switch links from given switches to given hosts.
+
+    Parameters
+    ----------
+    network
+        The network.
+    rows
+        Switch indices, shape (rows,).
+    targets
+        Host indices, shape (columns,).
+
+    Returns
+    -------
+    Shape (rows, columns); `UNREACHABLE` where the tables do not lead to the host.
+    """
+    hosts = len(network.hosts)
+    steps = np.full(len(rows) * len(targets), UNREACHABLE, dtype=np.int16)
+    at = np.repeat(rows, len(targets))
+    end = np.tile(targets, len(rows))
+    going = np.arange(len(steps))
+    for count in range(len(network.switches) + 1):
+        link = network.forward[at, end]
+        vertex = np.where(link >= 0, network.links.target[link], -1)
+        steps[going[vertex == end]] = count
+        on = vertex >= hosts
+        going, at, end = going[on], vertex[on] - hosts, end[on]
+        if not going.size:
+            return steps.reshape(len(rows), len(targets))
+    raise FabricError(
+        f"the forwarding tables towards {network.hosts[int(end[0])]} turn in a circle",
+        "take other tables, or leave them out to use Weft's own minimal routes",
+    )

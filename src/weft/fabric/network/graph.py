@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A network: hosts, switches, directed links, and which link each switch takes towards each host."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+MOST_CABLES = 2_000_000
+MOST_ENTRIES = 500_000_000  # of forwarding tables: 2 GB
+
+
+def refuse_oversize(hosts: int, switches: int, cables: int) -> None:
+    """Refuse a network that would fill the memory before anything is built: a file may ask for any number.
+
+    Raises
+    ------
+    FabricError
+        With the numbers and the limits.
+    """
+    if cables > MOST_CABLES or hosts * switches > MOST_ENTRIES:
+        raise FabricError(
+            f"the network has {hosts:,} hosts, {switches:,} switches and {cables:,} cables: too large "
+            f"(at most {MOST_CABLES:,} cables, and {MOST_ENTRIES:,} hosts times switches)",
+            "look for a slip in [network]; or describe a part of the machine",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One switch: its name, its level (1 = leaf, the switches that hosts hang on) and what a dump calls it."""
+
+    name: str
+    level: int
+    label: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Directed links as columns. Links ``2 c`` and ``2 c + 1`` are the two directions of cable ``c``.
+
+    Vertices are numbered hosts first: host ``h`` is vertex ``h``, switch ``s`` is vertex ``len(hosts) + s``.
+
+    Attributes
+    ----------
+    source, target
+        Vertex at either end, shape (links,).
+    source_port, target_port
+        Port number at either end, counted from 1.
+    rate
+        Bytes per second that the link carries in its direction; nan where nobody stated it.
+    latency
+        Seconds that the link adds to a message.
+    """
+
+    source: Ints
+    target: Ints
+    source_port: Ints
+    target_port: Ints
+    rate: Floats
+    latency: Floats
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass
+class Cables:
+    """Collects cables and turns them into `Links`; both directions of a cable may differ in rate."""
+
+    rows: list[tuple[int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int]])
+    rates: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    latencies: list[float] = field(default_factory=list[float])
+    _ports: dict[int, int] = field(default_factory=dict[int, int])
+
+    def free_port(self, vertex: int) -> int:
+        """The next port number of a vertex that no cable uses yet (for generators; dumps name their ports)."""
+        port = self._ports.get(vertex, 0) + 1
+        self._ports[vertex] = port
+        return port
+
+    def add(
+        self,
+        a: int,
+        b: int,
+        rate: float,
+        latency: float = 0.0,
+        *,
+        back_rate: float | None = None,
+        ports: tuple[int, int] | None = None,
+    ) -> int:
+        """Add a cable between vertices ``a`` and ``b``; gives the index of the link ``a -> b``."""
+        port_a, port_b = ports if ports is not None else (self.free_port(a), self.free_port(b))
+        self.rows.append((a, b, port_a, port_b))
+        self.rates.append((rate, rate if back_rate is None else back_rate))
+        self.latencies.append(latency)
+        return 2 * len(self.rows) - 2
+
+    def links(self) -> Links:
+        """The links of all cables added so far."""
+        rows = np.array(self.rows, dtype=np.int32).reshape(-1, 4)
+        ends, ports = rows[:, 0:2], rows[:, 2:4]
+        return Links(
+            source=np.ascontiguousarray(ends).ravel(),
+            target=np.ascontiguousarray(ends[:, ::-1]).ravel(),
+            source_port=np.ascontiguousarray(ports).ravel(),
+            target_port=np.ascontiguousarray(ports[:, ::-1]).ravel(),
+            rate=np.array(self.rates, dtype=np.float64).ravel(),
+            latency=np.repeat(np.array(self.latencies, dtype=np.float64), 2),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Hosts, switches, links and destination-based routes.
+
+    Attributes
+    ----------
+    topology
+        What made it: ``star``, ``fat-tree``, ``dragonfly``, ``torus`` or ``dump``.
+    hosts
+        Host names; a host's index is its place here.
+    switches
+        All switches; a switch's index is its place here.
+    links
+        Directed links, see `Links`.
+    forward
+        Shape (switches, hosts): the link a switch takes towards a host, -1 where it knows none. Every InfiniBand
+        subnet routes this way (a linear forwarding table a switch), so a real one fits in place of a computed one.
+    coordinates
+        Columns for ``ranks.parquet``, shape (hosts,): ``leaf`` always, then ``pod``, ``group``, ``x`` ... as the
+        topology has them. Numbers count from 0.
+    routing
+        Who made ``forward``, in words for a reader.
+    cables_known
+        False when a connection stands for any number of cables (Slurm's topologies): hops are right, loads mean
+        nothing.
+    end_hops
+        Hops that the two host links add to every pair on different hosts: 0 counts switch-to-switch links alone, 2
+        counts every link of the route, as the table of the Yellowstone study does (0 there means the same node).
+    """
+
+    topology: str
+    hosts: tuple[str, ...]
+    switches: tuple[Switch, ...]
+    links: Links
+    forward: Ints
+    coordinates: Mapping[str, Ints] = field(default_factory=dict[str, Ints])
+    routing: str = "minimal"
+    end_hops: int = 0
+    cables_known: bool = True
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Host index by name."""
+        return {name: i for i, name in enumerate(self.hosts)}
+
+    @cached_property
+    def uplink(self) -> Ints:
+        """The link each host sends into, shape (hosts,); -1 for a host without a cable.
+
+        A host with several cables uses the one on its lowest port, as one LID of an adapter does.
+        """
+        up = np.full(len(self.hosts), -1, dtype=np.int32)
+        from_host = np.flatnonzero(self.links.source < len(self.hosts))
+        order = from_host[np.argsort(self.links.source_port[from_host], kind="stable")[::-1]]
+        up[self.links.source[order]] = order
+        return up
+
+    @cached_property
+    def leaf(self) -> Ints:
+        """The switch index each host hangs on, shape (hosts,); -1 for none (or for a cable from host to host)."""
+        leaf = np.full(len(self.hosts), -1, dtype=np.int32)
+        cabled = self.uplink >= 0
+        leaf[cabled] = self.links.target[self.uplink[cabled]] - len(self.hosts)
+        return np.maximum(leaf, -1)
+
+    @cached_property
+    def switch_links(self) -> NDArray[np.bool_]:
+        """True for each link between two switches."""
+        hosts = len(self.hosts)
+        return (self.links.source >= hosts) & (self.links.target >= hosts)
+
+    def host(self, name: str) -> int:
+        """Index of a host; FabricError when the network has no such host."""
+        found = self.index.get(name)
+        if found is None:
+            raise FabricError(
+                f"the network has no host {name!r}: it has {len(self.hosts)}, {_some(self.hosts)}",
+                "name one of them; weft fabric show FILE lists them",
+            )
+        return found
+
+    def indices(self, names: tuple[str, ...] | list[str]) -> Ints:
+        """Indices of several hosts."""
+        return np.array([self.host(name) for name in names], dtype=np.int32)
+
+    def vertex_name(self, vertex: int) -> str:
+        """Name of a host or switch by its vertex number."""
+        hosts = len(self.hosts)
+        return self.hosts[vertex] if vertex < hosts else self.switches[vertex - hosts].name
+
+    def link_name(self, link: int) -> str:
+        """Unique name of a directed link, ``leaf0:19->spine0:1`` (switch:port)."""
+        links = self.links
+        source, target = self.vertex_name(int(links.source[link])), self.vertex_name(int(links.target[link]))
+        return f"{source}:{links.source_port[link]}->{target}:{links.target_port[link]}"
+
+    def route(self, a: str | int, b: str | int) -> tuple[int, ...]:
+        """Links that a message from host ``a`` to host ``b`` crosses, in order; none when they are the same host.
+
+        Raises
+        ------
+        FabricError
+            When no route leads there, or the forwarding tables turn in a circle.
+        """
+        start = self.host(a) if isinstance(a, str) else a
+        end = self.host(b) if isinstance(b, str) else b
+        if start == end:
+            return ()
+        path = [int(self.uplink[start])]
+        while len(path) <= len(self.switches) + 1 and path[-1] >= 0:
+            vertex = int(self.links.target[path[-1]])
+            if vertex == end:
+                return tuple(path)
+            at_switch = vertex >= len(self.hosts)
+            path.append(int(self.forward[vertex - len(self.hosts), end]) if at_switch else -1)
+        raise self.no_route(start, end, circle=path[-1] >= 0)
+
+    def no_route(self, start: int, end: int, *, circle: bool = False) -> FabricError:
+        """The error for two hosts that cannot reach each other."""
+        why = "the forwarding tables turn in a circle" if circle else "a link or a table entry is missing"
+        return FabricError(
+            f"no route from {self.hosts[start]} to {self.hosts[end]}: {why}",
+            "weft fabric check FILE names what is not connected",
+        )
+
+    def hops(self, a: str | int, b: str | int) -> int:
+        """Switch-to-switch links on the route (0 on the same switch, 2 over a spine, 4 over a core) plus `end_hops`."""
+        route = self.route(a, b)
+        return sum(bool(self.switch_links[link]) for link in route) + (self.end_hops if route else 0)
+
+    def latency(self, a: str | int, b: str | int) -> float:
+        """Seconds that the links of the route add up to."""
+        return float(sum(self.links.latency[link] for link in self.route(a, b)))
+
+    def with_tables(self, forward: Ints, routing: str) -> "Network":
+        """The same network routed by other forwarding tables (a dump's, OpenSM's, an optimiser's)."""
+        if forward.shape != self.forward.shape:
+            raise FabricError(
+                f"the forwarding tables are for {forward.shape[0]} switches and {forward.shape[1]} hosts, "
+                f"this network has {self.forward.shape[0]} and {self.forward.shape[1]}",
+                "take tables of the same fabric",
+            )
+        return replace(self, forward=forward.astype(np.int32), routing=routing)
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{names[0]}, {names[1]} ... {names[-1]}"
+
+
+def directions(network: Network) -> NDArray[np.int8]:
+    """Direction of each link, shape (links,): 1 up to a higher level, -1 down, 0 between equals; hosts are level 0."""
+    level = np.concatenate([np.zeros(len(network.hosts)), [s.level for s in network.switches]])
+    difference = level[network.links.target] - level[network.links.source]
+    return np.sign(difference).astype(np.int8)

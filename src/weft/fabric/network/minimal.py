@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Minimal routes over any graph of switches, spread by destination: for dumps, whose real tables are not known.
+
+For each destination in turn the switches choose, farthest first, among the links that lead one step nearer the one
+whose way to the destination costs least. A link costs (load / rate)^8, so the hottest link of a way decides; the load
+is that of an all-to-all among all hosts, kept up to date. The result is what the fabric could do. What its subnet
+manager does is in a table dump (dump_fts, opensm-lfts.dump), and may be several times worse.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.fabric.network.graph import Ints, Links
+
+FAR = np.iinfo(np.int32).max
+
+
+STEEPNESS = 8
+WORK = 5_000  # choices by destination: larger fabrics let more switches choose at the same time
+
+
+def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
+    """Forwarding tables of a graph.
+
+    Parameters
+    ----------
+    hosts, switches
+        How many of each.
+    links
+        The links between them; where a rate is unknown all count as equal.
+
+    Returns
+    -------
+    Shape (switches, hosts); -1 where a switch cannot reach a host.
+    """
+    graph = _Graph(hosts, switches, links)
+    forward = np.full((switches, hosts), -1, dtype=np.int32)
+    turns = max(1, min(8, WORK // max(1, hosts)))
+    for home in np.unique(graph.leaf[graph.leaf >= 0]):
+        near = _Near(graph, int(home), turns)
+        for host in np.flatnonzero(graph.leaf == home):
+            near.route(forward[:, host])
+            forward[home, host] = graph.delivery[host]
+    return forward
+
+
+class _Graph:
+    """The switches' ports as arrays, and the load of every link so far."""
+
+    def __init__(self, hosts: int, switches: int, links: Links) -> None:
+        self.out, self.peer = _ports(hosts, switches, links)
+        self.leaf, self.delivery, self.injected = _attachments(hosts, switches, links)
+        known = np.isfinite(links.rate).all() and len(links) > 0
+        # One unit of cost: all traffic of the fabric spread over its links between switches.
+        fastest = float(links.rate.max()) if known else 1.0
+        between = max(1, int((self.out >= 0).sum()))
+        self.slowness = np.append(fastest / links.rate if known else np.ones(len(links)), 1.0)
+        self.unit = max(1.0, float(self.injected.sum()) ** 2 / between)
+        self.target = np.append(np.maximum(links.target - hosts, 0), 0)
+        self.load = np.zeros(len(links) + 1)  # the last one stands for "no link"
+        self.price = np.full(len(links) + 1, 1e-3**STEEPNESS)  # what using a link costs at its present load
+
+    def add(self, link: Ints, flow: NDArray[np.float64]) -> None:
+        """Add flow to links, each named once."""
+        self.load[link] += flow
+        self.price[link] = (1e-3 + self.load[link] * self.slowness[link] / self.unit) ** STEEPNESS
+
+
+class _Near:
+    """The ways to the hosts of one leaf switch."""
+
+    def __init__(self, graph: _Graph, home: int, turns: int) -> None:
+        self.graph = graph
+        distance = _distances(home, graph.out, graph.peer)
+        self.nearer = (graph.out >= 0) & (distance[graph.peer] < distance[:, np.newaxis])
+        most = int(distance[distance < FAR].max())
+        self.rings = [np.flatnonzero(distance == d) for d in range(1, most + 1)]
+        self.far_first = [part for ring in self.rings[::-1] for part in np.array_split(ring, min(turns, len(ring)))]
+
+    def route(self, column: Ints) -> None:
+        """Choose a link for each switch and add its load."""
+        graph, flow, ahead = self.graph, self.graph.injected.copy(), self._plan()
+        for part in self.far_first:
+            ways = np.where(self.nearer[part], graph.price[graph.out[part]] + ahead[graph.peer[part]], np.inf)
+            link = graph.out[part, ways.argmin(axis=1)]
+            column[part] = link
+            graph.add(link, flow[part])
+            np.add.at(flow, graph.target[link], flow[part])
+
+    def _plan(self) -> NDArray[np.float64]:
+        """The least cost from each switch at present loads, nearest first."""
+        graph, ahead = self.graph, np.zeros(len(self.graph.out))
+        for ring in self.rings:
+            ways = np.where(self.nearer[ring], graph.price[graph.out[ring]] + ahead[graph.peer[ring]], np.inf)
+            ahead[ring] = ways.min(axis=1)
+        return ahead
+
+
+def _ports(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints]:
+    """Links between switches by (switch, place): link index (-1 = none) and the switch it leads to (0 where none)."""
+    between = np.flatnonzero((links.source >= hosts) & (links.target >= hosts) & (links.source != links.target))
+    between = between[np.lexsort((links.source_port[between], links.source[between]))]
+    source = links.source[between] - hosts
+    degree = np.bincount(source, minlength=switches)
+    place = np.arange(len(between)) - np.repeat(np.cumsum(degree) - degree, degree)
+    out = np.full((switches, max(1, int(degree.max(initial=0)))), -1, dtype=np.int32)
+    out[source, place] = between
+    peer = np.zeros_like(out)
+    peer[source, place] = links.target[between] - hosts
+    return out, peer
+
+
+def _attachments(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """For each host its switch and the link that delivers to it (-1 = none); for each switch how many hosts it has."""
+    leaf, delivery = np.full(hosts, -1, dtype=np.int32), np.full(hosts, -1, dtype=np.int32)
+    last = np.flatnonzero((links.source >= hosts) & (links.target < hosts))
+    last = last[np.argsort(links.target_port[last], kind="stable")[::-1]]  # the lowest port is written last and wins
+    leaf[links.target[last]] = links.source[last] - hosts
+    delivery[links.target[last]] = last
+    injected = np.bincount(leaf[leaf >= 0], minlength=switches).astype(np.float64)
+    return leaf, delivery, injected
+
+
+def _distances(home: int, out: Ints, peer: Ints) -> Ints:
+    """Links between each switch and ``home``, `FAR` where there is no way."""
+    distance = np.full(len(peer), FAR, dtype=np.int32)
+    distance[home] = 0
+    while True:
+        beside = np.where(out >= 0, distance[peer], FAR).min(axis=1)
+        nearer = np.where(beside < FAR, beside + 1, FAR)
+        if (nearer >= distance).all():
+            return distance
+        distance = np.minimum(distance, nearer)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ``[network]`` section of a fabric file and the sections of each topology below it."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from weft.fabric.network.dragonfly import DragonflyShape
+from weft.fabric.network.torus import TorusShape
+from weft.fabric.network.tree import TreeShape
+from weft.units import Bytes, Rate, Seconds
+
+Count = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
+Topology = Literal["star", "fat-tree", "dragonfly", "torus", "dump"]
+
+
+class _Section(BaseModel, frozen=True, extra="forbid"):
+    """A table of a file: nothing unknown in it, nothing changed after it is read."""
+
+
+class TreeSection(_Section, frozen=True):
+    """A fat tree: leaves with hosts, spines above them, and cores above the spines when there are pods."""
+
+    nodes_per_leaf: Count = Field(description="hosts on one leaf switch, in the order of node.names")
+    uplinks: Count = Field(description="links from one leaf up")
+    link_rate: Rate = Field(description='rate of one such link, each way: "4 GB/s"')
+    link_latency: Seconds = Field(0.0, description='time such a link adds to a message: "100 ns"')
+    spines: Count | None = Field(
+        None, description="spines a leaf's uplinks spread over (in its pod); default: as many as uplinks"
+    )
+    leaves: Count | None = Field(
+        None, description="leaf switches, some perhaps without nodes; default: as many as the nodes need"
+    )
+    leaves_per_pod: Count | None = Field(None, description="leaves under one pod: makes a third level of switches")
+    pod_uplinks: Count | None = Field(None, description="links from one pod up to the cores, over all its spines")
+    pod_link_rate: Rate | None = Field(None, description="rate of one such link, each way; default: link_rate")
+    pod_link_latency: Seconds | None = Field(None, description="time such a link adds; default: link_latency")
+    cores: Count | None = Field(None, description="core switches; default: one for each of a pod's uplinks")
+
+    def shape(self) -> TreeShape:
+        """The numbers for the generator (not by model_dump, which writes rates as text again)."""
+        return TreeShape(**dict(self))
+
+
+class DragonflySection(_Section, frozen=True):
+    """A dragonfly: groups of routers, all joined inside a group, every two groups joined by global links."""
+
+    nodes_per_router: Count = Field(description="hosts on one router, in the order of node.names")
+    routers_per_group: Count = Field(description="routers in a group, each joined to all others of the group")
+    global_links: Count = Field(description="links of one router to other groups")
+    groups: Count | None = Field(None, description="groups; default: as many as the nodes need")
+    local_rate: Rate = Field(description='rate of a link inside a group, each way: "25 GB/s"')
+    global_rate: Rate = Field(description='rate of a link between groups, each way: "25 GB/s"')
+    local_latency: Seconds = Field(0.0, description='time a link inside a group adds: "100 ns"')
+    global_latency: Seconds = Field(0.0, description='time a link between groups adds: "300 ns"')
+
+    def shape(self) -> DragonflyShape:
+        """The numbers for the generator (not by model_dump, which writes rates as text again)."""
+        return DragonflyShape(**dict(self))
+
+
+class TorusSection(_Section, frozen=True):
+    """A torus: a grid of switches that closes on itself in each dimension."""
+
+    dimensions: tuple[Count, ...] = Field(description="switches along each dimension, one to six of them: [8, 8, 4]")
+    nodes_per_switch: Count = Field(1, description="hosts on one switch, in the order of node.names")
+    link_rate: Rate = Field(description='rate of a link between switches, each way: "5 GB/s"')
+    link_latency: Seconds = Field(0.0, description='time such a link adds to a message: "100 ns"')
+
+    def shape(self) -> TorusShape:
+        """The numbers for the generator (not by model_dump, which writes rates as text again)."""
+        return TorusShape(**dict(self))
+
+
+class DumpSection(_Section, frozen=True):
+    """A dump of a real fabric, beside the fabric file."""
+
+    file: str = Field(
+        min_length=1, max_length=4096, description='the dump, relative to the fabric file: "x5.ibnetdiscover"'
+    )
+    format: Literal["ibnetdiscover", "ports", "slurm", "ibsim"] | None = Field(
+        None,
+        description='"ibnetdiscover" (or --full), "ports" (ibnetdiscover -p), "slurm" or "ibsim"; default: found out',
+    )
+    names: str | None = Field(
+        None, max_length=4096, description='a file of names by key, lines "H-0002c90300080e84 node7"'
+    )
+    link_rate: Rate | None = Field(
+        None, description="rate of links between switches where the dump knows none (Slurm, ibsim)"
+    )
+    link_latency: Seconds = Field(0.0, description='time a link between switches adds to a message: "100 ns"')
+
+
+SECTIONS: dict[str, str] = {"fat-tree": "tree", "dragonfly": "dragonfly", "torus": "torus", "dump": "dump"}
+
+
+class NetworkSection(_Section, frozen=True):
+    """What joins the nodes.
+
+    The cost of a message of b bytes is message_cost on the sender, then latency (half on either host link) plus
+    link_latency for each link between switches, plus b over the share of rate that it gets, plus rendezvous_latency
+    when b exceeds eager_limit; one adapter starts at most one message each message_gap.
+    """
+
+    topology: Topology = Field("star", description='"star" (one switch), "fat-tree", "dragonfly", "torus" or "dump"')
+    latency: Seconds | None = Field(None, description='one-way latency between two nodes on one switch: "1.2 us"')
+    adapter_rate: Rate | None = Field(None, description='what one node can inject, each way: "3.5 GB/s"')
+    message_cost: Seconds = Field(0.0, description='time one rank spends on each message it sends: "0 us"')
+    message_gap: Seconds | None = Field(None, description='shortest time between two messages of one adapter: "100 ns"')
+    eager_limit: Bytes | None = Field(
+        None, description='largest message sent without asking the receiver first: "12 KiB"'
+    )
+    rendezvous_latency: Seconds | None = Field(
+        None, description='what asking the receiver adds to a larger message: "3 us"'
+    )
+    hop_count: Literal["switch-links", "links"] = Field(
+        "switch-links",
+        description='what a hop is: "switch-links" (0 on one switch) or "links" (host links too: 2 on one switch)',
+    )
+    tree: TreeSection | None = Field(
+        None, description="only for topology fat-tree: nodes_per_leaf, uplinks, link_rate ..."
+    )
+    dragonfly: DragonflySection | None = Field(None, description="only for topology dragonfly")
+    torus: TorusSection | None = Field(None, description="only for topology torus: dimensions, link_rate")
+    dump: DumpSection | None = Field(None, description="only for topology dump: file")
+
+    @model_validator(mode="after")
+    def sections_belong_to_topology(self) -> Self:
+        """Refuse a topology that is not described, and a description nobody would read."""
+        wanted = SECTIONS.get(self.topology)
+        for name in SECTIONS.values():
+            if (name == wanted) != (getattr(self, name) is not None):
+                verb = "needs a section" if name == wanted else "has no use for the section"
+                raise ValueError(f'topology "{self.topology}" {verb} [network.{name}]')
+        return self

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A torus of any number of dimensions, routed dimension by dimension, the short way round."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize
+
+AXES = "xyzuvw"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorusShape:
+    """Numbers that define a torus; rate in bytes per second, latency in seconds.
+
+    Attributes
+    ----------
+    dimensions
+        Switches along each dimension, at most six dimensions. A dimension of 2 has one cable between its two switches.
+    nodes_per_switch
+        Hosts on each switch.
+    link_rate, link_latency
+        Of each link between switches.
+    """
+
+    dimensions: tuple[int, ...]
+    link_rate: float
+    nodes_per_switch: int = 1
+    link_latency: float = 0.0
+
+
+def torus(hosts: Sequence[str], shape: TorusShape, *, rate: float, latency: float = 0.0) -> Network:
+    """A torus; the last dimension varies fastest in the order of the hosts.
+
+    Routes correct the first dimension first. Half way round an even dimension both ways are equally short: hosts with
+    an even place along it are reached upwards, others downwards.
+
+    Parameters
+    ----------
+    hosts
+        Host names.
+    shape
+        The torus.
+    rate, latency
+        Bytes per second and seconds of each host's link.
+
+    Raises
+    ------
+    FabricError
+        When the switches cannot hold the hosts, or there are more than six dimensions.
+    """
+    switches = math.prod(shape.dimensions)
+    if len(hosts) > switches * shape.nodes_per_switch or not 1 <= len(shape.dimensions) <= len(AXES):
+        raise FabricError(
+            f"[network.torus]: dimensions = {list(shape.dimensions)} with {shape.nodes_per_switch} nodes a switch hold "
+            f"{switches * shape.nodes_per_switch} nodes, the fabric has {len(hosts)}",
+            f"give one to {len(AXES)} dimensions, large enough for all nodes",
+        )
+    refuse_oversize(len(hosts), switches, len(hosts) + switches * len(shape.dimensions))
+    cables, first = Cables(), len(hosts)
+    leaf_of = np.arange(first, dtype=np.int32) // shape.nodes_per_switch
+    down = np.array([cables.add(h, first + int(leaf_of[h]), rate, latency) + 1 for h in range(first)], dtype=np.int32)
+    place = np.stack(np.unravel_index(np.arange(switches), shape.dimensions), axis=1)
+    steps = _wire(cables, shape, place, first)
+    forward = _tables(shape, place, leaf_of, steps)
+    forward[leaf_of, np.arange(first)] = down
+    coordinates = {"leaf": leaf_of}
+    for axis, name in zip(range(len(shape.dimensions)), AXES, strict=False):
+        coordinates[name] = place[leaf_of, axis].astype(np.int32)
+    names = tuple(Switch("switch-" + "-".join(map(str, p)), 1) for p in place.tolist())
+    return Network("torus", tuple(hosts), names, cables.links(), forward, coordinates, "dimension order")
+
+
+def _wire(cables: Cables, shape: TorusShape, place: NDArray[np.int_], first: int) -> Ints:
+    """Links by (switch, dimension, 0 = upwards | 1 = downwards), -1 where the dimension has one switch."""
+    steps = np.full((len(place), len(shape.dimensions), 2), -1, dtype=np.int32)
+    for switch, at in enumerate(place):
+        for axis, length in enumerate(shape.dimensions):
+            if length == 1 or (length == 2 and at[axis] == 1):
+                continue  # both switches of a dimension of 2 are each other's neighbour on either side: one cable
+            beside = at.copy()
+            beside[axis] = (at[axis] + 1) % length
+            other = int(np.ravel_multi_index(tuple(beside.tolist()), shape.dimensions))
+            link = cables.add(first + switch, first + other, shape.link_rate, shape.link_latency)
+            steps[switch, axis, 0], steps[other, axis, 1] = link, link + 1
+            if length == 2:
+                steps[switch, axis, 1], steps[other, axis, 0] = link, link + 1
+    return steps
+
+
+def _tables(shape: TorusShape, place: NDArray[np.int_], leaf_of: Ints, steps: Ints) -> Ints:
+    """Forwarding tables between switches, shape (switches, hosts)."""
+    forward = np.full((len(place), len(leaf_of)), -1, dtype=np.int32)
+    for axis in reversed(range(len(shape.dimensions))):  # the first dimension is written last and so wins
+        length = shape.dimensions[axis]
+        here, there = place[:, axis][:, np.newaxis], place[leaf_of, axis][np.newaxis, :]
+        ahead = (there - here) % length
+        upwards = (2 * ahead < length) | ((2 * ahead == length) & (there % 2 == 0))
+        step = np.where(upwards, steps[:, axis, 0][:, np.newaxis], steps[:, axis, 1][:, np.newaxis])
+        forward = np.where(ahead == 0, forward, step).astype(np.int32)
+    return forward

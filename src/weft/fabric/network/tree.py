@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fat trees of two or three levels, with any oversubscription and parallel uplinks.
+
+Wiring. Uplink ``k`` of a leaf ends on spine ``k mod spines`` of its pod (a two-level tree is one pod). Uplink ``k`` of
+the pod's spine ``j`` ends on core ``j * c + k mod c`` when the cores divide into ``spines`` planes of ``c`` cores, as
+director switches are built; else on core ``(j * u + k) mod cores`` with ``u`` uplinks a spine.
+
+Routes. Up by destination, then down the only way there is (d-mod-k: Zahavi, "D-Mod-K routing providing non-blocking
+traffic for shift permutations on real life fat trees", 2010): towards host ``d`` every leaf takes uplink ``d mod
+uplinks`` and every spine uplink ``(d div spines) mod u``. All traffic to one host so meets on one spine and one core,
+and comes down over the cable of the same number, which spreads the hosts of a leaf evenly over its cables in both
+directions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeShape:
+    """Numbers that define a fat tree; rates in bytes per second, latencies in seconds.
+
+    Attributes
+    ----------
+    nodes_per_leaf, uplinks
+        Hosts on a leaf switch, and links from a leaf up.
+    link_rate, link_latency
+        Of each link between a leaf and a spine.
+    spines
+        Spine switches that a leaf's uplinks spread over (in its pod); one for each uplink when None.
+    leaves
+        Leaf switches; as many as the hosts need when None. More of them stand there without hosts.
+    leaves_per_pod
+        Leaves under one pod: makes a third level. None: two levels.
+    pod_uplinks
+        Links from a pod up, over all its spines.
+    pod_link_rate, pod_link_latency
+        Of each link between a spine and a core; as ``link_rate`` and ``link_latency`` when None.
+    cores
+        Core switches; one for each uplink of a pod when None.
+    """
+
+    nodes_per_leaf: int
+    uplinks: int
+    link_rate: float
+    link_latency: float = 0.0
+    spines: int | None = None
+    leaves: int | None = None
+    leaves_per_pod: int | None = None
+    pod_uplinks: int | None = None
+    pod_link_rate: float | None = None
+    pod_link_latency: float | None = None
+    cores: int | None = None
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """A shape worked out for a number of hosts."""
+
+    hosts: int
+    leaves: int
+    leaves_per_pod: int
+    pods: int
+    spines: int  # in a pod
+    uplinks: int  # of a leaf
+    cores: int  # 0: two levels
+    spine_uplinks: int  # of a spine
+
+    def core_of(self, spine: int, uplink: int) -> int:
+        """The core that a spine's uplink ends on, the same in every pod."""
+        if self.cores % self.spines == 0:
+            plane = self.cores // self.spines
+            return spine * plane + uplink % plane
+        return (spine * self.spine_uplinks + uplink) % self.cores
+
+
+def _refuse(what: str, remedy: str) -> FabricError:
+    return FabricError(f"[network.tree]: {what}", remedy)
+
+
+def _sizes(shape: TreeShape, hosts: int) -> _Sizes:
+    needed = max(1, -(-hosts // shape.nodes_per_leaf))
+    leaves = needed if shape.leaves is None else shape.leaves
+    if leaves < needed:
+        raise _refuse(
+            f"leaves = {leaves} with {shape.nodes_per_leaf} nodes each hold {leaves * shape.nodes_per_leaf} nodes, "
+            f"the fabric has {hosts}",
+            f"set leaves to {needed} or more, or leave it out",
+        )
+    spines = shape.uplinks if shape.spines is None else shape.spines
+    if spines < 1 or shape.uplinks % spines:
+        raise _refuse(
+            f"uplinks = {shape.uplinks} cannot be spread evenly over spines = {spines}",
+            'make uplinks a multiple of spines; an uneven wiring can be given as a dump (topology = "dump")',
+        )
+    if shape.leaves_per_pod is None:
+        if shape.pod_uplinks is not None or shape.cores is not None:
+            raise _refuse(
+                "pod_uplinks or cores without leaves_per_pod", "give leaves_per_pod: it makes the third level"
+            )
+        return _Sizes(hosts, leaves, leaves, 1, spines, shape.uplinks, 0, 0)
+    if shape.pod_uplinks is None:
+        raise _refuse(
+            "leaves_per_pod without pod_uplinks", "give pod_uplinks, the links up from a pod over all its spines"
+        )
+    return _three_levels(shape, hosts, leaves, spines, shape.leaves_per_pod, shape.pod_uplinks)
+
+
+def _three_levels(
+    shape: TreeShape, hosts: int, leaves: int, spines: int, leaves_per_pod: int, pod_uplinks: int
+) -> _Sizes:
+    if pod_uplinks % spines:
+        raise _refuse(
+            f"pod_uplinks = {pod_uplinks} cannot be spread evenly over the {spines} spines of a pod",
+            "make pod_uplinks a multiple of spines",
+        )
+    cores = pod_uplinks if shape.cores is None else shape.cores
+    if cores < 1 or pod_uplinks % cores:
+        raise _refuse(
+            f"pod_uplinks = {pod_uplinks} cannot be spread evenly over cores = {cores}",
+            "make pod_uplinks a multiple of cores",
+        )
+    pods = -(-leaves // leaves_per_pod)
+    return _Sizes(hosts, leaves, leaves_per_pod, pods, spines, shape.uplinks, cores, pod_uplinks // spines)
+
+
+def fat_tree(hosts: Sequence[str], shape: TreeShape, *, rate: float, latency: float = 0.0) -> Network:
+    """A fat tree of two or three levels.
+
+    Parameters
+    ----------
+    hosts
+        Host names, filled into the leaves in this order.
+    shape
+        The tree.
+    rate
+        Bytes per second of each host's link, each way.
+    latency
+        Seconds of each host's link; a message crosses two.
+
+    Raises
+    ------
+    FabricError
+        When the numbers do not make a tree.
+    """
+    sizes = _sizes(shape, len(hosts))
+    above = sizes.pods * sizes.spines
+    cabled = sizes.hosts + sizes.leaves * sizes.uplinks + above * sizes.spine_uplinks
+    refuse_oversize(sizes.hosts, sizes.leaves + above + sizes.cores, cabled)
+    cables = Cables()
+    host = np.arange(sizes.hosts, dtype=np.int32)
+    leaf_of = host // shape.nodes_per_leaf
+    first_leaf, first_spine = sizes.hosts, sizes.hosts + sizes.leaves
+    first_core = first_spine + sizes.pods * sizes.spines
+    host_up = np.array(
+        [cables.add(h, first_leaf + int(leaf_of[h]), rate, latency) for h in range(len(hosts))], dtype=int
+    )
+    leaf_up = np.empty((sizes.leaves, sizes.uplinks), dtype=np.int32)
+    for leaf in range(sizes.leaves):
+        pod = leaf // sizes.leaves_per_pod
+        for k in range(sizes.uplinks):
+            spine = first_spine + pod * sizes.spines + k % sizes.spines
+            leaf_up[leaf, k] = cables.add(first_leaf + leaf, spine, shape.link_rate, shape.link_latency)
+    spine_up = _wire_cores(cables, shape, sizes, first_spine, first_core)
+    forward = _tables(sizes, leaf_of, host_up, leaf_up, spine_up)
+    coordinates = {"leaf": leaf_of}
+    if sizes.cores:
+        coordinates["pod"] = leaf_of // sizes.leaves_per_pod
+    return Network("fat-tree", tuple(hosts), _switches(sizes), cables.links(), forward, coordinates, "d-mod-k")
+
+
+def _wire_cores(cables: Cables, shape: TreeShape, sizes: _Sizes, first_spine: int, first_core: int) -> Ints:
+    """Links from spines to cores, shape (pods, spines, uplinks of a spine)."""
+    up = np.empty((sizes.pods, sizes.spines, sizes.spine_uplinks), dtype=np.int32)
+    rate = shape.link_rate if shape.pod_link_rate is None else shape.pod_link_rate
+    latency = shape.link_latency if shape.pod_link_latency is None else shape.pod_link_latency
+    for pod in range(sizes.pods):
+        for spine in range(sizes.spines):
+            for k in range(sizes.spine_uplinks):
+                core = first_core + sizes.core_of(spine, k)
+                up[pod, spine, k] = cables.add(first_spine + pod * sizes.spines + spine, core, rate, latency)
+    return up
+
+
+def _switches(sizes: _Sizes) -> tuple[Switch, ...]:
+    leaves = [Switch(f"leaf{i}", 1) for i in range(sizes.leaves)]
+    if not sizes.cores:
+        return (*leaves, *(Switch(f"spine{j}", 2) for j in range(sizes.spines)))
+    spines = [Switch(f"pod{p}-spine{j}", 2) for p in range(sizes.pods) for j in range(sizes.spines)]
+    return (*leaves, *spines, *(Switch(f"core{c}", 3) for c in range(sizes.cores)))
+
+
+def _tables(sizes: _Sizes, leaf_of: Ints, host_up: NDArray[np.int_], leaf_up: Ints, spine_up: Ints) -> Ints:
+    """Forwarding tables of all switches, shape (switches, hosts). A link's other direction is its index + 1."""
+    host = np.arange(sizes.hosts)
+    cable = host % sizes.uplinks  # the cable of a leaf that a host's traffic uses, up and down
+    plane = cable % sizes.spines  # the spine in a pod
+    pod_of = leaf_of // sizes.leaves_per_pod
+    leaves = leaf_up[:, cable]
+    leaves[leaf_of, host] = host_up + 1
+    spines = np.full((sizes.pods, sizes.spines, sizes.hosts), -1, dtype=np.int32)
+    # Every spine of the host's pod can come down to it, also one off its own plane: over the leaf's cable that ends
+    # there.
+    for spine in range(sizes.spines):
+        spines[pod_of, spine, host] = leaf_up[leaf_of, spine + cable - plane] + 1
+    if not sizes.cores:
+        return np.concatenate([leaves, spines.reshape(-1, sizes.hosts)]).astype(np.int32)
+    uplink = host // sizes.spines % sizes.spine_uplinks
+    away = np.arange(sizes.pods)[:, np.newaxis] != pod_of
+    for spine in range(sizes.spines):
+        spines[:, spine, :] = np.where(away, spine_up[:, spine, :][:, uplink], spines[:, spine, :])
+    cores = np.full((sizes.cores, sizes.hosts), -1, dtype=np.int32)
+    for spine in range(sizes.spines):
+        for k in range(sizes.spine_uplinks):
+            # Cables of the host's own number win over those that merely lead to its pod.
+            core, down = sizes.core_of(spine, k), spine_up[pod_of, spine, k] + 1
+            chosen = (plane == spine) & (uplink == k)
+            cores[core] = np.where(chosen | (cores[core] < 0), down, cores[core])
+    return np.concatenate([leaves, spines.reshape(-1, sizes.hosts), cores]).astype(np.int32)

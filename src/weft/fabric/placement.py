@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which nodes a cell gets, and which leaf each of them hangs on."""
+
+from weft.errors import FabricError
+from weft.fabric.model import Fabric
+from weft.fabric.nodeset import expand
+
+
+class NoRoomError(FabricError):
+    """The fabric cannot place a cell: becomes a row with status ``fabric``, not the end of a study."""
+
+
+def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str, ...]:
+    """Hosts of a cell, in the order of their ranks.
+
+    Parameters
+    ----------
+    wanted
+        ``compact``: the fabric's first nodes; a node set; or a table from number of nodes to a group of the fabric
+        (a number that is not in the table is placed compactly).
+    nodes
+        N.
+
+    Raises
+    ------
+    NoRoomError
+        The fabric is too small, or has no such nodes or group.
+    """
+    hosts = fabric.hosts
+    if len(hosts) < nodes:
+        raise NoRoomError(f"{count(nodes)} asked for, fabric {fabric.name} has {len(hosts)}")
+    if isinstance(wanted, dict):
+        return grouped(fabric, wanted[nodes], nodes) if nodes in wanted else hosts[:nodes]
+    if wanted == "compact":
+        return hosts[:nodes]
+    chosen, known = expand(wanted), set(hosts)
+    foreign = [name for name in chosen if name not in known]
+    if foreign:
+        raise NoRoomError(f"fabric {fabric.name} has no node {foreign[0]}, which placement.nodes = {wanted!r} names")
+    if len(chosen) < nodes:
+        raise NoRoomError(f"{count(nodes)} asked for, placement.nodes = {wanted!r} names {len(chosen)}")
+    return chosen[:nodes]
+
+
+def grouped(fabric: Fabric, group: str, nodes: int) -> tuple[str, ...]:
+    """The first hosts of a group."""
+    if group not in fabric.groups:
+        known = ", ".join(fabric.groups) or "none"
+        raise NoRoomError(f"fabric {fabric.name} has no group {group!r} for {count(nodes)} (groups: {known})")
+    chosen = expand(fabric.groups[group])
+    if len(chosen) < nodes:
+        raise NoRoomError(f"{count(nodes)} asked for, group {group} of fabric {fabric.name} has {len(chosen)}")
+    return chosen[:nodes]
+
+
+def count(nodes: int) -> str:
+    """Nodes in words: "1 node", "3 nodes"."""
+    return f"{nodes} node{'s' if nodes != 1 else ''}"
+
+
+def leaves(fabric: Fabric, hosts: tuple[str, ...]) -> dict[int, list[int]]:
+    """Positions of a cell's hosts under each leaf they hang on; one leaf on a star.
+
+    Leaves are counted from 0 and hold the fabric's nodes in the order of ``node.names``.
+    """
+    tree = fabric.network.tree if fabric.network else None
+    if tree is None:
+        return {0: list(range(len(hosts)))}
+    position = {name: index for index, name in enumerate(fabric.hosts)}
+    found: dict[int, list[int]] = {}
+    for index, host in enumerate(hosts):
+        found.setdefault(position[host] // tree.nodes_per_leaf, []).append(index)
+    return found

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Readers of what real machines say about themselves."""
+
+import re
+from pathlib import Path
+from typing import Literal, get_args
+
+from weft.errors import FabricError
+from weft.fabric.readers.dump import Box, Dump, End, Lines
+from weft.fabric.readers.hwloc import NodeShape, read_hwloc
+from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
+from weft.fabric.readers.ports_report import read_ports_report
+from weft.fabric.readers.slurm import read_slurm
+
+Format = Literal["ibnetdiscover", "ports", "slurm", "ibsim"]
+
+__all__ = ["Box", "Dump", "End", "Format", "Lines", "NodeShape", "detect", "read_dump", "read_hwloc", "read_names"]
+
+
+def detect(lines: Lines) -> Format:
+    """The format of a dump, from its first telling line.
+
+    Raises
+    ------
+    FabricError
+        When no line looks like any of the formats.
+    """
+    for line in lines.lines:
+        if re.match(r"\s*(Switch|Ca|Hca|Rt)\s+\d+\s+\"", line, re.IGNORECASE) or re.match(r"\s*(vendid|devid)=", line):
+            return "ibnetdiscover"
+        if re.match(r"\s*(SW|CA|RT)\s+\d+\s+\d+\s+0x", line):
+            return "ports"
+        if re.match(r"\s*(SwitchName|BlockName)\s*=", line, re.IGNORECASE):
+            return "slurm"
+    raise FabricError(
+        f"{lines.path} is in no format that Weft reads",
+        "give the output of ibnetdiscover (plain, --full or -p), an ibsim .net file, a topology.conf of Slurm "
+        "or the output of scontrol show topology",
+    )
+
+
+def read_dump(path: str | Path, form: Format | None = None) -> Dump:
+    """Read a dump of a network.
+
+    Parameters
+    ----------
+    path
+        The file.
+    form
+        Its format; found out from the file when None.
+
+    Raises
+    ------
+    FabricError
+        Names file and line, what is wrong, the text seen and what was expected.
+    """
+    lines = Lines.read(path)
+    chosen = form or detect(lines)
+    if chosen not in get_args(Format):
+        raise FabricError(f"format {chosen!r} is not known", f"take one of {', '.join(get_args(Format))}")
+    readers = {"ports": read_ports_report, "slurm": read_slurm}
+    return readers.get(chosen, read_ibnetdiscover)(lines)
+
+
+def read_names(path: str | Path) -> dict[str, str]:
+    """Names of boxes by key: lines ``H-0002c90300080e84 node7``, ``#`` begins a comment.
+
+    Keys may also be written as OpenSM's node name map does, ``0x0002c90300080e84 "node7"``.
+
+    Raises
+    ------
+    FabricError
+        On a line that is neither, and on a name given twice.
+    """
+    lines = Lines.read(path)
+    names: dict[str, str] = {}
+    first: dict[str, int] = {}
+    for number, raw in lines.numbered():
+        line = raw.split("#", 1)[0].strip()
+        if not line:
+            continue
+        found = re.fullmatch(r'(\S+)\s+"?([A-Za-z0-9][A-Za-z0-9._-]*)"?', line, re.ASCII)
+        if not found:
+            raise lines.fault(number, "not a name", "a key and a name, such as H-0002c90300080e84 node7")
+        if found[2] in first:
+            raise lines.fault(number, f"the name {found[2]} stands in line {first[found[2]]} already", "a name once")
+        key = found[1]
+        guid = re.fullmatch(r"0x([0-9a-fA-F]{1,16})", key)
+        for k in (f"H-{int(guid[1], 16):016x}", f"S-{int(guid[1], 16):016x}") if guid else (key,):
+            names[k] = found[2]
+        first[found[2]] = number
+    return names

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a dump of a fabric says, before anything is made of it: boxes and the cable ends they report."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from weft.errors import FabricError
+
+BoxKind = Literal["switch", "host", "aggregation", "router"]
+MOST_BYTES = 1 << 30
+AGGREGATION = "aggregation node"  # how SHARP's adapters inside switches describe themselves
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A switch, an adapter, or what a switch hides inside itself.
+
+    Attributes
+    ----------
+    key
+        What identifies it: the quoted id with its GUID (``S-0008f1...``), or the name where the format has no GUID.
+        Never the description: real dumps repeat "MT25408 ConnectX Mellanox Technologies" for every node.
+    kind
+        ``aggregation`` is a SHARP node: an adapter inside a switch chip that reduces data. It takes part in no
+        point-to-point traffic, and routes over it would show false credit loops.
+    ports
+        How many ports the dump says it has; 0 where it does not say.
+    label
+        Its description, for people.
+    lids
+        Local identifiers of its ports (of port 0 for a switch).
+    line
+        Where it stands in the dump, counted from 1.
+    """
+
+    key: str
+    kind: BoxKind
+    ports: int = 0
+    label: str = ""
+    lids: tuple[int, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a cable as the box at that end reports it: most dumps tell each cable twice.
+
+    Attributes
+    ----------
+    key, port
+        Box and port that report it.
+    peer, peer_port
+        What they see at the other end.
+    speed
+        As written, ``4xQDR``; empty where the dump does not say.
+    rate
+        Bytes of data per second; nan where unknown.
+    line
+        Where it stands in the dump.
+    """
+
+    key: str
+    port: int
+    peer: str
+    peer_port: int
+    speed: str = ""
+    rate: float = float("nan")
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A dump as read.
+
+    Attributes
+    ----------
+    path, format
+        The file, and what it was read as.
+    boxes
+        By key, in the order of the file.
+    ends
+        Cable ends in the order of the file.
+    both_ends
+        True when the format tells each cable at both ends, so that a missing end is a finding.
+    cables_known
+        False when the format knows no cables (Slurm): then a connection stands for any number of them.
+    repeated
+        (line, key) of boxes that the dump describes again.
+    """
+
+    path: str
+    format: str
+    boxes: dict[str, Box] = field(default_factory=dict[str, Box])
+    ends: list[End] = field(default_factory=list[End])
+    both_ends: bool = True
+    cables_known: bool = True
+    repeated: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+    def add(self, box: Box) -> None:
+        """Add a box; one that stands there already keeps its first description and is remembered as repeated."""
+        if box.key in self.boxes:
+            self.repeated.append((box.line, box.key))
+        else:
+            self.boxes[box.key] = box
+
+    def of_kind(self, kind: BoxKind) -> tuple[Box, ...]:
+        """All boxes of a kind."""
+        return tuple(box for box in self.boxes.values() if box.kind == kind)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of boxes by kind."""
+        return {kind: len(self.of_kind(kind)) for kind in ("switch", "host", "aggregation", "router")}
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The text of a dump, for readers that name the line at fault."""
+
+    path: str
+    lines: tuple[str, ...]
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Lines":
+        """Read a file; bytes that are no UTF-8 are replaced, since descriptions hold anything.
+
+        Raises
+        ------
+        FabricError
+            When it cannot be read, or is larger than 1 GiB.
+        """
+        try:
+            if Path(path).stat().st_size > MOST_BYTES:
+                raise FabricError(f"{path} is larger than 1 GiB", "give a dump of one fabric")
+            text = Path(path).read_bytes().decode("utf-8", errors="replace")
+        except (OSError, ValueError) as error:
+            raise FabricError(f"cannot read {path}: {error}", "look at the path and its permissions") from error
+        return cls.of(str(path), text)
+
+    @classmethod
+    def of(cls, path: str, text: str) -> "Lines":
+        """Lines of a text; only line feeds end a line, so that numbers agree with an editor's."""
+        return cls(path, tuple(line.rstrip("\r") for line in text.split("\n")))
+
+    def fault(self, number: int, what: str, expected: str) -> FabricError:
+        """The error for a line: where, what is wrong, the text seen, what was expected."""
+        text = self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
+        seen = text if len(text) <= 120 else text[:117] + "..."
+        return FabricError(f"{self.path}:{number}: {what}: {seen!r}", f"expected {expected}")
+
+    def numbered(self) -> list[tuple[int, str]]:
+        """Line numbers from 1 and texts."""
+        return list(enumerate(self.lines, start=1))
+
+
+def kind_of_adapter(label: str) -> BoxKind:
+    """``aggregation`` for a SHARP node, which only its description gives away; ``host`` otherwise."""
+    return "aggregation" if AGGREGATION in label.lower() else "host"

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``ibnetdiscover`` (plain and ``--full``) and the ``.net`` files of ibsim, which are the same format with less in it.
+
+A block describes a box: a header line, then a line for each port with a cable.
+
+    Switch  36 "S-0008f10500200b50"   # "Voltaire 4036" enhanced port 0 lid 9 lmc 0
+    [1]     "S-0008f10500108c5c"[15]  # "Voltaire 4036" lid 16 4xQDR
+    Ca      1 "H-0002c90300080e84"    # "MT25408 ConnectX"
+    [1](2c90300080e85)  "S-0008f10500108bba"[27]  # lid 17 lmc 0 "Voltaire 4036" lid 7 4xQDR
+
+``--full`` adds ``s=4 w=2 v=4`` after the speed. ibsim writes ``Hca`` for ``Ca``, any name for an id, and no comments.
+"""
+
+import re
+
+from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter
+from weft.fabric.readers.rates import rate_of
+
+HEADER = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d{1,5})\s+"([^"]+)"\s*(?:#\s*(.*))?', re.ASCII | re.IGNORECASE)
+PORT = re.compile(
+    r'\[(\d{1,5})\](?:\s*\[ext [^\]]*\])?(?:\(([0-9a-fA-F]+)\))?\s*"([^"]+)"\s*\[(\d{1,5})\]'
+    r"(?:\s*\[ext [^\]]*\])?(?:\(([0-9a-fA-F]+)\))?\s*(?:#\s*(.*)|[^\"#]*)",
+    re.ASCII,
+)
+IDENTITY = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)\s*=", re.IGNORECASE)
+CHASSIS = re.compile(r"(Chassis|Non-Chassis)\b", re.IGNORECASE)  # headings of ibnetdiscover -g
+QUOTED = re.compile(r'"(.*)"')
+SPEED = re.compile(r"\b(\d{1,2}x[A-Za-z0-9?]{2,8})\b")
+LID = re.compile(r"\blid (\d{1,9})\b")
+KINDS: dict[str, BoxKind] = {"switch": "switch", "ca": "host", "hca": "host", "rt": "router"}
+MOST_PORTS = 65535
+
+
+def read_ibnetdiscover(lines: Lines) -> Dump:
+    """Boxes and cable ends of an ``ibnetdiscover`` dump or an ibsim ``.net`` file.
+
+    Raises
+    ------
+    FabricError
+        Names file and line, what is wrong, the text seen and what was expected.
+    """
+    guids = any('"S-' in line or '"H-' in line for line in lines.lines)
+    dump = Dump(lines.path, "ibnetdiscover" if guids else "ibsim")
+    current: Box | None = None
+    for number, raw in lines.numbered():
+        line = raw.strip()
+        if not line or line.startswith("#") or IDENTITY.match(line) or CHASSIS.match(line):
+            continue
+        if line.startswith("["):
+            current = _port(dump, lines, number, line, current)
+        elif line.split(None, 1)[0].lower() in KINDS:
+            current = _header(lines, number, line)
+            dump.add(current)
+        elif line.split(None, 1)[0] != "do":  # a console command to ibsim, nothing about the fabric
+            raise lines.fault(number, "neither a box nor a port", 'Switch|Ca|Rt <ports> "<id>", or [port] "<id>"[port]')
+    if not dump.boxes:
+        raise lines.fault(len(lines.lines), "no box up to the end", "output of ibnetdiscover, or an ibsim .net file")
+    return dump
+
+
+def _header(lines: Lines, number: int, line: str) -> Box:
+    found = HEADER.fullmatch(line)
+    if not found or not 0 < int(found[2]) <= MOST_PORTS:
+        raise lines.fault(number, "not a box", 'Switch|Ca|Rt <ports> "<id>" # "<description>"')
+    comment = found[4] or ""
+    label = QUOTED.search(comment)
+    text = label[1] if label else ""
+    kind = KINDS[found[1].lower()]
+    if kind == "host":
+        kind = kind_of_adapter(text)
+    lid = LID.search(comment[label.end() :] if label else comment)
+    return Box(found[3], kind, int(found[2]), text, (int(lid[1]),) if lid else (), number)
+
+
+def _port(dump: Dump, lines: Lines, number: int, line: str, box: Box | None) -> Box:
+    found = PORT.fullmatch(line)
+    if not found:
+        raise lines.fault(number, "not a port", '[port] "<id>"[port] # ... 4xQDR')
+    if box is None:
+        raise lines.fault(number, "a port before any box", 'a line such as Switch 36 "S-..." above it')
+    port, peer_port = int(found[1]), int(found[4])
+    if not 0 < port <= box.ports:
+        raise lines.fault(number, f"{box.key} has {box.ports} ports", f"a port from 1 to {box.ports}")
+    comment = found[6] or ""
+    label = QUOTED.search(comment)
+    rest = comment[label.end() :] if label else comment
+    speed = SPEED.search(rest)
+    dump.ends.append(
+        End(
+            box.key,
+            port,
+            found[3],
+            peer_port,
+            speed[1] if speed else "",
+            rate_of(speed[1]) if speed else float("nan"),
+            number,
+        )
+    )
+    before = LID.search(comment[: label.start()] if label else "")
+    if box.kind != "switch" and before:  # an adapter's own LID stands in front of the description of the far end
+        box = Box(box.key, box.kind, box.ports, box.label, (*box.lids, int(before[1])), box.line)
+        if dump.boxes[box.key].line == box.line:
+            dump.boxes[box.key] = box
+    return box

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""InfiniBand speeds: what ``4xQDR`` carries.
+
+Lanes signal faster than data flows, by the line code. The rates here are data rates, which is what a link can carry at
+most; headers of packets take a few per cent more.
+
+| speed | Gbit/s signalled a lane | line code          | Gbit/s of data a lane |
+|-------|-------------------------|--------------------|-----------------------|
+| SDR   | 2.5                     | 8b/10b             | 2                     |
+| DDR   | 5                       | 8b/10b             | 4                     |
+| QDR   | 10                      | 8b/10b             | 8                     |
+| FDR10 | 10.3125                 | 64b/66b            | 10                    |
+| FDR   | 14.0625                 | 64b/66b            | 13.64                 |
+| EDR   | 25.78125                | 64b/66b            | 25                    |
+| HDR   | 53.125 (PAM4)           | 256b/257b + RS-FEC | 50                    |
+| NDR   | 106.25 (PAM4)           | 256b/257b + RS-FEC | 100                   |
+| XDR   | 212.5 (PAM4)            | 256b/257b + RS-FEC | 200                   |
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Speed(NamedTuple):
+    """One generation: signalled Gbit/s a lane, line code, and the share of it that is data."""
+
+    signalled: float
+    code: str
+    share: float
+
+    @property
+    def data(self) -> float:
+        """Bytes of data per second and lane."""
+        return self.signalled * self.share * 1e9 / 8
+
+
+FEC = (514 / 544) * (256 / 257)  # RS(544,514) over 256b/257b blocks
+SPEEDS = {
+    "SDR": Speed(2.5, "8b/10b", 8 / 10),
+    "DDR": Speed(5.0, "8b/10b", 8 / 10),
+    "QDR": Speed(10.0, "8b/10b", 8 / 10),
+    "FDR10": Speed(10.3125, "64b/66b", 64 / 66),
+    "FDR": Speed(14.0625, "64b/66b", 64 / 66),
+    "EDR": Speed(25.78125, "64b/66b", 64 / 66),
+    "HDR": Speed(53.125, "256b/257b + RS-FEC", FEC),
+    "NDR": Speed(106.25, "256b/257b + RS-FEC", FEC),
+    "XDR": Speed(212.5, "256b/257b + RS-FEC", FEC),
+}
+WIDTHS = (1, 2, 4, 8, 12)
+TEXT = re.compile(r"([0-9]{1,2})x ?([A-Za-z0-9?.]{1,8})", re.ASCII)
+
+
+def rate_of(text: str) -> float:
+    """Bytes of data per second of a width and speed such as ``4xQDR``; nan when either is not in the table."""
+    found = TEXT.fullmatch(text.strip())
+    if not found or int(found[1]) not in WIDTHS or found[2].upper() not in SPEEDS:
+        return float("nan")
+    return int(found[1]) * SPEEDS[found[2].upper()].data

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Slurm's ``topology.conf`` and the output of ``scontrol show topology``.
+
+    SwitchName=leaf0 Nodes=n[1-18]                            # topology.conf
+    SwitchName=spine Switches=leaf[0-3] LinkSpeed=400
+    SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[1-18]        # scontrol, which repeats the nodes below at every level
+    SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[1-72] Switches=leaf[0-3]
+
+The file tells which switch hangs below which, never how many cables join them nor their rates: hop classes come out of
+it, loads do not.
+"""
+
+import re
+
+from weft.fabric.nodeset import expand
+from weft.fabric.readers.dump import Box, Dump, End, Lines
+
+PAIR = re.compile(r"([A-Za-z]+)\s*=\s*(\S*)", re.ASCII)
+KNOWN = {"switchname", "nodes", "switches", "level", "linkspeed"}
+EMPTY = {"", "(null)", "null", "none"}
+MOST_CHILDREN = 1_000_000
+
+
+def read_slurm(lines: Lines) -> Dump:
+    """Switches, nodes and which hangs on which.
+
+    Raises
+    ------
+    FabricError
+        Names file and line, what is wrong, the text seen and what was expected.
+    """
+    reported = any(re.search(r"\bLevel=\d", line) for line in lines.lines)
+    form = "scontrol show topology" if reported else "topology.conf"
+    dump = Dump(lines.path, form, both_ends=False, cables_known=False)
+    joined: set[frozenset[str]] = set()
+    ports: dict[str, int] = {}
+    for number, text in _records(lines):
+        name, nodes, switches = _record(lines, number, text)
+        dump.add(Box(name, "switch", 0, "", (), number))
+        below = switches if switches and reported else (*switches, *nodes)
+        hosts = set(nodes)
+        for child in below:
+            if frozenset((name, child)) in joined or child == name:
+                continue
+            joined.add(frozenset((name, child)))
+            if len(joined) > MOST_CHILDREN:
+                raise lines.fault(number, f"more than {MOST_CHILDREN:,} connections", "the topology of one cluster")
+            ports[name], ports[child] = ports.get(name, 0) + 1, ports.get(child, 0) + 1
+            dump.ends.append(End(name, ports[name], child, ports[child], "", float("nan"), number))
+            if child in hosts:
+                _node(dump, lines, number, child)
+    if not dump.boxes:
+        raise lines.fault(len(lines.lines), "no switch up to the end", "lines such as SwitchName=leaf0 Nodes=n[1-18]")
+    _all_described(dump, lines)
+    return dump
+
+
+def _records(lines: Lines) -> list[tuple[int, str]]:
+    """Logical lines without comments, those ending in a backslash joined with the next."""
+    records: list[tuple[int, str]] = []
+    start, text = 0, ""
+    for number, raw in lines.numbered():
+        line = raw.split("#", 1)[0].rstrip()
+        start = start or number
+        text += line.removesuffix("\\") + " "
+        if line.endswith("\\"):
+            continue
+        if text.strip():
+            records.append((start, text.strip()))
+        start, text = 0, ""
+    return [*records, (start, text.strip())] if text.strip() else records
+
+
+def _record(lines: Lines, number: int, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Name, nodes and switches of one line."""
+    values = {key.lower(): value for key, value in PAIR.findall(text)}
+    if "blockname" in values or "blocksizes" in values:
+        raise lines.fault(number, "a block topology", "topology/tree: it alone says which switch hangs below which")
+    if PAIR.sub("", text).strip() or not values.keys() <= KNOWN or values.get("switchname", "") in EMPTY:
+        raise lines.fault(number, "not a switch", "SwitchName=<name> with Nodes=<nodes> or Switches=<names>")
+    nodes, switches = (_names(lines, number, values.get(key, "")) for key in ("nodes", "switches"))
+    if not nodes and not switches:
+        raise lines.fault(number, "a switch with nothing below it", "Nodes= or Switches= with names")
+    return values["switchname"], nodes, switches
+
+
+def _names(lines: Lines, number: int, text: str) -> tuple[str, ...]:
+    if text.lower() in EMPTY:
+        return ()
+    try:
+        return expand(text)
+    except ValueError as error:
+        what = f"{text[:60]} is no list of names ({error})"
+        raise lines.fault(number, what, "names and ranges such as n[1-18],m3") from error
+
+
+def _node(dump: Dump, lines: Lines, number: int, name: str) -> None:
+    known = dump.boxes.get(name)
+    if known is None:
+        dump.add(Box(name, "host", 1, "", (), number))
+    elif known.kind == "switch":
+        raise lines.fault(
+            number, f"{name} is a switch in line {known.line} and a node here", "names for one thing each"
+        )
+
+
+def _all_described(dump: Dump, lines: Lines) -> None:
+    for end in dump.ends:
+        if end.peer not in dump.boxes:
+            raise lines.fault(end.line, f"the switch {end.peer} has no line of its own", f"SwitchName={end.peer} ...")

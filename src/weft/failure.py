@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Launches that ended badly, as rows: a time-out, a crash and a failed start are results too (METHOD 23)."""
+
+import signal
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.folder import RunFolder, write_json
+from weft.launch.launcher import Outcome
+from weft.plan import Cell, LaunchPlan
+
+TIMEOUT = "timeout"
+CRASH = "crash"
+LAUNCH = "launch"
+RETRIED = frozenset({TIMEOUT, CRASH, LAUNCH})
+"""Statuses that are tried again when the same run is started again; all others are final."""
+
+SLOT_BYTES = 64
+TAIL_LINES = 12
+WATCHDOG_EXIT = 124
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What one rank was doing when it was last seen."""
+
+    rank: int
+    cell: str
+    op: str
+    phase: str
+    state: str
+
+    def __str__(self) -> str:
+        return f"rank {self.rank}: {' '.join(word for word in (self.op, self.phase, self.state) if word)}"
+
+
+def read_slots(path: Path, not_before: float = 0.0) -> list[Slot]:
+    """Read the status file of a launch.
+
+    Parameters
+    ----------
+    path
+        ``launches/<launch>.status``: 64 bytes a rank, ``<cell> <op> <phase> <state>``.
+    not_before
+        A file older than this (seconds since the epoch) is of an earlier start, and tells nothing.
+
+    Returns
+    -------
+    list
+        A slot for each rank that wrote one; none where the kernel never got that far.
+    """
+    try:
+        if path.stat().st_mtime < not_before:
+            return []
+        raw = path.read_bytes()
+    except OSError:
+        return []
+    slots: list[Slot] = []
+    for rank in range((len(raw) + SLOT_BYTES - 1) // SLOT_BYTES):
+        text = raw[rank * SLOT_BYTES : (rank + 1) * SLOT_BYTES].partition(b"\0")[0].decode("ascii", "replace")
+        words = [*text.split(), "", "", "", ""]
+        if words[0]:
+            # a state may follow a cell that has no op yet ("c003 - - starting")
+            cell, op, phase, state = words[:4]
+            slots.append(Slot(rank, cell, op, phase, state))
+    return slots
+
+
+def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
+    """Last lines of a log that are not empty."""
+    try:
+        with log.open("rb") as file:
+            # a rank that prints without end must not fill our memory
+            file.seek(max(0, log.stat().st_size - 64 * 1024))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return []
+    return [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
+
+
+def status_of(outcome: Outcome, slots: Sequence[Slot]) -> str:
+    """Say what became of a launch that left a cell without a record."""
+    if outcome.timed_out or outcome.returncode == WATCHDOG_EXIT or any("timeout" in slot.state for slot in slots):
+        return TIMEOUT
+    return CRASH if slots else LAUNCH
+
+
+def under_way(launch: LaunchPlan, missing: Sequence[str], slots: Sequence[Slot]) -> str:
+    """Return the cell that a launch was at when it ended: by its ranks' word, else the first that is missing."""
+    named = [slot.cell for slot in slots if slot.cell in missing]
+    order = {cell: place for place, cell in enumerate(launch.cells)}
+    return max(named, key=lambda cell: order[cell]) if named else missing[0]
+
+
+def ending(outcome: Outcome) -> str:
+    """How a launch ended, in words."""
+    if outcome.timed_out:
+        return f"ended by weft after {outcome.wall_s:.0f} s"
+    if outcome.returncode < 0:
+        return f"ended by {signal_name(-outcome.returncode)}"
+    if outcome.returncode > 128:
+        return f"ended with exit code {outcome.returncode} ({signal_name(outcome.returncode - 128)})"
+    return f"ended with exit code {outcome.returncode}"
+
+
+def signal_name(number: int) -> str:
+    """Name of a signal, ``SIGKILL``."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def reason(status: str, cell: Cell, outcome: Outcome, slots: Sequence[Slot]) -> str:
+    """One sentence for the row."""
+    if status == TIMEOUT:
+        return f"hung: not done after its limit of {cell.limit_s:g} s; {phases(slots)}"
+    if status == LAUNCH:
+        tail = log_tail(outcome.log, 1)
+        return f"the ranks did not start: mpiexec {ending(outcome)}{': ' + tail[0] if tail else ''}"
+    return f"the launch {ending(outcome)} and left no record of this cell; {phases(slots)}"
+
+
+def phases(slots: Sequence[Slot], most: int = 4) -> str:
+    """The last phase of the ranks, in short; all of them stand in the row's record."""
+    if not slots:
+        return "no rank said what it was doing"
+    more = f" and {len(slots) - most} more ranks" if len(slots) > most else ""
+    return "last seen: " + ", ".join(str(slot) for slot in slots[:most]) + more
+
+
+def write_row(
+    folder: RunFolder, launch: LaunchPlan, cell: Cell, status: str, outcome: Outcome, slots: Sequence[Slot]
+) -> None:
+    """Write the record of a cell that has no samples.
+
+    Raises
+    ------
+    DataError
+        The disk is full or read-only.
+    """
+    record: dict[str, Any] = {
+        "schema": "weft-cell/1",
+        "cell": cell.id,
+        "launch": launch.id,
+        "launch_index": launch.index,
+        "kernel": cell.kernel,
+        "ranks": cell.ranks,
+        "status": status,
+        "reason": reason(status, cell, outcome, slots),
+        "returncode": outcome.returncode,
+        "signal": signal_name(-outcome.returncode) if outcome.returncode < 0 else "",
+        "wall_ns": round(outcome.wall_s * 1e9),
+        "phases": [asdict(slot) for slot in slots],
+        "log": outcome.log.name,
+        "log_tail": log_tail(outcome.log),
+    }
+    write_json(folder.cell_record(cell.id, launch.index), record)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a fit reads: measured cells, from a table or a run, and the parameters of a fabric that may be fitted."""
+
+import csv
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from weft.errors import DataError, StudyError
+from weft.fabric.model import Fabric
+
+
+class MeasuredCell(BaseModel):
+    """One measured time of the exchange kernel.
+
+    A table has one such row a cell: TOML ``[[cell]]``, or CSV with these columns.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    nodes: int = Field(ge=1, description="N")
+    ranks_per_node: int = Field(ge=1, description="ranks on each node")
+    n: int = Field(ge=1, description="m-vectors of the global array")
+    m: int = Field(ge=1, description="doubles of a vector")
+    call: str = Field("C", pattern="^[ABC]$", description="A, B or C")
+    seconds: float = Field(gt=0, allow_inf_nan=False)
+    name: str = Field("", description='what to call it; "N=3 m=512" by default')
+
+    @property
+    def label(self) -> str:
+        """Its name, or one made of its sizes."""
+        call = "" if self.call == "C" else f" {self.call}"
+        return self.name or f"N={self.nodes} m={self.m}{call}"
+
+    @property
+    def ranks(self) -> int:
+        """P."""
+        return self.nodes * self.ranks_per_node
+
+
+def read_cells(path: Path) -> list[MeasuredCell]:
+    """Measured cells of a table (``.toml``, ``.csv``) or of a run folder (warm medians of its tables).
+
+    Cells that were measured twice under the same sizes are one, at their mean.
+
+    Raises
+    ------
+    DataError
+        It cannot be read: with the row at fault.
+    """
+    try:
+        if path.is_dir():
+            rows = run_rows(path)
+        elif path.suffix == ".toml":
+            rows = tomllib.loads(path.read_text()).get("cell", [])
+        else:
+            rows = list(csv.DictReader(StringIO(path.read_text())))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}", "give a run folder, or a table .toml or .csv") from error
+    if not isinstance(rows, list) or not rows:
+        raise DataError(f"{path} holds no cells", "write rows [[cell]] with nodes, ranks_per_node, n, m, seconds")
+    return merged([checked(row, number, path) for number, row in enumerate(rows, 1)])
+
+
+def checked(row: Any, number: int, path: Path) -> MeasuredCell:
+    """One row as a cell."""
+    try:
+        return MeasuredCell.model_validate(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise DataError(
+            f"{path}: cell {number}: {key}: {first['msg']}", "a cell has nodes, ranks_per_node, n, m, seconds"
+        ) from error
+
+
+def merged(cells: list[MeasuredCell]) -> list[MeasuredCell]:
+    """Cells of the same sizes as one."""
+    found: dict[tuple[Any, ...], list[MeasuredCell]] = {}
+    for cell in cells:
+        found.setdefault((cell.nodes, cell.ranks_per_node, cell.n, cell.m, cell.call), []).append(cell)
+    return [
+        same[0].model_copy(update={"seconds": sum(cell.seconds for cell in same) / len(same)})
+        for same in found.values()
+    ]
+
+
+def run_rows(folder: Path) -> list[dict[str, Any]]:
+    """Warm medians of a run's calls A, B and C."""
+    import pyarrow.parquet as pq
+
+    path = folder / "tables" / "calls.parquet"
+    if not path.is_file():
+        raise DataError(f"{folder} has no {path.name}", f"weft report {folder} makes the tables of a run")
+    wanted = ("nodes", "ranks_per_node", "n", "m", "call")
+    return [
+        {**{key: row[key] for key in wanted}, "seconds": row["median_s"]}
+        for row in pq.read_table(path).to_pylist()
+        if row["kernel"] == "exchange" and row["phase"] == "warm" and row["status"] == "ok" and row["call"] in "ABC"
+    ]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number of a fabric file that may be fitted.
+
+    Attributes
+    ----------
+    key
+        Where it stands.
+    unit
+        ``B/s`` or ``s``.
+    begin
+        Where a fit begins when the file states none, or zero.
+    """
+
+    key: str
+    unit: str
+    begin: float
+
+    def of(self, fabric: Fabric) -> float:
+        """Its value to begin with."""
+        section, name = self.key.split(".")
+        owner = getattr(fabric, section)
+        return (getattr(owner, name) if owner is not None else None) or self.begin
+
+    def put(self, fabric: Fabric, value: float) -> Fabric:
+        """The fabric with another value."""
+        section, name = self.key.split(".")
+        owner = getattr(fabric, section)
+        if owner is None:
+            raise StudyError(f"{fabric.path} has no section [{section}] for {self.key}", f"write one: [{section}]")
+        return fabric.model_copy(update={section: owner.model_copy(update={name: value})})
+
+
+PARAMETERS = {
+    "copy_rate": Parameter("node.copy_rate", "B/s", 5e9),
+    "adapter_rate": Parameter("network.adapter_rate", "B/s", 3e9),
+    "message_cost": Parameter("network.message_cost", "s", 1e-5),
+    "rendezvous_latency": Parameter("network.rendezvous_latency", "s", 1e-5),
+    "latency": Parameter("network.latency", "s", 1e-6),
+    "connection_cost": Parameter("simulation.connection_cost", "s", 1e-3),
+}
+
+
+def parameters_named(names: list[str]) -> dict[str, Parameter]:
+    """Parameters by name; StudyError on one that is not known."""
+    for name in names:
+        if name not in PARAMETERS:
+            raise StudyError(f'"{name}" cannot be fitted', f"one of {', '.join(PARAMETERS)}")
+    return {name: PARAMETERS[name] for name in names}
+
+
+def with_values(fabric: Fabric, parameters: dict[str, Parameter], values: list[float]) -> Fabric:
+    """The fabric with all parameters set."""
+    for parameter, value in zip(parameters.values(), values, strict=True):
+        fabric = parameter.put(fabric, value)
+    return fabric
+
+
+Evaluate = Callable[[Fabric, list[MeasuredCell]], list[float]]
+"""Times of cells on a fabric."""

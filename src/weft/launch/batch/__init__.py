@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Launches inside jobs of a batch scheduler: one readable script for many launches, one adapter a scheduler."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from weft.fabric import Fabric
+    from weft.launch.batch.launcher import BatchLauncher
+
+
+def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "BatchLauncher":
+    """Return what runs launches in jobs of the fabric's scheduler.
+
+    Parameters
+    ----------
+    fabric
+        Of kind ``slurm``, ``pbs``, ``lsf`` or ``flux``; its ``[batch]`` says what the site wants.
+    mpicxx
+        The user's choice of wrapper, or None: the kernels are built here, for the compute nodes to find.
+    say
+        Takes one line before something that lasts seconds.
+    """
+    from weft.fabric.batch import BatchSection
+    from weft.launch.batch.flux import Flux
+    from weft.launch.batch.launcher import BatchLauncher
+    from weft.launch.batch.lsf import Lsf
+    from weft.launch.batch.pbs import Pbs
+    from weft.launch.batch.slurm import Slurm
+    from weft.launch.batch.starter import RankStarter
+    from weft.launch.build import build_kernels
+    from weft.launch.mpi import find_mpi
+
+    scheduler = {"slurm": Slurm, "pbs": Pbs, "lsf": Lsf, "flux": Flux}[fabric.kind]()
+    section = fabric.batch or BatchSection()
+    starter = RankStarter(build_kernels(find_mpi(mpicxx), say), scheduler, section)
+    return BatchLauncher(scheduler, section, f"weft-{fabric.name}", starter, starter.about())

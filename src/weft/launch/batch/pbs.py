@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""PBS Pro and OpenPBS: written from their manuals, proven by golden scripts only."""
+
+import os
+from pathlib import Path
+
+from weft.errors import LaunchError
+from weft.launch.batch.scheduler import JobState, ask
+from weft.launch.launcher import LaunchRequest
+
+STATES = {"Q": JobState.PENDING, "H": JobState.PENDING, "W": JobState.PENDING, "T": JobState.PENDING,
+          "R": JobState.RUNNING, "E": JobState.RUNNING, "S": JobState.RUNNING, "B": JobState.RUNNING}  # fmt: skip
+
+
+class Pbs:
+    """PBS by its own commands."""
+
+    name = "pbs"
+    command_prefixes = ("PBS_",)
+
+    def submit(self, script: Path) -> str:
+        """Submit by qsub, which prints the id."""
+        return ask(self, ["qsub", str(script)]).strip()
+
+    def state(self, job: str) -> JobState:
+        """Ask qstat; a job it does not know any more has ended."""
+        for line in ask(self, ["qstat", "-f", job], tolerate=True).splitlines():
+            key, _, value = line.partition("=")
+            if key.strip() == "job_state":
+                return STATES.get(value.strip(), JobState.ENDED)
+        return JobState.ENDED
+
+    def cancel(self, job: str) -> None:
+        """End the job by qdel."""
+        ask(self, ["qdel", job], tolerate=True)
+
+    def allocation(self) -> str | None:
+        """Id of the job that weft was started in."""
+        return os.environ.get("PBS_JOBID")
+
+    def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
+        """PBS has no starter of its own that every MPI accepts."""
+        raise LaunchError('PBS starts no ranks by itself, and [batch] says starter = "srun"', 'set starter = "mpiexec"')

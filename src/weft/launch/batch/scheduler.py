@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What Weft asks of a batch scheduler: submit, state, cancel, and how it starts ranks."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Protocol
+
+from weft.errors import LaunchError
+from weft.launch.launcher import LaunchRequest
+
+
+class JobState(Enum):
+    """Where a job is in its life."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class Scheduler(Protocol):
+    """One batch scheduler. `name` is also the stem of its template and the fabric kind."""
+
+    @property
+    def name(self) -> str:
+        """Kind of fabric it serves."""
+        ...
+
+    @property
+    def command_prefixes(self) -> tuple[str, ...]:
+        """Beginnings of the variables that hold defaults of its commands for new jobs."""
+        ...
+
+    def submit(self, script: Path) -> str:
+        """Submit a job script and return the job's id."""
+        ...
+
+    def state(self, job: str) -> JobState:
+        """Tell where the job is; one the scheduler has forgotten has ended."""
+        ...
+
+    def cancel(self, job: str) -> None:
+        """End the job; one that has ended already is no error."""
+        ...
+
+    def allocation(self) -> str | None:
+        """Id of the job we are inside of, or None."""
+        ...
+
+    def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
+        """Words before the kernel's own command line that start its ranks on the request's nodes."""
+        ...
+
+
+def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False) -> str:
+    """Run one of a scheduler's commands in an environment free of its own defaults, and return what it prints.
+
+    Variables such as ``SBATCH_PARTITION`` override a script's own lines without a word; they are taken out first.
+
+    Raises
+    ------
+    LaunchError
+        The command is missing, or fails and `tolerate` is false.
+    """
+    try:
+        done = subprocess.run(
+            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, text=True,
+            check=False, timeout=120,
+        )  # fmt: skip
+    except FileNotFoundError as error:
+        raise LaunchError(
+            f"{command[0]} is not on PATH, so no job can be given to {scheduler.name}",
+            f"load the site's {scheduler.name} commands, or measure this host alone with --on local",
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise LaunchError(f"{' '.join(command)} gave no answer in 120 s", "see whether the scheduler is up") from error
+    if done.returncode != 0 and not tolerate:
+        raise LaunchError(
+            f"{' '.join(command)} failed with exit code {done.returncode}: {(done.stderr or done.stdout).strip()}",
+            "read the script named above; change [batch] in the fabric file to what this site wants",
+        )
+    return done.stdout
+
+
+def clean_environment(environment: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, str]:
+    """Return the environment without a scheduler's own defaults for new jobs."""
+    return {name: value for name, value in environment.items() if not name.startswith(prefixes)}

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The job script: the launches of a study as lines that a person can read, change and submit."""
+
+import math
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from weft.fabric.batch import BatchSection
+from weft.launch.batch.scheduler import Scheduler
+from weft.launch.launcher import LaunchRequest
+
+START_S = 20.0
+"""Seconds allowed for starting the ranks of one launch, on top of its own limit."""
+
+
+class Starter(Protocol):
+    """Makes the command line that starts the kernel's ranks for a request."""
+
+    def __call__(self, request: LaunchRequest) -> list[str]:
+        """Words of the command."""
+        ...
+
+
+def render(
+    scheduler: Scheduler, section: BatchSection, requests: Sequence[LaunchRequest], name: str, starter: Starter
+) -> str:
+    """Write the script that runs `requests` one after the other in one job.
+
+    The job holds the nodes of all its launches; each launch names its own. Its time is the sum of what the launches
+    may take, capped by the site's limit: what does not fit is left for the next job.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    nodes = list(dict.fromkeys(node for request in requests for node in request.nodes))
+    environment = Environment(
+        loader=PackageLoader("weft.launch.batch", "templates"), trim_blocks=True, lstrip_blocks=True,
+        undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters["quote"] = lambda value: shlex.quote(str(value))  # pyright: ignore[reportUnknownLambdaType]
+    return environment.get_template(f"{scheduler.name}.sh.j2").render(
+        name=name,
+        folder=requests[0].folder,
+        nodes=nodes,
+        nodeset=fold(nodes),
+        ranks_per_node=max(request.ranks_per_node for request in requests),
+        minutes=minutes(requests, section.time_limit),
+        partition=section.partition,
+        account=section.account,
+        options=section.options,
+        setup=section.setup,
+        launches=[launch_line(request, starter) for request in requests],
+    )
+
+
+def launch_line(request: LaunchRequest, starter: Starter) -> dict[str, Any]:
+    """One launch as the template wants it: id, limit in seconds, quoted command."""
+    words = [*environment_words(request.environment), *starter(request)]
+    limit = math.ceil(request.limit_s + START_S) if request.limit_s else 0
+    return {"id": request.id, "limit": limit, "command": shlex.join(words)}
+
+
+def environment_words(environment: dict[str, str]) -> list[str]:
+    """Variables of one launch as an ``env`` before its command."""
+    return ["env", *(f"{name}={value}" for name, value in sorted(environment.items()))] if environment else []
+
+
+def minutes(requests: Sequence[LaunchRequest], most_s: float) -> int:
+    """Minutes to ask for: what all launches may take, at most the site's limit, at least one."""
+    wanted = sum(request.limit_s + START_S for request in requests)
+    return max(1, math.ceil(min(wanted, most_s) / 60))
+
+
+def fold(nodes: Sequence[str]) -> str:
+    """Node names as one node set, ``n[0-3]``."""
+    from ClusterShell.NodeSet import NodeSet  # pyright: ignore[reportMissingTypeStubs]
+
+    return str(NodeSet.fromlist(list(nodes)))
+
+
+def write_script(path: Path, text: str) -> None:
+    """Write the script so that it may be run by hand."""
+    path.write_text(text)
+    path.chmod(0o755)

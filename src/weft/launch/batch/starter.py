@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of one launch inside a job: by the scheduler's own starter, or by the MPI library's."""
+
+from weft.fabric.batch import BatchSection
+from weft.launch.batch.scheduler import Scheduler
+from weft.launch.build import Kernels
+from weft.launch.family import family_of
+from weft.launch.launcher import CYCLIC, LaunchRequest
+
+# every family knows this spelling, and inside an allocation there are no threads to tell from cores
+PINNED = ("--bind-to", "core")
+
+
+class RankStarter:
+    """Makes command lines; fulfils :class:`weft.launch.batch.script.Starter`.
+
+    Parameters
+    ----------
+    kernels
+        The kernels, in a place that the compute nodes see too (``XDG_CACHE_HOME`` moves it).
+    scheduler, section
+        The site's scheduler and its ``[batch]``.
+    """
+
+    def __init__(self, kernels: Kernels, scheduler: Scheduler, section: BatchSection) -> None:
+        self._kernels = kernels
+        self._scheduler = scheduler
+        self._section = section
+        self._family = family_of(kernels.library)
+
+    def about(self) -> dict[str, str]:
+        """Describe the library and the kernels."""
+        return self._kernels.about()
+
+    def __call__(self, request: LaunchRequest) -> list[str]:
+        """Words of the command, its variables first."""
+        variables = self._family.environment(request.oversubscribed)
+        if self._kernels.settings:
+            variables["WEFT_DEFAULT_SETTINGS"] = str(self._kernels.settings)
+        start = self._by_scheduler(request) if self._section.starter == "srun" else self._by_mpiexec(request)
+        assigned = [f"{name}={value}" for name, value in sorted(variables.items())]
+        program = [str(self._kernels.program), str(request.plan)]
+        return [*(["env", *assigned] if assigned else []), *start, *program]
+
+    def _by_scheduler(self, request: LaunchRequest) -> list[str]:
+        return self._scheduler.start_ranks(request, self._section.mpi)
+
+    def _by_mpiexec(self, request: LaunchRequest) -> list[str]:
+        binding = self._family.free if request.oversubscribed else PINNED
+        across = self._family.across(request.nodes, request.ranks_per_node, request.order == CYCLIC)
+        return [str(self._kernels.mpi.mpiexec()), *across, *binding, "-n", str(request.ranks)]

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Building the kernels for an MPI at first use, once, into a cache.
+
+An MPI found when Weft was installed is seldom the one a job runs under, so nothing is compiled before it is known.
+"""
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from weft.errors import LaunchError
+from weft.folder import explain, told, write_atomic
+from weft.launch.family import as_root
+from weft.launch.keeper import sweep
+from weft.launch.mpi import Library, Mpi, is_program, last_line, parse_library
+from weft.shipped import cache, shipped
+
+PROGRAM = "weft-measure"
+SETTINGS = "default-settings.txt"
+VERSION = "library.txt"
+SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "CMakeLists.txt", "*.cmake")
+# what a clean environment keeps: everything else may be a setting of some MPI
+CLEAN = ("PATH", "LD_LIBRARY_PATH", "LANG", "TMPDIR", "USER", "LOGNAME")
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The kernels, built for one MPI.
+
+    Parameters
+    ----------
+    folder
+        Their place in the cache.
+    mpi
+        What they were built with.
+    library
+        The library by its own word.
+    """
+
+    folder: Path
+    mpi: Mpi
+    library: Library
+
+    @property
+    def program(self) -> Path:
+        """The executable ``weft-measure``."""
+        return self.folder / PROGRAM
+
+    @property
+    def settings(self) -> Path | None:
+        """Control variables of a run without any setting, for comparison; None where the library would not tell."""
+        path = self.folder / SETTINGS
+        return path if path.is_file() and path.stat().st_size else None
+
+    @property
+    def key(self) -> str:
+        """Name in the cache: a hash of wrapper, library, compiler and sources."""
+        return self.folder.name
+
+    def about(self) -> dict[str, str]:
+        """Describe the library, who brought it, and the kernels, for a run's provenance."""
+        return {
+            "mpi": str(self.library),
+            "mpi_library": self.library.text,
+            "mpicxx": str(self.mpi.wrapper),
+            "found_by": self.mpi.origin,
+            "kernels": self.key,
+        }
+
+
+def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None) -> Kernels:
+    """Return the kernels for an MPI, built if they are not in the cache.
+
+    Parameters
+    ----------
+    mpi
+        What :func:`weft.launch.mpi.find_mpi` found.
+    say
+        Takes one line before something that lasts seconds.
+    sources
+        Folder of the CMake project; the shipped ``native`` otherwise.
+
+    Raises
+    ------
+    LaunchError
+        No compiler, no CMake, or a failed build: with the first error and the path of the whole log.
+    DataError
+        The cache cannot be written.
+    """
+    native = sources or shipped("native")
+    place = cache() / cache_key(mpi, native)
+    with told(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with one_at_a_time(place.with_name(place.name + ".lock")):
+        if not is_program(place / PROGRAM):
+            library = mpi.described()
+            name = f"for {library} " if library else ""
+            say(f"building the kernels {name}with {mpi.wrapper} (once, some seconds)")
+            build_into(place, mpi, native)
+    return Kernels(place, mpi, parse_library((place / VERSION).read_text()))
+
+
+def cache_key(mpi: Mpi, native: Path) -> str:
+    """Hash of everything that the built kernels depend on."""
+    show = mpi.show()
+    parts = [str(mpi.wrapper), show, platform.machine(), compiler_version(), *library_identity(show)]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode() + b"\0")
+    for path in real_sources(native):
+        digest.update(str(path.relative_to(native)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:20]
+
+
+def source_files(native: Path) -> list[Path]:
+    """Every file that the kernels are made of; tests are none of them."""
+    if not (native / "CMakeLists.txt").is_file():
+        raise LaunchError(f"the kernels' sources are missing: no {native}/CMakeLists.txt", "install Weft again")
+    found = {path for pattern in SOURCES for path in native.rglob(pattern)}
+    return sorted(path for path in found if "tests" not in path.relative_to(native).parts)
+
+
+def real_sources(native: Path) -> list[Path]:
+    """Sources of the kernels for a real MPI: what only the simulator or a benchmark is made of is none of them."""
+    others = {"simulate", "bench"}
+    found = (path for path in source_files(native) if not others & set(path.relative_to(native).parts))
+    return [path for path in found if not path.stem.endswith("_simulated")]
+
+
+def library_identity(show: str) -> Iterable[str]:
+    """Path, size and time of each MPI library on a wrapper's command line: an update in place changes them."""
+    words = shlex.split(show)
+    folders = [Path(word[2:]) for word in words if word.startswith("-L")]
+    folders += [Path(path) for path in ("/usr/lib64", "/usr/lib", "/usr/local/lib")]
+    for name in (word[2:] for word in words if word.startswith("-l")):
+        found = next((path for folder in folders if (path := folder / f"lib{name}.so").exists()), None)
+        if found is not None:
+            for path in linked_files(found.resolve()):
+                status = path.stat()
+                yield f"{path} {status.st_size} {status.st_mtime_ns}"
+
+
+def linked_files(library: Path) -> list[Path]:
+    """Return the file itself, or those that a linker script (PyPI's MPICH has one) names."""
+    with library.open("rb") as file:
+        if file.read(4) == b"\x7fELF":
+            return [library]
+    names = re.findall(r"[\w./+-]*lib[\w.+-]+\.so[\w.]*", library.read_text(errors="replace")[:10_000])
+    return [library, *(path for name in names if (path := library.parent / name).is_file())]
+
+
+def compiler() -> str:
+    """Name of the C++ compiler that CMake will take."""
+    chosen = os.environ.get("CXX", "").split()
+    candidates = [chosen[0]] if chosen else ["c++", "g++", "clang++"]
+    for name in candidates:
+        if shutil.which(name):
+            return name
+    raise LaunchError(
+        f"no C++ compiler: {' and '.join(candidates)} not found",
+        "on Debian: apt install g++; on a cluster: module load gcc; or set CXX to a compiler with C++20",
+    )
+
+
+def compiler_version() -> str:
+    """Path and first line of the version of the C++ compiler."""
+    name = compiler()
+    done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return f"{shutil.which(name)} {(done.stdout.splitlines() or [''])[0]}"
+
+
+def tool(name: str) -> str:
+    """Path of a build tool: Weft's own wheel of it, else the one on PATH."""
+    own = Path(sys.prefix) / "bin" / name
+    found = str(own) if is_program(own) else shutil.which(name)
+    if found is None:
+        raise LaunchError(f"{name} not found", f"pip install {name}")
+    return found
+
+
+def build_into(place: Path, mpi: Mpi, native: Path) -> None:
+    """Build in a temporary folder, try the program, and move it to its place in one step."""
+    log = place.with_name(place.name + ".log")
+    for left in place.parent.glob(f"{place.name}.*.part"):
+        shutil.rmtree(left, ignore_errors=True)  # of a build that was killed: its lock is ours now
+    with told(place):
+        work = Path(tempfile.mkdtemp(prefix=place.name + ".", suffix=".part", dir=place.parent))
+    try:
+        compile_kernels(work / "build", mpi, native, log)
+        ready = work / "ready"
+        with told(place):
+            ready.mkdir()
+            shutil.copy2(built_program(work / "build", log), ready / PROGRAM)
+            shutil.copy2(log, ready / "build.log")
+        write_atomic(ready / VERSION, asked_version(ready / PROGRAM, mpi).encode())
+        write_atomic(ready / SETTINGS, default_settings(ready / PROGRAM, work).encode())
+        with told(place):
+            shutil.rmtree(place, ignore_errors=True)
+            ready.rename(place)
+            log.unlink(missing_ok=True)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def compile_kernels(build: Path, mpi: Mpi, native: Path, log: Path) -> None:
+    """Configure and compile; everything that is printed goes to the log."""
+    configure = [
+        tool("cmake"), "-S", str(native), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
+        "-DCMAKE_BUILD_TYPE=Release", f"-DMPI_CXX_COMPILER={mpi.wrapper}",
+        f"-DCMAKE_CXX_COMPILER={shutil.which(compiler())}",
+    ]  # fmt: skip
+    make = [tool("cmake"), "--build", str(build), "--target", PROGRAM]
+    try:
+        with log.open("wb") as out:
+            for command in (configure, make):
+                out.write(f"$ {shlex.join(command)}\n".encode())
+                out.flush()
+                code = finished(command, out)
+                if code:
+                    raise failed(code, mpi, log)
+    except OSError as error:
+        raise explain(log, error) from error
+
+
+def finished(command: list[str], out: IO[bytes]) -> int:
+    """Exit code of a step; interrupted, it takes the compilers with it that it has started."""
+    step = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return step.wait()
+    finally:
+        if step.poll() is None:
+            os.killpg(step.pid, signal.SIGTERM)
+            step.wait()
+
+
+def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
+    """Say why a build failed, by the first error of its log."""
+    text = log.read_text(errors="replace")
+    if "No space left on device" in text or "Disk quota exceeded" in text:
+        return LaunchError(
+            f"the kernels could not be built: the disk of {log.parent} is full",
+            "make room, or set XDG_CACHE_HOME to another disk",
+        )
+    return LaunchError(
+        f"the kernels could not be built with {mpi.wrapper} (exit code {code}): {first_error(text)}",
+        f"the whole output is in {log}; another MPI: --mpicxx PATH; another compiler: CXX=PATH",
+    )
+
+
+def first_error(text: str) -> str:
+    """First error of a compiler, linker or CMake in a build's output."""
+    lines = [line.strip() for line in text.splitlines()]
+    for number, line in enumerate(lines):
+        if re.search(r"\b(fatal )?error\b ?:|undefined reference|cannot find -l", line):
+            return line
+        if line.startswith("CMake Error"):
+            # CMake puts the reason on the lines below
+            return " ".join([line, *(following for following in lines[number + 1 : number + 4] if following)])
+    return last_line(text)
+
+
+def built_program(build: Path, log: Path) -> Path:
+    """Find the program that CMake made."""
+    found = next((path for path in sorted(build.rglob(PROGRAM)) if is_program(path)), None)
+    if found is None:
+        raise LaunchError(f"the build ended well but made no {PROGRAM}", f"see {log}")
+    return found
+
+
+def asked_version(program: Path, mpi: Mpi) -> str:
+    """Return the MPI library's own version string: from the library that the loader really takes."""
+    done = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120
+    )
+    if done.returncode or not done.stdout.strip():
+        raise LaunchError(
+            f"the kernels built with {mpi.wrapper} do not start: {last_line(done.stderr or done.stdout)}",
+            "the MPI library is not found at run time: load its module, or set LD_LIBRARY_PATH",
+        )
+    return done.stdout
+
+
+def default_settings(program: Path, scratch: Path) -> str:
+    """Control variables of the library where nobody has set any; empty when it does not run alone.
+
+    One rank without a starter, in an empty home: a user's own parameter file is a setting like any other.
+    """
+    environment = {name: os.environ[name] for name in CLEAN if name in os.environ}
+    home = scratch / "home"
+    home.mkdir()
+    environment |= {"HOME": str(home), "TMPDIR": str(home), **as_root()}
+    began = time.time() - 0.01
+    try:
+        done = subprocess.run(
+            [program, "--settings"], capture_output=True, text=True, check=False, env=environment,
+            stdin=subprocess.DEVNULL, timeout=120, cwd=home,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return ""
+    finally:
+        # Open MPI 5 leaves 16 MiB in /dev/shm when a rank ran without a starter, who would have cleaned up
+        sweep(began)
+    if done.returncode:
+        return ""
+    # what names our scratch folder is a place, not a setting, and would differ in every launch
+    return "".join(line for line in done.stdout.splitlines(keepends=True) if str(home) not in line)
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Generator[None]:
+    """Let one process at a time build one key; the second finds it built."""
+    with told(path):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

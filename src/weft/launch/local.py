@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks on this host: ``mpiexec`` of whatever MPI the kernels were built for, one launch after the other."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from weft.folder import told
+from weft.launch.build import Kernels, build_kernels
+from weft.launch.family import cores_here, family_of
+from weft.launch.launcher import LaunchRequest, Outcome
+from weft.launch.mpi import find_mpi
+
+KEEPER = Path(__file__).with_name("keeper.py")
+GRACE_S = 5.0
+"""How long ``mpiexec`` may take to end its ranks when it is asked to."""
+
+# Inside a job the starters would take its hosts, and ranks started by another starter's variables hang in MPI_Init.
+FOREIGN = ("SLURM_", "PBS_", "LSB_", "FLUX_", "PMI_", "PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER", "OMPI_COMM_WORLD_")
+
+
+class LocalLauncher:
+    """Fulfils :class:`weft.launch.launcher.Launcher` on this host.
+
+    Parameters
+    ----------
+    kernels
+        The kernels, built for the MPI to measure.
+    """
+
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+        self.family = family_of(kernels.library)
+        self.mpiexec = kernels.mpi.mpiexec()
+        self.cores = cores_here()
+
+    def provenance(self) -> dict[str, Any]:
+        """Describe the library, who brought it, its starter, and the kernels."""
+        return {
+            **self.kernels.about(),
+            "launcher": "local",
+            "mpiexec": str(self.mpiexec),
+        }
+
+    def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
+        """Start each request and wait for it. A process left behind would disturb the next: there is none."""
+        for request in requests:
+            yield self._run_one(request)
+
+    def command(self, request: LaunchRequest) -> list[str]:
+        """Words that start the ranks of a request."""
+        program = [str(self.kernels.program), str(request.plan)]
+        return self.family.command(self.mpiexec, request.ranks, request.oversubscribed, self.cores, program)
+
+    def environment(self, request: LaunchRequest) -> dict[str, str]:
+        """Variables of the ranks: the user's own, which win over Weft's, and the request's, which win over all."""
+        environment = {**self.family.environment(request.oversubscribed), **without_job(os.environ)}
+        if self.kernels.settings:
+            environment["WEFT_DEFAULT_SETTINGS"] = str(self.kernels.settings)
+        return {**environment, **request.environment}
+
+    def _run_one(self, request: LaunchRequest) -> Outcome:
+        began = time.monotonic()
+        timed_out = False
+        with kept(self.command(request), self.environment(request), request.log, request.folder) as keeper:
+            try:
+                keeper.wait(request.limit_s or None)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+        return Outcome(request.id, keeper.returncode, time.monotonic() - began, timed_out, request.log)
+
+
+@contextmanager
+def kept(
+    command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path
+) -> Generator[subprocess.Popen[bytes]]:
+    """Start a command under a keeper (see ``keeper.py``); at the end of the block nothing of it is left.
+
+    Parameters
+    ----------
+    command, environment
+        What to start, and all its variables.
+    log
+        Takes stdout and stderr.
+    folder
+        The run folder, whose launch lock is held while anything of the command lives.
+    """
+    order = {
+        "command": list(command),
+        "lock": str(folder / "launches" / "lock"),
+        "parent": os.getpid(),
+        "grace_s": GRACE_S,
+    }
+    with told(log):
+        out = log.open("wb")
+    with out:
+        # a session of its own: Ctrl-C in the terminal reaches Weft alone, which then ends the ranks in order
+        keeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(KEEPER), json.dumps(order)],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=dict(environment), cwd=folder, start_new_session=True,
+        )  # fmt: skip
+    try:
+        yield keeper
+    finally:
+        end(keeper)
+
+
+def end(keeper: subprocess.Popen[bytes]) -> None:
+    """Ask a keeper to end its launch, if it is still there, and wait for it; by force where that takes too long."""
+    if keeper.poll() is not None:
+        return
+    keeper.terminate()
+    try:
+        keeper.wait(GRACE_S + 12.0)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        if keeper.poll() is None:
+            # also after a second Ctrl-C; mpiexec still gets its signal from the keeper's death
+            keeper.kill()
+            keeper.wait()
+
+
+def without_job(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables without those by which a scheduler or another starter tells of its job."""
+    return {name: value for name, value in environment.items() if not name.startswith(FOREIGN)}
+
+
+def make_launcher(fabric: Any, mpicxx: str | None, say: Callable[[str], None]) -> LocalLauncher:
+    """Find the MPI, build the kernels if need be, and return what starts them here.
+
+    Parameters
+    ----------
+    fabric
+        Not needed: this host is what it is.
+    mpicxx
+        The user's choice of wrapper, or None.
+    say
+        Takes one line before something that lasts seconds.
+    """
+    return LocalLauncher(build_kernels(find_mpi(mpicxx), say))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counters of an InfiniBand port, from ``perfquery -x``, as the same rows that virtual links give.
+
+Needs read access to ``/dev/infiniband/umad*``, which sites often keep to root; then there are no counters
+and no error.
+"""
+
+import re
+import shutil
+import subprocess
+
+from weft.errors import DataError
+from weft.launch.links import LinkCount
+
+LINE = re.compile(r"([A-Za-z]\w*):\.*(-?\d+|0x[0-9a-fA-F]+)")
+WORD = 4
+"""PortXmitData and PortRcvData count words of four bytes (InfiniBand specification, PortCounters)."""
+
+FABRIC = "fabric"
+
+
+def parse_perfquery(text: str) -> dict[str, int]:
+    """Counters by their names, e.g. ``PortXmitData``.
+
+    Parameters
+    ----------
+    text
+        Output of ``perfquery -x`` (64-bit) or ``perfquery`` (32-bit, which stops at its largest value).
+
+    Raises
+    ------
+    DataError
+        None of the four counters of traffic is in it.
+    """
+    found = {name: int(value, 0) for name, value in LINE.findall(text)}
+    missing = [name for name in ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts") if name not in found]
+    if missing:
+        raise DataError(f"perfquery printed no {missing[0]}: {text.strip()[:200]!r}", "try it by hand: perfquery -x")
+    return found
+
+
+def port_counts(host: str, counters: dict[str, int], rate: float = 0.0) -> list[LinkCount]:
+    """Rows of a host's link, one for each direction.
+
+    A port counts what it discards on the way out. What the switch discarded on the way in, only the switch knows:
+    the row of that direction holds the packets that arrived broken.
+
+    Parameters
+    ----------
+    host
+        Name of the host.
+    counters
+        What :func:`parse_perfquery` found.
+    rate
+        Bytes per second of the link; 0 when unknown.
+    """
+    name = f"{host}-{FABRIC}"
+    discarded = counters.get("PortXmitDiscards", 0)
+    broken = counters.get("PortRcvErrors", 0)
+    return [
+        LinkCount(name, host, FABRIC, rate, WORD * counters["PortXmitData"], counters["PortXmitPkts"], discarded),
+        LinkCount(name, FABRIC, host, rate, WORD * counters["PortRcvData"], counters["PortRcvPkts"], broken),
+    ]
+
+
+def read_port(host: str, rate: float = 0.0) -> list[LinkCount]:
+    """Counters of this host's first active port; none where there is no InfiniBand or no permission.
+
+    Parameters
+    ----------
+    host
+        Name of this host in the fabric.
+    rate
+        Bytes per second of its link; 0 when unknown.
+    """
+    if shutil.which("perfquery") is None:
+        return []
+    said: list[str] = []
+    for options in ([], ["-x"]):
+        done = subprocess.run(["perfquery", *options], capture_output=True, text=True, timeout=10, check=False)
+        if done.returncode:
+            return []
+        said.append(done.stdout)
+    # the plain counters hold the errors; the extended ones, read last, replace their 32-bit traffic
+    return port_counts(host, parse_perfquery("\n".join(said)), rate)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks on a machine that is only described: the same kernels under SimGrid's SMPI."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from weft.fabric.model import Fabric
+    from weft.launch.simulated.launcher import SimulatedLauncher
+
+__all__ = ["make_launcher"]
+
+
+def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "SimulatedLauncher":
+    """Find SimGrid, build the kernels for it if need be, and return what starts simulated ranks.
+
+    Parameters
+    ----------
+    fabric
+        Of kind ``simulated``.
+    mpicxx
+        Must be None, or SimGrid's ``smpicxx``: no other MPI can simulate.
+    say
+        Takes one line before something that lasts seconds.
+
+    Raises
+    ------
+    LaunchError
+        SimGrid is missing or too old, or the build failed.
+    FabricError
+        The fabric does not say what a simulation needs.
+    """
+    from weft.launch.simulated.launcher import SimulatedLauncher
+    from weft.launch.simulated.programs import build_programs
+    from weft.launch.simulated.simgrid import find_simgrid
+
+    return SimulatedLauncher(fabric, build_programs(find_simgrid(mpicxx), say), say)

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that are simulated: several launches side by side, since they disturb nothing but each other's wall clock."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event, Lock
+from typing import Any
+
+from weft.fabric.host import read_host, smallest
+from weft.fabric.model import Fabric
+from weft.fabric.network.build import build_network
+from weft.folder import told, write_atomic
+from weft.launch.launcher import LaunchRequest, Outcome
+from weft.launch.local import GRACE_S, KEEPER, end, without_job
+from weft.launch.simulated.cost import Cost, cost_of
+from weft.launch.simulated.flatten import FlatPlan, read_flat, simulated_plan
+from weft.launch.simulated.machine import describe_machine, host_file, simulation_of
+from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import options
+from weft.units import format_bytes, format_seconds
+
+NEVER_FOLD = str(2**62)
+FOLD_ABOVE = str(2**20)
+PASSES = 3  # cold, one to see how long it lasts, and the samples
+SLACK = 4.0  # a simulation may take this many times what it was expected to
+
+
+class SimulatedLauncher:
+    """Fulfils :class:`weft.launch.launcher.Launcher` in a simulator.
+
+    Parameters
+    ----------
+    fabric
+        The machine.
+    programs
+        Kernels and machine library.
+    say
+        Takes one line that the user should know.
+    workers
+        Launches at a time; as many as there are cores by default.
+    """
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        programs: Programs,
+        say: Callable[[str], None] = lambda _: None,
+        workers: int | None = None,
+    ) -> None:
+        self.fabric = fabric
+        self.programs = programs
+        self.say = say
+        self.simulation = simulation_of(fabric)
+        self.network = build_network(fabric)
+        self.workers = workers or read_host().cores
+        self.slots = Lock()
+        self.free = list(range(self.workers))
+
+    def provenance(self) -> dict[str, Any]:
+        """Describe the simulator, and what it is told."""
+        simgrid = self.programs.simgrid
+        return {
+            "launcher": "simulated",
+            "simulated": True,
+            "io": "posix",
+            "mpi": f"SimGrid SMPI {simgrid.version}, algorithms of {self.simulation.collectives}",
+            "mpi_library": f"SMPI {simgrid.version}",
+            "mpicxx": str(simgrid.smpicxx),
+            "mpiexec": str(simgrid.smpirun),
+            "kernels": self.programs.folder.name,
+            "options": self.options(),
+        }
+
+    def options(self) -> dict[str, str]:
+        """SimGrid's options for this fabric."""
+        network = self.fabric.network
+        return options(self.simulation, network.eager_limit if network else None)
+
+    def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
+        """Start the requests side by side, as many as there are cores, and yield their outcomes in order."""
+        stop = Event()
+        with ThreadPoolExecutor(self.workers) as pool:
+            futures: list[Future[Outcome]] = [pool.submit(self._run_one, request, stop) for request in requests]
+            try:
+                for future in futures:
+                    yield future.result()
+            finally:
+                stop.set()
+                for future in futures:
+                    future.cancel()
+
+    def command(self, request: LaunchRequest) -> list[str]:
+        """Words that simulate a request; its files are written by :meth:`prepare`."""
+        files = Files(request)
+        return [
+            str(self.programs.simgrid.smpirun), "-np", str(request.ranks), "-platform", str(self.programs.machine),
+            "-hostfile", str(files.hosts), *(f"--cfg={key}:{value}" for key, value in self.options().items()),
+            "--log=root.thres:critical", str(self.programs.kernels), str(files.plan),
+        ]  # fmt: skip
+
+    def prepare(self, request: LaunchRequest) -> dict[str, str]:
+        """Write what a simulation reads; returns the variables that name it."""
+        files, text = Files(request), request.plan.read_text()
+        write_atomic(files.plan, simulated_plan(text, self.simulation.samples).encode())
+        machine = describe_machine(self.fabric, request.nodes, request.ranks_per_node, self.network)
+        write_atomic(files.machine, machine.encode())
+        slots = host_file(request.nodes, request.ranks, request.ranks_per_node, request.order)
+        write_atomic(files.hosts, slots.encode())
+        fold = FOLD_ABOVE if read_flat(text).folds else NEVER_FOLD
+        return {"WEFT_PLATFORM": str(files.machine), "WEFT_FOLD_ABOVE": fold}
+
+    def refusal(self, request: LaunchRequest) -> str:
+        """Why a request is not simulated; empty when it is."""
+        cost = expected_cost(read_flat(request.plan.read_text()), request.ranks, self.simulation.samples)
+        limit = smallest(read_host().limits)
+        if limit and cost.memory_bytes > limit.bytes:
+            return (
+                f"simulating {request.ranks} ranks needs about {format_bytes(cost.memory_bytes)} of this host, and "
+                f"{limit.by} leaves {format_bytes(limit.bytes)}: the bound of `weft plan` still holds"
+            )
+        if cost.seconds > self.simulation.budget:
+            return (
+                f"simulating {cost.messages:,} messages takes about {format_seconds(cost.seconds)}, over the budget of "
+                f"{format_seconds(self.simulation.budget)} (simulation.budget): the bound of `weft plan` still holds"
+            )
+        return ""
+
+    def _run_one(self, request: LaunchRequest, stop: Event) -> Outcome:
+        began = time.monotonic()
+        if why := self.refusal(request):
+            write_atomic(request.log, f"weft: not simulated: {why}\n".encode())
+            return Outcome(request.id, 1, 0.0, False, request.log)
+        variables = {**without_job(os.environ), **self.prepare(request), **request.environment}
+        limit_s = max(request.limit_s, SLACK * self.simulation.budget) if request.limit_s else 0.0
+        timed_out = False
+        with self._slot() as slot, simulating(self.command(request), variables, request, slot) as keeper:
+            while keeper.poll() is None and not timed_out and not stop.is_set():
+                timed_out = bool(limit_s) and time.monotonic() - began > limit_s
+                time.sleep(0.02)
+        return Outcome(request.id, keeper.returncode, time.monotonic() - began, timed_out, request.log)
+
+    @contextmanager
+    def _slot(self) -> Generator[int]:
+        with self.slots:
+            slot = self.free.pop()
+        try:
+            yield slot
+        finally:
+            with self.slots:
+                self.free.append(slot)
+
+
+class Files:
+    """Where the files of a launch's simulation lie."""
+
+    def __init__(self, request: LaunchRequest) -> None:
+        stem = request.folder / "launches" / request.id
+        self.plan = stem.with_name(f"{request.id}.simulated.plan")
+        self.machine = stem.with_name(f"{request.id}.machine")
+        self.hosts = stem.with_name(f"{request.id}.hosts")
+
+
+def expected_cost(plan: FlatPlan, ranks: int, samples: int) -> Cost:
+    """What simulating a plan costs this host."""
+    real = 0 if plan.folds else sum(sorting_bytes(cell) for cell in plan.cells)
+    return cost_of(ranks, plan.operations * (PASSES - 1 + samples), real)
+
+
+def sorting_bytes(cell: dict[str, str]) -> int:
+    """Bytes of both arrays of all ranks, twice for what is under way."""
+    return 4 * 8 * int(cell.get("n", "0")) * int(cell.get("m", "1"))
+
+
+@contextmanager
+def simulating(
+    command: Sequence[str], environment: dict[str, str], request: LaunchRequest, slot: int
+) -> Generator[subprocess.Popen[bytes]]:
+    """Start a simulation under a keeper (``weft/launch/keeper.py``); at the end of the block nothing of it is left.
+
+    Each of the launches side by side holds a lock of its own, for which the next Weft in the folder waits.
+    """
+    lock = request.folder / "launches" / (f"lock.{slot}" if slot else "lock")
+    order = {"command": list(command), "lock": str(lock), "parent": os.getpid(), "grace_s": GRACE_S}
+    with told(request.log):
+        out = request.log.open("wb")
+    with out:
+        keeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(KEEPER), json.dumps(order)],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=request.folder,
+            start_new_session=True,
+        )  # fmt: skip
+    try:
+        yield keeper
+    finally:
+        end(keeper)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The flat description of a machine that SimGrid's platform library reads (native/simulate/README.md has its lines)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+from weft.fabric.model import Fabric
+from weft.fabric.network.build import build_network
+from weft.fabric.network.graph import Network
+from weft.fabric.simulation import SimulationSection
+
+ENDLESS = 2**62  # an eager limit that no message exceeds
+Ints = NDArray[np.int32]
+
+
+def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, network: Network | None = None) -> str:
+    """The machine that some hosts of a fabric make: themselves, and the switches and links between any two of them.
+
+    Parameters
+    ----------
+    fabric
+        The whole machine.
+    hosts
+        Those that get ranks, in order.
+    ranks_per_node
+        Slots for ranks on each; every slot is a host to SimGrid, so that each pair of ranks is told apart.
+    network
+        The fabric's network, where it is built already.
+
+    Raises
+    ------
+    FabricError
+        Something is not stated, or two hosts cannot reach each other.
+    """
+    net = build_network(fabric) if network is None else network
+    chosen = net.indices(list(hosts))
+    used = links_between(net, chosen)
+    lines = [
+        "weft-platform 1",
+        f"name {fabric.name}",
+        f"ranks-per-node {ranks_per_node}",
+        f"node-memory {fabric.node.memory or 0}",
+        f"copies {stated(fabric.node.copy_rate, fabric, 'node.copy_rate')!r} {fabric.node.latency or 0.0!r}",
+        *message_lines(fabric),
+        *(f"host {name}" for name in hosts),
+        *graph_lines(net, chosen, used, fabric),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def message_lines(fabric: Fabric) -> list[str]:
+    """What a message and a connection cost."""
+    simulation, network = simulation_of(fabric), fabric.network
+    cost = network.message_cost if network else 0.0
+    limit = network.eager_limit if network and network.eager_limit is not None else ENDLESS
+    asking = (network.rendezvous_latency or 0.0) if network else 0.0
+    gap = (network.message_gap or 0.0) if network else 0.0
+    return [
+        f"message {limit} {cost!r} {cost + asking!r} {simulation.inside_cost!r} {gap!r}",
+        f"connections {simulation.connection_cost!r} {simulation.connected_up_to}",
+    ]
+
+
+def simulation_of(fabric: Fabric) -> SimulationSection:
+    """The fabric's section ``[simulation]``, or its defaults."""
+    return fabric.simulation or SimulationSection()  # pyright: ignore[reportCallIssue]
+
+
+def stated(value: float | None, fabric: Fabric, key: str) -> float:
+    """A number that a simulation cannot do without."""
+    if value is None or not np.isfinite(value):
+        raise FabricError(
+            f"{fabric.path}: {key} is not stated, and a simulation needs it",
+            f"write {key}, from a data sheet or fitted with weft fabric fit",
+        )
+    return float(value)
+
+
+def links_between(net: Network, chosen: Ints) -> Ints:
+    """Indices of all links on routes between any two of some hosts, ascending.
+
+    Raises
+    ------
+    FabricError
+        Two of them cannot reach each other.
+    """
+    used = np.zeros(len(net.links), dtype=bool)
+    hosts = len(net.hosts)
+    if len(chosen) < 2:
+        return np.flatnonzero(used).astype(np.int32)
+    for column, end in enumerate(chosen):
+        # All routes to one host make a tree, so each switch is left by one link however many come through it.
+        link = net.uplink[np.delete(chosen, column)]
+        for _ in range(len(net.switches) + 1):
+            if (link < 0).any():
+                raise no_route(net, chosen, int(end))
+            link = np.unique(link)
+            used[link] = True
+            vertex = net.links.target[link]
+            vertex = vertex[vertex != end]
+            if not len(vertex):
+                break
+            if (vertex < hosts).any():
+                raise no_route(net, chosen, int(end))
+            link = net.forward[vertex - hosts, end]
+        else:
+            raise no_route(net, chosen, int(end), circle=True)
+    return np.flatnonzero(used).astype(np.int32)
+
+
+def no_route(net: Network, chosen: Ints, end: int, *, circle: bool = False) -> FabricError:
+    """Name the first host that cannot reach ``end``."""
+    for start in chosen:
+        if start != end:
+            try:
+                net.route(int(start), end)
+            except FabricError as error:
+                return error
+    return net.no_route(int(chosen[0]), end, circle=circle)
+
+
+def graph_lines(net: Network, chosen: Ints, used: Ints, fabric: Fabric) -> list[str]:
+    """Switches, links and forwarding tables, cut down to what is used."""
+    hosts = len(net.hosts)
+    ends = np.unique(np.concatenate([net.links.source[used], net.links.target[used]]))
+    switches = ends[ends >= hosts] - hosts
+    # Names of a dump's switches repeat and hold blanks; numbers do not.
+    name = {int(host): net.hosts[host] for host in chosen} | {int(s) + hosts: f"switch.{s}" for s in switches}
+    number = np.full(len(net.links) + 1, -1, dtype=np.int64)  # the last entry stands for "no link"
+    number[used] = np.arange(len(used))
+    lines = [f"switch switch.{switch}" for switch in switches]
+    for link in used:
+        rate = stated(float(net.links.rate[link]), fabric, "network.adapter_rate (or the rate of a link)")
+        source, target = name[int(net.links.source[link])], name[int(net.links.target[link])]
+        lines.append(f"link {source} {target} {rate!r} {float(net.links.latency[link])!r}")
+    for switch in switches:
+        row = number[net.forward[switch, chosen]]
+        lines.append(f"next switch.{switch} " + " ".join("-" if link < 0 else str(link) for link in row.tolist()))
+    return lines
+
+
+def host_file(hosts: Sequence[str], ranks: int, ranks_per_node: int, order: str) -> str:
+    """One line a rank: the slot it runs on, in ``block`` or ``cyclic`` order."""
+    if order == "block":
+        slots = [f"{host}/{core}" for host in hosts for core in range(ranks_per_node)]
+    else:
+        slots = [f"{host}/{core}" for core in range(ranks_per_node) for host in hosts]
+    return "\n".join(slots[:ranks]) + "\n"

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finding SimGrid, and what it must be told so that only the fabric speaks."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.errors import LaunchError
+from weft.fabric.simulation import SimulationSection
+
+OLDEST = (3, 32)
+REMEDY = "on Debian: apt install libsimgrid-dev (3.32 or newer); elsewhere: https://simgrid.org"
+
+# Collectives that the kernels measure. The others are Weft's own traffic and keep SMPI's plain algorithms: the
+# selectors of allreduce, bcast and reduce would split each communicator by host, with p^2 messages that open all
+# connections.
+CHOSEN = ("alltoall", "alltoallv")
+DETACHED_BY_DEFAULT = 65536
+
+
+@dataclass(frozen=True)
+class SimGrid:
+    """An installation.
+
+    Parameters
+    ----------
+    smpicxx, smpirun
+        Its compiler and its starter.
+    version
+        As it says, e.g. ``3.32``.
+    """
+
+    smpicxx: Path
+    smpirun: Path
+    version: str
+
+
+def find_simgrid(smpicxx: str | None = None) -> SimGrid:
+    """Find SimGrid by its ``smpicxx``.
+
+    Raises
+    ------
+    LaunchError
+        It is not there, is older than 3.32, or the given wrapper belongs to another MPI.
+    """
+    if smpicxx and "smpi" not in Path(smpicxx).name:
+        raise LaunchError(
+            f"{smpicxx} cannot build for a simulated fabric: only SimGrid's smpicxx can",
+            "leave --mpicxx out; the fabric's [simulation] collectives chooses whose algorithms are simulated",
+        )
+    compiler = shutil.which(smpicxx or "smpicxx")
+    if compiler is None:
+        raise LaunchError(f"SimGrid is not here: no {smpicxx or 'smpicxx'} on PATH", REMEDY)
+    starter = shutil.which(str(Path(compiler).parent / "smpirun")) or shutil.which("smpirun")
+    if starter is None:
+        raise LaunchError(f"SimGrid is incomplete: no smpirun beside {compiler}", REMEDY)
+    version = told_version(starter)
+    found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if found < OLDEST:
+        raise LaunchError(
+            f"SimGrid {version or '(of unknown version)'} at {starter} is too old: 3.32 is needed", REMEDY
+        )
+    return SimGrid(Path(compiler), Path(starter), version)
+
+
+def told_version(smpirun: str) -> str:
+    """The version that ``smpirun -version`` prints; empty when it does not run."""
+    try:
+        done = subprocess.run(
+            [smpirun, "-version"], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(r"version (\d[\w.]*)", done.stdout)
+    return found[1] if found else ""
+
+
+def options(simulation: SimulationSection, eager_limit: int | None) -> dict[str, str]:
+    """SimGrid's options (``--cfg``), without those that name files.
+
+    Its defaults are a calibration of Gigabit Ethernet (factors on bandwidth and latency, time measured on this host):
+    none is left in place. What a message costs is charged by the machine library (native/simulate/machine/costs.cpp).
+    """
+    chosen = {f"smpi/{call}": simulation.collectives for call in CHOSEN}
+    return {
+        "network/model": "SMPI",
+        "smpi/bw-factor": "0:1",  # a bare 1 crashes SimGrid 3.32
+        "smpi/lat-factor": "0:1",
+        "network/TCP-gamma": "0",
+        "network/crosstraffic": "0",
+        "surf/precision": "1e-9",
+        "smpi/simulate-computation": "no",
+        "smpi/host-speed": "1f",
+        "smpi/privatization": "no",  # the kernels keep no globals
+        "contexts/stack-size": "512",  # KiB a rank
+        "smpi/send-is-detached-thresh": str(DETACHED_BY_DEFAULT if eager_limit is None else eager_limit + 1),
+        **chosen,
+        # Weft's own traffic, where SMPI's defaults send p^2 messages and would open all connections.
+        "smpi/allgather": "bruck",
+        "smpi/barrier": "ompi_bruck",
+    }

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fabric kind ``virtual``: a cluster of namespaces on this machine, without root, for real MPI over limited links.
+
+======================  ============================================================================================
+``spec``                hosts, switches, links: what a cluster is made of
+``fabric_spec``         a spec from a fabric file: any tree, folded into one without loops
+``wiring``              a spec as commands for ``ip`` and ``tc``
+``permission``          may this user make namespaces, and how
+``holder``, ``cluster`` the process that holds the namespaces; bringing it up, finding it, entering it, ending it
+``starters``            Open MPI and MPICH over the launch agent (``agent.sh``), kept on the links
+``counters``            bytes, packets and drops of every link; ``capture`` adds ``tcpdump``
+``launcher``            all of it as a launcher for ``weft run``
+======================  ============================================================================================
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from weft.fabric import Fabric
+    from weft.launch.virtual.launcher import VirtualLauncher
+
+__all__ = ["make_launcher"]
+
+
+def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "VirtualLauncher":
+    """Return what starts ranks on a virtual fabric; see :func:`weft.launch.virtual.launcher.make_launcher`."""
+    from weft.launch.virtual.launcher import make_launcher as make
+
+    return make(fabric, mpicxx, say)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A virtual cluster from outside: bring it up, find it, enter its hosts, take it down."""
+
+import fcntl
+import json
+import os
+import select
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from weft.errors import LaunchError
+from weft.launch.virtual.permission import SEARCH, forbidden, remedy, unshare_command
+from weft.launch.virtual.processes import (
+    HOLDER,
+    RECORD,
+    child_of,
+    end_inhabitants,
+    inhabitants,
+    read_record,
+    standing_holders,
+)
+from weft.launch.virtual.spec import VirtualLink, VirtualSpec
+from weft.launch.virtual.wiring import orders
+
+HERE = Path(__file__).parent
+AGENT = "/proc/1/root/dev/shm/weft/agent"
+"""The launch agent as every host of the cluster sees it: process 1 is the holder."""
+
+SECONDS_TO_END = 10.0
+KIND_NETWORK, KIND_MOUNT = 0, 3
+"""Places of a host's namespaces among the holder's open files (``holder.KINDS``)."""
+
+EMPTY = 'for fd in "$@"; do nsenter --mount=/proc/1/fd/$fd find /dev/shm -xdev -mindepth 1 -delete; done'
+
+
+class Cluster:
+    """A cluster of namespaces that is up.
+
+    Use it as a context manager, or :meth:`close` it. A cluster made by :meth:`start` without ``standing`` also goes
+    when this process ends, however that happens.
+    """
+
+    def __init__(self, holder: int, record: dict[str, Any], process: subprocess.Popen[str] | None = None) -> None:
+        self.holder = holder
+        self._files: dict[str, list[int]] = record["nodes"]
+        self._process = process
+        self._pidfd = os.pidfd_open(holder)
+        self.spec = VirtualSpec(
+            name=record["name"],
+            hosts=tuple(record["hosts"]),
+            switches=tuple(record["switches"]),
+            links=tuple(VirtualLink(**link) for link in record["links"]),
+        )
+
+    @classmethod
+    def start(cls, spec: VirtualSpec, *, standing: bool = False) -> "Cluster":
+        """Bring a cluster up.
+
+        Parameters
+        ----------
+        spec
+            What to build.
+        standing
+            It outlives this process, until :meth:`close`.
+
+        Raises
+        ------
+        LaunchError
+            Namespaces are forbidden here, a command is missing, or the kernel lacks a part.
+        """
+        mode = "standing" if standing else "session"
+        try:
+            process = subprocess.Popen(
+                [*unshare_command(), sys.executable, "-I", "-S", str(HOLDER), mode, spec.name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "PATH": SEARCH},
+                cwd="/",
+                start_new_session=True,  # Ctrl-C is for Weft to handle: the launch ends first, the cluster after it
+            )
+        except FileNotFoundError as error:
+            raise LaunchError("a virtual cluster needs unshare, which is not on PATH", remedy()) from error
+        answer = _ordered(process, spec)
+        if not answer.get("ready"):
+            raise _failure(process, spec, answer)
+        holder = child_of(process.pid)
+        record = read_record(holder)
+        if record is None:
+            process.kill()
+            raise LaunchError(f"the holder of {spec.name} (process {holder}) ended at once", "try again")
+        if standing:
+            _let_go(process)
+        return cls(holder, record, None if standing else process)
+
+    @classmethod
+    def standing(cls) -> "list[Cluster]":
+        """Clusters of this user that were brought up to stay."""
+        records = ((holder, read_record(holder)) for holder in standing_holders())
+        found = [cls(holder, record) for holder, record in records if record is not None]
+        return sorted(found, key=lambda cluster: cluster.spec.name)
+
+    @classmethod
+    def find(cls, name: str = "") -> "Cluster":
+        """Find the standing cluster of a name, or the only one when no name is given.
+
+        Raises
+        ------
+        LaunchError
+            None is up, or several are and no name was given.
+        """
+        up = cls.standing()
+        chosen = [cluster for cluster in up if name in ("", cluster.spec.name)]
+        if len(chosen) == 1:
+            return chosen[0]
+        names = ", ".join(cluster.spec.name for cluster in up) or "none"
+        if chosen:
+            raise LaunchError(f"several virtual fabrics are up: {names}", "name the one that you mean")
+        wanted = f"no virtual fabric named {name} is up" if name else "no virtual fabric is up"
+        raise LaunchError(f"{wanted} (up: {names})", "bring one up: weft fabric up virtual-default")
+
+    def command(self, node: str, argv: Sequence[str], folder: Path | None = None) -> list[str]:
+        """Command line that runs ``argv`` on a host, in ``folder`` (the current one by default).
+
+        Raises
+        ------
+        LaunchError
+            No such host.
+        """
+        if node not in self._files:
+            raise LaunchError(f"{self.spec.name} has no node {node!r}", f"its nodes: {', '.join(self.spec.hosts)}")
+        net, uts, ipc, mnt = (f"/proc/{self.holder}/fd/{number}" for number in self._files[node])
+        own = [f"--net={net}", f"--uts={uts}", f"--ipc={ipc}", f"--mount={mnt}"]
+        return [*self._enter(), *own, "--", *_in_folder(folder or Path.cwd(), argv)]
+
+    def holder_command(self, argv: Sequence[str]) -> list[str]:
+        """Command line that runs ``argv`` where the switches are."""
+        return [*self._enter(), "--net", "--mount", "--", *argv]
+
+    def run(self, node: str, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run a command on a host to its end and take its output."""
+        return subprocess.run(self.command(node, argv), capture_output=True, text=True, check=False)
+
+    def network_file(self, host: str) -> int:
+        """Number of the holder's open file that is the network namespace of a host."""
+        return self._files[host][KIND_NETWORK]
+
+    def sweep(self) -> None:
+        """End whatever runs on the hosts, and empty their ``/dev/shm`` of what it left there."""
+        end_inhabitants(self.holder)
+        mounts = [str(self._files[host][KIND_MOUNT]) for host in self.spec.hosts]
+        subprocess.run(self.holder_command(["sh", "-c", EMPTY, "sh", *mounts]), check=False)
+
+    @contextmanager
+    def reserved(self) -> Generator[None]:
+        """Hold the cluster for one run: a second one would disturb its measurements and be swept away by it.
+
+        Raises
+        ------
+        LaunchError
+            Another run holds it.
+        """
+        handle = os.open(f"/proc/{self.holder}/{RECORD}", os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LaunchError(
+                    f"another weft runs over the virtual fabric {self.spec.name}",
+                    f"wait for it, or end it: weft fabric down {self.spec.name}",
+                ) from None
+            yield
+        finally:
+            os.close(handle)
+
+    def busy(self) -> bool:
+        """Does anything run on its hosts?"""
+        return bool(inhabitants(self.holder))
+
+    def alive(self) -> bool:
+        """Is the holder still there?"""
+        return not select.select([self._pidfd], [], [], 0)[0]
+
+    def close(self) -> None:
+        """Take the cluster down; returns when its last process is gone. Harmless when it is down already.
+
+        Raises
+        ------
+        LaunchError
+            It does not end.
+        """
+        if self._pidfd < 0:
+            return
+        if self.alive():
+            # process 1: the kernel kills and reaps every other process of the namespace before this one is gone
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        if not select.select([self._pidfd], [], [], SECONDS_TO_END)[0]:
+            raise LaunchError(f"the holder of {self.spec.name} (process {self.holder}) does not end", "look at dmesg")
+        os.close(self._pidfd)
+        self._pidfd = -1
+        if self._process is not None:
+            self._process.wait()
+            _let_go(self._process)
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _enter(self) -> list[str]:
+        into = ["nsenter", "--target", str(self.holder), "--pid"]
+        if Path("/proc/self/ns/user").readlink() != Path(f"/proc/{self.holder}/ns/user").readlink():
+            # setgroups is denied in there, so credentials stay: one is root by the mapping already
+            into += ["--user", "--preserve-credentials"]
+        return into
+
+
+def _in_folder(folder: Path, argv: Sequence[str]) -> list[str]:
+    # nsenter --wd would keep a directory of the outer mount namespace, where getcwd fails
+    return ["sh", "-c", 'cd -- "$0" && exec "$@"', str(folder), *argv]
+
+
+def _ordered(process: subprocess.Popen[str], spec: VirtualSpec) -> dict[str, Any]:
+    """Give the holder its orders and read its answer; empty when it died without a word."""
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        process.stdin.write(json.dumps(orders(spec, (HERE / "agent.sh").read_text())) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    except BrokenPipeError:
+        line = ""
+    except BaseException:  # Ctrl-C while it is being built
+        process.kill()
+        process.wait()
+        raise
+    return json.loads(line) if line else {}
+
+
+def _failure(process: subprocess.Popen[str], spec: VirtualSpec, answer: dict[str, Any]) -> LaunchError:
+    process.kill()
+    _, said = process.communicate()
+    reason = forbidden()
+    if reason:
+        return LaunchError(f"no virtual cluster can be brought up here: {reason}", remedy())
+    words = answer.get("error") or said.strip() or f"exit code {process.returncode}"
+    return LaunchError(
+        f"cannot bring up {spec.name}: {words}",
+        f"try it by hand: {shlex.join(unshare_command())} sh",
+    )
+
+
+def _let_go(process: subprocess.Popen[str]) -> None:
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counters of the links of a virtual cluster, read where they are shaped.
+
+Each direction of a link is sent by exactly one interface with one ``tbf`` on it. Its counters are those of the wire:
+the bytes of every frame with its header (an interface counts the segments of a large send once), and the packets
+that found the queue full, which no interface counter holds.
+"""
+
+import json
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from weft.errors import LaunchError
+from weft.launch.links import LinkCount
+from weft.launch.virtual.cluster import Cluster
+from weft.launch.virtual.wiring import Port, ports
+
+METHOD = "tbf"
+SHOW = "tc -s -j qdisc show"
+# one process for all hosts: process 1 is the holder, which has their network namespaces open
+EVERYWHERE = f'{SHOW}; for fd in "$@"; do nsenter --net=/proc/1/fd/$fd {SHOW}; done'
+
+
+def read_counters(cluster: Cluster) -> list[LinkCount]:
+    """Read every link of a cluster, both directions.
+
+    Raises
+    ------
+    LaunchError
+        The cluster is gone, or ``tc`` does not answer.
+    """
+    numbers = [str(cluster.network_file(host)) for host in cluster.spec.hosts]
+    done = subprocess.run(
+        cluster.holder_command(["sh", "-c", EVERYWHERE, "sh", *numbers]), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise LaunchError(
+            f"the counters of {cluster.spec.name} cannot be read: {done.stderr.strip() or done.returncode}",
+            f"is it still up? weft fabric exec {cluster.spec.hosts[0]} tc -s qdisc",
+        )
+    return link_counts(ports(cluster.spec), cluster.spec.hosts, parse_shown(done.stdout))
+
+
+def parse_shown(text: str) -> list[dict[str, dict[str, Any]]]:
+    """Split the output of several ``tc -s -j qdisc show``: for each, the ``tbf`` of every interface."""
+    decoder = json.JSONDecoder()
+    found: list[dict[str, dict[str, Any]]] = []
+    rest = text.strip()
+    while rest:
+        try:
+            shown, end = decoder.raw_decode(rest)
+        except ValueError as error:
+            raise LaunchError(f"tc printed no JSON: {rest[:80]!r}", "iproute2 5 or newer is needed") from error
+        found.append({qdisc["dev"]: qdisc for qdisc in shown if qdisc["kind"] == "tbf"})
+        rest = rest[end:].strip()
+    return found
+
+
+def link_counts(
+    senders: Sequence[Port], hosts: Sequence[str], shown: Sequence[dict[str, dict[str, Any]]]
+) -> list[LinkCount]:
+    """Counters of each port.
+
+    Parameters
+    ----------
+    senders
+        Both directions of every link.
+    hosts
+        Host names in the order in which they were read.
+    shown
+        The holder's shapers, then those of each host.
+
+    Raises
+    ------
+    LaunchError
+        A link has lost its shaper.
+    """
+    spaces = dict(zip(("", *hosts), shown, strict=True))
+    found: list[LinkCount] = []
+    for port in senders:
+        shaper = spaces[port.host].get(port.interface)
+        if shaper is None:
+            raise LaunchError(
+                f"link {port.link} has lost its limit from {port.sender} to {port.receiver}",
+                "somebody changed it with tc: bring the fabric down and up again",
+            )
+        counts = (int(shaper["bytes"]), int(shaper["packets"]), int(shaper["drops"]))
+        found.append(LinkCount(port.link, port.sender, port.receiver, port.rate, *counts))
+    return found

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks on a virtual cluster: it is brought up for a run, and gone after it."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from weft.errors import LaunchError
+from weft.fabric.model import Fabric
+from weft.launch.build import Kernels, build_kernels
+from weft.launch.launcher import LaunchRequest, Outcome
+from weft.launch.links import links_file, passed, write_links
+from weft.launch.local import kept, without_job
+from weft.launch.mpi import find_mpi
+from weft.launch.virtual.capture import capture, capture_file
+from weft.launch.virtual.cluster import Cluster
+from weft.launch.virtual.counters import METHOD, read_counters
+from weft.launch.virtual.fabric_spec import spec_of
+from weft.launch.virtual.spec import VirtualSpec, too_fast
+from weft.launch.virtual.starters import starter_for
+from weft.launch.virtual.wiring import BURST_S, MTU, QUEUE_S, SETTINGS
+
+Say = Callable[[str], None]
+
+
+class VirtualLauncher:
+    """Fulfils :class:`weft.launch.launcher.Launcher` over virtual links.
+
+    Parameters
+    ----------
+    spec
+        The cluster.
+    kernels
+        The kernels, built for the MPI to measure.
+    say
+        Takes one line before something that the user should know.
+    pcap
+        Hosts at which each launch is captured.
+    """
+
+    def __init__(
+        self, spec: VirtualSpec, kernels: Kernels, say: Say = lambda _: None, pcap: Sequence[str] = ()
+    ) -> None:
+        self.spec = spec
+        self.kernels = kernels
+        self.starter = starter_for(kernels.library)
+        self.mpiexec = kernels.mpi.mpiexec()
+        self.say = say
+        self.pcap = tuple(pcap)
+
+    def provenance(self) -> dict[str, Any]:
+        """Describe the library, its starter, the kernels, and how the links are shaped."""
+        return {
+            **self.kernels.about(),
+            "launcher": "virtual",
+            "mpiexec": str(self.mpiexec),
+            "links": {"mtu": MTU, "queue_s": QUEUE_S, "burst_s": BURST_S, **SETTINGS},
+        }
+
+    def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
+        """Start each request over the links and store what crossed them; see the protocol.
+
+        Raises
+        ------
+        LaunchError
+            The cluster cannot be brought up, or a request names hosts that it does not have.
+        """
+        if not requests:
+            return
+        with cluster_for(self.spec, self.say) as cluster:
+            for request in requests:
+                yield self._run_one(cluster, request)
+
+    def command(self, request: LaunchRequest) -> list[str]:
+        """Words that start the ranks of a request, typed on its first host."""
+        words = self.starter.words(request)
+        return [str(self.mpiexec), *words, str(self.kernels.program), str(request.plan)]
+
+    def environment(self, request: LaunchRequest) -> dict[str, str]:
+        """Variables of the ranks."""
+        own = {"WEFT_DEFAULT_SETTINGS": str(self.kernels.settings)} if self.kernels.settings else {}
+        return {**self.starter.environment(), **own, **request.environment}
+
+    def _run_one(self, cluster: Cluster, request: LaunchRequest) -> Outcome:
+        cluster.sweep()
+        before = read_counters(cluster)
+        try:
+            # a capture is a process of the cluster too: it has to end, and write its last packets, before the sweep
+            with ExitStack() as captures:
+                for node in self.pcap:
+                    captures.enter_context(capture(cluster, node, capture_file(request.folder, request.id, node)))
+                outcome = launched(cluster, request, self.command(request), self.environment(request))
+        finally:
+            if cluster.alive():
+                cluster.sweep()
+        if not cluster.alive():
+            raise LaunchError(
+                f"the virtual fabric {self.spec.name} went away during launch {request.id}",
+                "somebody took it down or killed its holder; the same command goes on with what is left",
+            )
+        write_links(links_file(request.folder, request.id), request.id, METHOD, passed(before, read_counters(cluster)))
+        return outcome
+
+
+def launched(cluster: Cluster, request: LaunchRequest, command: list[str], environment: dict[str, str]) -> Outcome:
+    """Run a command on a request's first host to its end, or to the end of its time.
+
+    Parameters
+    ----------
+    cluster
+        Where.
+    request
+        Names the hosts, the log and the time limit.
+    command
+        What is typed on the first host.
+    environment
+        Variables on top of this process's own, and winning over them.
+    """
+    # `env` sets them behind the keeper, which gives the launch a TMPDIR on this machine: on a host it is the host's
+    variables = [f"{name}={value}" for name, value in environment.items()]
+    entering = cluster.command(request.nodes[0], ["env", *variables, *command], request.folder)
+    began = time.monotonic()
+    timed_out = False
+    with kept(entering, without_job(os.environ), request.log, request.folder) as keeper:
+        try:
+            keeper.wait(request.limit_s or None)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+    return Outcome(request.id, keeper.returncode, time.monotonic() - began, timed_out, request.log)
+
+
+@contextmanager
+def cluster_for(spec: VirtualSpec, say: Say) -> Generator[Cluster]:
+    """A cluster for the length of a run: the standing one where it is the same, else one of its own."""
+    with ExitStack() as held:
+        for cluster in Cluster.standing():
+            if cluster.spec == spec:
+                held.enter_context(cluster.reserved())
+                say(f"running over the virtual fabric {spec.name} that is up")
+                yield cluster
+                return
+            if cluster.spec.name == spec.name:
+                say(f"{spec.name} is up with other links than its file has now: bringing up another for this run")
+        yield held.enter_context(Cluster.start(spec))
+
+
+def make_launcher(fabric: Fabric, mpicxx: str | None, say: Say) -> VirtualLauncher:
+    """Find the MPI, build the kernels if need be, and return what starts them over virtual links.
+
+    Parameters
+    ----------
+    fabric
+        Of kind ``virtual``.
+    mpicxx
+        The user's choice of wrapper, or None.
+    say
+        Takes one line before something that lasts seconds.
+
+    Raises
+    ------
+    FabricError
+        The network is no tree.
+    LaunchError
+        No MPI, or one that cannot be held to the links.
+    """
+    spec = spec_of(fabric)
+    if warning := too_fast(spec, len(os.sched_getaffinity(0))):
+        say(f"warning: {warning}")
+    return VirtualLauncher(spec, build_kernels(find_mpi(mpicxx), say), say)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""May this user make namespaces here, and of which kind?"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+CAP_SYS_ADMIN = 21
+NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "tc": "iproute2", "sysctl": "procps"}
+SEARCH = os.pathsep.join((os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin"))
+
+
+def unshare_command() -> list[str]:
+    """Command that starts a program as process 1 of namespaces of its own, to be ended with it.
+
+    Real root takes plain namespaces; everybody else, and root without ``CAP_SYS_ADMIN``, a user namespace in which
+    they are root. Both paths are the same from there on. Root is not put into a user namespace because the kernel may
+    forbid those where it allows plain ones, and because a root of one mapped id cannot read other users' files: a run
+    folder in somebody's home would be out of reach.
+    """
+    plain = os.geteuid() == 0 and has_capability(effective_capabilities(), CAP_SYS_ADMIN)
+    return [
+        *("unshare", *(() if plain else ("--user", "--map-root-user"))),
+        *("--net", "--uts", "--ipc", "--mount", "--propagation", "slave"),
+        *("--pid", "--fork", "--mount-proc", "--kill-child"),
+    ]
+
+
+def effective_capabilities(status: Path = Path("/proc/self/status")) -> int:
+    """Effective capabilities of this process as a bit set."""
+    for line in status.read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return int(line.split()[1], 16)
+    return 0
+
+
+def has_capability(capabilities: int, number: int) -> bool:
+    """Is a capability in a bit set?"""
+    return bool(capabilities >> number & 1)
+
+
+def forbidden() -> str:
+    """Why no virtual cluster can be brought up here; empty when one can. Tries it (some milliseconds)."""
+    lacking = [name for name in NEEDED if shutil.which(name, path=SEARCH) is None]
+    if lacking:
+        return f"{', '.join(lacking)} not found (package {', '.join(sorted({NEEDED[name] for name in lacking}))})"
+    attempt = [*unshare_command(), "sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; ip link add name weft0 type bridge"]
+    done = subprocess.run(attempt, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return f"{done.stderr.strip() or f'exit code {done.returncode}'}{_switch_that_forbids()}"
+
+
+def remedy() -> str:
+    """What an administrator can do about it, from the settings of this kernel."""
+    if shutil.which("unshare", path=SEARCH) is None or shutil.which("ip", path=SEARCH) is None:
+        return "sudo apt install util-linux iproute2 procps"
+    settings = {
+        "user.max_user_namespaces": ("0", "28633"),
+        "kernel.unprivileged_userns_clone": ("0", "1"),
+        "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
+    }
+    for name, (bad, good) in settings.items():
+        if _setting(name) == bad:
+            return f"sudo sysctl -w {name}={good}, or run as root"
+    return "run as root, or in a container started with --privileged; otherwise use a fabric of kind local or simulated"
+
+
+def _switch_that_forbids() -> str:
+    for name, bad in (
+        ("user.max_user_namespaces", "0"),
+        ("kernel.unprivileged_userns_clone", "0"),
+        ("kernel.apparmor_restrict_unprivileged_userns", "1"),
+    ):
+        if _setting(name) == bad:
+            return f" ({name} = {bad})"
+    return ""
+
+
+def _setting(name: str) -> str:
+    path = Path("/proc/sys") / name.replace(".", "/")
+    return path.read_text().strip() if path.is_file() else ""

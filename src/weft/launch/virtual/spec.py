@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a virtual cluster is made of: hosts, switches, and rate-limited links that form a tree."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from weft.errors import FabricError
+
+HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+SLOWEST = 1e3
+"""Bytes per second under which tbf can no longer be trusted to pass a jumbo frame in time."""
+
+CARRIED_PER_CORE = 0.35e9
+"""Bytes of TCP per second that one core carries through veth, bridge and tbf in all (0.7 GB/s on two cores)."""
+
+
+@dataclass(frozen=True)
+class VirtualLink:
+    """One cable, both directions at the same rate.
+
+    Parameters
+    ----------
+    name
+        What the link is called in counters and reports.
+    lower
+        The end nearer to the hosts: a host or a switch.
+    upper
+        The end nearer to the core: a switch.
+    rate
+        Bytes per second, each way.
+    """
+
+    name: str
+    lower: str
+    upper: str
+    rate: float
+
+
+@dataclass(frozen=True)
+class VirtualSpec:
+    """A cluster of namespaces, as the holder builds it.
+
+    Parameters
+    ----------
+    name
+        Name of the fabric.
+    hosts
+        Host names; the first one is where ``mpiexec`` runs unless a launch says otherwise.
+    switches
+        Switch names; each becomes a bridge.
+    links
+        A tree over hosts and switches: bridges without spanning tree protocol drown in a loop.
+
+    Raises
+    ------
+    FabricError
+        Names that cannot be host names, links to nowhere, a loop, or parts that do not hang together.
+    """
+
+    name: str
+    hosts: tuple[str, ...]
+    switches: tuple[str, ...]
+    links: tuple[VirtualLink, ...]
+
+    def __post_init__(self) -> None:
+        _check_names(self)
+        _check_links(self)
+        _check_tree(self)
+
+    def injected(self) -> float:
+        """Bytes per second that all hosts together can put into the network."""
+        hosts = set(self.hosts)
+        return sum(link.rate for link in self.links if link.lower in hosts)
+
+
+def too_fast(spec: VirtualSpec, cores: int) -> str:
+    """Warn when this machine's processors, not the links, would limit the traffic; empty when they would not.
+
+    Parameters
+    ----------
+    spec
+        The cluster.
+    cores
+        Cores that this process may use.
+    """
+    carried = CARRIED_PER_CORE * cores
+    if spec.injected() <= carried:
+        return ""
+    fitting = carried / len(spec.hosts)
+    return (
+        f"the hosts of {spec.name} inject {spec.injected() / 1e9:.3g} GB/s in all, but {cores} core(s) carry about "
+        f"{carried / 1e9:.2g} GB/s of TCP: the processors will be the bottleneck, not the links; "
+        f"set adapter_rate to {fitting / 1e6:.3g} MB/s or less, and the other links in proportion"
+    )
+
+
+def _check_names(spec: VirtualSpec) -> None:
+    for name in spec.hosts:
+        if not HOST_NAME.fullmatch(name):
+            raise FabricError(
+                f"{spec.name}: {name!r} cannot be the name of a virtual host",
+                "use letters, digits and hyphens, at most 63 of them",
+            )
+    twice = [name for name, count in Counter(spec.hosts + spec.switches).items() if count > 1]
+    if twice:
+        raise FabricError(f"{spec.name}: {twice[0]!r} names two nodes or switches", "give each a name of its own")
+    if not spec.hosts:
+        raise FabricError(f"{spec.name} has no nodes", 'name them: names = "node[0-3]" in [node]')
+    if len(spec.hosts) > 250:
+        raise FabricError(
+            f"{spec.name} has {len(spec.hosts)} nodes; a virtual cluster on one machine takes 250 at most",
+            'use kind = "simulated" for a fabric of this size',
+        )
+
+
+def _check_links(spec: VirtualSpec) -> None:
+    known = set(spec.hosts) | set(spec.switches)
+    for link in spec.links:
+        for end in (link.lower, link.upper):
+            if end not in known:
+                raise FabricError(f"{spec.name}: link {link.name} ends at {end!r}, which is no node or switch")
+        if not link.rate >= SLOWEST or link.rate == float("inf"):
+            raise FabricError(
+                f"{spec.name}: link {link.name} has a rate of {link.rate:g} B/s",
+                "give it 1 kB/s or more, e.g. 62.5 MB/s",
+            )
+    if len({link.name for link in spec.links}) != len(spec.links):
+        raise FabricError(f"{spec.name}: two links have the same name", "give each a name of its own")
+    adapters = Counter(end for link in spec.links for end in (link.lower, link.upper) if end in set(spec.hosts))
+    for host in spec.hosts:
+        if adapters[host] != 1:
+            raise FabricError(
+                f"{spec.name}: {host} has {adapters[host]} links; a virtual host has exactly one",
+                "sum parallel links of a host into one rate",
+            )
+
+
+def _check_tree(spec: VirtualSpec) -> None:
+    parent = {name: name for name in spec.hosts + spec.switches}
+
+    def root(name: str) -> str:
+        while parent[name] != name:
+            name = parent[name]
+        return name
+
+    for link in spec.links:
+        lower, upper = root(link.lower), root(link.upper)
+        if lower == upper:
+            raise FabricError(
+                f"{spec.name}: link {link.name} closes a loop, which bridges cannot carry",
+                'sum parallel links into one; a virtual fabric is topology = "star" or "fat-tree"',
+            )
+        parent[lower] = upper
+    apart = [name for name in spec.hosts if root(name) != root(spec.hosts[0])]
+    if apart:
+        raise FabricError(f"{spec.name}: no link leads from {spec.hosts[0]} to {apart[0]}", "join them by a switch")

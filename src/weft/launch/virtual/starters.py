@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How each family of MPI libraries is started across virtual hosts, and kept on their links.
+
+The families' own words (binding, yielding) are in :mod:`weft.launch.family`; here stands what a cluster without ssh
+needs on top: the launch agent, the hosts with their slots, and the transports that go through ``eth0``. Left alone,
+every library would find that all "hosts" are one machine and take a short cut past the network.
+"""
+
+from dataclasses import dataclass
+
+from weft.errors import LaunchError
+from weft.launch.family import Family, OpenMpi4, OpenMpi5, family_of
+from weft.launch.launcher import CYCLIC, LaunchRequest
+from weft.launch.mpi import INTEL, Library
+from weft.launch.virtual.cluster import AGENT
+from weft.launch.virtual.wiring import INTERFACE
+
+AS_ROOT = {
+    # inside the cluster one is root by the mapping, whoever one is outside
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
+
+# session directories belong to a host and go with it; /dev/shm is the host's own tmpfs
+OWN_TEMPORARY = {"TMPDIR": "/dev/shm"}
+
+
+@dataclass(frozen=True)
+class Starter:
+    """``mpiexec`` across virtual hosts.
+
+    Parameters
+    ----------
+    family
+        How the library starts ranks in general.
+    """
+
+    family: Family
+
+    def environment(self) -> dict[str, str]:
+        """Variables that hold the ranks to the links. They win over the user's own: off the links nothing is measured.
+
+        The hosts share this machine's cores, so ranks always yield while they wait.
+        """
+        return {**self.family.environment(True), **self.links(), **OWN_TEMPORARY}
+
+    def links(self) -> dict[str, str]:
+        """Transports for MPICH and its relatives, over UCX (ch4:ucx) or libfabric (ch4:ofi)."""
+        return {
+            "UCX_TLS": "tcp,sm,self",
+            "UCX_NET_DEVICES": INTERFACE,
+            "FI_PROVIDER": "tcp",
+            "FI_TCP_IFACE": INTERFACE,
+        }
+
+    def words(self, request: LaunchRequest) -> list[str]:
+        """Words of ``mpiexec``: agent, hosts, placement, number of ranks."""
+        across = self.family.across(request.nodes, request.ranks_per_node, request.order == CYCLIC)
+        return [*self.agent(), *across, *self.family.free, "-n", str(request.ranks)]
+
+    def agent(self) -> list[str]:
+        """Words that name the launch agent and the interface."""
+        return ["-launcher", "ssh", "-launcher-exec", AGENT, "-iface", INTERFACE]
+
+
+class OpenMpi(Starter):
+    """Open MPI 5, with PRRTE."""
+
+    def links(self) -> dict[str, str]:
+        """Transports by TCP between hosts and shared memory inside them."""
+        return {
+            **AS_ROOT,
+            "PRTE_MCA_plm_ssh_agent": AGENT,
+            "PRTE_MCA_prte_if_include": INTERFACE,
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl": "tcp,self,sm",
+            "OMPI_MCA_btl_tcp_if_include": INTERFACE,
+        }
+
+    def agent(self) -> list[str]:
+        """Return nothing: the variables of :meth:`links` name them."""
+        return []
+
+
+class OpenMpiBefore5(OpenMpi):
+    """Open MPI 4, with ORTE."""
+
+    def links(self) -> dict[str, str]:
+        """As Open MPI 5, under the older names."""
+        return {
+            **AS_ROOT,
+            "OMPI_MCA_plm_rsh_agent": AGENT,
+            "OMPI_MCA_oob_tcp_if_include": INTERFACE,
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl": "tcp,self,vader",
+            "OMPI_MCA_btl_tcp_if_include": INTERFACE,
+        }
+
+
+def anywhere() -> dict[str, str]:
+    """Variables under which a plain ``mpiexec --host node0,node1`` of any family goes over the links."""
+    hydra = {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": AGENT, "HYDRA_IFACE": INTERFACE}
+    families = (Starter(Family()), OpenMpi(OpenMpi5()), OpenMpiBefore5(OpenMpi4()))
+    # the last one's btl wins: Open MPI 5 knows sm by its former name vader too, 4 does not know the new one
+    merged = {name: value for starter in families for name, value in starter.environment().items()}
+    return {**merged, **hydra}
+
+
+def starter_for(library: Library) -> Starter:
+    """Return how a library is started across virtual hosts.
+
+    Raises
+    ------
+    LaunchError
+        It cannot be held to the links.
+    """
+    family = family_of(library)
+    if isinstance(family, OpenMpi4):
+        return OpenMpiBefore5(family)
+    if isinstance(family, OpenMpi5):
+        return OpenMpi(family)
+    if library.family == INTEL:
+        raise LaunchError(
+            f"{library} cannot be held to virtual links: nobody has tried it",
+            "use Open MPI or MPICH: --mpicxx /path/to/mpicxx",
+        )
+    return Starter(family)

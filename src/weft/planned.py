@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a plan is made of: cells, launches, and the plan itself as it is written to ``plan.json``."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from weft.bound import Bound
+from weft.fabric.model import Fabric
+from weft.memory import MemoryNeed
+from weft.study import Measure
+
+SCHEMA = "weft-plan/1"
+FLOOR = "floor"
+
+
+class Cell(BaseModel, frozen=True, extra="forbid"):
+    """One point of a study's sweep (or one noise floor), before it is measured.
+
+    Attributes
+    ----------
+    id
+        ``c000``, ``c001``, ... in the order of the study; ``f000``, ... for the kernel ``floor``.
+    series
+        Names of the series the cell belongs to; none for a floor.
+    ranks
+        p = nodes * ranks_per_node.
+    hosts
+        Names of the nodes in the order of their ranks; empty where the fabric cannot place the cell.
+    order
+        ``block``: ranks 0..r-1 on the first host; ``cyclic``: rank i on host i mod N.
+    parameters
+        The kernel's own values (``n``, ``m``, ``data``, ``calls`` for ``exchange``).
+    block_bytes, local_bytes, array_bytes
+        One block (rank to rank), one rank's part of one array, one whole array; 0 where the kernel has none.
+    bound
+        Lower bound of the cell's main operation; None where the fabric does not give its rates.
+    bounds
+        Lower bound of each operation, by its name in the records.
+    status, reason
+        ``memory`` and ``fabric`` rows get no launch; the reason says why, in numbers.
+    limit_s
+        A cell that runs longer is hung.
+    """
+
+    id: str
+    kernel: str
+    series: tuple[str, ...]
+    nodes: int
+    ranks_per_node: int
+    ranks: int
+    hosts: tuple[str, ...]
+    order: Literal["block", "cyclic"]
+    oversubscribed: bool
+    parameters: dict[str, Any]
+    memory: MemoryNeed
+    block_bytes: int = 0
+    local_bytes: int = 0
+    array_bytes: int = 0
+    bound: Bound | None = None
+    bounds: dict[str, Bound] = {}
+    status: Literal["planned", "memory", "fabric"] = "planned"
+    reason: str = ""
+    limit_s: float
+
+
+class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
+    """One start of the ranks, and the cells it measures.
+
+    Attributes
+    ----------
+    id
+        ``c003.l1`` for kernels that take one cell a launch, ``g000.l1`` for a batch of cells with one placement.
+    index
+        k, counted from 1.
+    cells
+        Ids of its cells, in the order they are measured.
+    limit_s, expected_s
+        After this long the launch is ended; how long it is expected to take.
+    """
+
+    id: str
+    index: int
+    cells: tuple[str, ...]
+    nodes: int
+    ranks_per_node: int
+    ranks: int
+    hosts: tuple[str, ...]
+    order: Literal["block", "cyclic"]
+    oversubscribed: bool
+    limit_s: float
+    expected_s: float
+
+
+class PlannedSeries(BaseModel, frozen=True, extra="forbid"):
+    """A series of the study, for those who read only the plan.
+
+    Attributes
+    ----------
+    axis
+        What grows along it: ``nodes``, or ``ranks`` on one node.
+    written
+        Its keys as they stand in the study.
+    """
+
+    name: str
+    scaling: Literal["strong", "weak", "none"]
+    axis: Literal["nodes", "ranks"]
+    written: dict[str, Any]
+
+
+class Plan(BaseModel, frozen=True, extra="forbid"):
+    """A study on a fabric, worked out; written as ``plan.json``.
+
+    Attributes
+    ----------
+    cells
+        The study's cells in its order, then the floors.
+    launches
+        In the order they are started: floors, then each round of launches shuffled by the seed.
+    planned_fabric
+        The fabric with what was read from the host filled in.
+    memory_limit_bytes
+        A node's limit that the kernel cannot see by itself (fabric file, scheduler); 0 for none.
+    notes
+        What a reader should know about how the plan came about.
+    """
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
+
+    format: Literal["weft-plan/1"] = Field(default=SCHEMA, alias="schema")
+    study: str
+    title: str
+    kernel: str
+    fabric: str
+    fabric_kind: str
+    seed: int
+    measure: Measure
+    planned_fabric: Fabric
+    memory_limit_bytes: int = 0
+    series: tuple[PlannedSeries, ...] = ()
+    cells: tuple[Cell, ...]
+    launches: tuple[LaunchPlan, ...]
+    notes: tuple[str, ...] = ()
+
+    def cell(self, name: str) -> Cell:
+        """The cell of that id."""
+        return next(cell for cell in self.cells if cell.id == name)
+
+    @property
+    def floors(self) -> tuple[Cell, ...]:
+        """Cells of the kernel ``floor``."""
+        return tuple(cell for cell in self.cells if cell.kernel == FLOOR)
+
+    @property
+    def measured(self) -> tuple[Cell, ...]:
+        """Cells of the study itself, the impossible ones included."""
+        return tuple(cell for cell in self.cells if cell.kernel != FLOOR)
+
+    @property
+    def expected_s(self) -> float:
+        """Seconds the whole run is expected to take."""
+        return sum(launch.expected_s for launch in self.launches)

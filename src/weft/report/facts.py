@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a run was measured, and where its numbers come from: facts under a name each, for page and terminal."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+
+from weft.report.numbers import plural, seconds_text
+from weft.report.view import Row, RunView
+from weft.units import format_bytes, format_rate
+
+Facts = list[tuple[str, str]]
+
+DEFINITIONS = {
+    "global": "last end minus first start over the ranks, on synchronised clocks",
+    "local": "longest duration of a rank (the clocks' residual was too large for a common time)",
+}
+STARTS = {
+    "barrier": "ranks leave Weft's own dissemination barrier together",
+    "mpi-barrier": "ranks leave MPI_Barrier together",
+    "window": "ranks start at an agreed time; late starts are dropped",
+}
+ENDINGS = {
+    "precision": "reached the precision",
+    "samples": "reached the most samples",
+    "budget": "ended by the time budget",
+}
+
+
+def how_measured(view: RunView) -> Facts:
+    """Definition, launches, stopping, samples, clocks, proof."""
+    measure, cells = view.plan.measure, view.table("cells")
+    warm = [row for row in view.rows if row["phase"] == "warm" and row["status"] == "ok" and row["samples"]]
+    facts: Facts = [("Time of a call", _definitions(warm))]
+    launches = f"{plural(measure.launches, 'launch')} of every cell, in an order shuffled by seed {view.plan.seed}"
+    facts.append(("Repetition", launches))
+    facts.append(("Start of a call", STARTS.get(measure.start, measure.start)))
+    half = f"{measure.precision:.0%}"
+    rule = f"until the 95 % interval of the median lies within ±{half}, at least {measure.min_samples} and at most "
+    rule += f"{measure.max_samples} samples, or {measure.budget:g} s of one call in one cell and launch"
+    facts.append(("Samples", rule))
+    if warm:
+        counts = sorted(row["samples"] for row in warm)
+        ended = Counter(ending for row in warm for ending in row["ended_by"].split(", ") if ending)
+        told = ", ".join(f"{count} {ENDINGS.get(ending, ending)}" for ending, count in ended.most_common())
+        facts.append(
+            ("What ended it", f"of {plural(len(warm), 'warm row')}, over their launches: {told or 'not recorded'}")
+        )
+        dropped, tainted = (sum(row[key] for row in warm) for key in ("discarded", "tainted"))
+        spread = (
+            f"{counts[0]:,} to {counts[-1]:,} a row; {dropped:,} dropped for a late start, {tainted:,} interrupted "
+        )
+        facts.append(("Samples taken", spread + "(kept, and marked)"))
+    facts.append(
+        ("Cold and warm", "cold is the first call on fresh connections; warm begins when five batches agree within 5 %")
+    )
+    facts.append(("Interval", "order statistics of the pooled samples: no assumption on their distribution"))
+    facts.append(("Clocks", _clocks(cells)))
+    proven = sum(bool(row["validated"]) for row in cells)
+    facts.append(
+        ("Proof", f"data checked after the timed part in {proven} of {plural(len(cells), 'cell')} and launches")
+    )
+    return facts
+
+
+def _definitions(rows: Iterable[Row]) -> str:
+    found = Counter(row["definition"] for row in rows)
+    if not found:
+        return "no call was measured"
+    told = [
+        f"{DEFINITIONS.get(name, 'by launch either of the two')} ({count} rows)" for name, count in found.most_common()
+    ]
+    return "; ".join(told) if len(told) > 1 else told[0].rsplit(" (", 1)[0]
+
+
+def _clocks(cells: Iterable[Row]) -> str:
+    names = {"shared": "one host, one shared monotonic clock", "tree": "offsets measured along a tree of nodes"}
+    rows = [row for row in cells if row["clock_method"]]
+    if not rows:
+        return "not recorded"
+    methods = "; ".join(names.get(method, method) for method in sorted({str(row["clock_method"]) for row in rows}))
+    worst = max(row["clock_residual_ns"] or 0 for row in rows)
+    return f"{methods}; largest residual {seconds_text(worst * 1e-9)}"
+
+
+def provenance(view: RunView) -> Facts:
+    """Weft, MPI, machine, binding, clock, seed."""
+    launches, ranks, plan = view.table("launches"), view.table("ranks"), view.plan
+    kind = f"{plan.fabric} ({plan.fabric_kind})"
+    facts: Facts = [("Run folder", str(view.path)), ("Study", f"{plan.study}: {plan.title}"), ("Fabric", kind)]
+    facts.append(
+        ("Made", f"{view.meta.get('created', 'unknown')} by weft {view.meta.get('weft', 'unknown')} ({_commit(view)})")
+    )
+    facts.append(("MPI library", _distinct(row["mpi_library"] for row in launches)))
+    facts.append(("MPI standard", _distinct(row["mpi_standard"] for row in launches)))
+    facts.append(("Processor", _distinct(row["processor"] for row in launches)))
+    hosts = sorted({row["host"] for row in ranks})
+    facts.append(
+        ("Hosts", ", ".join(hosts[:12]) + (f" and {len(hosts) - 12} more" if len(hosts) > 12 else "") or "unknown")
+    )
+    facts.append(("Binding obtained", binding(ranks)))
+    facts.append(("Kernel sources", _distinct(row["kernel_sources"] for row in launches)))
+    facts.append(("Timer", _timer(launches)))
+    pages = sorted({row["page_bytes"] for row in launches if row["page_bytes"]})
+    cache = _distinct(row["cache"] for row in launches)
+    facts.append(("Buffers", f"{cache} caches, pages of {', '.join(map(format_bytes, pages)) or 'unknown size'}"))
+    facts.append(("Seed", str(plan.seed)))
+    return facts
+
+
+def _commit(view: RunView) -> str:
+    commit = view.meta.get("commit")
+    return f"commit {str(commit)[:12]}" if commit else "commit unknown"
+
+
+def _distinct(values: Iterable[str]) -> str:
+    found = sorted({value.strip() for value in values if value})
+    return "; ".join(found) or "unknown"
+
+
+def _timer(launches: list[Row]) -> str:
+    if not launches:
+        return "unknown"
+    resolution, cost = (max(row[f"clock_{key}_ns"] for row in launches) for key in ("resolution", "cost"))
+    return f"resolution {seconds_text(resolution * 1e-9)}, cost of a reading {seconds_text(cost * 1e-9)}"
+
+
+def binding(ranks: Iterable[Row]) -> str:
+    """What the ranks were bound to, as they found it themselves."""
+    launches: dict[str, list[str]] = {}
+    for row in ranks:
+        launches.setdefault(row["launch_id"], []).append(f"{row['host']}:{row['cpus']}")
+    if not launches:
+        return "unknown"
+    alone = sum(
+        len(set(found)) == len(found) and not any(_several(cpus) for cpus in found) for found in launches.values()
+    )
+    if alone == len(launches):
+        return "each rank on one processor of its own"
+    free = f"ranks free to move, or sharing processors, in {len(launches) - alone} of {plural(len(launches), 'launch')}"
+    return free + (", each on one of its own in the others" if alone else "")
+
+
+def _several(cpus: str) -> bool:
+    listed = cpus.partition(":")[2]
+    return "-" in listed or "," in listed or not listed
+
+
+def settings(view: RunView) -> Facts:
+    """Settings of the library and its environment that differ from the default, with the number of launches."""
+    launches = view.table("launches")
+    found = Counter((name, value) for row in launches for name, value in json.loads(row["settings"] or "{}").items())
+    return [
+        (name, value + (f" (in {count} of {len(launches)} launches)" if count < len(launches) else ""))
+        for (name, value), count in sorted(found.items())
+    ]
+
+
+def floor_facts(view: RunView) -> Facts:
+    """Noise floor, latency and copy rate of each shape, with their intervals."""
+    facts: Facts = []
+    names = {"empty": "empty operation", "latency": "one-way latency, 8 B (half the round trip)"}
+    for row in view.floor.rows:
+        where = f"{plural(row['nodes'], 'node')}, {plural(row['ranks_per_node'], 'rank')} a node"
+        if row["quantity"] == "copy":
+            name = f"copy, {format_bytes(row['bytes'])} a rank"
+            value = format_rate(row["value"]) + " a node" if row["value"] else "–"
+        else:
+            name, value = names.get(row["quantity"], row["quantity"]), seconds_text(row["value"])
+        facts.append((f"{where}: {name}", value))
+    return facts

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Table 4.6 as a figure: the calls against nodes or ranks, first contact (cold) beside the steady state (warm)."""
+
+import math
+from typing import Any
+
+import altair as alt
+
+from weft.analyse.scaling import times
+from weft.plan import PlannedSeries
+from weft.report.figures.theme import (
+    BLUE,
+    GREEN,
+    GREY,
+    HEIGHT,
+    INK,
+    ORANGE,
+    RED,
+    Figure,
+    Row,
+    along,
+    dodged,
+    grows_by,
+    values,
+)
+from weft.report.numbers import interval_text, seconds_text
+from weft.report.view import CALLS, RunView, call_name, m_text
+
+COLOURS = (GREEN, RED, BLUE, ORANGE, INK, GREY)
+#: Decades of seconds, each in its own unit: 10 ms rather than 0.01.
+SECONDS_LABEL = (
+    "datum.value > 0.5 ? format(datum.value, '~r') + ' s' : "
+    "datum.value > 5e-4 ? format(datum.value * 1e3, '~r') + ' ms' : "
+    "datum.value > 5e-7 ? format(datum.value * 1e6, '~r') + ' µs' : format(datum.value * 1e9, '~r') + ' ns'"
+)
+KEY = "Solid lines and filled points: warm median. Dashed lines and hollow points: the first call on fresh connections."
+
+
+def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
+    """All calls of a series, cold and warm; None where there is nothing to compare."""
+    calls = view.calls_of(series)
+    rows = [row for call in calls for phase in ("warm", "cold") for row in view.of_series(series, call, phase)]
+    rows = [row for row in rows if row["status"] == "ok" and row["median_s"]]
+    if len(calls) < 2 or not rows:
+        return None
+    axis = "nodes" if len({row["nodes"] for row in rows}) > 1 else "ranks"
+    points = [
+        {
+            "x": row[axis],
+            "y": row["median_s"],
+            "call": row["call"],
+            "phase": row["phase"],
+            "what": f"{CALLS.get(row['call'], row['call'])}, {row['phase']}",
+            "where": f"N = {row['nodes']}, p = {row['ranks']}",
+            "time": interval_text(row["median_s"], row["low_s"], row["high_s"]),
+        }
+        for row in rows
+    ]
+    title = f"The calls, cold and warm: {series.name}, {m_text(series)}"
+    return Figure(f"calls-{series.name}", view.titled(title), KEY, reading(rows), (_chart(axis, points, calls),))
+
+
+def _chart(axis: str, points: list[Row], calls: list[str]) -> Any:
+    xs = sorted({point["x"] for point in points})
+    span = grows_by([point["y"] for point in points])
+    x = along(axis, xs, grows_by(xs) >= 8, room=0.35)
+    lowest, highest = (edge([point["y"] for point in points]) for edge in (min, max))
+    scale = alt.Scale(type="log", domain=[lowest / 1.6, highest * 1.6], nice=False)
+    decades = [10.0**power for power in range(math.floor(math.log10(lowest)), math.ceil(math.log10(highest)) + 1)]
+    y = alt.Y("y:Q", title="time", scale=scale, axis=alt.Axis(values=decades, labelExpr=SECONDS_LABEL))
+    palette = alt.Scale(domain=calls, range=[COLOURS[index % len(COLOURS)] for index in range(len(calls))])
+    colour = alt.Color("call:N", scale=palette, legend=None)
+    warm = [point for point in points if point["phase"] == "warm"]
+    cold = [point for point in points if point["phase"] == "cold"]
+    tooltip = [
+        alt.Tooltip(f"{field}:N", title=name) for field, name in (("what", "call"), ("where", "at"), ("time", "median"))
+    ]
+
+    def marks(rows: list[Row]) -> Any:
+        return alt.Chart(values(rows)).encode(x=x, y=y, color=colour)
+
+    labels = marks(_labels(points, math.log(span * 2.56)))
+    return alt.layer(
+        marks(cold).mark_line(strokeDash=[5, 4], strokeWidth=1.4),
+        marks(warm).mark_line(strokeWidth=2.2),
+        marks(cold).mark_point(size=50, fill="white", strokeWidth=1.6, opacity=1).encode(tooltip=tooltip),
+        marks(warm).mark_point(size=50, filled=True, opacity=1).encode(tooltip=tooltip),
+        labels.mark_text(align="left", dx=10, fontWeight="bold").encode(text="name:N"),
+    ).properties(height=HEIGHT + 40)
+
+
+def _labels(points: list[Row], span: float) -> list[Row]:
+    """Each line's name right of its last point, on a logarithmic scale kept 16 pixels apart."""
+    ends = {(point["call"], point["phase"]): point for point in points}  # points come in the order of x
+    lines = sorted(ends.values(), key=lambda point: point["y"])
+    right = max(point["x"] for point in points)
+    places = dodged([math.log(point["y"]) for point in lines], span * 16 / (HEIGHT + 40))
+    return [
+        {"x": right, "y": math.exp(place), "call": point["call"], "name": f"{point['call']} {point['phase']}"}
+        for point, place in zip(lines, places, strict=True)
+    ]
+
+
+def reading(rows: list[Row]) -> str:
+    """Which call pays most for its first contact, and where."""
+    warm = {(row["cell"], row["call"]): row for row in rows if row["phase"] == "warm"}
+    pairs = [
+        (row, warm[row["cell"], row["call"]])
+        for row in rows
+        if row["phase"] == "cold" and (row["cell"], row["call"]) in warm
+    ]
+    pairs = [(cold, hot) for cold, hot in pairs if not cold["oversubscribed"]] or pairs
+    if not pairs:
+        return "No call has both a cold and a warm time."
+    cold, hot = max(pairs, key=lambda pair: pair[0]["median_s"] / pair[1]["median_s"])
+    ratio = cold["median_s"] / hot["median_s"]
+    where = f"N = {cold['nodes']}, p = {cold['ranks']}"
+    if ratio < 1.2:
+        return f"First calls cost no more than later ones (at most {times(ratio)} times, {cold['call']} at {where})."
+    return (
+        f"The first call costs most for {call_name(cold['call'])} at {where}: "
+        f"{seconds_text(cold['median_s'])}, {times(ratio)} times the {seconds_text(hot['median_s'])} of later calls."
+    )

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures 4.1 and 4.2: time against nodes or ranks, with its interval, the launches and the lower bound."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from weft.analyse.scaling import Verdict
+from weft.plan import PlannedSeries
+from weft.report.figures.theme import (
+    BLUE,
+    GREY,
+    HEIGHT,
+    ORANGE,
+    RED,
+    Figure,
+    Row,
+    along,
+    dodged,
+    grows_by,
+    unit_of,
+    values,
+)
+from weft.report.numbers import interval_text, seconds_text
+from weft.report.view import RunView, call_name, m_text
+
+KEPT = {"strong": "constant global memory", "weak": "constant local memory", "none": "sweep"}
+KEY = (
+    "Line and points: median over all launches. Band: its 95 % interval. Small dots: median of each launch. "
+    "Dashed: lower bound. Hollow: more ranks than cores."
+)
+
+
+def scaling_figure(
+    view: RunView, series: PlannedSeries, found: Verdict | None, launches: Sequence[Row]
+) -> Figure | None:
+    """Time of the main call along a series; None where no point has a time.
+
+    Parameters
+    ----------
+    launches
+        Rows of the table of medians.
+    """
+    every = view.of_series(series, view.main_call)
+    rows = [row for row in every if row["status"] == "ok" and row["median_s"]]
+    if not rows:
+        return None
+    axis = "nodes" if len({row["nodes"] for row in every}) > 1 else "ranks"
+    unit, size = unit_of(row["high_s"] for row in rows)
+    points = [_point(row, axis, size) for row in rows]
+    cells = {row["cell"]: row[axis] for row in rows}
+    dots = [
+        {
+            "x": cells[row["cell"]],
+            "y": row["median_s"] / size,
+            "launch": row["launch"],
+            "text": seconds_text(row["median_s"]),
+        }
+        for row in launches
+        if row["cell"] in cells and (row["call"], row["phase"]) == (view.main_call, "warm")
+    ]
+    missing = [{"x": row[axis], "status": row["status"], "reason": row["reason"]} for row in every if row not in rows]
+    xs = sorted({point["x"] for point in (*points, *missing)})
+    # a fall is a straight line on logarithmic axes; a rise is judged by its height over nought
+    logarithmic = series.scaling != "weak" and grows_by([point["y"] for point in points]) >= 8 and grows_by(xs) >= 4
+    title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
+    reading = found.statement if found else f"{len(rows)} points; the series asks for no verdict."
+    chart = _chart(axis, xs, points, dots, missing, unit, logarithmic)
+    return Figure(f"time-{series.name}", view.titled(title), KEY, reading, (chart,))
+
+
+def _point(row: Row, axis: str, size: float) -> Row:
+    names = {"y": "median_s", "low": "low_s", "high": "high_s", "bound": "bound_s"}
+    point: Row = {key: row[name] / size if row[name] else None for key, name in names.items()}
+    return point | {
+        "x": row[axis],
+        "crowded": bool(row["oversubscribed"]),
+        "time": interval_text(row["median_s"], row["low_s"], row["high_s"]),
+        "limit": f"{seconds_text(row['bound_s'])}, {row['bound']}" if row["bound_s"] else "not known",
+        "name": row["bound"],
+        "samples": row["samples"],
+        "where": f"N = {row['nodes']}, p = {row['ranks']}",
+    }
+
+
+def _chart(
+    axis: str, xs: Sequence[int], points: list[Row], dots: list[Row], missing: list[Row], unit: str, logarithmic: bool
+) -> Any:
+    x = along(axis, xs, logarithmic)
+    scale = _y_scale(points, logarithmic)
+    y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(points, logarithmic))
+    base = alt.Chart(values(points)).encode(x=x, y=y)
+    usable = [point for point in points if not point["crowded"]]
+    crowded = [point for point in points if point["crowded"]]
+    tooltip = [
+        alt.Tooltip(f"{field}:N", title=name)
+        for field, name in (("where", "at"), ("time", "median"), ("limit", "lower bound"), ("samples", "samples"))
+    ]
+    layers: list[Any] = [
+        alt.Chart(values(usable))
+        .mark_area(color=BLUE, opacity=0.22)
+        .encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        alt.Chart(values([point for point in points if point["bound"]]))
+        .mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=1.6)
+        .encode(x=x, y=alt.Y("bound:Q", scale=scale)),
+        # towards points with more ranks than cores the line is thin: they are seen, but not compared
+        alt.Chart(values([*usable[-1:], *crowded]))
+        .mark_line(color=BLUE, strokeWidth=0.8, strokeDash=[2, 3])
+        .encode(x=x, y=y),
+        alt.Chart(values(usable)).mark_line(color=BLUE, strokeWidth=2.2).encode(x=x, y=y),
+        base.mark_rule(color=BLUE, strokeWidth=1.4).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        base.mark_point(size=70, strokeWidth=2, color=BLUE, filled=True, opacity=1).encode(
+            fill=alt.condition("datum.crowded", alt.value("white"), alt.value(BLUE)),
+            stroke=alt.value(BLUE),
+            tooltip=tooltip,
+        ),
+        alt.Chart(values(dots))
+        .mark_circle(color=ORANGE, size=20, opacity=0.9)
+        .encode(x=x, y=y, tooltip=[alt.Tooltip("launch:O"), alt.Tooltip("text:N", title="median")]),
+        # a point without a time is said to be missing where it would stand
+        alt.Chart(values(missing))
+        .mark_text(color=RED, angle=270, align="left", fontWeight="bold")
+        .encode(x=x, y=alt.value(HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"]),
+        *_labels(points, x, scale, logarithmic),
+    ]
+    return alt.layer(*layers).properties(height=HEIGHT)
+
+
+def _seen(points: list[Row]) -> list[float]:
+    return [point[key] for point in points for key in ("low", "high", "bound") if point[key]]
+
+
+def _y_axis(points: list[Row], logarithmic: bool) -> alt.Axis:
+    if not logarithmic:
+        return alt.Axis(format=".4~r", tickCount=6)
+    seen = _seen(points)
+    powers = range(math.floor(math.log10(min(seen))) - 1, math.ceil(math.log10(max(seen))) + 1)
+    steps = (1, 2, 5) if grows_by(seen) < 300 else (1,)
+    ticks = [step * 10.0**power for power in powers for step in steps]
+    return alt.Axis(values=[tick for tick in ticks if min(seen) / 1.6 <= tick <= max(seen) * 1.25], format=".4~r")
+
+
+def _y_scale(points: list[Row], logarithmic: bool) -> alt.Scale:
+    seen = _seen(points)
+    if logarithmic:
+        return alt.Scale(type="log", domain=[min(seen) / 1.6, max(seen) * 1.25], nice=False)
+    return alt.Scale(domain=[0, max(seen) * 1.08], nice=True)
+
+
+def _labels(points: list[Row], x: alt.X, scale: alt.Scale, logarithmic: bool) -> list[Any]:
+    """The lines' names right of their last points, kept apart."""
+    last = points[-1]
+    names = [("measured", last["y"], BLUE)]
+    if last["bound"]:
+        names.append((f"lower bound:\n{last['name']}", last["bound"], GREY))
+    if logarithmic:
+        span = math.log(grows_by([point[key] for point in points for key in ("y", "bound") if point[key]])) or 1.0
+        places = [math.exp(value) for value in dodged([math.log(value) for _, value, _ in names], span * 26 / HEIGHT)]
+    else:
+        span = max(point[key] or 0 for point in points for key in ("high", "bound"))
+        places = dodged([value for _, value, _ in names], span * 26 / HEIGHT)
+    rows = [{"x": last["x"], "y": place, "name": name} for (name, _, _), place in zip(names, places, strict=True)]
+    return [
+        alt.Chart(values([row]))
+        .mark_text(align="left", dx=10, dy=-5, color=colour, fontSize=11, lineBreak="\n")
+        .encode(x=x, y=alt.Y("y:Q", scale=scale), text="name:N")
+        for row, (_, _, colour) in zip(rows, names, strict=True)
+    ]

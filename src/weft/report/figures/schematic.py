@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figure 3.1: what all-to-all asks of a network, a link between every two of N nodes."""
+
+import math
+from itertools import combinations
+from typing import Any
+
+import altair as alt
+
+from weft.report.figures.theme import BLUE, COLUMNS, INK, Figure, Row, values
+from weft.report.view import RunView
+
+#: More nodes than this would only blacken the circle (and 2,556 lines are enough for a page).
+MOST = 72
+SIDE = 190
+
+
+def schematic_figure(view: RunView) -> Figure | None:
+    """The complete graph for the three largest numbers of nodes (of ranks, on one node); None for one rank alone."""
+    nodes = sorted({cell.nodes for cell in view.plan.measured if cell.nodes > 1})
+    symbol, one = ("N", "node") if nodes else ("p", "rank")
+    numbers = nodes or sorted({cell.ranks for cell in view.plan.measured if cell.ranks > 1})
+    drawn = [number for number in numbers if number <= MOST][-COLUMNS:]
+    if not drawn:
+        return None
+    most = numbers[-1]
+    pairs = most * (most - 1) // 2
+    title = "What all-to-all asks of the network" if nodes else "What all-to-all asks of the memory that ranks share"
+    reading = f"Among {most:,} {one}s each call exchanges a block between {pairs:,} pairs at once, in both directions"
+    reading += ": the pairs grow with the square, the links of a real network do not." if nodes else "."
+    panels = tuple(schematic(number, f"{symbol} = {number}") for number in drawn)
+    key = f"Each point is a {one}, each line a pair that exchanges data in every call."
+    return Figure("schematic", title, key, reading, panels)
+
+
+def places(number: int) -> list[tuple[float, float]]:
+    """Points on the unit circle, the first on top, clockwise."""
+    angles = [2 * math.pi * index / number for index in range(number)]
+    return [(round(math.sin(angle), 4), round(math.cos(angle), 4)) for angle in angles]
+
+
+def links(number: int) -> list[Row]:
+    """A line between every two of the points."""
+    return [{"x": x, "y": y, "x2": x2, "y2": y2} for (x, y), (x2, y2) in combinations(places(number), 2)]
+
+
+def schematic(number: int, name: str) -> Any:
+    """The complete graph of ``number`` points."""
+    scale = alt.Scale(domain=[-1.08, 1.08], nice=False)
+    lines = links(number)
+    # thinner lines for more of them: 630 at full strength would be a blot
+    weight = max(0.35, min(1.6, 14 / math.sqrt(len(lines) + 1) / 2))
+    x, y = alt.X("x:Q", scale=scale, axis=None), alt.Y("y:Q", scale=scale, axis=None)
+    points = [{"x": x, "y": y} for x, y in places(number)]
+    pairs = f"{len(lines):,} pair" + ("s" if len(lines) != 1 else "")
+    return alt.layer(
+        alt.Chart(values(lines))
+        .mark_rule(color=BLUE, strokeWidth=weight, opacity=0.75)
+        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q"),
+        alt.Chart(values(points)).mark_circle(color=INK, size=60 if number <= 18 else 34, opacity=1).encode(x=x, y=y),
+    ).properties(width=SIDE, height=SIDE, title=alt.TitleParams(f"{name}: {pairs}", anchor="middle", fontSize=13))

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Spread within and between launches: each sample as a point, each launch with its box."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from weft.analyse.quantile import middle_ranks, quantile_rank
+from weft.report.figures.theme import BLUE, INK, RED, Figure, Row, unit_of, values
+from weft.report.view import RunView
+
+MOST_PANELS = 9
+MOST_POINTS = 60
+KEY = (
+    "Points: samples of the warm main call (at most 60 a launch, the extremes among them); red: interrupted. "
+    "Box: middle half of a launch and its median."
+)
+
+
+def spread_figure(view: RunView, iterations: Sequence[Row]) -> Figure | None:
+    """Samples by launch of each cell's main call; None where there are none.
+
+    Parameters
+    ----------
+    iterations
+        Rows of the table of iterations.
+    """
+    by_cell: dict[str, dict[int, list[Row]]] = {}
+    for row in iterations:
+        if (row["call"], row["phase"]) == (view.main_call, "warm"):
+            by_cell.setdefault(row["cell"], {}).setdefault(row["launch"], []).append(row)
+    cells = [cell for cell in view.plan.measured if cell.id in by_cell][:MOST_PANELS]
+    if not cells:
+        return None
+    panels = tuple(_panel(by_cell[cell.id], _name(cell)) for cell in cells)
+    title = view.titled(f"Spread within and between launches: {view.main_call}, warm")
+    return Figure("spread", title, KEY, reading(view), panels)
+
+
+def _name(cell: Any) -> str:
+    m = cell.parameters.get("m")
+    return f"N = {cell.nodes}, p = {cell.ranks}{' *' if cell.oversubscribed else ''}" + (f", m = {m:,}" if m else "")
+
+
+def thinned(rows: Sequence[Row], most: int = MOST_POINTS) -> list[Row]:
+    """At most ``most`` of the rows, evenly over their order by time, smallest and largest always among them."""
+    ordered = sorted(rows, key=lambda row: row["time_s"])
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[round(index * (len(ordered) - 1) / (most - 1))] for index in range(most)]
+
+
+def box(times: Sequence[float]) -> Row:
+    """Quartiles and median as order statistics."""
+    ordered, n = sorted(times), len(times)
+    low, high = middle_ranks(n)
+    q1, q3 = (ordered[quantile_rank(n, q) - 1] for q in (0.25, 0.75))
+    return {"q1": q1, "q3": q3, "median": (ordered[low - 1] + ordered[high - 1]) / 2}
+
+
+def _panel(launches: dict[int, list[Row]], name: str) -> Any:
+    unit, size = unit_of(row["time_s"] for rows in launches.values() for row in rows)
+    points: list[Row] = []
+    boxes: list[Row] = []
+    for launch, rows in sorted(launches.items()):
+        for place, row in enumerate(thinned(rows)):
+            # a fixed scatter, so that the same run draws the same picture
+            beside = ((place * 0.618034) % 1 - 0.5) * 0.5
+            points.append(
+                {"launch": launch, "y": row["time_s"] / size, "beside": round(beside, 3), "taint": row["tainted"]}
+            )
+        boxes.append(
+            {"launch": launch} | {key: value / size for key, value in box([row["time_s"] for row in rows]).items()}
+        )
+    x = alt.X("launch:O", title="launch", axis=alt.Axis(labelAngle=0))
+    scale = alt.Scale(zero=False)
+    y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=alt.Axis(tickCount=5, format=".4~r"))
+    beside = alt.XOffset("beside:Q", scale=alt.Scale(domain=[-0.5, 0.5]))
+    drawn = alt.Chart(values(boxes)).encode(x=x)
+    colour = alt.condition("datum.taint", alt.value(RED), alt.value(BLUE))
+    return alt.layer(
+        alt.Chart(values(points)).mark_circle(size=16, opacity=0.7).encode(x=x, y=y, xOffset=beside, color=colour),
+        drawn.mark_bar(size=26, fill=None, stroke=INK, strokeWidth=1.2).encode(y=alt.Y("q1:Q", scale=scale), y2="q3:Q"),
+        drawn.mark_tick(size=30, thickness=2.4, color=INK).encode(y=alt.Y("median:Q", scale=scale)),
+    ).properties(width=190, height=190, title=alt.TitleParams(name, fontSize=12, anchor="middle"))
+
+
+def reading(view: RunView) -> str:
+    """Where launches differ most, beside the interval that their pooled samples give."""
+    rows = [row for row in view.rows if (row["call"], row["phase"], row["status"]) == (view.main_call, "warm", "ok")]
+    rows = [row for row in rows if row["median_s"] and row["launches"] > 1]
+    if not rows:
+        return "One launch says nothing about the spread between launches."
+    worst = max(rows, key=lambda row: (row["launch_high_s"] - row["launch_low_s"]) / row["median_s"])
+    between = (worst["launch_high_s"] - worst["launch_low_s"]) / worst["median_s"]
+    within = (worst["high_s"] - worst["low_s"]) / worst["median_s"]
+    return (
+        f"Medians of launches differ most at N = {worst['nodes']}, p = {worst['ranks']}: by {between:.1%}; "
+        f"the 95 % interval of all samples there spans {within:.1%}."
+    )

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How every figure looks, and what a figure is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import altair as alt
+
+from weft.report.numbers import second_unit
+
+Row = dict[str, Any]
+Chart: TypeAlias = Any
+
+# Okabe and Ito's palette: told apart by all common kinds of colour blindness, and in grey.
+BLUE, ORANGE, GREEN, RED, GREY, INK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6b7280", "#1f2937"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+WIDTH, HEIGHT = 620, 320
+COLUMNS = 3
+
+CONFIG: Row = {
+    "font": FONT,
+    "background": "white",
+    "view": {"stroke": None},
+    "axis": {
+        "labelFontSize": 12,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+        "labelColor": INK,
+        "titleColor": INK,
+        "gridColor": "#e5e7eb",
+        "domainColor": "#9ca3af",
+        "tickColor": "#9ca3af",
+        "titlePadding": 8,
+    },
+    "title": {
+        "fontSize": 15,
+        "subtitleFontSize": 12,
+        "anchor": "start",
+        "color": INK,
+        "subtitleColor": GREY,
+        "offset": 12,
+    },
+    "text": {"fontSize": 12, "color": INK},
+    "legend": {"labelFontSize": 12, "titleFontSize": 12},
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the report.
+
+    Attributes
+    ----------
+    name
+        Name of its files, without ending.
+    title
+        What is seen.
+    key
+        How to read the marks.
+    reading
+        What it says, in one sentence.
+    panels
+        Charts: one, or several small ones that stand side by side and wrap on a narrow page.
+    """
+
+    name: str
+    title: str
+    key: str
+    reading: str
+    panels: tuple[Chart, ...]
+
+    def specifications(self) -> list[Row]:
+        """Each panel for a page: as wide as its place where it stands alone, without the title (the page has it)."""
+        alone = len(self.panels) == 1
+        return [
+            (panel.properties(width="container") if alone else panel).configure(**CONFIG).to_dict()
+            for panel in self.panels
+        ]
+
+    def whole(self) -> Row:
+        """The figure with its title, for a file of its own."""
+        title = alt.TitleParams(self.title, subtitle=_wrapped(self.key))
+        if len(self.panels) == 1:
+            chart = self.panels[0].properties(title=title, width=WIDTH)
+        else:
+            chart = alt.concat(*self.panels, columns=COLUMNS, title=title, spacing=28)
+        return chart.configure(**CONFIG).properties(padding=12).to_dict()
+
+
+def _wrapped(text: str, width: int = 95) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, width)
+
+
+def values(rows: Iterable[Row]) -> alt.InlineData:
+    """Rows as a chart's data."""
+    return alt.InlineData(values=list(rows))
+
+
+def unit_of(seconds: Iterable[float | None]) -> tuple[str, float]:
+    """The unit in which the largest of some times reads best."""
+    return second_unit(max((value for value in seconds if value is not None), default=1.0))
+
+
+def grows_by(numbers: Sequence[float]) -> float:
+    """Largest over smallest of some positive numbers."""
+    return max(numbers) / min(numbers) if numbers and min(numbers) > 0 else 1.0
+
+
+def along(axis: str, points: Sequence[int], logarithmic: bool, room: float = 0.46) -> alt.X:
+    """The axis of nodes or ranks: a tick at each point, and room on the right for the lines' labels."""
+    first, last = points[0], points[-1]
+    # labels of neighbours must not touch: leave out what a wide axis could not show
+    if logarithmic:
+        domain = [first / grows_by(points) ** 0.03, last * grows_by(points) ** room]
+        scale = alt.Scale(type="log", domain=domain, nice=False)
+    else:
+        span = (last - first) or 1
+        scale = alt.Scale(domain=[first - 0.05 * span, last + room * span], nice=False)
+    title = {"nodes": "number of nodes N", "ranks": "number of ranks p (on one node)"}[axis]
+    ticks = alt.Axis(values=list(points), format=",d", grid=False, labelOverlap=True)
+    return alt.X("x:Q", title=title, scale=scale, axis=ticks)
+
+
+def dodged(wanted: Sequence[float], gap: float) -> list[float]:
+    """Positions at least ``gap`` apart, in the order of the wanted ones, pushed upwards as little as that needs."""
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    placed = list(wanted)
+    for below, above in pairwise(order):
+        placed[above] = max(placed[above], placed[below] + gap)
+    # half of what the highest was pushed goes back to all: the group stays centred
+    shift = (placed[order[-1]] - wanted[order[-1]]) / 2 if order else 0.0
+    return [value - shift for value in placed]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of a run for a paper: plain LaTeX, no packages."""
+
+from weft.report.tables import MEANING, all_tables
+from weft.report.view import RunView
+from weft.tabular import Table
+
+#: One pass over the characters, so that what replaces one is never replaced again.
+ESCAPED = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "–": "--",
+        "µ": r"$\mu$",
+        "±": r"$\pm$",
+        "·": r"$\cdot$",
+    }
+)
+
+
+def escape(text: str) -> str:
+    """Text that LaTeX sets as it stands."""
+    return text.translate(ESCAPED)
+
+
+def latex_table(table: Table) -> str:
+    """One table as a float with its title as caption."""
+    columns = "".join("l" if index in table.words else "r" for index in range(len(table.columns)))
+
+    def line(cells: tuple[str, ...]) -> str:
+        return " & ".join(escape(cell.strip()) for cell in cells) + r" \\"
+
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{escape(table.title)}.}}",
+            r"\centering",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\hline",
+            line(table.columns),
+            line(table.rows[0]),
+            r"\hline",
+            *(line(row) for row in table.rows[1:]),
+            r"\hline",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def as_latex(view: RunView) -> str:
+    """All tables of a run, with the verdict and what the numbers mean as comments."""
+    remarks = [f"% {text}" for text in (view.titled(view.name), view.headline, MEANING)]
+    return "\n".join(remarks) + "\n\n" + "\n\n".join(latex_table(table) for table in all_tables(view)) + "\n"

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ``weft show RUN --format json`` prints: schema weft-show/1, described field by field in docs/show-json.md.
+
+An object with ``schema``, ``run`` (path), ``study``, ``title``, ``fabric``, ``kind``, ``mpi``, ``simulated``,
+``virtual``, ``headline``, ``rows``, ``verdicts``, ``floor`` and ``findings``. ``rows`` has one object for each cell,
+call and phase, with the `FIELDS` below: times in seconds, sizes in bytes. A row without numbers has ``null`` for them;
+its ``status`` and ``reason`` say why. Fields may be added within a version; none is renamed, removed or changed in
+meaning.
+"""
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+from weft.report.view import RunView
+
+SCHEMA = "weft-show/1"
+FIELDS = (
+    "cell", "kernel", "series", "nodes", "ranks_per_node", "ranks", "n", "m", "call", "phase", "status", "reason",
+    "median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s", "samples",
+    "discarded", "tainted", "launches", "launch_low_s", "launch_high_s", "batch", "definition", "ended_by", "bound_s",
+    "bound", "block_bytes", "local_bytes", "array_bytes", "oversubscribed",
+)  # fmt: skip
+
+
+def show_object(view: RunView) -> dict[str, Any]:
+    """The object that is printed, as plain data."""
+    plan = view.plan
+    return {
+        "schema": SCHEMA,
+        "run": str(view.path),
+        "study": plan.study,
+        "title": plan.title,
+        "fabric": plan.fabric,
+        "kind": plan.fabric_kind,
+        "mpi": view.mpi,
+        "simulated": plan.fabric_kind == "simulated",
+        "virtual": plan.fabric_kind == "virtual",
+        "headline": view.headline,
+        "rows": [{name: row[name] for name in FIELDS} for row in view.rows],
+        "verdicts": [verdict.as_json() for verdict in view.verdicts],
+        "floor": list(view.floor.rows),
+        "findings": [asdict(finding) for finding in view.findings],
+    }
+
+
+def as_json(view: RunView) -> str:
+    """The object as text; a number that JSON cannot write becomes null (and is an error among the findings)."""
+    return json.dumps(_finite(show_object(view)), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The launches of a plan: which cells start together, in which order, and how long that may take."""
+
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from weft.kernel import kernel_named
+from weft.kernel.floor import COPIES
+from weft.planned import FLOOR, Cell, LaunchPlan, Plan
+
+START_LIMIT_S = 60.0  # a launcher waits this long for ranks that do not come up
+
+
+def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
+    """Floors once, then each round of launches in an order of its own, shuffled by the seed (METHOD 9)."""
+    for cell in plan.floors:
+        if cell.status == "planned":
+            yield launch_of(plan, f"{cell.id}.l1", 1, [cell])
+    batches = batches_of(plan)
+    for index in range(1, plan.measure.launches + 1):
+        order = list(batches)
+        random.Random(f"{plan.seed}/{index}").shuffle(order)
+        for name in order:
+            # Within a batch the order is a factor too.
+            cells = list(batches[name])
+            random.Random(f"{plan.seed}/{index}/{name}").shuffle(cells)
+            yield launch_of(plan, f"{name}.l{index}", index, cells)
+
+
+def batches_of(plan: Plan) -> dict[str, list[Cell]]:
+    """Cells that one launch measures: one each, or all of one placement for kernels that can be batched."""
+    planned = [cell for cell in plan.measured if cell.status == "planned"]
+    if not kernel_named(plan.kernel).batched:
+        return {cell.id: [cell] for cell in planned}
+    placed: dict[tuple[Any, ...], list[Cell]] = {}
+    for cell in planned:
+        placed.setdefault((cell.hosts, cell.ranks_per_node, cell.order), []).append(cell)
+    return {f"g{index:03}": cells for index, cells in enumerate(placed.values())}
+
+
+def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> LaunchPlan:
+    """A launch of cells that share their placement."""
+    first = cells[0]
+    return LaunchPlan(
+        id=name,
+        index=index,
+        cells=tuple(cell.id for cell in cells),
+        nodes=first.nodes,
+        ranks_per_node=first.ranks_per_node,
+        ranks=first.ranks,
+        hosts=first.hosts,
+        order=first.order,
+        oversubscribed=first.oversubscribed,
+        limit_s=sum(cell.limit_s for cell in cells) + START_LIMIT_S,
+        expected_s=start_s(first.ranks) + sum(cell_s(cell, plan) for cell in cells),
+    )
+
+
+def start_s(ranks: int) -> float:
+    """Seconds that starting and ending the ranks take: as seen with mpiexec on one host, growing with the ranks."""
+    return 0.5 + 0.02 * ranks
+
+
+def cell_s(cell: Cell, plan: Plan) -> float:
+    """Seconds one launch of a cell is expected to take.
+
+    Every operation is called once cold, then warmed up, then sampled until its precision is reached (three times the
+    least number of samples is taken for that), at its lower bound, but never much longer than its budget. Arrays are
+    written and proven once.
+    """
+    measure = plan.measure
+    calls = 1 + min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)
+    longest, rate = 1.2 * measure.budget, plan.planned_fabric.node.copy_rate
+    if cell.kernel == FLOOR:
+        copies = [cell.ranks_per_node * size / rate if rate else 0.0 for size in COPIES]
+        return sum(min(calls * seconds, longest + seconds) for seconds in copies)
+    sampled = sum(min(calls * each.seconds, longest + each.seconds) for each in cell.bounds.values())
+    touched = 4 * cell.local_bytes * cell.ranks_per_node / rate if rate else 0.0
+    return sampled + touched

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The store: cells as the kernels wrote them, and the Parquet files that analysis reads."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.store.cells import CellData
+
+
+def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True) -> "CellData":
+    """Read and verify one finished cell; see `weft.store.cells.read_cell`."""
+    from weft.store import cells
+
+    return cells.read_cell(folder, cell, launch, checksums=checksums)
+
+
+def convert(folder: Any) -> None:
+    """Bring the Parquet files of a run up to date; see `weft.store.parquet.convert`."""
+    from weft.store import parquet
+
+    parquet.convert(folder)

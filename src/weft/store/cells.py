@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading a cell: its record and its samples, believed only after shape, size and checksums agree."""
+
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import DataError
+from weft.store.records import MEASURE_AGAIN, CellRecord, load_cell_record
+
+START, DURATION, TAINT = 0, 1, 2
+_NAME = re.compile(r"(?P<cell>[A-Za-z0-9_-]+)\.l(?P<launch>[1-9][0-9]*)\.json")
+
+
+@dataclass(frozen=True)
+class CellData:
+    """A finished cell of one launch.
+
+    Attributes
+    ----------
+    record
+        The cell's record.
+    samples
+        int64 (ranks, samples, 3): start and duration in ns, taint; mapped from the file, read only.
+        None where the status says that there are none.
+    """
+
+    record: CellRecord
+    samples: NDArray[np.int64] | None
+
+
+def folder_path(folder: Any) -> Path:
+    """Path of a run folder, given as a path or as anything with a ``path`` (weft.folder.RunFolder)."""
+    return Path(folder if isinstance(folder, str | os.PathLike) else folder.path)
+
+
+def finished_cells(folder: Any) -> Iterator[tuple[str, int]]:
+    """Each (cell, launch index) with a .json, ordered by cell and launch.
+
+    The .json appears last, so its presence is what says that a cell is finished.
+    """
+    cells = folder_path(folder) / "cells"
+    names = (_NAME.fullmatch(entry.name) for entry in os.scandir(cells)) if cells.is_dir() else ()
+    yield from sorted((name["cell"], int(name["launch"])) for name in names if name)
+
+
+def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True) -> CellData:
+    """Read one finished cell and verify it.
+
+    Parameters
+    ----------
+    folder
+        The run folder, or its path.
+    cell
+        The cell's name, ``c003``.
+    launch
+        The launch index, from 1.
+    checksums
+        Whether to compare the checksum of each rank's slab (about 1 s per GB).
+
+    Raises
+    ------
+    DataError
+        The record or the samples are missing, torn, or disagree.
+    """
+    stem = folder_path(folder) / "cells" / f"{cell}.l{launch}"
+    path = stem.with_name(stem.name + ".json")
+    record = load_cell_record(path)
+    if (record.cell, record.launch_index) != (cell, launch):
+        raise _torn(path, f"the record calls itself cell {record.cell}, launch {record.launch_index}")
+    if not record.has_samples:
+        return CellData(record, None)
+    samples = _map_samples(stem.with_name(stem.name + ".npy"), record)
+    _check_segments(path, record)
+    if checksums:
+        _check_slabs(stem.with_name(stem.name + ".npy"), samples, record)
+    return CellData(record, samples)
+
+
+def _torn(path: Path, why: str) -> DataError:
+    return DataError(f"{path}: {why}", MEASURE_AGAIN)
+
+
+def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
+    """Map the .npy after its header and its size were found to be what the record says."""
+    if record.shape is None:
+        raise _torn(path, f"the record has status {record.status} and no shape")
+    if record.shape[0] != record.ranks or len(record.crc32) != record.ranks:
+        raise _torn(path, f"{record.ranks} ranks, but shape {record.shape} and {len(record.crc32)} checksums")
+    try:
+        with path.open("rb") as file:
+            shape, fortran, dtype = _read_header(file)
+            offset, size = file.tell(), os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise _torn(path, "the samples are missing") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}", "check the folder's permissions") from None
+    except (ValueError, SyntaxError, TokenError, MemoryError, RecursionError, OverflowError, TypeError) as error:
+        # NumPy parses the header as Python text: garbage in it comes out as any of these.
+        raise _torn(path, f"not a .npy file: {str(error).splitlines()[0][:120] if str(error) else error!r}") from None
+    if dtype != np.dtype("<i8") or fortran:
+        raise _torn(path, f"holds {dtype} in {'Fortran' if fortran else 'C'} order, expected int64 in C order")
+    if shape != record.shape:
+        raise _torn(path, f"holds shape {shape}, its record says {record.shape}")
+    expected = offset + 24 * record.shape[0] * record.shape[1]
+    if size != expected:
+        raise _torn(path, f"has {size} bytes, expected {expected}")
+    if size == offset:
+        return np.empty(record.shape, np.int64)
+    return np.memmap(path, np.int64, "r", offset, record.shape)
+
+
+def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(file)
+    if version == (2, 0):
+        return np.lib.format.read_array_header_2_0(file)
+    raise ValueError(f".npy version {version} is not known")
+
+
+def _check_segments(path: Path, record: CellRecord) -> None:
+    """The segments must tile the samples: a gap would be data that no table shows."""
+    end = 0
+    for segment in record.segments:
+        if segment.first != end:
+            raise _torn(path, f"segment {segment.op} {segment.phase} starts at {segment.first}, expected {end}")
+        end += segment.count
+    if record.shape is not None and end != record.shape[1]:
+        raise _torn(path, f"the segments hold {end} samples, the .npy {record.shape[1]}")
+
+
+def _check_slabs(path: Path, samples: NDArray[np.int64], record: CellRecord) -> None:
+    for rank, expected in enumerate(record.crc32):
+        found = zlib.crc32(samples[rank].data) if samples.size else 0
+        if found != expected:
+            raise _torn(path, f"the samples of rank {rank} have checksum {found:08x}, expected {expected:08x}")
+    if samples.size and int(samples[:, :, DURATION].min()) < 0:
+        raise _torn(path, "a duration is negative")

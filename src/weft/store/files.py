@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writing Parquet so that a reader never sees half a file, with the schema's name inside it."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weft import __version__
+from weft.folder import explain, try_remove
+
+ROW_GROUP = 1 << 20
+
+#: pyarrow comes without types.
+Table: TypeAlias = Any
+Schema: TypeAlias = Any
+
+
+def write_parquet(
+    path: Path,
+    batches: Iterable[Table],
+    schema: Schema,
+    name: str,
+    *,
+    metadata: Mapping[str, str] | None = None,
+    differences: tuple[str, ...] = (),
+) -> None:
+    """Write tables one after the other into one Parquet file, atomically.
+
+    Parameters
+    ----------
+    path
+        The file that appears, whole, at the end.
+    batches
+        Tables of the given schema; each becomes one or more row groups.
+    schema
+        Columns of the file.
+    name
+        Name and version of the schema, kept as ``weft.schema``: ``weft-calls/1``.
+    metadata
+        More keys of the file's metadata; each gets the prefix ``weft.``.
+    differences
+        Columns of ever new integers, stored as differences (DELTA_BINARY_PACKED): a dictionary of them would only
+        grow and be thrown away, at three times the cost.
+
+    Raises
+    ------
+    DataError
+        The disk is full, or the folder cannot be written.
+    """
+    keys = {"schema": name, "version": __version__, **(metadata or {})}
+    schema = schema.with_metadata({f"weft.{key}": value for key, value in keys.items()})
+    part = path.with_name(path.name + ".part")
+    # BYTE_STREAM_SPLIT would be smaller for some columns, but Spark 4 cannot read it. Smallest and largest of each
+    # column would cost a quarter of the writing, and no query here skips rows by them.
+    options: dict[str, Any] = {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": [column for column in schema.names if column not in differences],
+        "column_encoding": dict.fromkeys(differences, "DELTA_BINARY_PACKED") or None,
+        "write_statistics": False,
+    }
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with pq.ParquetWriter(part, schema, **options) as writer:
+            for batch in batches:
+                table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+                writer.write_table(table.cast(schema), row_group_size=ROW_GROUP)
+        part.replace(path)
+    except OSError as error:
+        raise explain(path, error) from None
+    finally:  # also when a table could not be made: nothing half written stays
+        try_remove(part)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From the kernels' .npy to one Parquet file a cell, made again only where a cell has changed."""
+
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weft.store.cells import DURATION, START, TAINT, CellData, finished_cells, folder_path, read_cell
+from weft.store.files import ROW_GROUP, Table, write_parquet
+from weft.store.records import CellRecord, Segment
+from weft.store.tables import write_tables
+
+SAMPLES = "weft-samples/1"
+_NAME = pa.dictionary(pa.int32(), pa.string())
+DIFFERENCES = ("iteration", "start_ns", "duration_ns")
+SCHEMA = pa.schema(
+    [
+        ("cell", _NAME),
+        ("launch", pa.int16()),
+        ("op", _NAME),
+        ("phase", _NAME),
+        ("iteration", pa.int32()),
+        ("rank", pa.int32()),
+        ("start_ns", pa.int64()),
+        ("duration_ns", pa.int64()),
+        ("batch", pa.int32()),
+        ("taint", pa.int64()),
+    ]
+)
+
+
+def convert(folder: Any) -> None:
+    """Bring ``samples/`` and the store's tables (cells, segments, launches, ranks) up to date with ``cells/``.
+
+    Cells whose files have the names, sizes and times that their Parquet file remembers are left alone.
+
+    Raises
+    ------
+    DataError
+        A cell is torn, or the disk is full.
+    """
+    root = folder_path(folder)
+    records: list[CellRecord] = []
+    cells: list[tuple[str, list[int]]] = []
+    kept: set[str] = set()
+    for cell, group in groupby(finished_cells(root), key=lambda found: found[0]):
+        found = [read_cell(root, cell, launch, checksums=False) for _, launch in group]
+        records += [data.record for data in found]
+        launches = [data.record.launch_index for data in found if data.samples is not None]
+        if launches:
+            kept.add(f"{cell}.parquet")
+            cells.append((cell, launches))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        tasks = [pool.submit(_convert_cell, root, *each) for each in cells]
+        for task in tasks:
+            task.result()
+    for stale in (root / "samples").glob("*.parquet"):
+        if stale.name not in kept:
+            stale.unlink()
+    write_tables(root, records)
+
+
+def _convert_cell(root: Path, cell: str, launches: list[int]) -> None:
+    path = root / "samples" / f"{cell}.parquet"
+    sources = json.dumps([_fingerprint(root, cell, launch) for launch in launches])
+    if _remembered(path) == sources:
+        return
+    tables = (table for launch in launches for table in sample_tables(read_cell(root, cell, launch)))
+    write_parquet(path, ahead(tables), SCHEMA, SAMPLES, metadata={"sources": sources}, differences=DIFFERENCES)
+
+
+def _fingerprint(root: Path, cell: str, launch: int) -> list[Any]:
+    """Name, size and time of the two files of a cell and launch."""
+    files = [root / "cells" / f"{cell}.l{launch}.{kind}" for kind in ("json", "npy")]
+    return [part for file in files for part in (file.name, file.stat().st_size, file.stat().st_mtime_ns)]
+
+
+def _remembered(path: Path) -> str | None:
+    try:
+        return (pq.read_metadata(path).metadata or {}).get(b"weft.sources", b"").decode()
+    except (OSError, ValueError):  # absent, or torn: convert it anew (pyarrow's errors derive from these)
+        return None
+
+
+def sample_tables(data: CellData) -> Iterator[Table]:
+    """Samples of one cell and launch as rows, some ranks at a time, whole columns at a time (no loop over samples)."""
+    samples, record = data.samples, data.record
+    if samples is None or not samples.size:
+        return
+    ranks, count, _ = samples.shape
+    step = min(ranks, max(1, ROW_GROUP // count))
+    names, numbers = _segment_columns(record, step)  # the same for each step: made once
+    for first in range(0, ranks, step):
+        slab = samples[first : first + step]
+        yield pa.Table.from_arrays(
+            [
+                *(column.slice(0, slab.shape[0] * count) for column in names + numbers),
+                pa.array(np.repeat(np.arange(first, first + len(slab), dtype=np.int32), count)),
+                *(pa.array(np.ascontiguousarray(slab[:, :, column]).ravel()) for column in (START, DURATION, TAINT)),
+            ],
+            names=["cell", "launch", "op", "phase", "iteration", "batch", "rank", "start_ns", "duration_ns", "taint"],
+        ).select(SCHEMA.names)
+
+
+def _segment_columns(record: CellRecord, ranks: int) -> tuple[list[Table], list[Table]]:
+    """Columns that follow from the segments alone: names (cell, launch, op, phase) and numbers (iteration, batch)."""
+    segments = record.segments
+    lengths = [segment.count for segment in segments]
+    rows = ranks * sum(lengths)
+    iteration = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
+    batch = np.repeat(np.array([segment.batch for segment in segments], np.int32), lengths)
+    names = [
+        pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [record.cell]),
+        pa.array(np.full(rows, record.launch_index, np.int16)),
+        _names(segments, "op", ranks),
+        _names(segments, "phase", ranks),
+    ]
+    return names, [pa.array(np.tile(iteration, ranks)), pa.array(np.tile(batch, ranks))]
+
+
+def _names(segments: tuple[Segment, ...], attribute: str, ranks: int) -> Table:
+    """A column of segment names as indices into its few distinct values."""
+    values = [str(getattr(segment, attribute)) for segment in segments]
+    distinct = sorted(set(values))
+    codes = np.array([distinct.index(value) for value in values], np.int32)
+    codes = np.tile(np.repeat(codes, [segment.count for segment in segments]), ranks)
+    return pa.DictionaryArray.from_arrays(codes, pa.array(distinct, pa.string()))
+
+
+def ahead(items: Iterator[Table]) -> Iterator[Table]:
+    """Make the next item in a thread while the present one is used (reading and writing release the GIL)."""
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = pool.submit(next, items, None)
+            yield item
+
+
+def sample_files(folder: Any) -> Iterator[Path]:
+    """The sample files of a run, ordered by cell."""
+    yield from sorted((folder_path(folder) / "samples").glob("*.parquet"))

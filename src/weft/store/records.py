@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the kernel writes beside its samples: the record of a cell and of a launch, checked on reading."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from weft.errors import DataError
+
+#: Statuses whose samples lie in an .npy; the other ones are rows without numbers.
+WITH_SAMPLES = frozenset({"ok", "invalid"})
+
+MEASURE_AGAIN = "start the same `weft run` again: it measures this cell anew and keeps the others"
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """Base of what is read from a run folder: frozen, and deaf to fields that a later Weft adds."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class Segment(Record):
+    """A stretch of samples of one operation in one phase: columns ``first`` .. ``first + count`` of the .npy."""
+
+    op: str
+    phase: Literal["cold", "warm"]
+    first: Count
+    count: Count
+    batch: Annotated[int, Field(ge=1)] = 1
+    warmup: Count = 0
+    ended_by: str = ""
+    late: Count = 0
+    definition: Literal["global", "local"] = "local"
+
+
+class Clock(Record):
+    """How the ranks' clocks were joined, and what a check round found left over."""
+
+    method: str = ""
+    residual_ns: float = 0
+
+
+class Validation(Record):
+    """What the proof after the timed region found (METHOD 12)."""
+
+    performed: bool = False
+    errors: Count = 0
+    detail: str = ""
+
+
+class CellRecord(Record):
+    """One cell in one launch (``cells/<cell>.l<k>.json``, schema weft-cell/1)."""
+
+    schema_: Literal["weft-cell/1"] = Field(alias="schema")
+    cell: str
+    launch: str
+    launch_index: Annotated[int, Field(ge=1, le=32767)]
+    kernel: str = ""
+    ranks: Count = 0
+    status: Literal["ok", "invalid", "memory", "fabric", "timeout", "crash", "launch"]
+    reason: str = ""
+    shape: tuple[Count, Count, Literal[3]] | None = None
+    crc32: tuple[Count, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    clock: Clock = Clock()
+    validation: Validation = Validation()
+    memory: dict[str, Any] = {}
+    swap: dict[str, int] = {}
+    steal_ns: int = 0
+    wall_ns: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether an .npy belongs to this record."""
+        return self.status in WITH_SAMPLES
+
+
+class RankRecord(Record):
+    """Where one rank of a launch ran."""
+
+    rank: Count
+    host: str = ""
+    node: Count = 0
+    local_rank: Count = 0
+    cpus: str = ""
+    core: int = -1
+
+
+class LaunchRecord(Record):
+    """Provenance of one start of the ranks (``launches/<launch>.json``, schema weft-launch/1)."""
+
+    schema_: Literal["weft-launch/1"] = Field(alias="schema")
+    launch: str
+    mpi_library: str = ""
+    mpi_standard: str = ""
+    processor: str = ""
+    kernel_sources: str = ""
+    clock: dict[str, Any] = {}
+    start: str = ""
+    seed: int = 0
+    page_bytes: int = 0
+    cache: str = ""
+    settings: dict[str, str] = {}
+    ranks: tuple[RankRecord, ...] = ()
+
+
+def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN) -> Any:
+    try:
+        raw = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such {what}", remedy) from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}", "check the folder's permissions") from None
+    except (ValueError, RecursionError) as error:  # ValueError covers bad JSON and bad UTF-8
+        raise DataError(f"{path}: torn {what}: {error}", remedy) from None
+    try:
+        return kind.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
+        seen = repr(first["input"])[:80]
+        raise DataError(f"{path}: {where} is {seen}: {first['msg']}", remedy) from None
+
+
+def load_cell_record(path: Path) -> CellRecord:
+    """Read a cell's .json.
+
+    Raises
+    ------
+    DataError
+        The file is missing, torn, or not a record of schema weft-cell/1.
+    """
+    return _load(path, CellRecord, "cell record")
+
+
+def load_launch_record(path: Path) -> LaunchRecord:
+    """Read a launch's .json; raises DataError like `load_cell_record`."""
+    return _load(
+        path, LaunchRecord, "launch record", "delete this file: the provenance it holds is lost, the times are not"
+    )

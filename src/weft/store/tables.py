@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The small tables that say where samples come from: cells, segments, launches, ranks."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weft.errors import DataError
+from weft.store.files import Table, write_parquet
+from weft.store.records import CellRecord, LaunchRecord, load_launch_record
+
+CELLS = pa.schema(
+    [
+        ("cell", pa.string()),
+        ("launch", pa.int16()),
+        ("launch_id", pa.string()),
+        ("kernel", pa.string()),
+        ("ranks", pa.int32()),
+        ("status", pa.string()),
+        ("reason", pa.string()),
+        ("clock_method", pa.string()),
+        ("clock_residual_ns", pa.float64()),
+        ("validated", pa.bool_()),
+        ("validation_errors", pa.int64()),
+        ("validation_detail", pa.string()),
+        ("memory_need_node_bytes", pa.int64()),
+        ("memory_available_node_bytes", pa.int64()),
+        ("memory_formula", pa.string()),
+        ("swap_in_pages", pa.int64()),
+        ("swap_out_pages", pa.int64()),
+        ("steal_ns", pa.int64()),
+        ("wall_ns", pa.int64()),
+        ("warnings", pa.list_(pa.string())),
+    ]
+)
+SEGMENTS = pa.schema(
+    [
+        ("cell", pa.string()),
+        ("launch", pa.int16()),
+        ("op", pa.string()),
+        ("phase", pa.string()),
+        ("count", pa.int64()),
+        ("batch", pa.int32()),
+        ("warmup", pa.int32()),
+        ("ended_by", pa.string()),
+        ("late", pa.int64()),
+        ("definition", pa.string()),
+    ]
+)
+LAUNCHES = pa.schema(
+    [
+        ("launch_id", pa.string()),
+        ("mpi_library", pa.string()),
+        ("mpi_standard", pa.string()),
+        ("processor", pa.string()),
+        ("kernel_sources", pa.string()),
+        ("clock_resolution_ns", pa.float64()),
+        ("clock_cost_ns", pa.float64()),
+        ("start", pa.string()),
+        ("seed", pa.int64()),
+        ("page_bytes", pa.int64()),
+        ("cache", pa.string()),
+        ("settings", pa.string()),
+    ]
+)
+RANKS = pa.schema(
+    [
+        ("launch_id", pa.string()),
+        ("rank", pa.int32()),
+        ("host", pa.string()),
+        ("node", pa.int32()),
+        ("local_rank", pa.int32()),
+        ("cpus", pa.string()),
+        ("core", pa.int32()),
+    ]
+)
+
+
+def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
+    """Write ``tables/{cells,segments,launches,ranks}.parquet`` from the cells' records and the launches' records."""
+    # beside <launch>.json lie the launcher's own notes: <launch>.links.json, <launch>.outcome.json
+    notes = sorted((root / "launches").glob("*.json"))
+    launches = [load_launch_record(path) for path in notes if path.stem.count(".") == 1]
+    tables: dict[str, tuple[Iterable[dict[str, Any]], pa.Schema]] = {
+        "cells": (map(_cell_row, records), CELLS),
+        "segments": ((row for record in records for row in _segment_rows(record)), SEGMENTS),
+        "launches": (map(_launch_row, launches), LAUNCHES),
+        "ranks": ((row for launch in launches for row in _rank_rows(launch)), RANKS),
+    }
+    for name, (rows, schema) in tables.items():
+        table = pa.Table.from_pylist(list(rows), schema=schema)
+        write_parquet(root / "tables" / f"{name}.parquet", [table], schema, f"weft-{name}/1")
+
+
+def read_table(root: Path, name: str) -> Table:
+    """Read ``tables/<name>.parquet``.
+
+    Raises
+    ------
+    DataError
+        The table is missing or torn.
+    """
+    path = root / "tables" / f"{name}.parquet"
+    try:
+        return pq.read_table(path)
+    except (OSError, ValueError) as error:  # pyarrow's own errors derive from these two
+        why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
+        raise DataError(f"{path}: {why}", f"`weft show {root}` makes the tables again from the cells") from None
+
+
+def _cell_row(record: CellRecord) -> dict[str, Any]:
+    return {
+        "cell": record.cell,
+        "launch": record.launch_index,
+        "launch_id": record.launch,
+        "kernel": record.kernel,
+        "ranks": record.ranks,
+        "status": record.status,
+        "reason": record.reason,
+        "clock_method": record.clock.method,
+        "clock_residual_ns": float(record.clock.residual_ns),
+        "validated": record.validation.performed,
+        "validation_errors": record.validation.errors,
+        "validation_detail": record.validation.detail,
+        "memory_need_node_bytes": record.memory.get("need_node_bytes"),
+        "memory_available_node_bytes": record.memory.get("available_node_bytes"),
+        "memory_formula": record.memory.get("formula"),
+        "swap_in_pages": record.swap.get("in_pages", 0),
+        "swap_out_pages": record.swap.get("out_pages", 0),
+        "steal_ns": record.steal_ns,
+        "wall_ns": record.wall_ns,
+        "warnings": list(record.warnings),
+    }
+
+
+def _segment_rows(record: CellRecord) -> list[dict[str, Any]]:
+    keys = ("op", "phase", "count", "batch", "warmup", "ended_by", "late", "definition")
+    origin = {"cell": record.cell, "launch": record.launch_index}
+    return [origin | {key: getattr(segment, key) for key in keys} for segment in record.segments]
+
+
+def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
+    row = launch.model_dump(include=set(LAUNCHES.names))
+    clock = {f"clock_{key}": float(launch.clock.get(key) or 0) for key in ("resolution_ns", "cost_ns")}
+    return row | clock | {"launch_id": launch.launch, "settings": json.dumps(launch.settings, sort_keys=True)}
+
+
+def _rank_rows(launch: LaunchRecord) -> list[dict[str, Any]]:
+    return [{"launch_id": launch.launch} | rank.model_dump() for rank in launch.ranks]

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study as its file describes it: what to measure, how long, where its ranks sit.
+
+What all kernels share stands here; each kernel extends :class:`Series` and :class:`Study` by its own keys
+(:mod:`weft.kernel`).
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    PrivateAttr,
+    WithJsonSchema,
+    model_validator,
+)
+
+from weft.errors import StudyError
+from weft.fabric.nodeset import expand
+from weft.reading import locate, read_toml, validate
+from weft.units import Seconds
+
+Count = Annotated[int, Field(strict=True, ge=1, le=2**40)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+DOUBLING = "1..nodes"
+MOST_RANKS = 10_000_000
+
+
+class Section(BaseModel, frozen=True, extra="forbid"):
+    """A table of a file: nothing unknown in it, nothing changed after it is read."""
+
+
+def whole_numbers(value: object) -> tuple[int, ...] | None:
+    """``value`` as a list of counts of nodes or ranks; None where it is something else."""
+    listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    if not listed or not all(type(item) is int and 1 <= item <= MOST_RANKS for item in listed):
+        return None
+    return tuple(listed)
+
+
+def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
+    """Node counts of a series."""
+    numbers = whole_numbers(value)
+    if value == DOUBLING:
+        return DOUBLING
+    if numbers is None or len(set(numbers)) != len(numbers):
+        raise ValueError(f'a list of different whole numbers from 1, such as [1, 3, 9], or "{DOUBLING}" (1, 2, 4 ...)')
+    return numbers
+
+
+def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
+    """Ranks per node of a series."""
+    numbers = whole_numbers(value)
+    if value == "cores":
+        return "cores"
+    if value == "fill":
+        return "fill"
+    if numbers is None or len(set(numbers)) != len(numbers):
+        raise ValueError(
+            'a whole number from 1, a list of different ones, "cores", or "fill" (1, 2, 4 .. cores, twice cores)'
+        )
+    return numbers
+
+
+def parse_hosts(value: object) -> str | dict[int, str]:
+    """Where the nodes of a cell are taken from."""
+    if isinstance(value, str):
+        if value != "compact":
+            expand(value)
+        return value
+    if isinstance(value, dict) and value:
+        table = {str(key): group for key, group in value.items()}
+        if all(key.isascii() and key.isdigit() and len(key) < 8 for key in table):
+            for group in table.values():
+                if not isinstance(group, str):
+                    break
+            else:
+                return {int(key): group for key, group in table.items()}
+    raise ValueError('"compact", a node set such as "n[37-54]", or a table { 3 = "port-group", 9 = "row" } of groups')
+
+
+def numbers_or(*words: str) -> WithJsonSchema:
+    """Schema of "a whole number, a list of them, or one of these words"."""
+    number = {"type": "integer", "minimum": 1}
+    return WithJsonSchema({"anyOf": [number, {"type": "array", "items": number, "minItems": 1}, {"enum": list(words)}]})
+
+
+def as_written(value: Any) -> Any:
+    """What the parsers above read again."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+Nodes = Annotated[
+    tuple[int, ...] | Literal["1..nodes"],
+    PlainValidator(parse_nodes),
+    PlainSerializer(as_written, return_type=Any),
+    numbers_or(DOUBLING),
+]
+RanksPerNode = Annotated[
+    tuple[int, ...] | Literal["cores", "fill"],
+    PlainValidator(parse_ranks),
+    PlainSerializer(as_written, return_type=Any),
+    numbers_or("cores", "fill"),
+]
+Hosts = Annotated[
+    str | dict[int, str],
+    PlainValidator(parse_hosts),
+    PlainSerializer(as_written, return_type=Any),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
+]
+
+
+class Measure(Section, frozen=True):
+    """How long and how exactly each operation is measured (METHOD 3, 5-9)."""
+
+    launches: Annotated[int, Field(strict=True, ge=1, le=1000)] = Field(3, description="starts of the ranks, 1 to 1000")
+    start: Literal["barrier", "mpi-barrier", "window"] = Field("barrier", description="barrier, mpi-barrier or window")
+    precision: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = Field(
+        0.05, description="half width of the 95 % interval of the median, relative: 0.05"
+    )
+    min_samples: Count = Field(10, description="samples of one operation, at least")
+    max_samples: Count = Field(1000, description="samples of one operation, at most")
+    warmup_most: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = Field(
+        50, description="warm-up calls, at most"
+    )
+    budget: Seconds = Field(5.0, description='measuring time of one operation in one cell and launch: "5 s"')
+    limit: Seconds = Field(120.0, description='a cell that runs longer is hung: "120 s"')
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(None, description="a whole number")
+
+    @model_validator(mode="after")
+    def consistent(self) -> Self:
+        """Refuse limits that contradict each other."""
+        if self.min_samples > self.max_samples:
+            raise ValueError(f"min_samples = {self.min_samples} is over max_samples = {self.max_samples}")
+        if self.budget <= 0:
+            raise ValueError('budget must be over 0, such as "5 s"')
+        if self.limit <= self.budget:
+            raise ValueError(
+                f"limit = {self.limit:g} s leaves no room for the budget of {self.budget:g} s an operation: "
+                "give it several times the budget"
+            )
+        return self
+
+
+class Placement(Section, frozen=True):
+    """Which nodes a cell gets, and how ranks are numbered over them."""
+
+    nodes: Hosts = Field("compact", description='"compact", a node set, or a table of groups by number of nodes')
+    order: Literal["block", "cyclic"] = Field("block", description="block or cyclic")
+    oversubscribe: Annotated[bool, Field(strict=True)] = Field(
+        False, description="true runs cells with more ranks than cores, and marks them"
+    )
+
+
+class Series(Section, frozen=True):
+    """One sweep: cells that belong into one table or one line of a figure."""
+
+    name: Name = Field(description="letters, digits, . _ -")
+    scaling: Literal["strong", "weak", "none"] = Field("none", description="strong, weak or none")
+    nodes: Nodes = Field(DOUBLING, description=f'a list such as [1, 3, 9], or "{DOUBLING}"')
+    ranks_per_node: RanksPerNode = Field("cores", description='a number, a list of them, "cores" or "fill"')
+
+
+class Study(Section, frozen=True):
+    """What to measure. Kernels extend it by a section of their own name and by their own series."""
+
+    name: Name = Field(description="letters, digits, . _ -")
+    title: str = Field("", description="one line for people")
+    kernel: str = Field(description="the measured pattern")
+    measure: Measure = Field(Measure(), description="[measure]: how long and how exactly")  # pyright: ignore[reportCallIssue]
+    placement: Placement = Field(Placement(), description="[placement]: which nodes")  # pyright: ignore[reportCallIssue]
+    series: Annotated[tuple[Series, ...], Field(min_length=1)] = Field(description="[[series]]: at least one sweep")
+
+    _path: Path = PrivateAttr(default=Path())
+    _text: str = PrivateAttr(default="")
+
+    @property
+    def path(self) -> Path:
+        """File it was read from."""
+        return self._path
+
+    @property
+    def text(self) -> str:
+        """That file's text, for the run folder."""
+        return self._text
+
+    @model_validator(mode="after")
+    def names_differ(self) -> Self:
+        """Refuse two series of one name: rows could not be told apart."""
+        names = [series.name for series in self.series]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise ValueError(f'two series have the name "{twice}"')
+        return self
+
+
+def make_study(tree: dict[str, Any], source: str) -> Study:
+    """Make the study of a TOML tree, by the rules of the kernel it names.
+
+    Raises
+    ------
+    StudyError
+        A mistake: with ``source``, key, value and what is allowed.
+    """
+    from weft.kernel import measured_kernels  # kernels extend this module
+
+    kernels = measured_kernels()
+    name = tree.get("kernel")
+    if not isinstance(name, str) or name not in kernels:
+        seen = "is missing" if name is None else f"= {name!r} is not known"
+        raise StudyError(f'{source}: the key "kernel" {seen}', f"kernels: {', '.join(kernels)}")
+    return validate(kernels[name].study, tree, source, StudyError)
+
+
+def load_study(given: str | Path) -> Study:
+    """Read a study file, by path or by the name of a shipped one (``contention``).
+
+    Raises
+    ------
+    StudyError
+        No such file, no TOML, or a mistake in it: with file, key, value and what is allowed.
+    """
+    path = locate(given, "studies", StudyError)
+    text, tree = read_toml(path, StudyError)
+    study = make_study(tree, str(path))
+    study._path, study._text = path, text  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+    return study

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A table of texts, and the ways to write it down."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts under a heading each.
+
+    Attributes
+    ----------
+    words
+        Columns that hold words: set flush left, the others (numbers) flush right.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: frozenset[int] = frozenset({0})
+
+
+def markdown(table: Table) -> str:
+    """The table in Markdown, under its title."""
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    rule = ["---" if index in table.words else "---:" for index in range(len(table.columns))]
+    return "\n".join([f"**{table.title}**", "", line(table.columns), line(rule), *(line(row) for row in table.rows)])
+
+
+def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as CSV; None is an empty field."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def terminal(table: Table) -> Any:
+    """The table for a rich console."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, heading in enumerate(table.columns):
+        justify = "left" if index in table.words else "right"
+        drawn.add_column(Text(heading), justify=justify, no_wrap=index not in table.words)
+    for row in table.rows:
+        drawn.add_row(*(Text(cell) for cell in row))  # Text: a "[" of a node set is no markup
+    return drawn

@@ -1,0 +1,32 @@
+#!/bin/bash
+#PBS -N contention
+#PBS -l select=1:host=n0:ncpus=2:mpiprocs=2+1:host=n1:ncpus=2:mpiprocs=2+1:host=n2:ncpus=2:mpiprocs=2+1:host=n7:ncpus=2:mpiprocs=2
+#PBS -l walltime=00:03:00
+#PBS -l place=scatter:excl
+#PBS -j oe
+#PBS -o '/scratch/a run/job.log'
+#PBS -q batch
+#PBS -A hpc42
+#PBS --hint=nomultithread
+
+# Written by Weft; you may read, edit and submit it by hand: `weft run` with the same arguments picks up what it leaves.
+# Each launch is skipped when its end is already noted, so the script may be submitted again as it is.
+cd '/scratch/a run' || exit 1
+module load openmpi
+
+# launch NAME LIMIT_SECONDS COMMAND...: the exit code and the seconds go to launches/NAME.end once it has ended
+launch() {
+    local name=$1 limit=$2
+    shift 2
+    [ -e "launches/$name.end" ] && return
+    local began=$SECONDS
+    timeout --kill-after=10 "$limit" "$@" >"launches/$name.log" 2>&1 </dev/null
+    local code=$?
+    # at the job's own time limit the scheduler ends the launch: that is no end of its own, the next job takes it up
+    [ $SECONDS -ge 175 ] && exit 0
+    echo "$code $((SECONDS - began))" >"launches/$name.end.part"
+    mv "launches/$name.end.part" "launches/$name.end"
+}
+
+launch f000.l1 80 env OMPI_MCA_btl=self,tcp mpiexec -n 2 /opt/weft-measure '/scratch/a run/launches/f000.l1.plan'
+launch c000.l1 80 env OMPI_MCA_btl=self,tcp mpiexec -n 8 /opt/weft-measure '/scratch/a run/launches/c000.l1.plan'

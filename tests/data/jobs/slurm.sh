@@ -1,0 +1,32 @@
+#!/bin/bash
+#SBATCH --job-name=contention
+#SBATCH --nodes=4
+#SBATCH --nodelist=n[0-2,7]
+#SBATCH --ntasks-per-node=2
+#SBATCH --time=3
+#SBATCH --output='/scratch/a run/job-%j.log'
+#SBATCH --partition=batch
+#SBATCH --account=hpc42
+#SBATCH --hint=nomultithread
+
+# Written by Weft; you may read, edit and submit it by hand: `weft run` with the same arguments picks up what it leaves.
+# Each launch is skipped when its end is already noted, so the script may be submitted again as it is.
+cd '/scratch/a run' || exit 1
+module load openmpi
+
+# launch NAME LIMIT_SECONDS COMMAND...: the exit code and the seconds go to launches/NAME.end once it has ended
+launch() {
+    local name=$1 limit=$2
+    shift 2
+    [ -e "launches/$name.end" ] && return
+    local began=$SECONDS
+    timeout --kill-after=10 "$limit" "$@" >"launches/$name.log" 2>&1 </dev/null
+    local code=$?
+    # at the job's own time limit the scheduler ends the launch: that is no end of its own, the next job takes it up
+    [ $SECONDS -ge 175 ] && exit 0
+    echo "$code $((SECONDS - began))" >"launches/$name.end.part"
+    mv "launches/$name.end.part" "launches/$name.end"
+}
+
+launch f000.l1 80 env OMPI_MCA_btl=self,tcp mpiexec -n 2 /opt/weft-measure '/scratch/a run/launches/f000.l1.plan'
+launch c000.l1 80 env OMPI_MCA_btl=self,tcp mpiexec -n 8 /opt/weft-measure '/scratch/a run/launches/c000.l1.plan'

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Networks of every kind, small enough to walk each pair of hosts."""
+
+from hypothesis import strategies as st
+
+from weft.fabric.network import (
+    DragonflyShape,
+    Network,
+    TorusShape,
+    TreeShape,
+    dragonfly,
+    fat_tree,
+    network_of,
+    star,
+    torus,
+)
+from weft.fabric.readers import Lines
+from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
+
+
+def names(count: int) -> list[str]:
+    return [f"n{i}" for i in range(count)]
+
+
+def random_dump(draw: st.DrawFn) -> Network:
+    """Switches joined at random into one piece, with hosts on some of them."""
+    switches, hosts = draw(st.integers(1, 6)), draw(st.integers(1, 12))
+    links: list[tuple[str, str]] = []
+    for s in range(1, switches):
+        links.append((f"s{s}", f"s{draw(st.integers(0, s - 1))}"))
+    for _ in range(draw(st.integers(0, 6))):
+        a, b = draw(st.integers(0, switches - 1)), draw(st.integers(0, switches - 1))
+        if a != b:
+            links.append((f"s{a}", f"s{b}"))
+    links += [(f"h{h}", f"s{draw(st.integers(0, switches - 1))}") for h in range(hosts)]
+    ports: dict[str, list[str]] = {f"s{s}": [] for s in range(switches)} | {f"h{h}": [] for h in range(hosts)}
+    told: list[tuple[str, int, str, int]] = []
+    for a, b in links:
+        ports[a].append(b)
+        ports[b].append(a)
+        told += [(a, len(ports[a]), b, len(ports[b])), (b, len(ports[b]), a, len(ports[a]))]
+    text = "".join(
+        f'{"Hca" if box[0] == "h" else "Switch"} 64 "{box}"\n'
+        + "".join(f'[{port}] "{peer}"[{there}]\n' for key, port, peer, there in told if key == box)
+        for box in ports
+    )
+    return network_of(read_ibnetdiscover(Lines.of("random", text)), adapter_rate=1e9, link_rate=1e9)
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Network:
+    kind = draw(st.sampled_from(["star", "tree", "pods", "dragonfly", "torus", "dump"]))
+    hosts = draw(st.integers(1, 24))
+    if kind == "star":
+        return star(names(hosts), rate=1e9)
+    if kind == "tree":
+        return fat_tree(
+            names(hosts),
+            TreeShape(nodes_per_leaf=draw(st.integers(1, 5)), uplinks=4, spines=2, link_rate=1e9),
+            rate=1e9,
+        )
+    if kind == "pods":
+        shape = TreeShape(
+            nodes_per_leaf=2, uplinks=2, leaves_per_pod=draw(st.integers(1, 3)), pod_uplinks=4, link_rate=1e9
+        )
+        return fat_tree(names(hosts), shape, rate=1e9)
+    if kind == "dragonfly":
+        shape2 = DragonflyShape(
+            nodes_per_router=2, routers_per_group=4, global_links=1, local_rate=1e9, global_rate=1e9
+        )
+        return dragonfly(names(hosts), shape2, rate=1e9)
+    if kind == "torus":
+        return torus(names(hosts), TorusShape(dimensions=(4, 3, 2), link_rate=1e9), rate=1e9)
+    return random_dump(draw)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The whole walk of a run, on a fake launcher with a fake kernel."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fake_kernel import FakeLauncher
+
+from weft.errors import DataError, LaunchError
+from weft.fabric import Fabric, load_fabric
+from weft.folder import RunFolder
+from weft.plan import Plan, flat_plan
+from weft.progress import Silent
+from weft.run import begin, exit_code, read_plan, run_study, statuses
+from weft.study import Study, load_study
+from weft.walk import Walk
+
+pytestmark = pytest.mark.usefixtures("only_measure")
+
+
+def walk(study: Study, fabric: Fabric, into: Path, launcher: FakeLauncher) -> RunFolder:
+    """Run without an interest in the progress."""
+    return run_study(study, fabric, into, launcher)
+
+
+def record(folder: RunFolder, cell: str, launch: int) -> dict[str, object]:
+    return json.loads(folder.cell_record(cell, launch).read_text())
+
+
+def bytes_of_cells(folder: RunFolder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.cells.iterdir())}
+
+
+def test_floors_are_launched_first_and_once(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    launcher = FakeLauncher()
+    walk(study, fabric, tmp_path / "run", launcher)
+    assert [name for name in launcher.started if name.startswith("f")] == launcher.started[:3]
+
+
+def test_the_same_command_again_starts_nothing_and_changes_nothing(
+    study: Study, fabric: Fabric, tmp_path: Path
+) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
+    before = bytes_of_cells(folder)
+    again = FakeLauncher()
+    walk(study, fabric, tmp_path / "run", again)
+    assert again.started == []
+    assert bytes_of_cells(folder) == before
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    first = FakeLauncher({"c001": "interrupt"})
+    with pytest.raises(KeyboardInterrupt):
+        walk(study, fabric, tmp_path / "run", first)
+    assert first.closed == 1
+    folder = RunFolder.open(tmp_path / "run")
+    before = bytes_of_cells(folder)
+    second = FakeLauncher()
+    walk(study, fabric, tmp_path / "run", second)
+    assert sorted(first.measured + second.measured) == sorted(set(first.measured) | set(second.measured))
+    assert statuses(folder) == {"ok": 9}
+    assert before.items() <= bytes_of_cells(folder).items()
+
+
+def test_a_torn_cell_is_measured_again_and_the_others_are_not(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
+    samples = folder.cell_samples("c001", 2)
+    data = bytearray(samples.read_bytes())
+    data[-17] ^= 1  # one bit of one duration: only the checksum can tell
+    samples.write_bytes(data)
+    kept = bytes_of_cells(folder)
+    again = FakeLauncher()
+    walk(study, fabric, tmp_path / "run", again)
+    assert again.started == ["c001.l2"]
+    after = bytes_of_cells(folder)
+    assert {name for name in kept if kept[name] != after[name]} == {"c001.l2.json", "c001.l2.npy"}
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "json"])
+def test_damage_of_any_kind_makes_a_cell_unfinished(study: Study, fabric: Fabric, tmp_path: Path, damage: str) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
+    if damage == "cut":
+        samples = folder.cell_samples("c000", 1)
+        samples.write_bytes(samples.read_bytes()[:-8])
+    elif damage == "gone":
+        folder.cell_samples("c000", 1).unlink()
+    else:
+        folder.cell_record("c000", 1).write_text('{"schema": "weft-cell/1", "cell')
+    again = FakeLauncher()
+    walk(study, fabric, tmp_path / "run", again)
+    assert again.started == ["c000.l1"]
+
+
+def test_a_crash_is_a_row_with_exit_code_phases_and_log_and_the_walk_goes_on(
+    study: Study, fabric: Fabric, tmp_path: Path
+) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c001.l1": "crash"}))
+    row = record(folder, "c001", 1)
+    assert row["status"] == "crash"
+    assert row["returncode"] == 137
+    assert "SIGKILL" in str(row["reason"])
+    assert row["log_tail"] == ["rank 1: something broke"]
+    assert {"rank": 1, "cell": "c001", "op": "C", "phase": "warm", "state": "measuring"} in row["phases"]  # type: ignore[operator]
+    assert statuses(folder) == {"ok": 8, "crash": 1}
+    assert exit_code(statuses(folder)) == 1
+    assert not folder.cell_samples("c001", 1).exists()
+
+
+def test_a_hung_launch_is_a_row_and_the_walk_goes_on(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c002.l2": "hang"}))
+    assert record(folder, "c002", 2)["status"] == "timeout"
+    assert "7 s" in str(record(folder, "c002", 2)["reason"])
+    assert statuses(folder) == {"ok": 8, "timeout": 1}
+
+
+def test_failed_rows_are_tried_again_by_the_same_command(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    folder = walk(
+        study, fabric, tmp_path / "run", FakeLauncher({"c001.l1": "crash", "c002.l2": "hang", "c000.l1": "start"})
+    )
+    assert statuses(folder) == {"ok": 6, "crash": 1, "timeout": 1, "launch": 1}
+    again = FakeLauncher()
+    walk(study, fabric, tmp_path / "run", again)
+    assert sorted(again.started) == ["c000.l1", "c001.l1", "c002.l2"]
+    assert statuses(folder) == {"ok": 9}
+
+
+def test_an_invalid_cell_is_final_and_the_exit_code_says_so(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c001.l2": "invalid"}))
+    assert statuses(folder) == {"ok": 8, "invalid": 1}
+    assert exit_code(statuses(folder)) == 1
+    again = FakeLauncher()
+    walk(study, fabric, tmp_path / "run", again)
+    assert again.started == []
+
+
+def test_a_launch_that_ends_well_without_a_record_is_a_crash(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c001.l1": "silent"}))
+    assert record(folder, "c001", 1)["status"] == "crash"
+    assert "exit code 0" in str(record(folder, "c001", 1)["reason"])
+
+
+def test_mpiexec_that_fails_three_times_at_the_start_ends_the_run(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    launcher = FakeLauncher({f"f00{k}.l1": "start" for k in range(3)})
+    with pytest.raises(LaunchError) as caught:
+        walk(study, fabric, tmp_path / "run", launcher)
+    assert len(launcher.started) == 3
+    assert launcher.closed == 1
+    assert "exit code 1" in str(caught.value)
+    assert "not enough slots" in str(caught.value)
+    assert "f002.l1.log" in str(caught.value)
+
+
+def test_failed_starts_later_on_are_rows_and_the_walk_goes_on(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    faults = {f"c00{k}.l{index}": "start" for k in range(3) for index in (1, 2)}
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher(faults))
+    assert statuses(folder) == {"ok": 3, "launch": 6}
+
+
+def test_an_old_status_file_does_not_turn_a_failed_start_into_a_crash(
+    study: Study, fabric: Fabric, tmp_path: Path
+) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c001.l1": "crash"}))
+    walk(study, fabric, tmp_path / "run", FakeLauncher({"c001.l1": "start"}))
+    assert record(folder, "c001", 1)["status"] == "launch"
+
+
+def batched(plan: Plan) -> Plan:
+    """The plan with all cells of two ranks and fewer in one launch, as a kernel that takes batches would have it."""
+    first = plan.launches[-1]
+    cells = tuple(cell.id for cell in plan.measured)
+    launch = first.model_copy(update={"id": "g000.l1", "index": 1, "cells": cells, "limit_s": 30.0})
+    return plan.model_copy(update={"launches": (launch,)})
+
+
+def test_a_batch_that_dies_is_started_again_without_the_cell_that_killed_it(
+    study: Study, fabric: Fabric, tmp_path: Path
+) -> None:
+    launcher = FakeLauncher({"c001": "crash"})
+    folder = RunFolder(tmp_path / "run")
+    with folder.lock():
+        plan = batched(begin(folder, study, fabric, launcher))
+        Walk(folder, plan, launcher, Silent()).go()
+    assert launcher.started == ["g000.l1", "g000.l1"]
+    assert launcher.measured == ["c000.l1", "c002.l1"]
+    assert record(folder, "c001", 1)["status"] == "crash"
+    # the second launch has the time of its one cell, not of all three
+    assert launcher.limits == [30.0, 30.0 - 2 * 7.0]
+
+
+def test_a_stored_plan_is_used_even_where_a_new_one_would_differ(study: Study, tmp_path: Path) -> None:
+    given = tmp_path / "seedless.toml"
+    given.write_text(study.text.replace("seed = 3\n", ""))
+    where = tmp_path / "host.toml"
+    where.write_text('name = "here"\nkind = "local"\n[node]\ncores = 4\nmemory = "1 GiB"\ncopy_rate = "8 GB/s"\n')
+    with pytest.raises(KeyboardInterrupt):
+        walk(load_study(given), load_fabric(where), tmp_path / "run", FakeLauncher({"c001": "interrupt"}))
+    before = (tmp_path / "run" / "plan.json").read_bytes()
+    folder = walk(load_study(given), load_fabric(where), tmp_path / "run", FakeLauncher())
+    assert folder.plan.read_bytes() == before
+    seeds = {
+        line for path in folder.launches.glob("*.plan") for line in path.read_text().splitlines() if line[:4] == "seed"
+    }
+    assert seeds == {f"seed {read_plan(folder).seed}"}
+
+
+def test_another_study_is_refused_and_the_difference_named(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    walk(study, fabric, tmp_path / "run", FakeLauncher())
+    study.path.write_text(study.text.replace("n = 1600", "n = 3200"))
+    other = FakeLauncher()
+    with pytest.raises(DataError) as caught:
+        walk(load_study(study.path), fabric, tmp_path / "run", other)
+    assert "another study" in caught.value.what
+    assert "n = 1600" in caught.value.what
+    assert "n = 3200" in caught.value.what
+    assert "--into" in caught.value.remedy
+    assert other.started == []
+
+
+def test_another_mpi_is_refused_half_way(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        walk(study, fabric, tmp_path / "run", FakeLauncher({"c001": "interrupt"}))
+    with pytest.raises(DataError, match=r"begun with Fake MPI 1\.0") as caught:
+        walk(study, fabric, tmp_path / "run", FakeLauncher(library="Fake MPI 2.0"))
+    assert "--mpicxx /fake/mpicxx" in caught.value.remedy
+
+
+def test_a_full_disk_in_the_ranks_ends_the_run_with_one_message(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    launcher = FakeLauncher({"c001.l1": "crash"})
+    original = launcher._one
+
+    def full(request: object) -> object:
+        outcome = original(request)  # type: ignore[arg-type]
+        outcome.log.write_text("rank 0: cannot write cells/c001.l1.npy.part: No space left on device\n")
+        return outcome
+
+    launcher._one = full  # type: ignore[method-assign,assignment]
+    with pytest.raises(DataError, match="disk is full"):
+        walk(study, fabric, tmp_path / "run", launcher)
+    assert launcher.started[-1] == "c001.l1"
+
+
+def test_leftovers_of_killed_launches_are_removed(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
+    (folder.cells / "c000.l1.npy.part").write_bytes(b"half")
+    folder.tables.mkdir(exist_ok=True)
+    (folder.tables / "calls.parquet.part").write_bytes(b"half")
+    walk(study, fabric, tmp_path / "run", FakeLauncher())
+    assert not list(folder.leftovers())
+
+
+def test_the_flat_plan_names_only_the_cells_that_are_left(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
+    plan = read_plan(folder)
+    launch = plan.launches[-1]
+    assert (folder.launches / f"{launch.id}.plan").read_text() == flat_plan(plan, launch, folder.path)

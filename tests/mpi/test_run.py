@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole runs with real ranks."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from real_weft import MPIS, Weft, eventually, working_on
+
+from weft.launch.build import Kernels, build_kernels
+from weft.launch.mpi import Mpi, parse_library
+from weft.store import read_cell
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_study_runs_to_its_report_under_each_mpi(name: str, make: Callable[..., Weft]) -> None:
+    if not MPIS[name].exists():
+        pytest.skip(f"{name} is not installed: {MPIS[name]}")
+    weft = make(launches=1)
+    weft.mpicxx, weft.program = MPIS[name], ("-m", "weft.cli.app")
+    library = build_kernels(Mpi(weft.mpicxx, "test")).library
+    done = weft.run(seconds=400)
+    assert done.returncode == 0, done.stderr
+    assert weft.statuses() == {"c000.l1": "ok", "c001.l1": "ok", "f000.l1": "ok", "f001.l1": "ok"}
+    assert f"report: {weft.folder}/report.html" in done.stdout
+    assert (weft.folder / "report.html").stat().st_size > 10_000
+    assert (weft.folder / "tables/calls.parquet").is_file()
+    launch = json.loads((weft.folder / "launches/c001.l1.json").read_text())
+    assert str(parse_library(launch["mpi_library"])) == str(library), "the loader took another library"
+    assert len(launch["ranks"]) == 2
+    assert json.loads((weft.folder / "weft.json").read_text())["launcher"]["mpi"] == str(library)
+    weft.nothing_is_left()
+
+
+def test_ranks_are_bound_to_cores_of_their_own(make: Callable[..., Weft]) -> None:
+    if len(os.sched_getaffinity(0)) < 2 or len(os.sched_getaffinity(0)) < (os.cpu_count() or 1):
+        pytest.skip("binding needs two cores, and a process that may use all of them")
+    weft = make(launches=1)
+    assert weft.run().returncode == 0
+    ranks = json.loads((weft.folder / "launches/c001.l1.json").read_text())["ranks"]
+    assert len({rank["cpus"] for rank in ranks}) == 2
+
+
+def test_a_setting_of_the_user_is_recorded_and_a_bare_run_has_few(make: Callable[..., Weft], kernels: Kernels) -> None:
+    if kernels.library.family != "Open MPI":
+        pytest.skip(f"the setting tried is one of Open MPI, not of {kernels.library}")
+    weft = make(launches=1, OMPI_MCA_coll_tuned_use_dynamic_rules="1")
+    assert weft.run().returncode == 0
+    settings = json.loads((weft.folder / "launches/c001.l1.json").read_text())["settings"]
+    assert any("coll_tuned_use_dynamic_rules" in name for name in settings)
+    assert len(settings) < 40, sorted(settings)
+
+
+def test_the_same_command_again_measures_nothing(make: Callable[..., Weft]) -> None:
+    weft = make(launches=1)
+    assert weft.run().returncode == 0
+    before = weft.finished()
+    assert weft.run().returncode == 0
+    assert weft.finished() == before
+
+
+def test_a_torn_cell_is_measured_again_and_no_other(make: Callable[..., Weft]) -> None:
+    weft = make(launches=1)
+    assert weft.run().returncode == 0
+    before = weft.finished()
+    torn = weft.folder / "cells/c001.l1.npy"
+    torn.write_bytes(before["c001.l1"][1][:-100])
+    assert weft.run().returncode == 0
+    after = weft.finished()
+    assert {name for name in before if before[name] != after[name]} == {"c001.l1"}
+    read_cell(weft.folder, "c001", 1)
+
+
+def test_a_hung_rank_is_a_row_within_its_limit_and_the_others_go_on(make: Callable[..., Weft]) -> None:
+    weft = make(launches=1, limit="5 s", WEFT_PLANT="hang:c000")
+    began = time.monotonic()
+    done = weft.run()
+    assert done.returncode == 1
+    statuses = weft.statuses()
+    assert {name for name, status in statuses.items() if status == "timeout"} == {"c000.l1"}
+    assert all(status == "ok" for name, status in statuses.items() if not name.startswith("c000"))
+    row = weft.records()["c000.l1"]
+    assert float(str(row["wall_ns"])) / 1e9 < 5 + 8
+    assert row["phases"], "the last phase of each rank"
+    assert "5 s" in str(row["reason"])
+    assert time.monotonic() - began < 100
+    weft.nothing_is_left()
+    weft.environment = {}
+    assert weft.run().returncode == 0
+    assert set(weft.statuses().values()) == {"ok"}
+
+
+def test_a_crashing_cell_is_a_row_and_the_others_go_on(make: Callable[..., Weft]) -> None:
+    weft = make(launches=1, WEFT_PLANT="crash:c001")
+    done = weft.run()
+    assert done.returncode == 1
+    assert weft.statuses() == {"c000.l1": "ok", "c001.l1": "crash", "f000.l1": "ok", "f001.l1": "ok"}
+    row = weft.records()["c001.l1"]
+    assert row["returncode"] != 0
+    assert [phase["rank"] for phase in row["phases"]] == [0, 1]  # type: ignore[attr-defined,index]
+    assert not (weft.folder / "cells/c001.l1.npy").exists()
+    weft.nothing_is_left()
+
+
+def test_a_corrupted_exchange_is_invalid_and_the_exit_code_says_so(make: Callable[..., Weft]) -> None:
+    weft = make(launches=1, WEFT_PLANT="corrupt:c001")
+    done = weft.run()
+    assert done.returncode == 1
+    assert weft.statuses()["c001.l1"] == "invalid"
+    assert weft.statuses()["c000.l1"] == "ok"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_is_done_and_leaves_nothing(make: Callable[..., Weft], number: int) -> None:
+    weft = make(launches=4)
+    process = weft.start()
+    assert eventually(lambda: len(weft.finished()) >= 3, 60)
+    assert eventually(lambda: any("mpiexec" in words for words in working_on(weft.folder)))
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, out + err
+    assert "the same command goes on" in err
+    assert "Traceback" not in err
+    weft.nothing_is_left()
+    before = weft.finished()
+    assert weft.run().returncode == 0
+    assert before.items() <= weft.finished().items()
+    assert len(weft.finished()) == 2 + 2 * 4
+
+
+def test_a_second_weft_on_the_same_folder_is_refused(make: Callable[..., Weft]) -> None:
+    weft = make(launches=3)
+    process = weft.start()
+    assert eventually(lambda: len(weft.finished()) >= 1, 60)
+    second = weft.run()
+    assert second.returncode == 1
+    assert f"in use by another weft (process {process.pid}" in second.stderr
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert set(weft.statuses().values()) == {"ok"}
+
+
+def test_the_kernels_are_not_built_twice(make: Callable[..., Weft], kernels: Kernels) -> None:
+    before = kernels.program.stat().st_mtime_ns
+    assert "building the kernels" not in make(launches=1).run().stderr
+    assert Path(kernels.program).stat().st_mtime_ns == before

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study on a real Slurm: submitted, followed, cut short by a time limit and taken up again, run in an allocation."""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rootless import RootlessSlurm, why_not
+
+pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}")]
+
+ROOT = Path(__file__).resolve().parents[2]
+WHEEL = ROOT / ".venv" / "bin" / "mpicxx"
+
+STUDY = """\
+name = "small"
+kernel = "exchange"
+[measure]
+launches = 2
+max_samples = 10
+warmup_most = 5
+budget = "200 ms"
+limit = "50 s"
+seed = 7
+[exchange]
+data = "contention"
+[[series]]
+name = "strong"
+scaling = "strong"
+nodes = [1, 2, 4]
+ranks_per_node = 1
+n = 1600
+m = 4
+"""
+
+# The virtual nodes share one /dev/shm, where Open MPI's ranks of different nodes would meet: TCP alone.
+FABRIC = """\
+name = "rootless"
+kind = "slurm"
+[node]
+names = "n[0-3]"
+cores = 4
+memory = "3 GiB"
+[network]
+latency = "10 us"
+adapter_rate = "1 GB/s"
+[batch]
+partition = "batch"
+mpi = "pmix"
+poll = "200 ms"
+time_limit = "10 min"
+setup = ["export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo"]
+"""
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[RootlessSlurm]:
+    """One Slurm for all tests of this file, in a folder whose path is short enough for sockets."""
+    folder = Path(tempfile.mkdtemp(prefix="wslurm"))
+    try:
+        with RootlessSlurm(folder) as running:
+            yield running
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def weft(slurm: RootlessSlurm, folder: Path, *before: str, study: str = STUDY, fabric: str = FABRIC) -> str:
+    """Run ``weft run`` inside the cluster as a user would, behind the words `before`; what it printed."""
+    (folder / "small.toml").write_text(study)
+    (folder / "rootless.toml").write_text(fabric)
+    words = [*before, sys.executable, "-m", "weft", "run", "small.toml", "--on", "rootless.toml", "--into", "run"]
+    place = ["env", f"--chdir={folder}", f"PYTHONPATH={ROOT / 'src'}"]
+    done = slurm.run(*place, f"WEFT_MPICXX={WHEEL}", *words, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def records(folder: Path) -> dict[str, dict[str, object]]:
+    """All cell records of the run by name."""
+    return {path.stem: json.loads(path.read_text()) for path in (folder / "run" / "cells").glob("*.json")}
+
+
+def jobs(folder: Path) -> int:
+    """How many jobs the run took."""
+    return len(list((folder / "run").glob("job-*.log")))
+
+
+def test_a_study_runs_in_one_job_on_the_nodes_it_names(slurm: RootlessSlurm, tmp_path: Path) -> None:
+    weft(slurm, tmp_path)
+    cells = records(tmp_path)
+    assert {record["status"] for record in cells.values()} == {"ok"}
+    assert {record["ranks"] for name, record in cells.items() if name.startswith("c")} == {1, 2, 4}
+    assert jobs(tmp_path) == 1
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_inside_an_allocation_it_is_used(slurm: RootlessSlurm, tmp_path: Path) -> None:
+    weft(slurm, tmp_path, "salloc", "--nodes=4", "--quiet")
+    assert {record["status"] for record in records(tmp_path).values()} == {"ok"}
+    assert jobs(tmp_path) == 0
+
+
+def test_a_job_killed_by_its_time_limit_in_mid_study_is_taken_up_again(slurm: RootlessSlurm, tmp_path: Path) -> None:
+    hold = tmp_path / "hold"
+    hold.touch()
+    # in the first job alone one cell hangs for longer than the job may last
+    setup = f'setup = ["[ -e {hold} ] && rm {hold} && export WEFT_PLANT=hang:c001; true", "'
+    weft(
+        slurm, tmp_path, study=STUDY.replace('"50 s"', '"10 min"'),
+        fabric=FABRIC.replace('setup = ["', setup).replace('"10 min"', '"1 min"'),
+    )  # fmt: skip
+    assert not hold.exists()
+    assert jobs(tmp_path) == 2
+    assert len(records(tmp_path)) == 9  # three floors and two launches of three cells
+    assert {record["status"] for record in records(tmp_path).values()} == {"ok"}
+
+
+def test_mpich_is_started_by_pmi2(slurm: RootlessSlurm, tmp_path: Path) -> None:
+    wrapper = ROOT / ".venv-mpich" / "bin" / "mpicxx"
+    if not wrapper.exists():
+        pytest.skip("no MPICH wheel: make .venv-mpich/installed")
+    study = STUDY.replace("[1, 2, 4]", "[2]").replace("launches = 2", "launches = 1")
+    weft(slurm, tmp_path, "env", f"WEFT_MPICXX={wrapper}", study=study, fabric=FABRIC.replace("pmix", "pmi2"))
+    assert {record["status"] for record in records(tmp_path).values()} == {"ok"}

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command ``weft``: verbs, messages, exit codes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.cli import app
+from weft.errors import DataError
+
+
+def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(verb in text for verb in app.VERBS)
+
+
+def test_help_imports_none_of_the_heavy_libraries() -> None:
+    heavy = ["pydantic", "numpy", "duckdb", "ibis", "altair", "pyarrow", "ClusterShell", "jinja2"]
+    code = (
+        f"import sys; from weft.cli.app import main; main(['--help']); sys.exit(str(set({heavy!r}) & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False)
+    assert done.stderr == "set()\n"
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(app.__file__).parents[2])}
+
+
+def test_help_is_there_at_once() -> None:
+    # The aim is 0.3 s on an idle machine. Processor time, since the wall time of a shared machine says little, and with
+    # some room, since even that grows by half when other work empties the caches.
+    words = [sys.executable, "-m", "weft.cli.app", "--help"]
+    times: list[float] = []
+    for _ in range(3):
+        before = os.times()
+        subprocess.run(words, env=environment(), capture_output=True, check=True)
+        after = os.times()
+        times.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    assert min(times) < 0.45
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["pln"], 'error: no verb "pln"\n  -> did you mean plan?'),
+        (["plan"], "-> weft plan --help"),
+        (["plan", "contention", "--onn", "x"], "--onn"),
+        (["plan", "contention", "--format", "xml"], "xml"),
+        (["plan", "contenton"], "error: no file 'contenton'\n  -> did you mean contention?"),
+        (["plan", "contention", "--on", "trra"], "did you mean tara?"),
+    ],
+)
+def test_a_users_mistake_has_exit_code_2_and_one_message(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert app.main(words) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("error: ")
+    assert said in shown.err
+    assert "Traceback" not in shown.err
+    assert shown.out == ""
+
+
+def raising(problem: BaseException):
+    def verb(*_: object, **__: object) -> None:
+        raise problem
+
+    return verb
+
+
+def test_ctrl_c_has_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "app", raising(KeyboardInterrupt()))
+    assert app.main(["plan", "contention"]) == 130
+
+
+def test_a_failed_run_has_exit_code_1_and_names_the_next_step(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(app, "app", raising(DataError("the disk is full", "free some of it")))
+    assert app.main(["plan", "contention"]) == 1
+    assert capsys.readouterr().err == "error: the disk is full\n  -> free some of it\n"
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-m", "weft.cli.app", "plan", "tara-constant-local", "--on", "tara", "--format", "json"]
+    done = subprocess.run(words, env=environment(), stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")

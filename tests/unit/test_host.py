@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a host has: read from made-up /proc and /sys trees."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.fabric import Fabric, load_fabric
+from weft.fabric.host import (
+    Host,
+    Limit,
+    complete,
+    measure_copy_rate,
+    memory_limit,
+    parse_cgroup_limit,
+    parse_cgroup_paths,
+    parse_meminfo,
+    read_host,
+)
+
+MEMINFO = "MemTotal:   24696356 kB\nMemFree:     1000 kB\nMemAvailable:   20000000 kB\nHugePages_Total:       0\n"
+GIB = 2**30
+
+
+def tree(root: Path, files: dict[str, str]) -> Path:
+    for name, text in {"proc/meminfo": MEMINFO, **files}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def limits(root: Path, **environment: str) -> dict[str, int]:
+    return {limit.by: limit.bytes for limit in read_host(root, environment, cores=4).limits}
+
+
+def test_meminfo_is_read_in_bytes() -> None:
+    assert parse_meminfo(MEMINFO)["MemAvailable"] == 20_000_000 * 1024
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"), [("max\n", None), ("1073741824\n", GIB), ("9223372036854771712\n", None), ("", None)]
+)
+def test_no_limit_is_told_from_a_limit(text: str, limit: int | None) -> None:
+    assert parse_cgroup_limit(text) == limit
+
+
+def test_cgroup_paths_of_both_versions_are_found() -> None:
+    assert parse_cgroup_paths("4:cpu,memory:/job\n0::/user.slice/x\n") == ("/user.slice/x", "/job")
+    assert parse_cgroup_paths("0::/\n") == ("/", None)
+    assert parse_cgroup_paths("") == (None, None)
+
+
+def test_without_cgroups_available_memory_is_the_limit(tmp_path: Path) -> None:
+    assert limits(tree(tmp_path, {})) == {"MemAvailable": 20_000_000 * 1024}
+
+
+def test_a_limit_of_cgroup_v2_counts_what_is_left_of_it(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path,
+        {
+            "proc/self/cgroup": "0::/slice/job\n",
+            "sys/fs/cgroup/cgroup.controllers": "memory",
+            "sys/fs/cgroup/slice/job/memory.max": f"{4 * GIB}\n",
+            "sys/fs/cgroup/slice/job/memory.current": f"{GIB}\n",
+            "sys/fs/cgroup/slice/job/memory.stat": f"anon 5\ninactive_file {GIB // 2}\n",
+        },
+    )
+    assert limits(root)["cgroup limit"] == 4 * GIB - GIB // 2
+
+
+def test_the_limit_of_a_parent_group_binds_too(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path,
+        {
+            "proc/self/cgroup": "0::/slice/job\n",
+            "sys/fs/cgroup/cgroup.controllers": "memory",
+            "sys/fs/cgroup/slice/job/memory.max": "max\n",
+            "sys/fs/cgroup/slice/memory.max": f"{2 * GIB}\n",
+            "sys/fs/cgroup/slice/memory.current": "0\n",
+        },
+    )
+    assert limits(root)["cgroup limit"] == 2 * GIB
+    assert read_host(root, {}, cores=1).memory_bytes == 2 * GIB
+
+
+def test_a_limit_of_cgroup_v1_is_found_at_the_root_when_the_path_is_the_hosts(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path,
+        {
+            "proc/self/cgroup": "4:memory:/docker/abc\n",
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": f"{3 * GIB}\n",
+            "sys/fs/cgroup/memory/memory.usage_in_bytes": f"{GIB}\n",
+            "sys/fs/cgroup/memory/memory.stat": "total_inactive_file 0\n",
+        },
+    )
+    assert limits(root)["cgroup limit"] == 2 * GIB
+
+
+def test_the_scheduler_has_a_say(tmp_path: Path) -> None:
+    assert limits(tree(tmp_path, {}), SLURM_MEM_PER_NODE="1024")["SLURM_MEM_PER_NODE"] == GIB
+    assert limits(tree(tmp_path, {}), SLURM_MEM_PER_CPU="1024")["SLURM_MEM_PER_CPU"] == 4 * GIB
+    assert "SLURM_MEM_PER_NODE" not in limits(tree(tmp_path, {}), SLURM_MEM_PER_NODE="0")
+
+
+def test_a_host_without_proc_has_no_known_limits(tmp_path: Path) -> None:
+    host = read_host(tmp_path, {}, cores=2)
+    assert host.limits == ()
+    assert host.memory_bytes == 0
+
+
+def test_this_host_has_cores_and_memory() -> None:
+    host = read_host()
+    assert host.cores >= 1
+    assert host.memory_bytes > 2**20
+    assert host.limits
+
+
+HOST = Host("here", 2, 23 * GIB, (Limit(20 * GIB, "MemAvailable"), Limit(22 * GIB, "cgroup limit")))
+
+
+def test_a_local_fabric_is_completed_from_the_host() -> None:
+    fabric = complete(load_fabric("local"), HOST)
+    assert (fabric.hosts, fabric.node.cores, fabric.node.memory) == (("here",), 2, 23 * GIB)
+
+
+def test_what_a_local_fabric_states_is_kept() -> None:
+    stated = Fabric.model_validate({"name": "l", "kind": "local", "node": {"cores": 1}})
+    assert complete(stated, HOST).node.cores == 1
+
+
+def test_the_smallest_limit_binds_and_says_which_it_is() -> None:
+    assert memory_limit(load_fabric("local"), HOST) == Limit(20 * GIB, "MemAvailable")
+    small = Fabric.model_validate({"name": "l", "kind": "local", "node": {"memory": "1 GiB"}})
+    assert memory_limit(small, HOST) == Limit(GIB, "node.memory")
+
+
+def test_this_hosts_memory_does_not_limit_another_machine() -> None:
+    assert memory_limit(load_fabric("tara"), HOST) == Limit(24 * GIB, "node.memory")
+
+
+def test_the_copy_rate_of_this_host_is_plausible() -> None:
+    assert 1e8 < measure_copy_rate(2, seconds=0.01) < 1e13

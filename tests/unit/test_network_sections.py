@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The [network] section of a fabric file: from text to network, for each topology."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.errors import FabricError
+from weft.fabric import Fabric, load_fabric
+from weft.fabric.network import build_network
+
+HEAD = """name = "f"
+kind = "simulated"
+[node]
+names = "n[0-7]"
+cores = 1
+[network]
+adapter_rate = "1 GB/s"
+latency = "2 us"
+"""
+
+
+def load(tmp_path: Path, text: str) -> Fabric:
+    path = tmp_path / "f.toml"
+    path.write_text(HEAD + text)
+    return load_fabric(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "switches", "cables"),
+    [
+        ('topology = "star"\n', 1, 8),
+        (
+            'topology = "fat-tree"\n[network.tree]\nnodes_per_leaf = 2\nuplinks = 2\nlink_rate = "1 GB/s"\n',
+            4 + 2,
+            8 + 8,
+        ),
+        (
+            'topology = "fat-tree"\n[network.tree]\nnodes_per_leaf = 2\nuplinks = 2\nlink_rate = "1 GB/s"\nspines = 1\n'
+            'leaves_per_pod = 2\npod_uplinks = 2\npod_link_rate = "2 GB/s"\ncores = 1\n',
+            4 + 2 + 1,
+            8 + 8 + 4,
+        ),
+        (
+            'topology = "dragonfly"\n[network.dragonfly]\nnodes_per_router = 2\n'
+            "routers_per_group = 2\nglobal_links = 1\n"
+            'local_rate = "1 GB/s"\nglobal_rate = "2 GB/s"\n',
+            4,
+            8 + 2 + 2,
+        ),
+        ('topology = "torus"\n[network.torus]\ndimensions = [4, 2]\nlink_rate = "1 GB/s"\n', 8, 8 + 8 + 4),
+    ],
+)
+def test_each_topology_is_built_from_its_section(tmp_path: Path, text: str, switches: int, cables: int) -> None:
+    network = build_network(load(tmp_path, text))
+    assert network.hosts == tuple(f"n{i}" for i in range(8))
+    assert (len(network.switches), len(network.links) // 2) == (switches, cables)
+    assert network.links.rate[network.uplink].tolist() == [1e9] * 8
+    assert network.latency("n0", "n1") >= 2e-6 * (1 - 1e-12)
+
+
+def test_rates_of_a_third_level_are_its_own(tmp_path: Path) -> None:
+    text = 'topology = "fat-tree"\n[network.tree]\nnodes_per_leaf = 2\nuplinks = 1\nlink_rate = "1 GB/s"\n'
+    text += 'leaves_per_pod = 2\npod_uplinks = 1\npod_link_rate = "3 GB/s"\n'
+    text += 'link_latency = "100 ns"\npod_link_latency = "1 us"\n'
+    network = build_network(load(tmp_path, text))
+    over_core = network.route("n0", "n7")
+    assert [network.links.rate[link] for link in over_core] == [1e9, 1e9, 3e9, 3e9, 1e9, 1e9]
+    assert network.latency("n0", "n7") == pytest.approx(2e-6 + 2 * 100e-9 + 2 * 1e-6)
+
+
+def test_costs_of_messages_are_read_with_their_units(tmp_path: Path) -> None:
+    text = 'message_gap = "100 ns"\neager_limit = "12 KiB"\nrendezvous_latency = "3 us"\nhop_count = "links"\n'
+    fabric = load(tmp_path, text)
+    assert fabric.network
+    assert (fabric.network.message_gap, fabric.network.eager_limit) == (pytest.approx(1e-7), 12 * 1024)
+    assert build_network(fabric).hops("n0", "n1") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('topology = "torus"\n', r'topology "torus" needs a section \[network.torus\]'),
+        (
+            'topology = "star"\n[network.tree]\nnodes_per_leaf = 2\nuplinks = 2\nlink_rate = "1 GB/s"\n',
+            r'topology "star" has no use for the section \[network.tree\]',
+        ),
+        ('topology = "ring"\n', "network.topology"),
+        ('topology = "torus"\n[network.torus]\ndimensions = [0]\nlink_rate = "1 GB/s"\n', "dimensions"),
+        ('topology = "dump"\n[network.dump]\nfile = "none.txt"\n', "cannot read .*none.txt"),
+        (
+            'topology = "torus"\n[network.torus]\ndimensions = [2, 2]\nlink_rate = "1 GB/s"\n',
+            "hold 4 nodes, the fabric has 8",
+        ),
+    ],
+)
+def test_a_section_that_makes_no_network_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(FabricError, match=message):
+        build_network(load(tmp_path, text))
+
+
+def test_a_fabric_without_a_network_is_one_host() -> None:
+    assert len(build_network(load_fabric("local")).hosts) == 1

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a simulation is given: the machine's description, the plan, SimGrid's options, and what it will cost."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft.errors import FabricError, LaunchError
+from weft.fabric import Fabric, load_fabric
+from weft.fabric.network.build import build_network
+from weft.fabric.simulation import SimulationSection
+from weft.launch.simulated.cost import cost_of
+from weft.launch.simulated.flatten import read_flat, simulated_plan
+from weft.launch.simulated.machine import describe_machine, host_file, links_between
+from weft.launch.simulated.simgrid import find_simgrid, options
+
+TREE = """
+name = "small"
+kind = "simulated"
+[node]
+names = "n[0-7]"
+cores = 2
+memory = "1 GiB"
+copy_rate = "5 GB/s"
+latency = "200 ns"
+[network]
+topology = "fat-tree"
+latency = "1.2 us"
+adapter_rate = "3 GB/s"
+message_cost = "1 us"
+eager_limit = "16 KiB"
+rendezvous_latency = "9 us"
+[network.tree]
+nodes_per_leaf = 4
+uplinks = 2
+link_rate = "4 GB/s"
+[simulation]
+collectives = "ompi"
+connection_cost = "2 ms"
+"""
+PLAN = """weft-plan 1
+launch c000.l1
+io mpi
+start window
+min_samples 10
+max_samples 1000
+warmup_most 50
+limit_ns 1000
+cell c000
+kernel exchange
+n 576
+m 8
+calls A C
+end
+"""
+
+
+def fabric_of(tmp_path: Path, text: str = TREE) -> Fabric:
+    path = tmp_path / "small.toml"
+    path.write_text(text)
+    return load_fabric(path)
+
+
+def lines_of(text: str, key: str) -> list[list[str]]:
+    return [line.split()[1:] for line in text.splitlines() if line.split()[0] == key]
+
+
+def walked(text: str, start: str, end: str) -> list[tuple[str, str]]:
+    """The route from the description alone."""
+    hosts = [words[0] for words in lines_of(text, "host")]
+    links = lines_of(text, "link")
+    tables = {words[0]: words[1:] for words in lines_of(text, "next")}
+    link = next(words for words in links if words[0] == start)
+    route = [(link[0], link[1])]
+    while route[-1][1] != end:
+        link = links[int(tables[route[-1][1]][hosts.index(end)])]
+        route.append((link[0], link[1]))
+    return route
+
+
+def test_every_route_of_the_description_is_the_networks_own(tmp_path: Path) -> None:
+    fabric = fabric_of(tmp_path)
+    network = build_network(fabric)
+    text = describe_machine(fabric, fabric.hosts, 2)
+    names = {**dict(enumerate(network.hosts)), **{8 + s: f"switch.{s}" for s in range(len(network.switches))}}
+    for a in fabric.hosts:
+        for b in fabric.hosts:
+            if a != b:
+                route = [
+                    (names[int(network.links.source[i])], names[int(network.links.target[i])])
+                    for i in network.route(a, b)
+                ]
+                assert walked(text, a, b) == route
+
+
+def test_only_links_between_the_chosen_hosts_are_described(tmp_path: Path) -> None:
+    fabric = fabric_of(tmp_path)
+    text = describe_machine(fabric, ["n1", "n3"], 2)
+    assert lines_of(text, "host") == [["n1"], ["n3"]]
+    assert len(lines_of(text, "switch")) == 1
+    assert len(lines_of(text, "link")) == 4
+
+
+def test_one_node_needs_no_network(tmp_path: Path) -> None:
+    text = describe_machine(fabric_of(tmp_path), ["n5"], 2)
+    assert not lines_of(text, "link")
+    assert lines_of(text, "copies") == [["5000000000.0", "2e-07"]]
+
+
+def test_costs_of_messages_and_connections_are_the_fabrics(tmp_path: Path) -> None:
+    text = describe_machine(fabric_of(tmp_path), ["n0"], 2)
+    limit, eager, rendezvous, inside, gap = map(float, lines_of(text, "message")[0])
+    assert (limit, eager, inside, gap) == (16384, 1e-6, 0, 0)
+    assert rendezvous == pytest.approx(10e-6)
+    assert lines_of(text, "connections") == [["0.002", "64"]]
+
+
+def test_a_rate_that_is_not_stated_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(FabricError, match=r"node\.copy_rate is not stated"):
+        describe_machine(fabric_of(tmp_path, TREE.replace('copy_rate = "5 GB/s"\n', "")), ["n0"], 2)
+    with pytest.raises(FabricError, match=r"network\.adapter_rate .* is not stated"):
+        describe_machine(fabric_of(tmp_path, TREE.replace('adapter_rate = "3 GB/s"\n', "")), ["n0", "n1"], 2)
+
+
+def test_hosts_that_cannot_reach_each_other_are_named(tmp_path: Path) -> None:
+    fabric = fabric_of(tmp_path)
+    network = build_network(fabric)
+    cut = network.forward.copy()
+    cut[:, 6] = -1
+    with pytest.raises(FabricError, match="no route from n0 to n6"):
+        describe_machine(fabric, fabric.hosts, 2, network.with_tables(cut, "cut"))
+
+
+def test_tables_that_turn_in_a_circle_are_refused(tmp_path: Path) -> None:
+    fabric = fabric_of(tmp_path)
+    network = build_network(fabric)
+    turned = network.forward.copy()
+    back = {int(s): int(i) for i, s in enumerate(network.links.source) if network.switch_links[i]}
+    for switch in range(len(network.switches)):
+        turned[switch, 7] = back[switch + len(network.hosts)]
+    with pytest.raises(FabricError, match="circle"):
+        links_between(network.with_tables(turned, "turned"), np.array([0, 7], dtype=np.int32))
+
+
+def test_ranks_fill_slots_in_block_and_in_cyclic_order() -> None:
+    assert host_file(["a", "b"], 4, 2, "block").split() == ["a/0", "a/1", "b/0", "b/1"]
+    assert host_file(["a", "b"], 3, 2, "cyclic").split() == ["a/0", "b/0", "a/1"]
+
+
+def test_a_simulated_plan_takes_one_sample_and_no_warm_up() -> None:
+    head = read_flat(simulated_plan(PLAN, 1)).head
+    assert (head["io"], head["start"], head["min_samples"], head["max_samples"]) == ("posix", "barrier", "1", "1")
+    assert (head["warmup_most"], head["limit_ns"]) == ("0", "0")
+    assert read_flat(simulated_plan(PLAN, 1)).cells == read_flat(PLAN).cells
+
+
+def test_only_the_contention_set_may_be_folded() -> None:
+    assert read_flat(PLAN).folds
+    assert not read_flat(PLAN.replace("calls A C", "data uniform")).folds
+    assert read_flat(PLAN).operations == 2
+
+
+def test_a_simulation_costs_more_than_in_proportion_to_its_messages() -> None:
+    small, large = cost_of(288, 3), cost_of(1152, 3)
+    assert large.messages > 15 * small.messages
+    assert large.seconds > 2 * small.seconds * large.messages / small.messages
+    assert large.memory_bytes > small.memory_bytes
+
+
+def test_nothing_of_simgrids_own_calibration_is_left() -> None:
+    told = options(SimulationSection(collectives="mvapich2"), 16384)
+    assert (told["smpi/bw-factor"], told["smpi/lat-factor"]) == ("0:1", "0:1")
+    assert told["smpi/simulate-computation"] == "no"
+    assert told["smpi/alltoallv"] == "mvapich2"
+    assert told["smpi/send-is-detached-thresh"] == "16385"
+
+
+def test_simgrid_that_is_missing_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(LaunchError, match="SimGrid is not here") as caught:
+        find_simgrid()
+    assert "apt install libsimgrid-dev" in caught.value.remedy
+
+
+def test_simgrid_that_is_too_old_is_told_with_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("smpicxx", "#!/bin/sh\n"), ("smpirun", "#!/bin/sh\necho SimGrid version 3.25\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(LaunchError, match=r"SimGrid 3\.25 .* is too old"):
+        find_simgrid()
+
+
+def test_another_mpis_wrapper_cannot_simulate() -> None:
+    with pytest.raises(LaunchError, match=r"only SimGrid's smpicxx can"):
+        find_simgrid("/usr/bin/mpicxx")
