@@ -5,8 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
 import pytest
 from clusters import HERE, ROOT, Installed, two_leaves
@@ -69,10 +70,35 @@ def as_user(request: pytest.FixtureRequest) -> list[str]:
         pytest.skip("only root can become nobody; this user has no privileges as it is")
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv is not on PATH")
-    tried = subprocess.run([*NOBODY, "unshare", "--user", "--map-root-user", "true"], capture_output=True, text=True)
+    nobody = [*opening((Path(sys.base_prefix), Path(sys.prefix), ROOT)), *NOBODY]
+    tried = subprocess.run([*nobody, "unshare", "--user", "--map-root-user", "true"], capture_output=True, text=True)
     if tried.returncode:
         pytest.skip(f"user namespaces are forbidden to nobody: {tried.stderr.strip()}")
-    return NOBODY
+    return nobody
+
+
+def opening(needed: Sequence[Path]) -> list[str]:
+    """Words that let everybody read folders which a closed one above them hides (CI keeps its Python under ``/root``).
+
+    In a mount namespace of the command's own an open folder takes the place of each closed one, with nothing in it but
+    what is needed. No words where nothing is hidden.
+    """
+    hidden: dict[Path, list[Path]] = {}
+    for path in needed:
+        closed = next((up for up in reversed(path.parents) if not up.stat().st_mode & 0o001), None)
+        if closed is not None:
+            hidden.setdefault(closed, []).append(path)
+    lines = ["set -e"]
+    for closed, paths in hidden.items():
+        lines += ["kept=$(mktemp -d /tmp/weft-test-XXXXXX)", f"mount --bind {quote(str(closed))} $kept"]
+        lines += [f"mount -t tmpfs -o mode=755 opened {quote(str(closed))}"]
+        for path in paths:
+            lines += [
+                f"mkdir -p {quote(str(path))}",
+                f"mount --bind $kept/{quote(str(path.relative_to(closed)))} {quote(str(path))}",
+            ]
+        lines += ["umount $kept", "rmdir $kept"]
+    return ["unshare", "--mount", "sh", "-c", "\n".join([*lines, 'exec "$@"']), "sh"] if hidden else []
 
 
 @pytest.fixture

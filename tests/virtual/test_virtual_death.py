@@ -59,12 +59,20 @@ def started(prefix: list[str], home: Path) -> tuple[subprocess.Popen[str], int, 
     return session, told["holder"], told["entered"]
 
 
+def settled(holder: int, least: int) -> list[int]:
+    """The inhabitants of a cluster once there are as many as were sent in: entering a host takes a moment."""
+    deadline = time.monotonic() + 20
+    while len(inside := inhabitants(holder)) < least:
+        assert time.monotonic() < deadline, f"{len(inside)} processes inside after 20 s, {least} expected"
+        time.sleep(0.02)
+    return inside
+
+
 @pytest.mark.parametrize("end", ["return", "error", "SIGKILL", "SIGINT", "SIGTERM", "SIGHUP"])
 def test_nothing_is_left_however_weft_ends(end: str, as_user: list[str], open_folder: Path) -> None:
     before = traces()
     session, holder, entered = started(as_user, open_folder)
-    inside = inhabitants(holder)
-    assert len(inside) >= len(entered) + 1
+    inside = settled(holder, len(entered) + 1)
     assert traces() == before, "a cluster that is up must not be seen from outside either"
     if end.startswith("SIG"):
         session.send_signal(getattr(signal, end))
