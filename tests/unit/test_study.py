@@ -118,6 +118,23 @@ def test_two_series_of_one_name_are_refused(tmp_path: Path) -> None:
     assert 'two series have the name "strong"' in mistake(tmp_path, GOOD + GOOD[GOOD.index("[[series]]") :])
 
 
+def test_a_list_of_n_or_m_is_a_series_for_each_value(tmp_path: Path) -> None:
+    text = GOOD.replace("n = 16", "n = [16, 32]").replace('m = "4 * p"', 'm = [1, "4 * p"]')
+    read_series = read(tmp_path, text).series
+    assert [(each.name, each.n, each.m) for each in read_series] == [
+        ("strong-n16-m1", 16, "1"),
+        ("strong-n16-m4xp", 16, "4 * p"),
+        ("strong-n32-m1", 32, "1"),
+        ("strong-n32-m4xp", 32, "4 * p"),
+    ]
+    assert {each.scaling for each in read_series} == {"strong"}
+
+
+@pytest.mark.parametrize("values", ["[]", "[0]", '["x * N"]', "[8, 8]"])
+def test_a_list_of_m_that_makes_no_series_is_refused(tmp_path: Path, values: str) -> None:
+    assert "series" in mistake(tmp_path, GOOD.replace('m = "4 * p"', f"m = {values}"))
+
+
 def test_a_syntax_error_names_its_line(tmp_path: Path) -> None:
     assert "line 3" in mistake(tmp_path, 'name = "a"\nkernel = "exchange"\nmeasure = = 3\n')
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a study of the kernel ``exchange`` may say."""
 
+import re
+from itertools import product
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
@@ -11,7 +13,35 @@ from weft.study import Section, Series, Study, as_written
 from weft.units import Bytes, parse_bytes, parse_share
 
 NAMES = ("N", "p", "r", "s")
+LISTED = ("n", "m")
 Call = Literal["A", "B", "C"]
+
+
+def listed(*kinds: dict[str, Any]) -> dict[str, Any]:
+    """JSON schema of one of these kinds of value, or a list of them."""
+    return {"anyOf": [*kinds, {"type": "array", "minItems": 1, "items": {"anyOf": list(kinds)}}]}
+
+
+def each_of(series: dict[str, Any]) -> list[dict[str, Any]]:
+    """A series with lists of n or m as one series for each value, named after it: ``grid-m8``, ``grid-n4096-m8``."""
+    keys = [key for key in LISTED if isinstance(series.get(key), list) and series[key]]
+    if not keys or not isinstance(series.get("name"), str):
+        return [series]
+    return [
+        series
+        | dict(zip(keys, values, strict=True))
+        | {
+            "name": "-".join(
+                [series["name"], *(f"{key}{word(value)}" for key, value in zip(keys, values, strict=True))]
+            )
+        }
+        for values in product(*(series[key] for key in keys))
+    ]
+
+
+def word(value: object) -> str:
+    """An expression as part of a name: ``512 * N`` as ``512xN``."""
+    return re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"\s*\*\s*", "x", str(value)))
 
 
 def parse_n(value: object) -> int | Literal["auto"]:
@@ -50,12 +80,12 @@ N = Annotated[
     int | Literal["auto"],
     PlainValidator(parse_n),
     PlainSerializer(as_written, return_type=Any),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]}),
+    WithJsonSchema(listed({"type": "integer", "minimum": 1}, {"const": "auto"})),
 ]
 M = Annotated[
     str,
     PlainValidator(parse_m),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "examples": ["512 * N"]}]}),
+    WithJsonSchema(listed({"type": "integer", "minimum": 1}, {"type": "string", "examples": ["512 * N"]})),
 ]
 Array = Annotated[
     int | float,
@@ -93,13 +123,13 @@ class ExchangeSection(Section, frozen=True):
 class ExchangeSeries(Series, frozen=True):
     """A sweep over N, ranks per node, n and m."""
 
-    n: N = Field("auto", description='m-vectors in the global array: a number, or "auto"')
+    n: N = Field("auto", description='m-vectors in the global array: a number, a list of them, or "auto"')
     array: Array | None = Field(None, description='with n = "auto": a size, or a share of a node\'s memory: "1 %"')
     array_most: Bytes | None = Field(None, description='with n = "auto": the largest array wanted: "256 MiB"')
     m: M = Field(
         "1",
-        description='doubles in a vector: a number, or an expression such as "512 * N" in N nodes, p ranks, r ranks '
-        "per node, and s, how many times the ranks of the series' first cell",
+        description='doubles in a vector: a number, an expression such as "512 * N" in N nodes, p ranks, r ranks '
+        "per node, and s, how many times the ranks of the series' first cell, or a list of these",
     )
 
     @model_validator(mode="after")
@@ -121,3 +151,13 @@ class ExchangeStudy(Study, frozen=True):
     series: Annotated[tuple[ExchangeSeries, ...], Field(min_length=1)] = Field(
         description="[[series]]: at least one sweep"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def one_series_a_value(cls, tree: Any) -> Any:
+        """Take a series with lists of n or m as the series of their values, so that each is a line of its own."""
+        given = tree.get("series") if isinstance(tree, dict) else None
+        if not isinstance(given, list):
+            return tree
+        spread = [each_of(series) if isinstance(series, dict) else [series] for series in given]
+        return tree | {"series": [series for some in spread for series in some]}
