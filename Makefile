@@ -7,8 +7,11 @@ VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check --quiet
 WEFT := $(VENV)/bin/weft
 
+# This host, and beside it a network of namespaces where those are allowed: a newcomer sees real contention at once.
 study: $(VENV)/installed
-	$(WEFT) run studies/contention.toml --on local
+	@on="--on local"; \
+	if $(VENV)/bin/python -m weft.launch.virtual.permission; then on="$$on --on virtual-default"; fi; \
+	echo "$(WEFT) run studies/contention.toml $$on"; $(WEFT) run studies/contention.toml $$on
 
 # What the tests need, in order: system packages, the two MPI wheels, the kernel's own tests under each MPI, then everything else.
 test: provision

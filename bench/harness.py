@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the harness costs: its warm medians beside a bare loop of the same call, in one job, interleaved.
 
-    python bench/harness.py [--mpicxx /usr/bin/mpicxx] [--ranks 2] [--rounds 9]
+    python bench/harness.py [--kernel exchange | pairs | sweep] [--mpicxx /usr/bin/mpicxx] [--ranks 2] [--rounds 9]
 
 Prints, for each call and size, the median over the rounds of harness / bare, and their range. Goal: 1.00 +- 0.05.
 """
@@ -18,14 +18,15 @@ from weft.launch.mpi import find_mpi, parse_library
 
 ROOT = Path(__file__).resolve().parents[1]
 GOAL = 0.05
+PROGRAMS = {"exchange": "bare_loop", "pairs": "bare_ping_pong", "sweep": "bare_sweep"}  # collective and bandwidth
 
 
-def build(wrapper: Path) -> Path:
-    """Build native/bench for one MPI below build/ and return the folder."""
+def build(wrapper: Path, program: str) -> Path:
+    """Build a program of native/bench for one MPI below build/ and return the folder."""
     folder = ROOT / "build" / ("bench-" + "-".join(wrapper.parts[1:-1]))
     options = ["-G", "Ninja", "-DWEFT_BENCH=ON", f"-DMPI_CXX_COMPILER={wrapper}"]
     subprocess.run(["cmake", "-S", str(ROOT / "native"), "-B", str(folder), *options], check=True, capture_output=True)
-    targets = ["--target", "bare_loop", "weft-measure"]
+    targets = ["--target", program, "weft-measure"]
     subprocess.run(["cmake", "--build", str(folder), *targets], check=True, capture_output=True)
     return folder
 
@@ -33,17 +34,19 @@ def build(wrapper: Path) -> Path:
 def main() -> None:
     """Build, run, print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", choices=PROGRAMS, default="exchange")
     parser.add_argument("--mpicxx")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=9)
     given = parser.parse_args()
     mpi = find_mpi(given.mpicxx)
-    folder = build(mpi.wrapper)
+    program = PROGRAMS[given.kernel]
+    folder = build(mpi.wrapper, program)
     version = subprocess.run([folder / "weft-measure", "--version"], check=True, capture_output=True, text=True).stdout
     library = parse_library(version)
     family, cores = family_of(library), cores_here()
     crowded = given.ranks > cores.threads
-    command = family.command(mpi.mpiexec(), given.ranks, crowded, cores, [str(folder / "bare_loop"), str(given.rounds)])
+    command = family.command(mpi.mpiexec(), given.ranks, crowded, cores, [str(folder / program), str(given.rounds)])
     printed = subprocess.run(
         command, check=True, capture_output=True, text=True, env={**os.environ, **family.environment(crowded)}
     ).stdout

@@ -54,6 +54,10 @@ Late Barrier::wait_for_window() {
     if (clock_.now() > mine) {
         return Late::arrived;
     }
+    if (platform::one_clock()) {
+        platform::sleep_ns(mine - clock_.now()); // a simulated clock stands still for who only looks at it
+        return Late::no;
+    }
     constexpr std::int64_t worth_a_yield_ns = 20'000;
     constexpr std::int64_t still_in_time_ns = 1'000;
     while (true) {

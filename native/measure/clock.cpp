@@ -98,7 +98,7 @@ std::int64_t Offset::at(std::int64_t local) const noexcept {
 
 Clock::Clock(Team const &team, Now source) : now_(source) {
     mates_ = platform::one_clock() ? Comm::duplicate(team.comm) : Comm::split_shared(team.node_comm, team.rank);
-    bool const same = read_the_same(mates_, now_);
+    bool const same = platform::one_clock() || read_the_same(mates_, now_);
     if (max_over(team.comm, same ? 0 : 1) != 0) {
         mates_ = Comm::split(team.comm, team.rank, 0);
     }

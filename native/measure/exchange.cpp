@@ -91,13 +91,6 @@ void refuse_too_large(Request const &request, int ranks) {
     }
 }
 
-/// What MPI takes for itself once the ranks have spoken to each other: shared segments, and eager buffers for each
-/// peer. An estimate on the high side for the default settings of Open MPI, MPICH and MVAPICH2; weft.kernel.exchange
-/// uses the same.
-std::int64_t library_staging_bytes(int ranks) {
-    return (std::int64_t{32} << 20) + (std::int64_t{128} << 10) * ranks;
-}
-
 } // namespace
 
 Need exchange_need(Cell const &cell) {

@@ -7,10 +7,13 @@
 namespace weft {
 
 std::span<Kernel const> kernels() {
-    static constexpr std::array<Kernel, 2> table{{
-        {"exchange", exchange_need, run_exchange},
-        {"floor", floor_need, run_floor},
-    }};
+    static constexpr std::array table{
+        Kernel{"exchange", exchange_need, run_exchange},
+        Kernel{"collective", collective_need, run_collective},
+        Kernel{"bandwidth", bandwidth_need, run_bandwidth},
+        Kernel{"pairs", pairs_need, run_pairs},
+        Kernel{"floor", floor_need, run_floor},
+    };
     return table;
 }
 

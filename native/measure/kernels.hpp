@@ -30,4 +30,13 @@ void run_floor(Cell &cell);
 Need exchange_need(Cell const &cell);
 void run_exchange(Cell &cell);
 
+Need collective_need(Cell const &cell);
+void run_collective(Cell &cell);
+
+Need bandwidth_need(Cell const &cell);
+void run_bandwidth(Cell &cell);
+
+Need pairs_need(Cell const &cell);
+void run_pairs(Cell &cell);
+
 } // namespace weft

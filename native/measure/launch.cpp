@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch.hpp"
 
-#include "barrier.hpp"
 #include "cell.hpp"
 #include "cell_record.hpp"
 #include "file.hpp"
 #include "kernels.hpp"
 #include "memory.hpp"
+#include "parties.hpp"
 #include "provenance.hpp"
 #include "sampler.hpp"
 #include "store.hpp"
@@ -22,10 +22,8 @@ namespace {
 struct Launch {
     Plan const &plan;
     Team const &world;
-    Clock &clock;
-    Barrier &start;
+    Parties &parties;
     Status &status;
-    std::int64_t epoch_ns;
 };
 
 void make_folders(Team const &world, Plan const &plan) {
@@ -65,20 +63,20 @@ void plant_fault(Cell const &cell) {
 }
 
 /// Guard, kernel, verdict. The measured samples are in the recorder.
-void measure(Launch const &launch, Cell &cell, Recorder &recorder, Outcome &outcome,
+void measure(Launch const &launch, Party &party, Cell &cell, Recorder &recorder, Outcome &outcome,
              std::vector<std::string> &warnings) {
     Kernel const &kernel = kernel_named(cell.kernel());
-    Sampler sampler(launch.world, launch.clock, launch.start, launch.plan.rules, recorder, launch.status);
+    Sampler sampler(party.team, party.clock, party.start, launch.plan.rules, recorder, launch.status);
     cell.use(sampler);
     try {
-        outcome.memory = guard_memory(launch.world, kernel.need(cell), launch.plan.memory_limit_bytes);
+        outcome.memory = guard_memory(party.team, kernel.need(cell), launch.plan.memory_limit_bytes);
         if (!outcome.memory.fits) {
             throw Refusal("memory", outcome.memory.reason);
         }
         plant_fault(cell);
-        launch.clock.begin();
+        party.clock.begin();
         kernel.run(cell);
-        launch.clock.end();
+        party.clock.end();
         if (cell.validation().errors > 0) {
             outcome.status = "invalid";
             outcome.reason = cell.validation().detail;
@@ -91,21 +89,19 @@ void measure(Launch const &launch, Cell &cell, Recorder &recorder, Outcome &outc
     warnings.insert(warnings.end(), sampler.warnings().begin(), sampler.warnings().end());
 }
 
-/// False when the result was proven wrong.
-bool run_cell(Launch const &launch, CellPlan const &values) {
-    Team const &world = launch.world;
-    Cell cell(launch.plan, values, world);
-    launch.status.cell(cell.name());
-    platform::arm_watchdog(launch.plan.limit_ns, launch.status.fd(), launch.status.offset());
-    std::int64_t const began = launch.clock.now();
-    platform::Pressure const before = pressure_of_node(world);
+/// Collective over the party. False when the result was proven wrong.
+bool run_in(Launch const &launch, Party &party, CellPlan const &values) {
+    Team const &team = party.team;
+    Cell cell(launch.plan, values, team);
+    std::int64_t const began = party.clock.now();
+    platform::Pressure const before = pressure_of_node(team);
 
     Recorder recorder;
     Outcome outcome;
     std::vector<std::string> warnings;
-    measure(launch, cell, recorder, outcome, warnings);
-    outcome.pressure = pressure_since(world, before);
-    outcome.wall_ns = launch.clock.now() - began;
+    measure(launch, party, cell, recorder, outcome, warnings);
+    outcome.pressure = pressure_since(team, before);
+    outcome.wall_ns = party.clock.now() - began;
 
     launch.status.set("-", "-", "writing");
     std::string const path =
@@ -113,41 +109,63 @@ bool run_cell(Launch const &launch, CellPlan const &values) {
     bool const measured = outcome.status == "ok" || outcome.status == "invalid";
     if (measured) {
         outcome.crcs =
-            write_slabs(world, slab_of(recorder, launch.clock, launch.epoch_ns), path + ".npy", launch.plan.posix_io);
+            write_slabs(team, slab_of(recorder, party.clock, party.epoch_ns), path + ".npy", launch.plan.posix_io);
     }
-    on_rank_0(world, [&] {
-        write_file(path + ".json", describe_cell(launch.plan, cell, outcome, recorder, launch.clock, warnings));
+    on_rank_0(team, [&] {
+        write_file(path + ".json", describe_cell(launch.plan, cell, outcome, recorder, party.clock, warnings));
     });
-    launch.status.set("-", "-", "done");
     return outcome.status != "invalid";
+}
+
+/// Collective over the launch. False when the result was proven wrong, on the ranks that took part.
+bool run_cell(Launch const &launch, CellPlan const &values) {
+    launch.status.cell(values.name);
+    platform::arm_watchdog(launch.plan.limit_ns, launch.status.fd(), launch.status.offset());
+    Party *const party = launch.parties.of(values);
+    bool right = true;
+    if (party == nullptr) {
+        launch.status.set("-", "waiting", "for-others"); // the watchdog keeps all but the last word
+    } else {
+        try {
+            right = run_in(launch, *party, values);
+        } catch (Failure const &failure) {
+            // What all of a part throw together is still unknown to those who wait for them.
+            bool const everywhere = failure.everywhere() && party->team.size == launch.world.size;
+            throw Failure(failure.what(), failure.remedy(), everywhere);
+        }
+    }
+    if (!members_of(values, launch.world.size).empty()) {
+        launch.parties.gather(party);
+    }
+    launch.status.set("-", "-", "done");
+    return right;
 }
 
 } // namespace
 
 int run_launch(std::string const &plan_path) {
-    Team const world = make_team(MPI_COMM_WORLD);
+    Team world = make_team(MPI_COMM_WORLD);
     Plan const plan = read_plan(world.comm, plan_path);
-    for (CellPlan const &cell : plan.cells) {
-        kernel_named(cell.kernel); // a plan that cannot be run to its end is not begun
+    for (CellPlan const &cell : plan.cells) { // a plan that cannot be run to its end is not begun
+        kernel_named(cell.kernel);
+        members_of(cell, world.size);
     }
     make_folders(world, plan);
     std::string const base = plan.folder + "/launches/" + plan.launch;
     Status status(world, base + ".status");
-    Clock clock(world);
-    std::int64_t epoch_ns = clock.now();
-    check(PMPI_Bcast(&epoch_ns, 1, MPI_INT64_T, 0, world.comm), "MPI_Bcast of the launch's epoch");
-    std::string const record = describe_launch(world, plan, clock);
-    on_rank_0(world, [&] { write_file(base + ".json", record); });
-    Barrier start(world, clock, start_named(plan.start));
+    Party all(std::move(world), start_named(plan.start), platform::now_ns());
+    std::string const record = describe_launch(all.team, plan, all.clock);
+    on_rank_0(all.team, [&] { write_file(base + ".json", record); });
 
-    Launch const launch{plan, world, clock, start, status, epoch_ns};
-    int code = 0;
+    Parties parties(all);
+    Launch const launch{plan, all.team, parties, status};
+    std::int64_t code = 0;
     for (CellPlan const &cell : plan.cells) {
-        constexpr int invalid = 3;
+        constexpr std::int64_t invalid = 3;
         code = run_cell(launch, cell) ? code : invalid;
     }
     platform::disarm_watchdog();
-    return code;
+    return int(max_over(all.team.comm, code)); // who took no part in a wrong cell says so, too
 }
 
 } // namespace weft

@@ -33,6 +33,13 @@ struct Verdict {
     std::string reason;                    ///< empty when it fits
 };
 
+/// What MPI takes for itself once the ranks have spoken to each other: shared segments, and eager buffers for each
+/// peer. An estimate on the high side for the default settings of Open MPI, MPICH and MVAPICH2; weft.kernel.exchange
+/// uses the same.
+constexpr std::int64_t library_staging_bytes(int ranks) {
+    return (std::int64_t{32} << 20) + (std::int64_t{128} << 10) * ranks;
+}
+
 /// Collective. `limit_bytes` is a node's limit from the scheduler, 0 without one.
 Verdict guard_memory(Team const &team, Need const &mine, std::int64_t limit_bytes);
 

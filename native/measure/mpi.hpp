@@ -110,6 +110,14 @@ class Datatype {
         return made;
     }
 
+    /// `of` with a gap behind it: one takes `extent_bytes` of memory.
+    static Datatype resized(MPI_Datatype of, MPI_Aint extent_bytes) {
+        Datatype made;
+        check(PMPI_Type_create_resized(of, 0, extent_bytes, &made.type_), "MPI_Type_create_resized");
+        check(PMPI_Type_commit(&made.type_), "MPI_Type_commit");
+        return made;
+    }
+
     operator MPI_Datatype() const noexcept {
         return type_;
     } // NOLINT(google-explicit-constructor): stands for the handle

@@ -5,6 +5,7 @@
 #include "json.hpp"
 #include "platform.hpp"
 #include "settings.hpp"
+#include "thresholds.hpp"
 
 #include <array>
 #include <numeric>
@@ -91,6 +92,11 @@ std::string describe_launch(Team const &team, Plan const &plan, Clock const &clo
     json.member("cache", "hot");
     json.key("settings").begin_object();
     for (auto const &[name, value] : settings_of_launch()) {
+        json.member(name, value);
+    }
+    json.end_object();
+    json.key("named_settings").begin_object();
+    for (auto const &[name, value] : thresholds(control_variables())) {
         json.member(name, value);
     }
     json.end_object();

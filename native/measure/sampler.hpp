@@ -73,6 +73,13 @@ class Sampler {
     /// What the user should know about these samples: cause and remedy.
     std::vector<std::string> const &warnings() const noexcept { return warnings_; }
 
+    /// For a kernel whose operation keeps its ranks together without a barrier, and that loops by itself (pairs).
+    Clock const &clock() const noexcept { return clock_; }
+    Barrier &start() const noexcept { return start_; }
+    /// What was measured so far.
+    Recorder &recorder() const noexcept { return recorder_; }
+    Status &status() const noexcept { return status_; }
+
   private:
     /// Takes so many samples of so many calls each, into the rows after the open segments' `count`.
     /// One indirect call a chunk, none a sample.

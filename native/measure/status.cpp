@@ -25,16 +25,33 @@ Status::Status(Team const &team, std::string const &path) : offset_(std::int64_t
         // All slots are written now, so that no later write can meet a full disk.
         write_file(path, std::string(slot_bytes * std::size_t(team.size), '\0'));
     });
-    fd_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    int const error = fd_ < 0 ? errno : 0;
+    file_ = opened(path);
+    int const error = file_ ? 0 : errno;
     if (max_over(team.comm, error) != 0) {
         throw Failure("cannot open " + path + " on every rank: " + std::strerror(error), file_remedy(error), true);
     }
 }
 
-Status::~Status() {
-    if (fd_ >= 0) {
-        close(fd_);
+/// Simulated ranks are all one process: with a descriptor each, a thousand of them would be over its limit.
+std::shared_ptr<Status::Slots> Status::opened(std::string const &path) {
+    static std::weak_ptr<Slots> last;
+    static std::string last_path;
+    auto file = last.lock();
+    if (!file || path != last_path) {
+        int const fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        if (fd < 0) {
+            return nullptr;
+        }
+        file = std::make_shared<Slots>(fd);
+        last = file;
+        last_path = path;
+    }
+    return file;
+}
+
+Status::Slots::~Slots() {
+    if (fd >= 0) {
+        close(fd);
     }
 }
 
@@ -44,7 +61,7 @@ void Status::cell(std::string_view cell) {
 }
 
 void Status::set(std::string_view op, std::string_view phase, std::string_view state) {
-    if (fd_ < 0) {
+    if (!file_) {
         return;
     }
     std::string const begin = cell_ + " " + std::string(op) + " " + std::string(phase);
@@ -53,7 +70,7 @@ void Status::set(std::string_view op, std::string_view phase, std::string_view s
     std::array<char, slot_bytes> slot{};
     std::copy_n(text.begin(), std::min(text.size(), slot.size()), slot.begin());
     // Best effort: a slot only serves to explain a launch that failed.
-    [[maybe_unused]] ssize_t const written = pwrite(fd_, slot.data(), slot.size(), off_t(offset_));
+    [[maybe_unused]] ssize_t const written = pwrite(file_->fd, slot.data(), slot.size(), off_t(offset_));
 }
 
 } // namespace weft

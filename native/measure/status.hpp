@@ -4,6 +4,7 @@
 #include "team.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -18,17 +19,23 @@ class Status {
     Status(Team const &team, std::string const &path);
     Status(Status const &) = delete;
     Status &operator=(Status const &) = delete;
-    ~Status();
+    ~Status() = default;
 
     void cell(std::string_view cell);
     /// Never between two clock reads.
     void set(std::string_view op, std::string_view phase, std::string_view state);
 
-    int fd() const noexcept { return fd_; }
+    int fd() const noexcept { return file_ ? file_->fd : -1; }
     std::int64_t offset() const noexcept { return offset_; }
 
   private:
-    int fd_ = -1;
+    struct Slots {
+        int fd = -1;
+        ~Slots();
+    };
+    static std::shared_ptr<Slots> opened(std::string const &path);
+
+    std::shared_ptr<Slots> file_;
     std::int64_t offset_ = 0;
     std::string cell_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "provenance.hpp"
 #include "settings.hpp"
+#include "thresholds.hpp"
 
 #include <doctest/doctest.h>
 
@@ -43,4 +44,18 @@ TEST_CASE("the library tells its control variables") {
     CHECK(weft::control_variables() == variables);
     bool const open_mpi = weft::library_version().find("Open MPI") != std::string::npos;
     CHECK(variables.contains(open_mpi ? "btl_tcp_eager_limit" : "MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE"));
+}
+
+TEST_CASE("thresholds are told whatever their values, other variables are not") {
+    Settings const variables{
+        {"btl_sm_eager_limit", "4096"}, {"btl_sm_verbose", "0"}, {"pml", "ob1"}, {"pml_base", "x"}};
+    Settings const expected{{"btl_sm_eager_limit", "4096"}, {"pml", "ob1"}};
+    CHECK(weft::thresholds(variables) == expected);
+}
+
+TEST_CASE("the library tells its thresholds") {
+    Settings const found = weft::thresholds(weft::control_variables());
+    bool const open_mpi = weft::library_version().find("Open MPI") != std::string::npos;
+    CHECK(found.contains(open_mpi ? "btl_tcp_eager_limit" : "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD"));
+    CHECK(found.size() < 200);
 }

@@ -12,18 +12,20 @@ memory copy
     the rate at which all cores of a node copy together.
 injection
     o_i, bytes that leave node i, over the rate of its adapter. As many enter it at the same rate.
-link leaf<i> up, link pod<i> up
+link leaf<i> up, link pod<i> up, ...
     b_l, bytes over the link that is loaded most, over its rate. In a fat tree all uplinks of a leaf (and of a pod,
     where there are three levels) share what leaves it evenly, the best a routing can do: they count as one link of
-    their summed rate. What comes down equals what goes up in every pattern here. Other topologies have no such term:
-    their bound is still one, only further away.
+    their summed rate. What comes down equals what goes up in every pattern here. A dragonfly, a torus and an imported
+    dump are cut in the same way (``link group0 out``, ``link x 0-3 out``); in a simulation, whose routes are known, the
+    most loaded cable counts where it is worse than every cut (:mod:`weft.link_bound`).
 latency
     k rounds that must follow one another, of one latency each: ceil(log2 p) for A, 1 for calls whose blocks go straight
     to their rank.
 message cost
     s messages a rank must send, at the time each costs it; only where the fabric states one.
 
-A term whose rate the fabric does not give is left out. The largest is the bound, and its name says what to look at.
+On a virtual fabric what a link's bucket lets pass at once (:mod:`weft.fabric.shaping`) is taken off its bytes. A term
+whose rate the fabric does not give is left out. The largest is the bound, and its name says what to look at.
 """
 
 from collections.abc import Mapping
@@ -32,9 +34,9 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from weft.fabric.model import Fabric
-from weft.fabric.placement import leaves
 from weft.kernel import kernel_named
 from weft.kernel.traffic import Traffic
+from weft.link_bound import injection_term, link_term
 
 
 class Bound(BaseModel, frozen=True, extra="forbid"):
@@ -124,39 +126,28 @@ def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float
     return fabric.model_copy(update={"node": node.model_copy(update={"latency": latency}), "network": network})
 
 
-def terms_of(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """Seconds of each term of the bound; those that are 0 (nothing moves that way) are left out."""
+def terms_of(
+    traffic: Traffic, cell: Placed, fabric: Fabric, links: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Seconds of each term of the bound; those that are 0 (nothing moves that way) are left out.
+
+    Parameters
+    ----------
+    traffic, cell, fabric
+        What is moved, between whom, and at which rates.
+    links
+        The terms of links where they are known already, from a plan: an analysis has no dump to build a network from.
+    """
     network = fabric.network if cell.nodes > 1 else None
     latency = network.latency if network else fabric.node.latency if cell.nodes == 1 else None
     terms: dict[str, float] = {}
     if fabric.node.copy_rate:
         terms["memory copy"] = traffic.staying(cell.nodes, cell.ranks_per_node) / fabric.node.copy_rate
-    if network and network.adapter_rate:
-        most = max(traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes))
-        terms["injection"] = most / network.adapter_rate
-    terms.update(link_term(traffic, cell, fabric))
+    if links is None:
+        links = injection_term(traffic, cell, fabric) | link_term(traffic, cell, fabric)
+    terms.update(links)
     if latency:
         terms["latency"] = traffic.rounds * latency
     if network and network.message_cost:
         terms["message cost"] = traffic.messages * network.message_cost
     return {name: seconds for name, seconds in terms.items() if seconds > 0}
-
-
-def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """The most loaded link between switches, by its name; nothing where no bytes cross one."""
-    tree = fabric.network.tree if fabric.network else None
-    if tree is None or not cell.hosts:
-        return {}
-    under = leaves(fabric, cell.hosts)
-    switches = {f"link leaf{leaf} up": (group, tree.uplinks * tree.link_rate) for leaf, group in under.items()}
-    if tree.leaves_per_pod and tree.pod_uplinks:
-        rate = tree.pod_uplinks * (tree.pod_link_rate or tree.link_rate)
-        pods: dict[int, list[int]] = {}
-        for leaf, group in under.items():
-            pods.setdefault(leaf // tree.leaves_per_pod, []).extend(group)
-        switches.update({f"link pod{pod} up": (group, rate) for pod, group in pods.items()})
-    seconds = {
-        name: traffic.leaving(group, cell.nodes, cell.ranks_per_node) / rate for name, (group, rate) in switches.items()
-    }
-    name = max(seconds, key=lambda each: seconds[each])
-    return {name: seconds[name]}

@@ -15,6 +15,7 @@ from weft.fabric.host import read, read_host
 from weft.launch.build import compiler, compiler_version, tool
 from weft.launch.family import cores_here
 from weft.launch.mpi import find_mpi
+from weft.launch.virtual.permission import forbidden, remedy, unshare_command
 from weft.units import format_bytes
 
 Verdict = Literal["ok", "warn", "missing"]
@@ -68,11 +69,14 @@ class Root:
 
 
 def examine(root: Path = Path("/")) -> list[Probe]:
-    """Look for everything that Weft can make use of. Starts nothing but compilers that tell their version."""
+    """Look for everything that Weft can make use of.
+
+    Starts nothing but compilers that tell their version, and one process that tries for namespaces.
+    """
     here = Root(root)
     each: tuple[Callable[[Root], Probe], ...] = (
         mpi, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cores, load, memory,
-        locked_memory, shared_memory, governor, user_namespaces,
+        locked_memory, shared_memory, governor, virtual_fabrics,
     )  # fmt: skip
     return [*(probe(here) for probe in each), *(programs(here, *wanted) for wanted in PROGRAMS), headers(here)]
 
@@ -206,30 +210,18 @@ def governor(root: Root) -> Probe:
     return Probe("frequency governor", name, "ok")
 
 
-def user_namespaces(root: Root) -> Probe:
-    """See whether a user without root may make network namespaces."""
-    wanted = "fabrics of kind virtual, without root"
-    for name, forbidden, command in (
-        ("proc/sys/user/max_user_namespaces", "0", "sudo sysctl user.max_user_namespaces=10000"),
-        ("proc/sys/kernel/unprivileged_userns_clone", "0", "sudo sysctl kernel.unprivileged_userns_clone=1"),
-        (
-            "proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-            "1",
-            "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0",
-        ),
-    ):
-        value = root.text(name)
-        if value == forbidden:
-            seen = f"forbidden ({name.removeprefix('proc/sys/').replace('/', '.')} = {value})"
-            return Probe("user namespaces", seen, "missing", wanted, command)
-    if not root.there("proc/self/ns/user"):
-        return Probe("user namespaces", "", "missing", wanted, "a kernel with CONFIG_USER_NS")
-    return Probe("user namespaces", "allowed", "ok")
+def virtual_fabrics(root: Root) -> Probe:
+    """Try whether this user may make a network of namespaces: settings, capabilities and tools all have a say."""
+    reason = forbidden()
+    if reason:
+        seen = " ".join(reason.split())
+        return Probe("virtual fabrics", "", "missing", f"fabrics of kind virtual: {seen}", remedy())
+    how = "in a user namespace" if "--user" in unshare_command() else "as root"
+    return Probe("virtual fabrics", f"allowed {how} (tried just now)", "ok")
 
 
 # name, programs that must all be there, what for, Debian package
 PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
-    ("namespace tools", ("ip", "tc", "unshare", "nsenter"), "fabrics of kind virtual", "iproute2 util-linux"),
     ("packet capture", ("tcpdump",), "weft run --pcap on a virtual fabric", "tcpdump"),
     ("Slurm", ("sbatch", "squeue", "srun"), "fabrics of kind slurm", "slurm-client"),
     ("a Slurm of our own", ("slurmctld", "slurmd", "munged"), "the tests of kind slurm", "slurm-wlm munge"),

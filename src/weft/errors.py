@@ -42,3 +42,9 @@ class LaunchError(WeftError):
 
 class DataError(WeftError):
     """A run folder, cell or table cannot be read or written."""
+
+
+class CompareError(WeftError):
+    """Runs cannot be compared as asked: a user's mistake, told apart from a gate that failed."""
+
+    exit_code = 2

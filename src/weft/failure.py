@@ -10,10 +10,13 @@ from typing import Any
 from weft.folder import RunFolder, write_json
 from weft.launch.launcher import Outcome
 from weft.plan import Cell, LaunchPlan
+from weft.units import format_seconds
 
 TIMEOUT = "timeout"
 CRASH = "crash"
 LAUNCH = "launch"
+BOUND = "bound"
+"""A launch that the simulator refuses for what it would cost: final, and its bounds stand in the tables."""
 RETRIED = frozenset({TIMEOUT, CRASH, LAUNCH})
 """Statuses that are tried again when the same run is started again; all others are final."""
 
@@ -82,6 +85,8 @@ def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
 
 def status_of(outcome: Outcome, slots: Sequence[Slot]) -> str:
     """Say what became of a launch that left a cell without a record."""
+    if outcome.refused:
+        return BOUND
     if outcome.timed_out or outcome.returncode == WATCHDOG_EXIT or any("timeout" in slot.state for slot in slots):
         return TIMEOUT
     return CRASH if slots else LAUNCH
@@ -115,6 +120,9 @@ def signal_name(number: int) -> str:
 
 def reason(status: str, cell: Cell, outcome: Outcome, slots: Sequence[Slot]) -> str:
     """One sentence for the row."""
+    if status == BOUND:
+        least = f"at least {format_seconds(cell.bound.seconds)}, {cell.bound.name}" if cell.bound else "none is known"
+        return f"{outcome.refused}; the lower bound instead: {least}"
     if status == TIMEOUT:
         return f"hung: not done after its limit of {cell.limit_s:g} s; {phases(slots)}"
     if status == LAUNCH:

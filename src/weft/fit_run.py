@@ -43,7 +43,20 @@ def fit_fabric(
     LaunchError
         SimGrid is missing, or a simulation failed.
     """
-    parameters, cells = parameters_named(names), read_cells(table)
+    return fit_cells(fabric, read_cells(table), names, chosen, simulate=simulate, say=say)
+
+
+def fit_cells(
+    fabric: Fabric,
+    cells: list[MeasuredCell],
+    names: list[str],
+    chosen: list[str],
+    *,
+    simulate: bool,
+    say: Callable[[str], None] = lambda _: None,
+) -> Fit:
+    """As :func:`fit_fabric`, to cells that are read already."""
+    parameters = parameters_named(names)
     labels = [cell.label for cell in cells]
     start = [parameter.of(fabric) for parameter in parameters.values()]
     closed = bound_model(fabric, parameters, cells)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from weft.kernel import kernel_named
 from weft.planned import LaunchPlan, Plan
+from weft.teams import team_lines
 
 
 def flat_plan(
@@ -47,5 +48,6 @@ def flat_plan(
         f"memory_limit_bytes {plan.memory_limit_bytes}",
     ]
     for cell in chosen:
-        lines += [f"cell {cell.id}", f"kernel {cell.kernel}", *kernel_named(cell.kernel).flat(cell.parameters), "end"]
+        keys = [*team_lines(cell.parameters), *kernel_named(cell.kernel).flat(cell.parameters)]
+        lines += [f"cell {cell.id}", f"kernel {cell.kernel}", *keys, "end"]
     return "\n".join(lines) + "\n"

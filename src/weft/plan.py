@@ -4,7 +4,7 @@
 import json
 import secrets
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from weft.bound import Bound, bounds, main_of
 from weft.errors import StudyError
@@ -13,11 +13,13 @@ from weft.fabric.model import Fabric
 from weft.fabric.placement import NoRoomError, place
 from weft.flat import flat_plan
 from weft.kernel import Shape, kernel_named, measured_kernels
+from weft.kernel.variants import variants
 from weft.memory import MemoryNeed, memory_need
-from weft.planned import FLOOR, Cell, LaunchPlan, Plan, PlannedSeries
+from weft.planned import FLOOR, Cell, Job, LaunchPlan, Plan, PlannedSeries
 from weft.rounds import launches_of
 from weft.study import Measure, Study
 from weft.sweep import shapes
+from weft.teams import team_of
 from weft.units import format_rate
 
 __all__ = ["Bound", "Cell", "LaunchPlan", "MemoryNeed", "Plan", "PlannedSeries", "flat_plan", "make_plan"]
@@ -25,7 +27,9 @@ __all__ = ["Bound", "Cell", "LaunchPlan", "MemoryNeed", "Plan", "PlannedSeries",
 MOST_CELLS = 1000  # ids are c000 to c999
 
 
-def make_plan(study: Study, fabric: Fabric, *, predict: bool = True, host: Host | None = None) -> Plan:
+def make_plan(
+    study: Study, fabric: Fabric, *, predict: bool = True, host: Host | None = None, library: str = ""
+) -> Plan:
     """Work a study out on a fabric. Starts nothing.
 
     Parameters
@@ -35,6 +39,8 @@ def make_plan(study: Study, fabric: Fabric, *, predict: bool = True, host: Host 
         tens of milliseconds).
     host
         This host; read by default.
+    library
+        The MPI library in its own words, for studies that try each of its algorithms; empty where it is not known yet.
 
     Raises
     ------
@@ -49,7 +55,7 @@ def make_plan(study: Study, fabric: Fabric, *, predict: bool = True, host: Host 
     seed = study.measure.seed if study.measure.seed is not None else secrets.randbelow(2**31)
     if study.measure.seed is None:
         notes.append(f"seed {seed} was drawn: the study gives none")
-    cells = study_cells(study, fabric, limit, notes)
+    cells = study_cells(study, fabric, limit, notes, library)
     measure = study.measure.model_copy(update={"seed": seed})
     if fabric.is_model:
         measure = measure.model_copy(update={"launches": 1})
@@ -94,15 +100,17 @@ def kernel_limit(given: int | None, limit: Limit | None) -> int:
     return min(others, default=0)
 
 
-def study_cells(study: Study, fabric: Fabric, limit: Limit | None, notes: list[str]) -> list[Cell]:
+def study_cells(
+    study: Study, fabric: Fabric, limit: Limit | None, notes: list[str], library: str = ""
+) -> list[Cell]:
     """Cells of all series; identical ones of several series are one. Adds to ``notes``."""
     kernel = measured_kernels()[study.kernel]
     drafts: dict[str, tuple[Shape, dict[str, Any], list[str]]] = {}
     for series in study.series:
         sweep = kernel.sweep(study, series, shapes(series, fabric), fabric)
         notes.extend(sweep.notes)
-        for shape, values in sweep.values:
-            key = json.dumps([shape.nodes, shape.ranks_per_node, values], sort_keys=True)
+        for shape, values in variants(study, sweep.values, library, notes):
+            key = json.dumps([shape.hosts, shape.nodes, shape.ranks_per_node, values], sort_keys=True)
             names = drafts.setdefault(key, (shape, values, []))[2]
             names.append(series.name)
     if len(drafts) > MOST_CELLS:
@@ -126,30 +134,38 @@ def make_cell(
 ) -> Cell:
     """One cell, placed, weighed and bounded."""
     kernel = kernel_named(study.kernel)
-    sizes = kernel.sizes(values, shape.ranks)
-    memory = memory_need(kernel.need(values, shape.ranks, study.measure), shape.ranks_per_node, shape.nodes, limit)
+    order = study.placement.order
+    team = team_of(values, shape.nodes, shape.ranks_per_node, order)
+    values = values if team.even else values | {"node_ranks": list(team.counts)}
+    most = max(team.counts)
+    sizes = kernel.sizes(values, team.ranks)
+    terms = kernel.need(values, team.ranks, study.measure)
+    if fabric.simulation:
+        terms = fabric.simulation.staged(terms, team.ranks)
+    memory = memory_need(terms, most, len(team.counts), limit)
+    found_status, reason, hosts = placed(study, fabric, shape)
+    status: Literal["planned", "memory", "fabric"] = found_status
+    if status == "planned" and not memory.fits:
+        status, reason = "memory", memory.reason
     cores = fabric.node.cores or shape.ranks_per_node
-    status, reason, hosts = "planned", "", ()
-    try:
-        hosts = place(fabric, study.placement.nodes, shape.nodes)
-        if shape.ranks_per_node > cores and not (shape.oversubscribed or study.placement.oversubscribe):
-            raise NoRoomError(
-                f"{shape.ranks_per_node} ranks a node on {cores} cores; placement.oversubscribe = true would run them"
-            )
-        if not memory.fits:
-            status, reason = "memory", memory.reason
-    except NoRoomError as problem:
-        status, reason = "fabric", problem.what
-    cell = Cell(
-        id=name,
-        kernel=study.kernel,
-        series=tuple(dict.fromkeys(series)),
+    job = Job(
         nodes=shape.nodes,
         ranks_per_node=shape.ranks_per_node,
         ranks=shape.ranks,
         hosts=hosts,
-        order=study.placement.order,
         oversubscribed=shape.ranks_per_node > cores,
+    )
+    cell = Cell(
+        id=name,
+        kernel=study.kernel,
+        series=tuple(dict.fromkeys(series)),
+        nodes=len(team.counts),
+        ranks_per_node=most,
+        ranks=team.ranks,
+        hosts=tuple(hosts[place] for place in team.places) if hosts else (),
+        order=order,
+        oversubscribed=most > cores,
+        job=None if team.members == tuple(range(shape.ranks)) else job,
         parameters=values,
         memory=memory,
         block_bytes=sizes.block,
@@ -159,10 +175,25 @@ def make_cell(
         reason=reason,
         limit_s=study.measure.limit,
     )
-    if not hosts:  # which links it would use is unknown
+    if not cell.hosts:  # which links it would use is unknown
         return cell
     found = bounds(cell, fabric)
     return cell.model_copy(update={"bounds": found, "bound": main_of(study.kernel, found)})
+
+
+def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Literal["planned", "fabric"], str, tuple[str, ...]]:
+    """Status, reason and hosts of a cell: it can be placed, or why not."""
+    hosts: tuple[str, ...] = ()
+    cores = fabric.node.cores or shape.ranks_per_node
+    try:
+        hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
+        if shape.ranks_per_node > cores and not (shape.oversubscribed or study.placement.oversubscribe):
+            raise NoRoomError(
+                f"{shape.ranks_per_node} ranks a node on {cores} cores; placement.oversubscribe = true would run them"
+            )
+    except NoRoomError as problem:
+        return "fabric", problem.what, hosts
+    return "planned", "", hosts
 
 
 def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSeries]:
@@ -175,7 +206,7 @@ def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSerie
 
 
 def floor_cells(cells: Sequence[Cell], measure: Measure, limit: Limit | None) -> list[Cell]:
-    """One floor for each (nodes, ranks per node) that will be launched."""
+    """One floor for each (nodes, ranks per node) that will be launched, on ranks of that same launch."""
     kernel = kernel_named(FLOOR)
     found: dict[tuple[int, int], Cell] = {}
     for cell in cells:
@@ -193,7 +224,8 @@ def floor_cells(cells: Sequence[Cell], measure: Measure, limit: Limit | None) ->
             hosts=cell.hosts,
             order=cell.order,
             oversubscribed=cell.oversubscribed,
-            parameters={},
+            job=cell.job,
+            parameters={key: cell.parameters[key] for key in ("ranks", "members") if key in cell.parameters},
             memory=memory,
             status="planned" if memory.fits else "memory",
             reason=memory.reason,

@@ -14,6 +14,16 @@ SCHEMA = "weft-plan/1"
 FLOOR = "floor"
 
 
+class Job(BaseModel, frozen=True, extra="forbid"):
+    """The ranks that are started for a cell: more than measure it, where it takes only a part of them."""
+
+    nodes: int
+    ranks_per_node: int
+    ranks: int
+    hosts: tuple[str, ...]
+    oversubscribed: bool
+
+
 class Cell(BaseModel, frozen=True, extra="forbid"):
     """One point of a study's sweep (or one noise floor), before it is measured.
 
@@ -23,10 +33,13 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
         ``c000``, ``c001``, ... in the order of the study; ``f000``, ... for the kernel ``floor``.
     series
         Names of the series the cell belongs to; none for a floor.
-    ranks
-        p = nodes * ranks_per_node.
+    nodes, ranks_per_node, ranks
+        Of the ranks that measure. p = nodes * ranks_per_node, but for a part of a launch that does not fill its nodes:
+        ``ranks_per_node`` is then that of the fullest.
     hosts
         Names of the nodes in the order of their ranks; empty where the fabric cannot place the cell.
+    job
+        The launch it needs, where that has more ranks than measure (``parameters`` has ``ranks`` or ``members``).
     order
         ``block``: ranks 0..r-1 on the first host; ``cyclic``: rank i on host i mod N.
     parameters
@@ -52,6 +65,7 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     hosts: tuple[str, ...]
     order: Literal["block", "cyclic"]
     oversubscribed: bool
+    job: Job | None = None
     parameters: dict[str, Any]
     memory: MemoryNeed
     block_bytes: int = 0
@@ -62,6 +76,17 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     status: Literal["planned", "memory", "fabric"] = "planned"
     reason: str = ""
     limit_s: float
+
+    @property
+    def launched(self) -> Job:
+        """The ranks that are started for it."""
+        return self.job or Job(
+            nodes=self.nodes,
+            ranks_per_node=self.ranks_per_node,
+            ranks=self.ranks,
+            hosts=self.hosts,
+            oversubscribed=self.oversubscribed,
+        )
 
 
 class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
@@ -77,6 +102,8 @@ class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
         Ids of its cells, in the order they are measured.
     limit_s, expected_s
         After this long the launch is ended; how long it is expected to take.
+    settings
+        What the MPI library is told by variables of the ranks' environment: ``parameters["setting"]`` of its cells.
     """
 
     id: str
@@ -90,6 +117,7 @@ class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
     oversubscribed: bool
     limit_s: float
     expected_s: float
+    settings: dict[str, str] = {}
 
 
 class PlannedSeries(BaseModel, frozen=True, extra="forbid"):

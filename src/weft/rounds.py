@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The launches of a plan: which cells start together, in which order, and how long that may take."""
 
+import json
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,13 +11,13 @@ from weft.kernel.floor import COPIES
 from weft.planned import FLOOR, Cell, LaunchPlan, Plan
 
 START_LIMIT_S = 60.0  # a launcher waits this long for ranks that do not come up
+OPERATION_S = 2e-3  # the harness's own part in an operation: as seen on one host with operations that take no time
 
 
 def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
     """Floors once, then each round of launches in an order of its own, shuffled by the seed (METHOD 9)."""
-    for cell in plan.floors:
-        if cell.status == "planned":
-            yield launch_of(plan, f"{cell.id}.l1", 1, [cell])
+    for cells in together([cell for cell in plan.floors if cell.status == "planned"]):
+        yield launch_of(plan, f"{cells[0].id}.l1", 1, cells)
     batches = batches_of(plan)
     for index in range(1, plan.measure.launches + 1):
         order = list(batches)
@@ -33,27 +34,36 @@ def batches_of(plan: Plan) -> dict[str, list[Cell]]:
     planned = [cell for cell in plan.measured if cell.status == "planned"]
     if not kernel_named(plan.kernel).batched:
         return {cell.id: [cell] for cell in planned}
+    return {f"g{index:03}": cells for index, cells in enumerate(together(planned))}
+
+
+def together(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells that can share a launch: of one placement, and with the library set alike."""
     placed: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in planned:
-        placed.setdefault((cell.hosts, cell.ranks_per_node, cell.order), []).append(cell)
-    return {f"g{index:03}": cells for index, cells in enumerate(placed.values())}
+    for cell in cells:
+        job = cell.launched
+        setting = json.dumps(cell.parameters.get("setting", {}), sort_keys=True)
+        placed.setdefault((job.hosts, job.ranks_per_node, cell.order, setting), []).append(cell)
+    return list(placed.values())
 
 
 def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> LaunchPlan:
-    """A launch of cells that share their placement."""
+    """A launch of cells that share their placement and their settings."""
     first = cells[0]
+    job = first.launched
     return LaunchPlan(
         id=name,
         index=index,
         cells=tuple(cell.id for cell in cells),
-        nodes=first.nodes,
-        ranks_per_node=first.ranks_per_node,
-        ranks=first.ranks,
-        hosts=first.hosts,
+        nodes=job.nodes,
+        ranks_per_node=job.ranks_per_node,
+        ranks=job.ranks,
+        hosts=job.hosts,
         order=first.order,
-        oversubscribed=first.oversubscribed,
+        oversubscribed=job.oversubscribed,
         limit_s=sum(cell.limit_s for cell in cells) + START_LIMIT_S,
-        expected_s=start_s(first.ranks) + sum(cell_s(cell, plan) for cell in cells),
+        expected_s=start_s(job.ranks) + sum(cell_s(cell, plan) for cell in cells),
+        settings=first.parameters.get("setting", {}),
     )
 
 
@@ -76,5 +86,6 @@ def cell_s(cell: Cell, plan: Plan) -> float:
         copies = [cell.ranks_per_node * size / rate if rate else 0.0 for size in COPIES]
         return sum(min(calls * seconds, longest + seconds) for seconds in copies)
     sampled = sum(min(calls * each.seconds, longest + each.seconds) for each in cell.bounds.values())
+    sampled += OPERATION_S * len(cell.bounds)
     touched = 4 * cell.local_bytes * cell.ranks_per_node / rate if rate else 0.0
     return sampled + touched

@@ -67,7 +67,7 @@ def run_study(
 
 def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:
     """Plan the run and write what it is into its folder."""
-    plan = make_plan(study, fabric)
+    plan = make_plan(study, fabric, library=str(launcher.provenance().get("mpi_library", "")))
     meta = {
         "weft": __version__,
         "commit": commit(Path(__file__).resolve().parents[2]),

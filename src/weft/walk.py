@@ -10,6 +10,7 @@ from typing import Any
 
 from weft.errors import DataError, LaunchError
 from weft.failure import (
+    BOUND,
     LAUNCH,
     RETRIED,
     TAIL_LINES,
@@ -122,6 +123,7 @@ class Walk:
             plan=path,
             folder=self.folder.path,
             limit_s=max(launch.limit_s - saved_s, 0.0),
+            environment=dict(launch.settings),
         )
 
     def _settle(self, step: Step, outcome: Outcome) -> list[Step]:
@@ -138,6 +140,10 @@ class Walk:
             self._failed_start(step, missing, outcome)
             return []
         self.failed_starts, self.measured_any = 0, True
+        if status == BOUND:
+            for name in missing:
+                write_row(self.folder, step.launch, self.cells[name], BOUND, outcome, [])
+            return []
         culprit = under_way(step.launch, missing, slots)
         write_row(self.folder, step.launch, self.cells[culprit], status, outcome, slots)
         rest = tuple(name for name in missing if name != culprit)

@@ -2,41 +2,16 @@
 """A simulated machine to run cells on; without SimGrid these tests say so and are left out."""
 
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from simulated_cells import TARA, Simulate, Simulated
 
 from weft.fabric import Fabric, load_fabric
-from weft.launch.launcher import LaunchRequest, Outcome
+from weft.launch.launcher import LaunchRequest
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.programs import Programs, build_programs
 from weft.launch.simulated.simgrid import find_simgrid
-from weft.store.cells import CellData, read_cell
-
-TARA = """
-name = "tara"
-kind = "simulated"
-[node]
-names = "n[37-72]"
-cores = 8
-memory = "24 GiB"
-copy_rate = "5.36 GB/s"
-[network]
-topology = "fat-tree"
-latency = "1.2 us"
-adapter_rate = "2.62 GB/s"
-eager_limit = "16 KiB"
-rendezvous_latency = "160 us"
-[network.tree]
-nodes_per_leaf = 18
-uplinks = 18
-link_rate = "3.5 GB/s"
-[simulation]
-collectives = "mvapich2"
-connection_cost = "2 ms"
-"""
 
 
 @pytest.fixture(scope="session")
@@ -45,33 +20,6 @@ def programs() -> Programs:
     if shutil.which("smpicxx") is None:
         pytest.skip("SimGrid is not here: apt install libsimgrid-dev")
     return build_programs(find_simgrid())
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """A simulated launch of one cell."""
-
-    outcome: Outcome
-    folder: Path
-
-    @property
-    def log(self) -> str:
-        return self.outcome.log.read_text()
-
-    @property
-    def cell(self) -> CellData:
-        return read_cell(self.folder, "c000", 1, checksums=True)
-
-    def seconds(self, op: str, phase: str) -> float:
-        """Time of the last sample of an operation (METHOD 2)."""
-        segment = next(s for s in self.cell.record.segments if (s.op, s.phase) == (op, phase))
-        samples = self.cell.samples
-        assert samples is not None
-        rows = samples[:, segment.first + segment.count - 1, :]
-        return float((rows[:, 0] + rows[:, 1]).max() - rows[:, 0].min()) / 1e9
-
-
-Simulate = Callable[..., Simulated]
 
 
 @pytest.fixture

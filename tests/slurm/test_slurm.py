@@ -119,6 +119,40 @@ def test_a_job_killed_by_its_time_limit_in_mid_study_is_taken_up_again(slurm: Ro
     assert {record["status"] for record in records(tmp_path).values()} == {"ok"}
 
 
+# Ends weft like Ctrl-C once its job is in the queue: a background process of sh ignores SIGINT, so it is SIGTERM here.
+INTERRUPTED = """
+"$@" & weft=$!
+until [ -e run/job.json ]; do sleep 0.1; kill -0 $weft || exit 1; done
+sleep 1; kill -TERM $weft; wait $weft
+[ $? = 130 ]
+"""
+
+
+def test_a_job_that_an_interrupted_weft_left_in_the_queue_is_followed(slurm: RootlessSlurm, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    slow = FABRIC.replace('setup = ["', f'setup = ["until [ -e {gate} ]; do sleep 0.2; done", "')
+    said = weft(slurm, tmp_path, "sh", "-c", INTERRUPTED, "sh", fabric=slow)
+    assert "goes on: the same command follows it" in said
+    (note,) = json.loads((tmp_path / "run/job.json").read_text())["job"].split()
+    assert slurm.run("squeue", "--noheader", "--jobs", note, "--format", "%t").stdout.strip() in ("R", "CF", "PD")
+    # the job may go on only once it is followed: the kernels may have to be built anew in between
+    opened = f"""
+"$@" >said 2>&1 & weft=$!
+until grep "following slurm job {note}" said; do sleep 0.1; kill -0 $weft || {{ cat said; exit 1; }}; done
+touch {gate}; wait $weft"""
+    weft(slurm, tmp_path, "sh", "-c", opened, "sh", fabric=slow)
+    assert jobs(tmp_path) == 1
+    assert {record["status"] for record in records(tmp_path).values()} == {"ok"}
+    assert not (tmp_path / "run/job.json").exists()
+
+
+def test_an_interrupted_weft_ends_its_job_where_that_is_asked(slurm: RootlessSlurm, tmp_path: Path) -> None:
+    endless = FABRIC.replace('setup = ["', 'setup = ["sleep 600", "')
+    said = weft(slurm, tmp_path, "sh", "-c", f'set -- "$@" --cancel; {INTERRUPTED}', "sh", fabric=endless)
+    assert "cancelled slurm job" in said
+    assert slurm.run("squeue", "--noheader", "--states", "PD,R", "--format", "%i").stdout.strip() == ""
+
+
 def test_mpich_is_started_by_pmi2(slurm: RootlessSlurm, tmp_path: Path) -> None:
     wrapper = ROOT / ".venv-mpich" / "bin" / "mpicxx"
     if not wrapper.exists():

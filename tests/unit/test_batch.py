@@ -36,9 +36,22 @@ def request(
     )
 
 
-def kernel(request: LaunchRequest) -> list[str]:
-    """A command line as a starter makes it."""
-    return ["mpiexec", "-n", str(request.ranks), "/opt/weft-measure", str(request.plan)]
+class Made:
+    """A starter of these tests: any command for the ranks, and no need to go to other nodes."""
+
+    def __init__(self, command: Callable[[LaunchRequest], list[str]]) -> None:
+        self._command = command
+
+    def __call__(self, request: LaunchRequest) -> list[str]:
+        """Words of the launch."""
+        return self._command(request)
+
+    def each_node(self, request: LaunchRequest) -> list[str]:
+        """Every node is this host."""
+        return ["env", f"SLURMD_NODENAME={request.nodes[0]}"]
+
+
+kernel = Made(lambda request: ["mpiexec", "-n", str(request.ranks), "/opt/weft-measure", str(request.plan)])
 
 
 @pytest.mark.parametrize("scheduler", [Slurm(), Pbs(), Lsf(), Flux()], ids=lambda scheduler: scheduler.name)
@@ -114,7 +127,8 @@ def walk(folder: Path, scheduler: Scheduler, starter: Callable[[LaunchRequest], 
     """Run three launches through `scheduler`."""
     (folder / "launches").mkdir(exist_ok=True)
     requests = [request(f"c00{i}.l1", ("n0",), folder) for i in range(3)]
-    return BatchLauncher(scheduler, BatchSection.model_validate({"poll": "10 ms"}), "test", starter, {}).run(requests)
+    section = BatchSection.model_validate({"poll": "10 ms"})
+    return BatchLauncher(scheduler, section, "test", Made(starter), {}, adapter_rate=4e9).run(requests)
 
 
 def test_launches_that_a_job_left_undone_are_submitted_again(tmp_path: Path) -> None:
@@ -159,7 +173,7 @@ def test_an_interrupt_cancels_the_job_only_where_the_site_file_asks_for_it(tmp_p
         scheduler = Endless(launches_a_job=1)
         section = BatchSection.model_validate({"poll": "10 ms", "cancel_on_interrupt": cancel})
         (tmp_path / "job.json").unlink(missing_ok=True)
-        walking = BatchLauncher(scheduler, section, "test", lambda r: ["true"], {}).run(requests)
+        walking = BatchLauncher(scheduler, section, "test", Made(lambda r: ["true"]), {}).run(requests)
         assert next(walking).id == "c000.l1"
         walking.close()  # what an interrupt does to the walk
         assert scheduler.cancelled == expected

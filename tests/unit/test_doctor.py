@@ -73,27 +73,22 @@ def test_programs_outside_of_a_users_path_are_found(tmp_path: Path, monkeypatch:
     assert doctor.programs(Root(), "x", ("tc",), "", "").found == str(tool)
 
 
-@pytest.mark.parametrize(
-    ("file", "value", "command"),
-    [
-        ("proc__sys__user__max_user_namespaces", "0", "max_user_namespaces"),
-        ("proc__sys__kernel__unprivileged_userns_clone", "0\n", "unprivileged_userns_clone=1"),
-        ("proc__sys__kernel__apparmor_restrict_unprivileged_userns", "1", "apparmor_restrict_unprivileged_userns=0"),
-    ],
-)
-def test_each_way_to_forbid_user_namespaces_has_its_remedy(tmp_path: Path, file: str, value: str, command: str) -> None:
-    probe = doctor.user_namespaces(machine(tmp_path, proc__self__ns__user="", **{file: value}))
+def test_virtual_fabrics_are_tried_and_not_guessed_from_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "forbidden", lambda: "")
+    for words, how in ((["unshare", "--user"], "in a user namespace"), (["unshare"], "as root")):
+        monkeypatch.setattr(doctor, "unshare_command", lambda words=words: words)
+        probe = doctor.virtual_fabrics(Root())
+        assert (probe.verdict, probe.found) == ("ok", f"allowed {how} (tried just now)")
+
+
+def test_why_there_are_no_virtual_fabrics_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "forbidden", lambda: "unshare failed:\nOperation not permitted (x = 1)")
+    monkeypatch.setattr(doctor, "remedy", lambda: "sudo sysctl -w x=0, or run as root")
+    probe = doctor.virtual_fabrics(Root())
     assert probe.verdict == "missing"
-    assert command in probe.remedy
-
-
-def test_user_namespaces_that_are_allowed_are_found(tmp_path: Path) -> None:
-    root = machine(tmp_path, proc__self__ns__user="", proc__sys__kernel__unprivileged_userns_clone="1")
-    assert doctor.user_namespaces(root).verdict == "ok"
-
-
-def test_a_kernel_without_user_namespaces_is_told(tmp_path: Path) -> None:
-    assert doctor.user_namespaces(Root(tmp_path)).verdict == "missing"
+    assert probe.needed_for == "fabrics of kind virtual: unshare failed: Operation not permitted (x = 1)"
+    assert probe.remedy == "sudo sysctl -w x=0, or run as root"
+    assert healthy([probe])
 
 
 @pytest.mark.parametrize(("name", "verdict"), [("powersave\n", "warn"), ("performance\n", "ok")])

@@ -19,7 +19,9 @@ def test_the_stored_schemas_are_current(name: str) -> None:
 
 def test_schemas_know_keys_and_units() -> None:
     study = json.loads(schemas()["study.json"])
-    assert study["additionalProperties"] is False
+    assert all(
+        study["$defs"][f"{kernel}Study"]["additionalProperties"] is False for kernel in ("Exchange", "Collective")
+    )
     assert "nodes" in json.dumps(study["$defs"]["ExchangeSeries"]["properties"])
     fabric = json.loads(schemas()["fabric.json"])
     assert fabric["$defs"]["Node"]["properties"]["copy_rate"]["description"]
@@ -27,7 +29,15 @@ def test_schemas_know_keys_and_units() -> None:
 
 def test_shipped_files_name_their_schema_for_editors() -> None:
     for folder, name in (("studies", "study"), ("fabrics", "fabric")):
-        for stem in ("contention", "tara-constant-local", "tara-constant-global", "tara", "local"):
+        for stem in (
+            "contention",
+            "collectives",
+            "bandwidth",
+            "biruni-collectives",
+            "tara-constant-local",
+            "tara",
+            "local",
+        ):
             path = shipped(folder) / f"{stem}.toml"
             if path.exists():
                 assert path.read_text().startswith(f"#:schema ../schemas/{name}.json\n")

@@ -10,7 +10,7 @@ from weft.errors import FabricError, LaunchError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.simulation import SimulationSection
-from weft.launch.simulated.cost import cost_of
+from weft.launch.simulated.cost import cost_of, messages_of
 from weft.launch.simulated.flatten import read_flat, simulated_plan
 from weft.launch.simulated.machine import describe_machine, host_file, links_between
 from weft.launch.simulated.simgrid import find_simgrid, options
@@ -158,14 +158,57 @@ def test_a_simulated_plan_takes_one_sample_and_no_warm_up() -> None:
 def test_only_the_contention_set_may_be_folded() -> None:
     assert read_flat(PLAN).folds
     assert not read_flat(PLAN.replace("calls A C", "data uniform")).folds
-    assert read_flat(PLAN).operations == 2
 
 
 def test_a_simulation_costs_more_than_in_proportion_to_its_messages() -> None:
-    small, large = cost_of(288, 3), cost_of(1152, 3)
-    assert large.messages > 15 * small.messages
+    exchange = {"kernel": "exchange", "calls": "C"}
+    small, large = (cost_of(ranks, messages_of(exchange, ranks, 2)) for ranks in (288, 1152))
+    assert large.messages > 14 * small.messages
     assert large.seconds > 2 * small.seconds * large.messages / small.messages
     assert large.memory_bytes > small.memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("cell", "messages"),
+    [
+        ({"kernel": "exchange", "calls": "A B C"}, 3 * 2 * (8 * 7 + 24)),
+        ({"kernel": "collective", "collective": "alltoall", "bytes": "1 2"}, 2 * 2 * (8 * 7 + 24)),
+        ({"kernel": "collective", "collective": "bcast", "bytes": "1"}, 2 * (4 * 8 + 24)),
+        ({"kernel": "collective", "collective": "bcast", "bytes": "1", "ranks": "4"}, 2 * (4 * 4 + 8)),
+        ({"kernel": "pairs", "bytes": "8", "first_round": "0", "last_round": "1"}, 2 * 8 * 2 * 8 + 2 * 24),
+        ({"kernel": "pairs", "bytes": "8", "pairs": "0-1,2-3 4-5"}, 2 * 8 * 2 * 3 + 24),
+        ({"kernel": "bandwidth", "bytes": "8", "members": "0 4"}, 2 * (64 * 2 + 2)),
+        ({"kernel": "floor"}, 2 * 24),
+    ],
+)
+def test_the_messages_of_each_kernel_are_counted_before(cell: dict[str, str], messages: int) -> None:
+    assert messages_of(cell, 8, 2) == messages
+
+
+def test_the_infiniband_model_sees_a_node_as_one_host(tmp_path: Path) -> None:
+    text = TREE.replace('connection_cost = "2 ms"', 'model = "infiniband"')
+    fabric = fabric_of(tmp_path, text)
+    assert lines_of(describe_machine(fabric, fabric.hosts, 2), "ranks-per-node") == [["0"]]
+    assert host_file(("n0", "n1"), 4, 2, "block", shared=True).split() == ["n0", "n0", "n1", "n1"]
+    assert fabric.simulation is not None
+    assert options(fabric.simulation, None)["network/model"] == "IB"
+    with pytest.raises(FabricError, match="leave out connection_cost"):
+        fabric_of(tmp_path, TREE.replace("[simulation]", '[simulation]\nmodel = "infiniband"'))
+
+
+@pytest.mark.parametrize(("library", "given"), [("mvapich2", False), ("impi", False), ("ompi", True), ("mpich", True)])
+def test_selectors_that_split_communicators_or_crash_are_left_out(library: str, given: bool) -> None:
+    told = options(SimulationSection.model_validate({"collectives": library}), None)
+    assert ("smpi/bcast" in told) == given
+    assert told["smpi/alltoallv"] == library
+
+
+def test_what_a_library_keeps_for_each_rank_takes_the_place_of_the_estimate() -> None:
+    terms = {"unsorted": 100, "library staging": 7}
+    assert SimulationSection().staged(terms, 8) == terms  # pyright: ignore[reportCallIssue]
+    assert SimulationSection.model_validate({"peer_buffers": "1 KiB"}).staged(terms, 8) == {
+        "unsorted": 100, "library staging": 8192,
+    }  # fmt: skip
 
 
 def test_nothing_of_simgrids_own_calibration_is_left() -> None:

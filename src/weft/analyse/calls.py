@@ -7,6 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from weft.kernel import kernel_named
+from weft.kernel.sizes import split_op
+
 Row = dict[str, Any]
 Bounds = Callable[[Row, str], tuple[float, str] | None]
 
@@ -45,7 +48,7 @@ SCHEMA = pa.schema(
 )
 
 #: A cell's status is the gravest of its launches'; each launch's own stands in the table of cells.
-GRAVITY = ("invalid", "crash", "timeout", "launch", "memory", "fabric")
+GRAVITY = ("invalid", "crash", "timeout", "launch", "memory", "fabric", "bound")
 
 
 def call_rows(
@@ -117,18 +120,28 @@ def cell_status(cell: Row, launches: Sequence[Row]) -> tuple[str, str]:
 
 def _calls_of(cell: Row, segments: Sequence[Row]) -> list[tuple[str, str]]:
     """Calls and phases of a cell, in the order they were measured; of a failed one, as the study asks for them."""
+    if cell["kernel"] == "pairs":  # thousands of pairs: their times stand in a table of their own
+        return [("pairs", "warm")]
     own = [(row["op"], row["phase"]) for row in segments if row["cell"] == cell["id"]]
     if not own:
-        names = (
-            cell["parameters"].get("calls") if cell["parameters"].get("data", "contention") == "contention" else None
-        )
-        own = list(product(names or ["total"], ("cold", "warm")))
+        own = list(product(planned_calls(cell), ("cold", "warm")))
     return list(dict.fromkeys(own))
+
+
+def planned_calls(cell: Row) -> list[str]:
+    """Calls that a cell would have had: a sweep over sizes has one for each."""
+    parameters = cell["parameters"]
+    if "bytes" in parameters:
+        return list(kernel_named(cell["kernel"]).traffic(parameters, cell["ranks"]))
+    return parameters.get("calls", ["total"]) if parameters.get("data", "contention") == "contention" else ["total"]
 
 
 def _identity(cell: Row, call: str, phase: str) -> Row:
     same = ("kernel", "nodes", "ranks_per_node", "ranks", "block_bytes", "array_bytes", "local_bytes", "oversubscribed")
     row: Row = {key: cell[key] for key in same}
+    size = split_op(call)[1]
+    if size is not None:  # of a sweep over sizes each call has a block of its own
+        row["block_bytes"] = size
     parameters = cell["parameters"]
     row |= {"cell": cell["id"], "series": list(cell["series"]), "n": parameters.get("n"), "m": parameters.get("m")}
     nothing = dict.fromkeys((*STATISTICS, "launch_low_s", "launch_high_s"))

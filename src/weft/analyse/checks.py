@@ -59,14 +59,24 @@ def all_findings(
     precision
         The half width of the interval that the study asked for, relative.
     """
-    found = [
-        *self_checks(rows),
-        *failures(rows),
-        *slower_than_double(rows, main_call),
-        *below_floor(rows, floor),
-        *machine(cells),
-        *doubtful(rows, precision),
-    ]
+    return by_gravity([*slower_than_double(rows, main_call), *common_findings(rows, cells, floor, precision)])
+
+
+def common_findings(rows: Sequence[Row], cells: Sequence[Row], floor: Floor, precision: float = 0.05) -> list[Finding]:
+    """The findings that a run of any kernel can have, errors first; parameters as of `all_findings`."""
+    return by_gravity(
+        [
+            *self_checks(rows),
+            *failures(rows),
+            *below_floor(rows, floor),
+            *machine(cells),
+            *doubtful(rows, precision),
+        ]
+    )
+
+
+def by_gravity(found: Sequence[Finding]) -> list[Finding]:
+    """Findings in order: errors, warnings, notes."""
     order = {"error": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda finding: order[finding.level])
 
@@ -119,6 +129,7 @@ def failures(rows: Sequence[Row]) -> list[Finding]:
     remedies = {
         "memory": "use a smaller m or n, or more nodes",
         "fabric": "choose fewer nodes or ranks, or another fabric",
+        "bound": "raise simulation.budget in the fabric file to simulate it; its lower bound stands in the table",
         "invalid": "the exchange delivered wrong data: do not trust this library or network; keep the run folder",
         "planned": "start the same `weft run` again: it goes on where it stopped",
     }

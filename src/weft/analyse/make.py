@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Making a run's tables: iterations, medians of launches, calls and floor, from its samples and its plan."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from weft.analyse import calls, floor
+from weft.analyse import calls, floor, links
 from weft.analyse.bounds import Bounds
 from weft.analyse.engine import Backend, Expression, connect, read
+from weft.analyse.pair_tables import make_pair_tables
+from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.times import iteration_times, order_statistics
 from weft.errors import DataError
 from weft.folder import read_json
@@ -62,7 +65,9 @@ def load_plan(folder: Any) -> Row:
 
 
 def make_tables(folder: Any, engine: str = "duckdb://") -> None:
-    """Write ``tables/{iterations,medians,calls,floor}.parquet``; `weft.store.convert` comes before.
+    """Write ``tables/{iterations,medians,links,calls,floor}.parquet``; `weft.store.convert` comes before.
+
+    Runs of the kernel ``pairs`` get ``pairs`` and ``pair_histogram`` (`weft.analyse.pair_tables`), too.
 
     Parameters
     ----------
@@ -82,22 +87,27 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     launches = read_table(root, "cells").to_pylist()
     segments = read_table(root, "segments").to_pylist()
     backend = connect(engine)
-    times = _write_iterations(root, backend)
+    of_pairs = {name for name, cell in cells.items() if cell["kernel"] == "pairs"}
+    if of_pairs:
+        make_pair_tables(root, backend, of_pairs)
+        make_pair_analysis(root, plan, backend)
+    times = _write_iterations(root, backend, of_pairs)
     pooled = _statistics(times, GROUP)
     by_launch = _statistics(times, ["launch", *GROUP])
     _write(root, "medians", MEDIANS, by_launch)
     floors = floor.floor_rows(_as_ops(pooled), cells)
     _write(root, "floor", floor.SCHEMA, floors)
+    _write(root, "links", links.SCHEMA, links.link_rows(root, plan, segments, by_launch, launches))
     bounds = Bounds(plan, floor.Floor(floors))
     rows = calls.call_rows(plan["cells"], launches, segments, _as_ops(pooled), _as_ops(by_launch), bounds)
     _write(root, "calls", calls.SCHEMA, rows)
 
 
-def _write_iterations(root: Path, backend: Backend) -> Expression:
-    """Write the time of each iteration, and return them as a table of the engine."""
+def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Expression:
+    """Write the time of each iteration ``but`` of some cells, and return them as a table of the engine."""
     path = root / "tables" / "iterations.parquet"
     batches: Any = []
-    files = list(sample_files(root))
+    files = [path for path in sample_files(root) if path.stem not in but]
     if files:
         statuses = read(backend, [root / "tables" / "cells.parquet"])
         segments = read(backend, [root / "tables" / "segments.parquet"])

@@ -17,7 +17,9 @@ VERBS = {
     "run": ("weft.cli.run:run", "Measure a study on a fabric, or go on with a run that was interrupted."),
     "show": ("weft.cli.show:show", "Print the tables of a run."),
     "report": ("weft.cli.report:report", "Write one offline page about runs."),
+    "compare": ("weft.cli.compare:compare", "Say whether runs differ, by how much and how surely."),
     "fabric": ("weft.cli.fabric:app", "Look at fabrics: show, check, import, up, down, exec."),
+    "fidelity": ("weft.cli.fidelity:fidelity", "Compute the papers' figures again on simulated machines."),
     "doctor": ("weft.cli.doctor:doctor", "Say what is here, what is missing, and the command that mends it."),
 }
 HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."

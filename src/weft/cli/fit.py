@@ -20,6 +20,7 @@ def fit(
     parameters: str = "copy_rate,adapter_rate,rendezvous_latency",
     cells: str = "",
     model: Literal["simulation", "bound"] = "simulation",
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
 ) -> None:
     """Fit a few numbers of a fabric to measured cells, and predict the other cells.
 
@@ -37,16 +38,23 @@ def fit(
         Names of the cells to fit to, separated by commas; chosen so that they see all parameters by default.
     model
         simulation (needs SimGrid; seconds a cell), or bound: the closed form, at once.
+    output
+        Write the fabric with the fitted numbers to this file, each with its source.
     """
     from rich.console import Console
 
     from weft.fabric import load_fabric
     from weft.fit_run import fit_fabric
     from weft.fit_show import describe_fit
+    from weft.fit_write import write_fitted
 
     given = load_fabric(fabric)
     console = Console()
     names = [name.strip() for name in parameters.split(",") if name.strip()]
     chosen = [name.strip() for name in cells.split(",") if name.strip()]
     result = fit_fabric(given, to, names, chosen, simulate=model == "simulation", say=console.print)
+    if output:
+        write_fitted(given, result, output, simulated=model == "simulation")
     console.print(describe_fit(result, given.name, simulated=model == "simulation"))
+    if output:
+        console.print(f"wrote {output}", markup=False)

@@ -5,9 +5,21 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import Annotated
+
+from cyclopts import Parameter
 
 
-def run(study: str, /, *, on: str = "local", into: Path | None = None, mpicxx: str | None = None) -> int:
+def run(
+    study: str,
+    /,
+    *,
+    on: Annotated[tuple[str, ...], Parameter(negative="")] = ("local",),
+    into: Path | None = None,
+    mpicxx: str | None = None,
+    pcap: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    cancel: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
     """Measure a study on a fabric; the same command again goes on where this one stopped.
 
     Exit code 0: everything was measured (rows that do not fit the memory or the fabric are results); 1: some cell is
@@ -18,35 +30,25 @@ def run(study: str, /, *, on: str = "local", into: Path | None = None, mpicxx: s
     study
         A study file, or the name of a shipped one (contention).
     on
-        A fabric file, or the name of a shipped one (local).
+        A fabric file, or the name of a shipped one (local). Given several times: one run on each, then a page on all.
     into
-        The run folder; by default one under runs/, named after study and fabric.
+        The run folder; by default one under runs/, named after study and fabric. With several fabrics, the folder of
+        their run folders.
     mpicxx
         C++ compiler wrapper of the MPI to measure; by default the one on PATH.
+    pcap
+        Capture the packets of this node with tcpdump, on a virtual fabric (launches/*.NODE.pcap); may be given again.
+    cancel
+        On Ctrl-C also end the job in the scheduler's queue; otherwise it goes on, and the same command follows it.
     """
-    from weft.fabric import load_fabric
-    from weft.launch import launcher_for
-    from weft.progress import for_terminal
-    from weft.run import exit_code, run_study, statuses
-    from weft.study import load_study
+    from weft.runs import Measuring
 
     signal.signal(signal.SIGTERM, interrupted)
-    what, where = load_study(study), load_fabric(on)
-    progress = for_terminal()
-    launcher = launcher_for(where, mpicxx, progress.say)
     try:
-        folder = run_study(what, where, into, launcher, progress)
+        return Measuring(study, on, into, mpicxx, pcap, cancel).go()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted: finished cells are kept, and the same command goes on from here\n")
         return 130
-    from weft.report import page, tables
-
-    tables.show(folder.path)
-    page.write([folder.path], folder.report, files_too=False)  # `weft report` writes the figures as files
-    counts = statuses(folder)
-    sys.stdout.write(f"cells: {', '.join(f'{number} {status}' for status, number in sorted(counts.items()))}\n")
-    sys.stdout.write(f"report: {folder.report}\n")
-    return exit_code(counts)
 
 
 def interrupted(number: int, frame: FrameType | None) -> None:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The section ``[simulation]`` of a fabric file: what a simulator has to be told beyond the machine itself."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from weft.units import Seconds
+from weft.units import Bytes, Seconds
 
 Count = Annotated[int, Field(strict=True, ge=0, le=10_000_000)]
 Samples = Annotated[int, Field(strict=True, ge=1, le=1000)]
+STAGING = "library staging"  # what a kernel's need calls it
 Library = Literal["mvapich2", "mpich", "ompi", "impi"]
 
 
@@ -24,6 +26,12 @@ class SimulationSection(BaseModel):
     collectives: Library = Field(
         "mpich", description='whose algorithms the collectives take: "mvapich2", "mpich", "ompi" or "impi"'
     )
+    model: Literal["fair", "infiniband"] = Field(
+        "fair",
+        description='"fair": flows share what links carry; "infiniband": SimGrid\'s own model on top, with its '
+        "penalties "
+        "for several flows through one adapter, for a nominal adapter_rate from a data sheet",
+    )
     inside_cost: Seconds = Field(0.0, description='what a message to a rank of the same node costs its sender: "0 us"')
     connection_cost: Seconds = Field(
         0.0,
@@ -32,7 +40,32 @@ class SimulationSection(BaseModel):
     connected_up_to: Count = Field(
         64, description="jobs of at most this many ranks connect everybody at start-up, for nothing"
     )
+    peer_buffers: Bytes | None = Field(
+        None,
+        description='what the library of a rank keeps for each rank of the job: "2765 KiB"; Weft\'s estimate for an '
+        "unknown library by default",
+    )
     samples: Samples = Field(1, description="samples of each operation: a simulation gives the same time again")
     budget: Seconds = Field(
         600.0, description='a cell whose simulation is expected to take longer is refused: "10 min"'
     )
+
+    @model_validator(mode="after")
+    def connections_need_ranks_apart(self) -> Self:
+        """SimGrid's InfiniBand model counts flows by host, so all ranks of a node are one host to it."""
+        if self.model == "infiniband" and self.connection_cost:
+            raise ValueError('model = "infiniband" cannot tell the ranks of a node apart: leave out connection_cost')
+        return self
+
+    def staged(self, terms: Mapping[str, int], ranks: int) -> dict[str, int]:
+        """Bytes of each part of a rank's memory, with this library's own buffers where they are stated.
+
+        Parameters
+        ----------
+        terms
+            As a kernel's ``need`` gives them, the estimate for an unknown library among them.
+        ranks
+            Of the job: a rank keeps buffers for each, itself included.
+        """
+        stated = {} if self.peer_buffers is None else {STAGING: ranks * self.peer_buffers}
+        return {**terms, **stated}

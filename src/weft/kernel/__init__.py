@@ -18,11 +18,14 @@ class Shape:
     ----------
     oversubscribed
         More ranks on a node than cores, and meant so.
+    hosts
+        Names of its nodes, where the kernel has chosen them; otherwise the study's placement does.
     """
 
     nodes: int
     ranks_per_node: int
     oversubscribed: bool = False
+    hosts: tuple[str, ...] = ()
 
     @property
     def ranks(self) -> int:
@@ -97,9 +100,12 @@ class MeasuredKernel(Kernel, Protocol):
 
 def measured_kernels() -> dict[str, MeasuredKernel]:
     """Kernels a study can name, by name."""
+    from weft.kernel.bandwidth import Bandwidth
+    from weft.kernel.collective import Collective
     from weft.kernel.exchange import Exchange
+    from weft.kernel.pairs import Pairs
 
-    kernels: tuple[MeasuredKernel, ...] = (Exchange(),)
+    kernels: tuple[MeasuredKernel, ...] = (Exchange(), Pairs(), Bandwidth(), Collective())
     return {kernel.name: kernel for kernel in kernels}
 
 

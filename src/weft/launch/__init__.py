@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The only room that starts processes: one launcher for each kind of fabric, and building the kernels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from weft.errors import LaunchError
+from weft.errors import FabricError, LaunchError
 from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 
 __all__ = ["LaunchRequest", "Launcher", "Outcome", "launcher_for"]
@@ -22,7 +22,14 @@ MODULES = {
 }
 
 
-def launcher_for(fabric: Any, mpicxx: str | None = None, say: Callable[[str], None] = lambda _: None) -> Launcher:
+def launcher_for(
+    fabric: Any,
+    mpicxx: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    pcap: Sequence[str] = (),
+    cancel: bool = False,
+) -> Launcher:
     """Return what starts ranks on a fabric, by its kind.
 
     Parameters
@@ -33,12 +40,20 @@ def launcher_for(fabric: Any, mpicxx: str | None = None, say: Callable[[str], No
         Compiler wrapper that the user chose, or None to search.
     say
         Takes one line before something that lasts seconds.
+    pcap
+        Nodes whose packets are captured; kind ``virtual`` alone has links of its own to look at.
+    cancel
+        End the job when Weft is interrupted, whatever the fabric file says; kinds without jobs end their ranks anyway.
 
     Raises
     ------
     LaunchError
         The kind has no launcher, or what it needs is not there.
+    FabricError
+        A capture was asked for where there can be none.
     """
+    if pcap:
+        refuse_capture(fabric, pcap)
     try:
         make = import_module(MODULES[fabric.kind]).make_launcher
     except (KeyError, ImportError, AttributeError) as error:
@@ -48,4 +63,40 @@ def launcher_for(fabric: Any, mpicxx: str | None = None, say: Callable[[str], No
             f"this Weft cannot start ranks on a fabric of kind {fabric.kind!r}",
             f"kinds that can: {', '.join(MODULES)}",
         ) from error
-    return make(fabric, mpicxx, say)
+    launcher = make(cancelling(fabric) if cancel else fabric, mpicxx, say)
+    if pcap:
+        launcher.pcap = tuple(pcap)
+    return launcher
+
+
+def cancelling(fabric: Any) -> Any:
+    """The fabric with ``cancel_on_interrupt`` in its ``[batch]``."""
+    from weft.fabric.batch import BatchSection
+
+    section = fabric.batch or BatchSection()
+    return fabric.model_copy(update={"batch": section.model_copy(update={"cancel_on_interrupt": True})})
+
+
+def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:
+    """See that packets can be captured at some nodes of a fabric, before anything is built or started.
+
+    Raises
+    ------
+    FabricError
+        Another kind, or a node that is not there.
+    LaunchError
+        No ``tcpdump``.
+    """
+    if fabric.kind != "virtual":
+        raise FabricError(
+            f"--pcap captures at a node of a virtual fabric; {fabric.name} is of kind {fabric.kind}",
+            "leave it out, or measure on a virtual fabric: --on virtual-default",
+        )
+    foreign = [node for node in nodes if node not in fabric.hosts]
+    if foreign:
+        raise FabricError(
+            f"--pcap {foreign[0]}: {fabric.name} has no such node", f"its nodes: {', '.join(fabric.hosts)}"
+        )
+    from weft.launch.virtual.capture import refuse_missing_tcpdump
+
+    refuse_missing_tcpdump()

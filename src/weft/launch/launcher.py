@@ -74,6 +74,9 @@ class Outcome:
         The launcher ended it because ``limit_s`` had passed.
     log
         Its stdout and stderr.
+    refused
+        Why the launcher did not start it at all, and will not: the bounds of its cells are all that can be had. Only a
+        simulator refuses.
     """
 
     id: str
@@ -81,6 +84,7 @@ class Outcome:
     wall_s: float
     timed_out: bool
     log: Path
+    refused: str = ""
 
 
 class Launcher(Protocol):

@@ -2,6 +2,10 @@
 """Numbers as people read them: scaled, with as many digits as they deserve, beside their interval."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
+
+from weft.units import RATES, SIZES
 
 SECONDS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
@@ -38,6 +42,37 @@ def interval_text(seconds: float | None, low: float | None, high: float | None) 
     digits = min(decimals(seconds / size), 3)
     value, below, above = (f"{number / size:.{digits}f}" for number in (seconds, low, high))
     return f"{value} {name} ({below}–{above})"
+
+
+def size_text(size: int) -> str:
+    """Bytes with a binary prefix where that is exact: ``4 KiB``, but ``4,466 B``."""
+    for name, unit in reversed(SIZES.items()):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit:,} {name}"
+    return f"{size:,} B"
+
+
+def rate_text(size: int, seconds: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Bytes over a time, with the interval of the time turned round: ``5.21 GB/s (5.10–5.33)``."""
+    if not seconds:
+        return "–"
+    rate = size / seconds
+    name, unit = next(((name, unit) for name, unit in reversed(RATES.items()) if rate >= unit * 0.9995), ("B/s", 1))
+    digits = min(decimals(rate / unit), 3)
+    text = f"{rate / unit:.{digits}f} {name}"
+    if not low or not high:
+        return text
+    return f"{text} ({size / high / unit:.{digits}f}–{size / low / unit:.{digits}f})"
+
+
+def time_text(row: Mapping[str, Any]) -> str:
+    """A time of the table of calls with its interval, or the status of a row that has none."""
+    return interval_text(row["median_s"], row["low_s"], row["high_s"]) if row["status"] == "ok" else row["status"]
+
+
+def bound_text(row: Mapping[str, Any]) -> str:
+    """The lower bound and what it comes from."""
+    return f"{seconds_text(row['bound_s'])}, {row['bound']}" if row["bound_s"] else "–"
 
 
 def plural(count: int, noun: str) -> str:

@@ -18,11 +18,13 @@ from weft.folder import explain, write_atomic
 from weft.report import facts
 from weft.report.figures import all_figures
 from weft.report.figures.files import vegalite_version, write_figures
+from weft.report.figures.picture import Picture
+from weft.report.figures.theme import Figure
 from weft.report.tables import MEANING, all_tables
 from weft.report.view import RunView, load_view
 from weft.shipped import cache
 
-_BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|µs|ns))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
+_BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|µs|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
 
 
 def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path:
@@ -60,7 +62,7 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path
     return path
 
 
-def render(views: Sequence[RunView], figures: Sequence[Sequence[Any]]) -> str:
+def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture]]) -> str:
     """The page's HTML."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -87,7 +89,7 @@ def render(views: Sequence[RunView], figures: Sequence[Sequence[Any]]) -> str:
     )
 
 
-def _run(index: int, view: RunView, figures: Sequence[Any]) -> dict[str, Any]:
+def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict[str, Any]:
     """What the template needs to know of a run."""
     return {
         "id": f"run{index}",
@@ -97,16 +99,7 @@ def _run(index: int, view: RunView, figures: Sequence[Any]) -> dict[str, Any]:
         "mpi": view.mpi,
         "headline": view.headline,
         "verdicts": view.verdicts,
-        "figures": [
-            {
-                "id": f"run{index}-{figure.name}",
-                "title": figure.title,
-                "key": figure.key,
-                "reading": figure.reading,
-                "panels": figure.specifications(),
-            }
-            for figure in figures
-        ],
+        "figures": [_figure(f"run{index}-{figure.name}", figure) for figure in figures],
         "tables": all_tables(view),
         "findings": condensed(view.findings),
         "how": facts.how_measured(view),
@@ -115,6 +108,16 @@ def _run(index: int, view: RunView, figures: Sequence[Any]) -> dict[str, Any]:
         "floor": facts.floor_facts(view),
         "notes": view.plan.notes,
     }
+
+
+def _figure(place: str, figure: Figure | Picture) -> dict[str, Any]:
+    """A figure as the template sets it: panels of charts, or a drawing that needs no script."""
+    from markupsafe import Markup
+
+    said = {"id": place, "title": figure.title, "key": figure.key, "reading": figure.reading}
+    if isinstance(figure, Picture):
+        return said | {"panels": [], "svg": Markup(figure.svg), "extra": Markup(figure.extra_html)}
+    return said | {"panels": figure.specifications(), "svg": "", "extra": ""}
 
 
 def parts(cell: str) -> tuple[str, str]:

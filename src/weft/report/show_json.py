@@ -13,6 +13,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from weft.report.links import link_fields
 from weft.report.view import RunView
 
 SCHEMA = "weft-show/1"
@@ -42,6 +43,8 @@ def show_object(view: RunView) -> dict[str, Any]:
         "verdicts": [verdict.as_json() for verdict in view.verdicts],
         "floor": list(view.floor.rows),
         "findings": [asdict(finding) for finding in view.findings],
+        **link_fields(view),
+        **view.story.fields(view),
     }
 
 

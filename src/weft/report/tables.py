@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The papers' tables of a run: memory, times by N and m, the calls cold and warm; and what they are printed as."""
+"""The tables of a run, and what they are printed as."""
 
 import sys
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from weft.analyse.checks import condensed
-from weft.plan import PlannedSeries
-from weft.plan_tables import memory_tables
-from weft.report.numbers import interval_text, seconds_text
-from weft.report.view import CALLS, Row, RunView, load_view, m_text
+from weft.report.view import RunView, load_view
 from weft.tabular import Table, comma_separated, markdown, terminal
 
 Format = Literal["text", "md", "csv", "json", "latex"]
@@ -19,69 +15,9 @@ MEANING = "Median (95 % interval) over all launches; * more ranks than cores; at
 
 def all_tables(view: RunView) -> list[Table]:
     """Every table of a run, in the order it is read."""
-    memory = [_titled(view, table) for table in memory_tables(view.plan)]
-    return [*time_tables(view), *call_tables(view), *memory]
+    from weft.report.story import common_tables
 
-
-def _titled(view: RunView, table: Table) -> Table:
-    return Table(view.titled(table.title), table.columns, table.rows, table.words)
-
-
-def time_tables(view: RunView) -> list[Table]:
-    """Times of the main call (Tables 4.2, 4.4, 4.5): series with the same columns share a table."""
-    groups: dict[tuple[tuple[int, int], ...], list[PlannedSeries]] = {}
-    for series in view.plan.series:
-        points = tuple((row["nodes"], row["ranks"]) for row in view.of_series(series, view.main_call))
-        if points:
-            groups.setdefault(points, []).append(series)
-    return [_time_table(view, group) for group in groups.values()]
-
-
-def _time_table(view: RunView, group: Sequence[PlannedSeries]) -> Table:
-    columns, ranks = _heading(view.of_series(group[0], view.main_call))
-    rows = [ranks]
-    for series in group:
-        own = view.of_series(series, view.main_call)
-        name = f"{m_text(series)} ({series.name})"
-        rows.append((name, *(time_text(row) for row in own)))
-        if any(row["bound_s"] for row in own):
-            rows.append(("   at least", *(bound_text(row) for row in own)))
-    call = CALLS.get(view.main_call, view.main_call)
-    return Table(view.titled(f"Time of {call}"), columns, tuple(rows))
-
-
-def call_tables(view: RunView) -> list[Table]:
-    """The calls of each series, cold and warm (Table 4.6)."""
-    return [_call_table(view, series) for series in view.plan.series if len(view.calls_of(series)) > 1]
-
-
-def _call_table(view: RunView, series: PlannedSeries) -> Table:
-    calls = view.calls_of(series)
-    columns, ranks = _heading(view.of_series(series, calls[0]))
-    rows = [ranks]
-    for call in calls:
-        for phase in ("cold", "warm"):
-            own = view.of_series(series, call, phase)
-            if own:
-                rows.append((f"{CALLS.get(call, call)}, {phase}", *(time_text(row) for row in own)))
-    title = f"{series.name}, {m_text(series)}: first call on fresh connections (cold) and steady state (warm)"
-    return Table(view.titled(title), columns, tuple(rows))
-
-
-def _heading(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Nodes as the columns' names, ranks as the first row."""
-    ranks = tuple(f"{row['ranks']:,}{' *' if row['oversubscribed'] else ''}" for row in rows)
-    return ("Nodes N", *(f"{row['nodes']:,}" for row in rows)), ("Processes p", *ranks)
-
-
-def time_text(row: Row) -> str:
-    """A time with its interval, or the status of a row that has none."""
-    return interval_text(row["median_s"], row["low_s"], row["high_s"]) if row["status"] == "ok" else row["status"]
-
-
-def bound_text(row: Row) -> str:
-    """The lower bound and what it comes from."""
-    return f"{seconds_text(row['bound_s'])}, {row['bound']}" if row["bound_s"] else "–"
+    return [*view.story.tables(view), *common_tables(view)]
 
 
 def render(view: RunView, format: Format = "text") -> str:

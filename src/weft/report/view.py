@@ -8,13 +8,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from weft.analyse.checks import Finding, all_findings
+from weft.analyse.checks import Finding
 from weft.analyse.floor import Floor
-from weft.analyse.scaling import Verdict, headline, verdicts
+from weft.analyse.scaling import Verdict, verdicts
 from weft.errors import DataError
 from weft.folder import RunFolder
 from weft.kernel import kernel_named
 from weft.plan import Cell, Plan, PlannedSeries
+from weft.report.story import Story, story_of
 from weft.store.cells import folder_path
 from weft.store.tables import read_table
 
@@ -91,15 +92,20 @@ class RunView:
         scalings = {series.name: series.scaling for series in self.plan.series}
         return verdicts(self.rows, scalings, self.main_call, max(empty, default=0.0))
 
-    @property
+    @cached_property
+    def story(self) -> Story:
+        """What is told of the kernel that was measured."""
+        return story_of(self.plan.kernel)
+
+    @cached_property
     def headline(self) -> str:
         """The answer in one or two sentences."""
-        return headline(self.verdicts)
+        return self.story.headline(self)
 
     @cached_property
     def findings(self) -> list[Finding]:
         """What a reader must know about the numbers."""
-        return all_findings(self.rows, self.table("cells"), self.floor, self.main_call, self.plan.measure.precision)
+        return self.story.findings(self)
 
     @cached_property
     def mpi(self) -> str:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing Parquet so that a reader never sees half a file, with the schema's name inside it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,6 +27,7 @@ def write_parquet(
     *,
     metadata: Mapping[str, str] | None = None,
     differences: tuple[str, ...] = (),
+    runs: tuple[str, ...] = (),
 ) -> None:
     """Write tables one after the other into one Parquet file, atomically.
 
@@ -44,6 +46,9 @@ def write_parquet(
     differences
         Columns of ever new integers, stored as differences (DELTA_BINARY_PACKED): a dictionary of them would only
         grow and be thrown away, at three times the cost.
+    runs
+        Columns of long runs, or of a pattern that repeats: stored as they are, since the compressor sees through them
+        at half the cost of a dictionary.
 
     Raises
     ------
@@ -58,7 +63,7 @@ def write_parquet(
     options: dict[str, Any] = {
         "compression": "zstd",
         "compression_level": 1,
-        "use_dictionary": [column for column in schema.names if column not in differences],
+        "use_dictionary": [column for column in schema.names if column not in {*differences, *runs}],
         "column_encoding": dict.fromkeys(differences, "DELTA_BINARY_PACKED") or None,
         "write_statistics": False,
     }
@@ -73,3 +78,12 @@ def write_parquet(
         raise explain(path, error) from None
     finally:  # also when a table could not be made: nothing half written stays
         try_remove(part)
+
+
+def ahead(items: Iterator[Table]) -> Iterator[Table]:
+    """Make the next item in a thread while the present one is used (reading and writing release the GIL)."""
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = pool.submit(next, items, None)
+            yield item

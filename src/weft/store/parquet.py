@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from weft.store import pairs
 from weft.store.cells import DURATION, START, TAINT, CellData, finished_cells, folder_path, read_cell
-from weft.store.files import ROW_GROUP, Table, write_parquet
+from weft.store.files import ROW_GROUP, Table, ahead, write_parquet
 from weft.store.records import CellRecord, Segment
 from weft.store.tables import write_tables
 
@@ -49,7 +50,7 @@ def convert(folder: Any) -> None:
     """
     root = folder_path(folder)
     records: list[CellRecord] = []
-    cells: list[tuple[str, list[int]]] = []
+    cells: list[tuple[str, str, list[int]]] = []
     kept: set[str] = set()
     for cell, group in groupby(finished_cells(root), key=lambda found: found[0]):
         found = [read_cell(root, cell, launch, checksums=False) for _, launch in group]
@@ -57,23 +58,27 @@ def convert(folder: Any) -> None:
         launches = [data.record.launch_index for data in found if data.samples is not None]
         if launches:
             kept.add(f"{cell}.parquet")
-            cells.append((cell, launches))
+            cells.append((cell, found[0].record.kernel, launches))
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         tasks = [pool.submit(_convert_cell, root, *each) for each in cells]
         for task in tasks:
             task.result()
-    for stale in (root / "samples").glob("*.parquet"):
+    for stale in (root / "samples").rglob("*.parquet"):
         if stale.name not in kept:
             stale.unlink()
     write_tables(root, records)
 
 
-def _convert_cell(root: Path, cell: str, launches: list[int]) -> None:
+def _convert_cell(root: Path, cell: str, kernel: str, launches: list[int]) -> None:
     path = root / "samples" / f"{cell}.parquet"
     sources = json.dumps([_fingerprint(root, cell, launch) for launch in launches])
     if _remembered(path) == sources:
         return
-    tables = (table for launch in launches for table in sample_tables(read_cell(root, cell, launch)))
+    read = (read_cell(root, cell, launch) for launch in launches)
+    if kernel == pairs.KERNEL:
+        pairs.write_cell(path, read, sources)
+        return
+    tables = (table for data in read for table in sample_tables(data))
     write_parquet(path, ahead(tables), SCHEMA, SAMPLES, metadata={"sources": sources}, differences=DIFFERENCES)
 
 
@@ -133,15 +138,6 @@ def _names(segments: tuple[Segment, ...], attribute: str, ranks: int) -> Table:
     codes = np.array([distinct.index(value) for value in values], np.int32)
     codes = np.tile(np.repeat(codes, [segment.count for segment in segments]), ranks)
     return pa.DictionaryArray.from_arrays(codes, pa.array(distinct, pa.string()))
-
-
-def ahead(items: Iterator[Table]) -> Iterator[Table]:
-    """Make the next item in a thread while the present one is used (reading and writing release the GIL)."""
-    with ThreadPoolExecutor(1) as pool:
-        following = pool.submit(next, items, None)
-        while (item := following.result()) is not None:
-            following = pool.submit(next, items, None)
-            yield item
 
 
 def sample_files(folder: Any) -> Iterator[Path]:

@@ -61,7 +61,7 @@ class CellRecord(Record):
     launch_index: Annotated[int, Field(ge=1, le=32767)]
     kernel: str = ""
     ranks: Count = 0
-    status: Literal["ok", "invalid", "memory", "fabric", "timeout", "crash", "launch"]
+    status: Literal["ok", "invalid", "memory", "fabric", "bound", "timeout", "crash", "launch"]
     reason: str = ""
     shape: tuple[Count, Count, Literal[3]] | None = None
     crc32: tuple[Count, ...] = ()
@@ -106,6 +106,7 @@ class LaunchRecord(Record):
     page_bytes: int = 0
     cache: str = ""
     settings: dict[str, str] = {}
+    named_settings: dict[str, str] = {}
     ranks: tuple[RankRecord, ...] = ()
 
 

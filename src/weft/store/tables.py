@@ -65,6 +65,7 @@ LAUNCHES = pa.schema(
         ("page_bytes", pa.int64()),
         ("cache", pa.string()),
         ("settings", pa.string()),
+        ("named_settings", pa.string()),
     ]
 )
 RANKS = pa.schema(
@@ -146,7 +147,8 @@ def _segment_rows(record: CellRecord) -> list[dict[str, Any]]:
 def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
     row = launch.model_dump(include=set(LAUNCHES.names))
     clock = {f"clock_{key}": float(launch.clock.get(key) or 0) for key in ("resolution_ns", "cost_ns")}
-    return row | clock | {"launch_id": launch.launch, "settings": json.dumps(launch.settings, sort_keys=True)}
+    texts = {key: json.dumps(getattr(launch, key), sort_keys=True) for key in ("settings", "named_settings")}
+    return row | clock | {"launch_id": launch.launch, **texts}
 
 
 def _rank_rows(launch: LaunchRecord) -> list[dict[str, Any]]:

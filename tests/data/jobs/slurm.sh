@@ -14,19 +14,29 @@
 cd '/scratch/a run' || exit 1
 module load openmpi
 
+# Where perfquery may read them, the counters of the nodes' InfiniBand ports are kept before and after each launch.
+timeout 30 perfquery -x >/dev/null 2>&1 && counted=yes
+ports() { # ports NAME before|after
+    [ "$counted" ] && eval "timeout 60 $each_node sh launches/ports.sh $1 $2" >/dev/null 2>&1 </dev/null
+}
+
 # launch NAME LIMIT_SECONDS COMMAND...: the exit code and the seconds go to launches/NAME.end once it has ended
 launch() {
     local name=$1 limit=$2
     shift 2
     [ -e "launches/$name.end" ] && return
+    ports "$name" before
     local began=$SECONDS
     timeout --kill-after=10 "$limit" "$@" >"launches/$name.log" 2>&1 </dev/null
-    local code=$?
+    local code=$? took=$((SECONDS - began))
+    ports "$name" after
     # at the job's own time limit the scheduler ends the launch: that is no end of its own, the next job takes it up
     [ $SECONDS -ge 175 ] && exit 0
-    echo "$code $((SECONDS - began))" >"launches/$name.end.part"
+    echo "$code $took" >"launches/$name.end.part"
     mv "launches/$name.end.part" "launches/$name.end"
 }
 
+each_node='env SLURMD_NODENAME=n0'
 launch f000.l1 80 env OMPI_MCA_btl=self,tcp mpiexec -n 2 /opt/weft-measure '/scratch/a run/launches/f000.l1.plan'
+each_node='env SLURMD_NODENAME=n0'
 launch c000.l1 80 env OMPI_MCA_btl=self,tcp mpiexec -n 8 /opt/weft-measure '/scratch/a run/launches/c000.l1.plan'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From a fabric file to its network."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +50,45 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path) ->
         network = _from_dump(section, section.dump, hosts, folder)
     else:
         network = star(hosts, rate=rate, latency=latency)
+    network = with_rates(network, section.rates)
     return replace(network, end_hops=2 if section.hop_count == "links" else 0)
+
+
+def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
+    """The network with some links of another rate.
+
+    Parameters
+    ----------
+    network
+        The network.
+    rates
+        Bytes per second by the two ends of a link: ``leaf1 - spine0`` for both directions, ``leaf1 -> spine0`` for one;
+        all cables between the two where there are several.
+
+    Raises
+    ------
+    FabricError
+        No link joins the two, or they are not written so.
+    """
+    if not rates:
+        return network
+    links, vertices = network.links, range(len(network.hosts) + len(network.switches))
+    index = {network.vertex_name(vertex): vertex for vertex in vertices}
+    changed = links.rate.copy()
+    for ends, rate in rates.items():
+        one_way = " -> " in ends
+        source, _, target = ends.partition(" -> " if one_way else " - ")
+        a, b = index.get(source.strip(), -1), index.get(target.strip(), -1)
+        found = (links.source == a) & (links.target == b)
+        if not one_way:
+            found |= (links.source == b) & (links.target == a)
+        if not found.any():
+            raise FabricError(
+                f'network.rates names "{ends}", and no link joins the two',
+                "weft fabric show FILE lists switches and hosts; write A - B for both directions, A -> B for one",
+            )
+        changed[found] = rate
+    return replace(network, links=replace(links, rate=changed))
 
 
 def read_section_dump(section: DumpSection, folder: Path) -> Dump:

@@ -34,4 +34,5 @@ def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], Non
     scheduler = {"slurm": Slurm, "pbs": Pbs, "lsf": Lsf, "flux": Flux}[fabric.kind]()
     section = fabric.batch or BatchSection()
     starter = RankStarter(build_kernels(find_mpi(mpicxx), say), scheduler, section)
-    return BatchLauncher(scheduler, section, f"weft-{fabric.name}", starter, starter.about())
+    rate = fabric.network.adapter_rate if fabric.network else None
+    return BatchLauncher(scheduler, section, f"weft-{fabric.name}", starter, starter.about(), say, rate or 0.0)

@@ -4,7 +4,7 @@
 import os
 from pathlib import Path
 
-from weft.launch.batch.scheduler import JobState, ask
+from weft.launch.batch.scheduler import JobState, ask, look
 from weft.launch.launcher import LaunchRequest
 
 STATES = {"DEPEND": JobState.PENDING, "PRIORITY": JobState.PENDING, "SCHED": JobState.PENDING,
@@ -23,8 +23,8 @@ class Flux:
 
     def state(self, job: str) -> JobState:
         """Ask flux jobs."""
-        printed = ask(self, ["flux", "jobs", "--no-header", "--format={state}", job], tolerate=True)
-        return STATES.get(printed.strip(), JobState.ENDED)
+        printed = look(self, ["flux", "jobs", "--no-header", "--format={state}", job], "unknown|not found|invalid")
+        return JobState.UNKNOWN if printed is None else STATES.get(printed.strip(), JobState.ENDED)
 
     def cancel(self, job: str) -> None:
         """End the job by flux cancel."""

@@ -3,18 +3,23 @@
 
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from weft.errors import DataError, LaunchError
 from weft.fabric.batch import BatchSection
 from weft.folder import read_json, told, try_remove, write_json
+from weft.launch.batch.ports import collect_ports, install_script
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.script import Starter, render, write_script
 from weft.launch.launcher import LaunchRequest, Outcome
 
 LOST = 1
 """Exit code noted for a launch that two jobs in a row left without an end."""
+
+SILENT_S = 900.0
+"""How long a scheduler may give no answer at all before following its job is given up."""
 
 
 class BatchLauncher:
@@ -32,16 +37,29 @@ class BatchLauncher:
         Makes the command line of one launch.
     about
         What :meth:`provenance` tells of the library and the kernels.
+    say
+        Takes one line when a job is submitted, followed or left alone.
+    adapter_rate
+        Bytes per second of a node's own link, for the counters of its port; 0 when unknown.
     """
 
     def __init__(
-        self, scheduler: Scheduler, section: BatchSection, name: str, starter: Starter, about: dict[str, Any]
+        self,
+        scheduler: Scheduler,
+        section: BatchSection,
+        name: str,
+        starter: Starter,
+        about: dict[str, Any],
+        say: Callable[[str], None] = lambda _: None,
+        adapter_rate: float = 0.0,
     ) -> None:
         self._scheduler = scheduler
         self._section = section
         self._name = name
         self._starter = starter
         self._about = about
+        self._say = say
+        self._adapter_rate = adapter_rate
 
     def provenance(self) -> dict[str, Any]:
         """Describe the library, the kernels and the scheduler."""
@@ -68,11 +86,12 @@ class BatchLauncher:
         script = folder / f"job.{self._scheduler.name}.sh"
         with told(script):
             write_script(script, render(self._scheduler, self._section, requests, self._name, self._starter))
-        follow = self._inside(script) if self._scheduler.allocation() else self._submitted(script, folder)
+        install_script(folder)
         waiting = list(requests)
+        follow = self._inside(script) if self._scheduler.allocation() else self._submitted(script, folder, waiting)
         for running in follow:
             while waiting and (outcome := read_end(waiting[0])):
-                waiting.pop(0)
+                collect_ports(waiting.pop(0), self._adapter_rate, self._say)
                 yield outcome
             if not waiting or not running:
                 return
@@ -90,31 +109,72 @@ class BatchLauncher:
                 process.terminate()
                 process.wait()
 
-    def _submitted(self, script: Path, folder: Path) -> Iterator[bool]:
-        """Submit the script, or follow the job that an earlier weft left; yields whether the job is still there."""
+    def _submitted(self, script: Path, folder: Path, waiting: Sequence[LaunchRequest]) -> Iterator[bool]:
+        """Submit the script, or follow the job that an earlier weft left; yields whether the job is still there.
+
+        ``waiting`` are the launches that have not ended; once it is empty nobody waits for the job any more.
+        """
         note = folder / "job.json"
-        job = self._left_job(note) or self._scheduler.submit(script)
+        job = self._left_job(note)
+        if job:
+            self._say(f"following {self._scheduler.name} job {job}, which an earlier weft left in the queue")
+        else:
+            job = self._scheduler.submit(script)
+            self._say(f"submitted {script.name} as {self._scheduler.name} job {job}")
         write_json(note, {"scheduler": self._scheduler.name, "job": job})
         ended = False
         try:
-            while self._scheduler.state(job) is not JobState.ENDED:
+            for _ in self._while_there(job):
                 yield True
                 time.sleep(self._section.poll)
             ended = True
             yield False
         finally:
-            if not ended and self._section.cancel_on_interrupt:
-                self._scheduler.cancel(job)
-                ended = True
-            if ended:
+            if waiting and not ended:
+                ended = self._interrupted(job)
+            if ended or not waiting:
                 try_remove(note)
 
+    def _while_there(self, job: str) -> Iterator[None]:
+        """Ask after a job until it has ended; a scheduler that gives no answer is asked again.
+
+        Raises
+        ------
+        LaunchError
+            It gave none for a quarter of an hour.
+        """
+        answered = time.monotonic()
+        while (state := self._scheduler.state(job)) is not JobState.ENDED:
+            if state is not JobState.UNKNOWN:
+                answered = time.monotonic()
+            elif time.monotonic() - answered > SILENT_S:
+                raise LaunchError(
+                    f"{self._scheduler.name} has not told of job {job} for {SILENT_S / 60:.0f} min",
+                    "the same command follows the job again once the scheduler answers",
+                )
+            yield
+
+    def _interrupted(self, job: str) -> bool:
+        """Deal with the job of a weft that ends before it; whether it was cancelled."""
+        if self._section.cancel_on_interrupt:
+            self._scheduler.cancel(job)
+            self._say(f"cancelled {self._scheduler.name} job {job}")
+            return True
+        self._say(f"{self._scheduler.name} job {job} goes on: the same command follows it (--cancel: Ctrl-C ends it)")
+        return False
+
     def _left_job(self, note: Path) -> str | None:
-        """Id of a job of this run that an interrupted weft left in the queue."""
+        """Id of a job of this run that an interrupted weft left in the queue, as far as the scheduler tells."""
         if not note.exists():
             return None
-        job = str(read_json(note).get("job", ""))
-        return job if job and self._scheduler.state(job) is not JobState.ENDED else None
+        try:
+            left = read_json(note)
+        except DataError:  # torn: nobody can tell which job it was
+            return None
+        job = str(left.get("job", ""))
+        if not job or left.get("scheduler") != self._scheduler.name:
+            return None
+        return job if self._scheduler.state(job) is not JobState.ENDED else None
 
     def _forget_unfollowed_ends(self, requests: Sequence[LaunchRequest]) -> None:
         """Remove ends of launches that are asked for again, unless a job of ours is still writing them."""

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.launch.batch.scheduler import JobState, ask
+from weft.launch.batch.scheduler import JobState, ask, look
 from weft.launch.launcher import LaunchRequest
 
 STATES = {"PEND": JobState.PENDING, "PSUSP": JobState.PENDING, "WAIT": JobState.PENDING,
@@ -30,7 +30,8 @@ class Lsf:
 
     def state(self, job: str) -> JobState:
         """Ask bjobs; a job it does not know any more has ended."""
-        return STATES.get(ask(self, ["bjobs", "-noheader", "-o", "stat", job], tolerate=True).strip(), JobState.ENDED)
+        printed = look(self, ["bjobs", "-noheader", "-o", "stat", job], "is not found")
+        return JobState.UNKNOWN if printed is None else STATES.get(printed.strip(), JobState.ENDED)
 
     def cancel(self, job: str) -> None:
         """End the job by bkill."""

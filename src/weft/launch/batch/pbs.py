@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.launch.batch.scheduler import JobState, ask
+from weft.launch.batch.scheduler import JobState, ask, look
 from weft.launch.launcher import LaunchRequest
 
 STATES = {"Q": JobState.PENDING, "H": JobState.PENDING, "W": JobState.PENDING, "T": JobState.PENDING,
@@ -24,7 +24,10 @@ class Pbs:
 
     def state(self, job: str) -> JobState:
         """Ask qstat; a job it does not know any more has ended."""
-        for line in ask(self, ["qstat", "-f", job], tolerate=True).splitlines():
+        printed = look(self, ["qstat", "-f", job], "unknown job id|has finished")
+        if printed is None:
+            return JobState.UNKNOWN
+        for line in printed.splitlines():
             key, _, value = line.partition("=")
             if key.strip() == "job_state":
                 return STATES.get(value.strip(), JobState.ENDED)

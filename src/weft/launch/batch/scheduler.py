@@ -2,6 +2,7 @@
 """What Weft asks of a batch scheduler: submit, state, cancel, and how it starts ranks."""
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -18,6 +19,8 @@ class JobState(Enum):
     PENDING = "pending"
     RUNNING = "running"
     ENDED = "ended"
+    UNKNOWN = "unknown"
+    """The scheduler gave no answer: the job may be anywhere, and must not be submitted a second time."""
 
 
 class Scheduler(Protocol):
@@ -38,7 +41,7 @@ class Scheduler(Protocol):
         ...
 
     def state(self, job: str) -> JobState:
-        """Tell where the job is; one the scheduler has forgotten has ended."""
+        """Tell where the job is; one the scheduler has forgotten has ended, one it cannot tell of now is unknown."""
         ...
 
     def cancel(self, job: str) -> None:
@@ -82,6 +85,38 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False)
             "read the script named above; change [batch] in the fabric file to what this site wants",
         )
     return done.stdout
+
+
+def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | None:
+    """What a scheduler prints of a job: nothing for one that it has forgotten, None where it gives no answer.
+
+    Parameters
+    ----------
+    command
+        Asks for one job.
+    forgotten
+        Pattern of what the command complains of when there is no such job (any more); any other failure is no answer.
+
+    Raises
+    ------
+    LaunchError
+        The command is missing.
+    """
+    try:
+        done = subprocess.run(
+            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, text=True,
+            check=False, timeout=120,
+        )  # fmt: skip
+    except FileNotFoundError as error:
+        raise LaunchError(
+            f"{command[0]} is not on PATH, so no job of {scheduler.name} can be followed",
+            f"load the site's {scheduler.name} commands; a job that was submitted goes on meanwhile",
+        ) from error
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode == 0:
+        return done.stdout
+    return "" if re.search(forgotten, done.stderr + done.stdout, re.IGNORECASE) else None
 
 
 def clean_environment(environment: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, str]:

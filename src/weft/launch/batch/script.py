@@ -16,10 +16,14 @@ START_S = 20.0
 
 
 class Starter(Protocol):
-    """Makes the command line that starts the kernel's ranks for a request."""
+    """Makes the command lines of a launch."""
 
     def __call__(self, request: LaunchRequest) -> list[str]:
-        """Words of the command."""
+        """Words of the command that starts the kernel's ranks."""
+        ...
+
+    def each_node(self, request: LaunchRequest) -> list[str]:
+        """Words before a command that is to run once on each node of the request."""
         ...
 
 
@@ -55,10 +59,11 @@ def render(
 
 
 def launch_line(request: LaunchRequest, starter: Starter) -> dict[str, Any]:
-    """One launch as the template wants it: id, limit in seconds, quoted command."""
+    """One launch as the template wants it: id, limit in seconds, quoted command, and what reaches each node once."""
     words = [*environment_words(request.environment), *starter(request)]
     limit = math.ceil(request.limit_s + START_S) if request.limit_s else 0
-    return {"id": request.id, "limit": limit, "command": shlex.join(words)}
+    each_node = shlex.join(starter.each_node(request))
+    return {"id": request.id, "limit": limit, "command": shlex.join(words), "each_node": each_node}
 
 
 def environment_words(environment: dict[str, str]) -> list[str]:

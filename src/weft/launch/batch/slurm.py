@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.launch.batch.scheduler import JobState, ask
+from weft.launch.batch.scheduler import JobState, ask, look
 from weft.launch.launcher import CYCLIC, LaunchRequest
 
 # squeue's compact states of a job that may still run
@@ -30,7 +30,10 @@ class Slurm:
 
     def state(self, job: str) -> JobState:
         """Ask squeue; a job it does not list any more has ended."""
-        code = ask(self, ["squeue", "--noheader", "--jobs", job, "--format", "%t"], tolerate=True).strip()
+        printed = look(self, ["squeue", "--noheader", "--jobs", job, "--format", "%t"], "invalid job id")
+        if printed is None:
+            return JobState.UNKNOWN
+        code = printed.strip()
         if code in PENDING:
             return JobState.PENDING
         return JobState.RUNNING if code in RUNNING else JobState.ENDED

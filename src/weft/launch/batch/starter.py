@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line of one launch inside a job: by the scheduler's own starter, or by the MPI library's."""
 
+from dataclasses import replace
+
 from weft.fabric.batch import BatchSection
 from weft.launch.batch.scheduler import Scheduler
 from weft.launch.build import Kernels
 from weft.launch.family import family_of
-from weft.launch.launcher import CYCLIC, LaunchRequest
+from weft.launch.launcher import BLOCK, CYCLIC, LaunchRequest
 
 # every family knows this spelling, and inside an allocation there are no threads to tell from cores
 PINNED = ("--bind-to", "core")
@@ -41,6 +43,14 @@ class RankStarter:
         assigned = [f"{name}={value}" for name, value in sorted(variables.items())]
         program = [str(self._kernels.program), str(request.plan)]
         return [*(["env", *assigned] if assigned else []), *start, *program]
+
+    def each_node(self, request: LaunchRequest) -> list[str]:
+        """Words before a command, no MPI program, that is to run once on each node of a request."""
+        once = replace(request, ranks=len(request.nodes), ranks_per_node=1, order=BLOCK, oversubscribed=True)
+        if self._section.starter == "srun":
+            return self._scheduler.start_ranks(once, "none")
+        across = self._family.across(once.nodes, 1, False)
+        return [str(self._kernels.mpi.mpiexec()), *across, *self._family.free, "-n", str(once.ranks)]
 
     def _by_scheduler(self, request: LaunchRequest) -> list[str]:
         return self._scheduler.start_ranks(request, self._section.mpi)

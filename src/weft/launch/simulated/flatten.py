@@ -20,11 +20,6 @@ class FlatPlan:
             cell.get("kernel") != "exchange" or cell.get("data", "contention") == "contention" for cell in self.cells
         )
 
-    @property
-    def operations(self) -> int:
-        """Operations in each phase, over all cells."""
-        return sum(len(cell.get("calls", "A").split()) for cell in self.cells)
-
 
 def read_flat(text: str) -> FlatPlan:
     """Parse a flat plan (see ``weft.flat``)."""

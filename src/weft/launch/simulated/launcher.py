@@ -18,16 +18,16 @@ from weft.fabric.network.build import build_network
 from weft.folder import told, write_atomic
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
-from weft.launch.simulated.cost import Cost, cost_of
+from weft.launch.simulated.cost import Cost, cost_of, messages_of
 from weft.launch.simulated.flatten import FlatPlan, read_flat, simulated_plan
-from weft.launch.simulated.machine import describe_machine, host_file, simulation_of
+from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
 from weft.launch.simulated.programs import Programs
 from weft.launch.simulated.simgrid import options
 from weft.units import format_bytes, format_seconds
 
 NEVER_FOLD = str(2**62)
 FOLD_ABOVE = str(2**20)
-PASSES = 3  # cold, one to see how long it lasts, and the samples
+COLD = 1  # calls of an operation before its samples
 SLACK = 4.0  # a simulation may take this many times what it was expected to
 
 
@@ -86,7 +86,11 @@ class SimulatedLauncher:
         """Start the requests side by side, as many as there are cores, and yield their outcomes in order."""
         stop = Event()
         with ThreadPoolExecutor(self.workers) as pool:
-            futures: list[Future[Outcome]] = [pool.submit(self._run_one, request, stop) for request in requests]
+            # The dearest first: one that began last would keep a single core busy at the end.
+            costs = {request.id: self.cost(request).seconds for request in requests}
+            first = sorted(requests, key=lambda request: -costs[request.id])
+            begun = {request.id: pool.submit(self._run_one, request, stop) for request in first}
+            futures: list[Future[Outcome]] = [begun[request.id] for request in requests]
             try:
                 for future in futures:
                     yield future.result()
@@ -110,24 +114,29 @@ class SimulatedLauncher:
         write_atomic(files.plan, simulated_plan(text, self.simulation.samples).encode())
         machine = describe_machine(self.fabric, request.nodes, request.ranks_per_node, self.network)
         write_atomic(files.machine, machine.encode())
-        slots = host_file(request.nodes, request.ranks, request.ranks_per_node, request.order)
+        shared = self.simulation.model == INFINIBAND
+        slots = host_file(request.nodes, request.ranks, request.ranks_per_node, request.order, shared=shared)
         write_atomic(files.hosts, slots.encode())
         fold = FOLD_ABOVE if read_flat(text).folds else NEVER_FOLD
         return {"WEFT_PLATFORM": str(files.machine), "WEFT_FOLD_ABOVE": fold}
 
+    def cost(self, request: LaunchRequest) -> Cost:
+        """What a request is expected to take of this host."""
+        return expected_cost(read_flat(request.plan.read_text()), request.ranks, self.simulation.samples)
+
     def refusal(self, request: LaunchRequest) -> str:
         """Why a request is not simulated; empty when it is."""
-        cost = expected_cost(read_flat(request.plan.read_text()), request.ranks, self.simulation.samples)
+        cost = self.cost(request)
         limit = smallest(read_host().limits)
         if limit and cost.memory_bytes > limit.bytes:
             return (
                 f"simulating {request.ranks} ranks needs about {format_bytes(cost.memory_bytes)} of this host, and "
-                f"{limit.by} leaves {format_bytes(limit.bytes)}: the bound of `weft plan` still holds"
+                f"{limit.by} leaves {format_bytes(limit.bytes)}"
             )
         if cost.seconds > self.simulation.budget:
             return (
                 f"simulating {cost.messages:,} messages takes about {format_seconds(cost.seconds)}, over the budget of "
-                f"{format_seconds(self.simulation.budget)} (simulation.budget): the bound of `weft plan` still holds"
+                f"{format_seconds(self.simulation.budget)} (simulation.budget)"
             )
         return ""
 
@@ -135,7 +144,7 @@ class SimulatedLauncher:
         began = time.monotonic()
         if why := self.refusal(request):
             write_atomic(request.log, f"weft: not simulated: {why}\n".encode())
-            return Outcome(request.id, 1, 0.0, False, request.log)
+            return Outcome(request.id, 1, 0.0, False, request.log, refused=f"not simulated: {why}")
         variables = {**without_job(os.environ), **self.prepare(request), **request.environment}
         limit_s = max(request.limit_s, SLACK * self.simulation.budget) if request.limit_s else 0.0
         timed_out = False
@@ -169,7 +178,7 @@ class Files:
 def expected_cost(plan: FlatPlan, ranks: int, samples: int) -> Cost:
     """What simulating a plan costs this host."""
     real = 0 if plan.folds else sum(sorting_bytes(cell) for cell in plan.cells)
-    return cost_of(ranks, plan.operations * (PASSES - 1 + samples), real)
+    return cost_of(ranks, sum(messages_of(cell, ranks, COLD + samples) for cell in plan.cells), real)
 
 
 def sorting_bytes(cell: dict[str, str]) -> int:

@@ -12,6 +12,7 @@ from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
 from weft.fabric.simulation import SimulationSection
 
+INFINIBAND = "infiniband"
 ENDLESS = 2**62  # an eager limit that no message exceeds
 Ints = NDArray[np.int32]
 
@@ -26,7 +27,8 @@ def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, 
     hosts
         Those that get ranks, in order.
     ranks_per_node
-        Slots for ranks on each; every slot is a host to SimGrid, so that each pair of ranks is told apart.
+        Slots for ranks on each; every slot is a host to SimGrid, so that each pair of ranks is told apart. Under the
+        InfiniBand model the node itself is the host, because the model counts the flows of one.
     network
         The fabric's network, where it is built already.
 
@@ -38,10 +40,11 @@ def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, 
     net = build_network(fabric) if network is None else network
     chosen = net.indices(list(hosts))
     used = links_between(net, chosen)
+    slots = 0 if simulation_of(fabric).model == INFINIBAND else ranks_per_node
     lines = [
         "weft-platform 1",
         f"name {fabric.name}",
-        f"ranks-per-node {ranks_per_node}",
+        f"ranks-per-node {slots}",
         f"node-memory {fabric.node.memory or 0}",
         f"copies {stated(fabric.node.copy_rate, fabric, 'node.copy_rate')!r} {fabric.node.latency or 0.0!r}",
         *message_lines(fabric),
@@ -142,10 +145,14 @@ def graph_lines(net: Network, chosen: Ints, used: Ints, fabric: Fabric) -> list[
     return lines
 
 
-def host_file(hosts: Sequence[str], ranks: int, ranks_per_node: int, order: str) -> str:
-    """One line a rank: the slot it runs on, in ``block`` or ``cyclic`` order."""
+def host_file(hosts: Sequence[str], ranks: int, ranks_per_node: int, order: str, *, shared: bool = False) -> str:
+    """One line a rank: the slot it runs on, in ``block`` or ``cyclic`` order; the node itself where ranks share it."""
+
+    def slot(host: str, core: int) -> str:
+        return host if shared else f"{host}/{core}"
+
     if order == "block":
-        slots = [f"{host}/{core}" for host in hosts for core in range(ranks_per_node)]
+        slots = [slot(host, core) for host in hosts for core in range(ranks_per_node)]
     else:
-        slots = [f"{host}/{core}" for core in range(ranks_per_node) for host in hosts]
+        slots = [slot(host, core) for core in range(ranks_per_node) for host in hosts]
     return "\n".join(slots[:ranks]) + "\n"

@@ -13,10 +13,16 @@ from weft.fabric.simulation import SimulationSection
 OLDEST = (3, 32)
 REMEDY = "on Debian: apt install libsimgrid-dev (3.32 or newer); elsewhere: https://simgrid.org"
 
-# Collectives that the kernels measure. The others are Weft's own traffic and keep SMPI's plain algorithms: the
-# selectors of allreduce, bcast and reduce would split each communicator by host, with p^2 messages that open all
-# connections.
-CHOSEN = ("alltoall", "alltoallv")
+# Collectives that take the algorithms of the fabric's library; the others keep SMPI's plain ones. The selectors that
+# are
+# left out split each communicator by host first, with p^2 messages that open all connections (mvapich2), or crash on a
+# broadcast (impi).
+EXCHANGES = ("alltoall", "alltoallv")
+FAMILY = (*EXCHANGES, "bcast", "gather", "scatter")
+CHOSEN = {"mvapich2": EXCHANGES, "impi": EXCHANGES, "ompi": FAMILY, "mpich": FAMILY}
+MODELS = {"fair": "SMPI", "infiniband": "IB"}
+# The InfiniBand model divides the bound of a flow, and without a TCP window (so large that it binds nobody) there is none.
+WINDOWS = {"fair": "0", "infiniband": "4194304"}
 DETACHED_BY_DEFAULT = 65536
 
 
@@ -83,13 +89,16 @@ def options(simulation: SimulationSection, eager_limit: int | None) -> dict[str,
     Its defaults are a calibration of Gigabit Ethernet (factors on bandwidth and latency, time measured on this host):
     none is left in place. What a message costs is charged by the machine library (native/simulate/machine/costs.cpp).
     """
-    chosen = {f"smpi/{call}": simulation.collectives for call in CHOSEN}
+    chosen = {f"smpi/{call}": simulation.collectives for call in CHOSEN[simulation.collectives]}
     return {
-        "network/model": "SMPI",
+        "network/model": MODELS[simulation.model],
         "smpi/bw-factor": "0:1",  # a bare 1 crashes SimGrid 3.32
         "smpi/lat-factor": "0:1",
-        "network/TCP-gamma": "0",
+        "network/TCP-gamma": WINDOWS[simulation.model],
         "network/crosstraffic": "0",
+        # Full: all flows are looked at whenever one ends. Of an exchange pair by pair there are as many as ranks, and
+        # that is a third cheaper than to keep a heap of them; times differ by 0.1 % where many flows end at once.
+        "network/optim": "Full",
         "surf/precision": "1e-9",
         "smpi/simulate-computation": "no",
         "smpi/host-speed": "1f",

@@ -31,6 +31,18 @@ def capture_file(folder: Path, launch: str, node: str) -> Path:
     return folder / "launches" / f"{launch}.{node}.pcap"
 
 
+def refuse_missing_tcpdump() -> None:
+    """See that there is a ``tcpdump``.
+
+    Raises
+    ------
+    LaunchError
+        There is none.
+    """
+    if shutil.which("tcpdump", path=SEARCH) is None:
+        raise LaunchError("a capture needs tcpdump, which is not on PATH", "sudo apt install tcpdump")
+
+
 @contextmanager
 def capture(cluster: Cluster, node: str, path: Path) -> Generator[None]:
     """Record the headers of what crosses a host's link while the block runs.
@@ -49,8 +61,7 @@ def capture(cluster: Cluster, node: str, path: Path) -> Generator[None]:
     LaunchError
         No ``tcpdump``, no such host, or it does not start.
     """
-    if shutil.which("tcpdump", path=SEARCH) is None:
-        raise LaunchError("a capture needs tcpdump, which is not on PATH", "sudo apt install tcpdump")
+    refuse_missing_tcpdump()
     # -Z root: it would become the user tcpdump, which does not exist in a user namespace and may not write here
     words = ["tcpdump", "-i", INTERFACE, "-s", str(SNAP), "-B", "8192", "-U", "-n", "-Z", "root", "-w", str(path)]
     process = subprocess.Popen(

@@ -43,7 +43,7 @@ def spec_of_network(name: str, network: Network) -> VirtualSpec:
     Raises
     ------
     FabricError
-        No tree: cables between switches of one level (dragonfly, torus), or none of a stated rate.
+        No tree: cables between switches of one level (dragonfly, torus); or a cable with two rates.
     """
     hosts = len(network.hosts)
     level = [0] * hosts + [switch.level for switch in network.switches]
@@ -58,6 +58,12 @@ def spec_of_network(name: str, network: Network) -> VirtualSpec:
                 f"{network.topology} is no tree, and bridges carry trees only",
                 'use topology = "star" or "fat-tree", or kind = "simulated"',
             )
+    uneven = [k for k in range(0, len(network.links), 2) if network.links.rate[k] != network.links.rate[k + 1]]
+    if uneven:
+        raise FabricError(
+            f"{name}: {network.link_name(uneven[0])} has another rate than the way back, and a virtual link has one",
+            'write network.rates with " - " for both directions, or use kind = "simulated"',
+        )
     upward = [(a, b, rate) if level[a] < level[b] else (b, a, rate) for a, b, rate in cables]
     group = _folded(level, upward)
     names = _names(network, group)

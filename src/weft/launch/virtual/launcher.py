@@ -10,6 +10,7 @@ from typing import Any
 
 from weft.errors import LaunchError
 from weft.fabric.model import Fabric
+from weft.fabric.shaping import BURST_S, MTU
 from weft.launch.build import Kernels, build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.links import links_file, passed, write_links
@@ -21,7 +22,7 @@ from weft.launch.virtual.counters import METHOD, read_counters
 from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.spec import VirtualSpec, too_fast
 from weft.launch.virtual.starters import starter_for
-from weft.launch.virtual.wiring import BURST_S, MTU, QUEUE_S, SETTINGS
+from weft.launch.virtual.wiring import QUEUE_S, SETTINGS
 
 Say = Callable[[str], None]
 

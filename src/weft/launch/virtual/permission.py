@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""May this user make namespaces here, and of which kind?"""
+"""May this user make namespaces here, and of which kind?
+
+``python -m weft.launch.virtual.permission`` says in one line why not, with exit code 1; nothing and 0 where one may.
+"""
 
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 CAP_SYS_ADMIN = 21
@@ -81,3 +85,15 @@ def _switch_that_forbids() -> str:
 def _setting(name: str) -> str:
     path = Path("/proc/sys") / name.replace(".", "/")
     return path.read_text().strip() if path.is_file() else ""
+
+
+def main() -> int:
+    """Say why no virtual cluster can be brought up here; for Makefiles and scripts."""
+    reason = forbidden()
+    if reason:
+        print(f"no virtual network on this machine: {' '.join(reason.split())} -> {remedy()}")
+    return 1 if reason else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,23 +8,14 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from weft.fabric.shaping import MTU, burst
 from weft.launch.virtual.spec import VirtualSpec
 
-MTU = 9000
-"""Jumbo frames, as clusters use: headers are 0.7 % of the bytes counted, not 4.5 %, and fewer packets cost less CPU."""
-
-FRAME = MTU + 14
 INTERFACE = "eth0"
 PREFIX = "10.77"
 
 QUEUE_S = 0.2
 """Seconds that a packet may wait at a link before it is dropped."""
-
-BURST_S = 0.0005
-"""Seconds of the rate that may pass at once: as short as timers on a busy machine allow."""
-
-BURST_LEAST = 2 * FRAME
-BURST_MOST = 1 << 18
 
 SETTINGS = {
     # the parameters of one launch's connections must not reach the next launch
@@ -85,11 +76,6 @@ def hosts_file(spec: VirtualSpec) -> str:
     """Contents of ``/etc/hosts`` on every host."""
     lines = ["127.0.0.1 localhost", *(f"{address(spec, host)} {host}" for host in spec.hosts)]
     return "\n".join(lines) + "\n"
-
-
-def burst(rate: float) -> int:
-    """Bytes that may pass a link at once, for a rate in bytes per second."""
-    return int(min(max(rate * BURST_S, BURST_LEAST), BURST_MOST))
 
 
 def shaping(interface: str, rate: float) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from weft.folder import explain, write_atomic
+from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 
 #: The Vega-Lite that draws them here and on the page: the newest that both Altair and vl-convert know.
@@ -22,7 +23,7 @@ def vegalite_version() -> str:
     return wanted if wanted in known else known[-1]
 
 
-def write_figures(figures: Iterable[Figure], folder: Path) -> list[Path]:
+def write_figures(figures: Iterable[Figure | Picture], folder: Path) -> list[Path]:
     """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png`` and return the paths.
 
     Raises
@@ -39,8 +40,10 @@ def write_figures(figures: Iterable[Figure], folder: Path) -> list[Path]:
     except OSError as error:
         raise explain(folder, error) from error
     for figure in figures:
-        specification = json.dumps(figure.whole())
-        svg = vl_convert.vegalite_to_svg(specification, vl_version=version)
+        if isinstance(figure, Picture):
+            svg = figure.svg
+        else:
+            svg = vl_convert.vegalite_to_svg(json.dumps(figure.whole()), vl_version=version)
         contents = {
             "svg": svg.encode(),
             # from the SVG: Vega need not lay the figure out again

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The tests of the kernels `collective` and `bandwidth`, of refinement, and of cells that take a part of the ranks.
+foreach(noun refine block_pattern binding)
+  weft_test(${noun} RANKS 1)
+endforeach()
+foreach(noun parties size_sweep collective bandwidth)
+  weft_test(${noun})
+endforeach()
+
+list(JOIN weft_mpiexec_flags "|" weft_parts_launch)
+set(weft_parts_launch "${WEFT_MPIEXEC}|${weft_parts_launch}")
+string(REGEX REPLACE "\\|$" "" weft_parts_launch "${weft_parts_launch}")
+
+# weft_parts_test(<name> <ranks> <exit code> <cell lines, joined by "|"> [-D...]): see scripts/run_parts.cmake
+function(weft_parts_test name ranks exit cells)
+  set(full parts.${name}.${ranks})
+  add_test(NAME ${full}
+           COMMAND ${CMAKE_COMMAND} -D MEASURE=$<TARGET_FILE:weft-measure> -D LAUNCH=${weft_parts_launch}
+                   -D RANKS=${ranks} -D FOLDER=${CMAKE_CURRENT_BINARY_DIR}/${full} "-DEXIT=${exit}" "-DCELLS=${cells}"
+                   ${ARGN} -P ${CMAKE_CURRENT_SOURCE_DIR}/scripts/run_parts.cmake)
+  set_tests_properties(${full} PROPERTIES TIMEOUT 180 PROCESSORS 2 ENVIRONMENT "${weft_test_environment}")
+endfunction()
+
+set(weft_part "cell c000|kernel collective|collective alltoall|bytes 8 1024|ranks 2|end")
+set(weft_members "cell c001|kernel bandwidth|bytes 1 4096|members 2 0|end")
+set(weft_whole "cell c002|kernel collective|collective allreduce|bytes 8|end")
+foreach(ranks 3 4)
+  weft_parts_test(records ${ranks} 0 "${weft_part}|${weft_members}|${weft_whole}"
+                  "-DRECORD=c001 \"ranks\":2,\"status\":\"ok\".*\"shape\":\\[2,.*send@4096")
+  weft_parts_test(fake-nodes ${ranks} 0 "${weft_part}|${weft_members}|${weft_whole}" -D FAKE=1
+                  "-DRECORD=c000 \"ranks\":2,.*\"method\":\"tree\"")
+  # Whoever waits for a wrong part says so, too: mpiexec gives the code of any rank.
+  weft_parts_test(corrupt ${ranks} 3 "${weft_part}|${weft_whole}" -D PLANT=corrupt:c000
+                  "-DRECORD=c000 \"status\":\"invalid\".*alltoall of .* bytes, root 0")
+  # A part that hangs ends the launch within its limit, with a word of each rank.
+  weft_parts_test(hang ${ranks} "not 0" "${weft_part}|${weft_whole}" -D LIMIT=8000000000 -D PLANT=hang:c000
+                  "-DSLOTS=c000 - - timeout|c000 - waiting timeout")
+  # What a part alone finds out ends the launch for all.
+  weft_parts_test(failure ${ranks} "not 0" "cell c000|kernel collective|collective bcast|bytes 8 4|ranks 2|end|${weft_whole}"
+                  "-DSAYS=bytes 4 does not ascend")
+endforeach()
+weft_parts_test(too-many 2 1 "cell c000|kernel floor|ranks 3|end" "-DSAYS=`ranks 3` of a launch of 2")

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One cell of a kernel, measured by a real sampler with a handful of samples.
+#pragma once
+
+#include "barrier.hpp"
+#include "clock.hpp"
+#include "kernels.hpp"
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+class MeasuredCell {
+  public:
+    using Values = std::map<std::string, std::string, std::less<>>;
+
+    MeasuredCell(char const *kernel, Values values, MPI_Comm comm = MPI_COMM_WORLD)
+        : team_(weft::make_team(comm)), plan_(quick_plan()), values_{"c007", kernel, std::move(values)},
+          cell_(plan_, values_, team_), clock_(team_), barrier_(team_, clock_, weft::Start::barrier),
+          sampler_(team_, clock_, barrier_, plan_.rules, recorder_, status_), kernel_(weft::kernel_named(kernel)) {
+        cell_.use(sampler_);
+    }
+
+    weft::Need need() { return kernel_.need(cell_); }
+    weft::Validation const &run() {
+        kernel_.run(cell_);
+        return cell_.validation();
+    }
+    /// "A cold, B cold, ..." as recorded.
+    std::string segments() const {
+        std::string all;
+        for (auto const &segment : recorder_.segments()) {
+            all += (all.empty() ? "" : ", ") + segment.op + " " + weft::name(segment.phase);
+        }
+        return all;
+    }
+    weft::Segment const *segment(std::string const &op, weft::Phase phase) const {
+        for (auto const &found : recorder_.segments()) {
+            if (found.op == op && found.phase == phase) {
+                return &found;
+            }
+        }
+        return nullptr;
+    }
+    weft::Recorder const &recorder() const { return recorder_; }
+    weft::Team const &team() const { return team_; }
+    weft::Cell const &cell() const { return cell_; }
+
+  private:
+    static weft::Plan quick_plan() {
+        weft::Plan plan;
+        plan.seed = 5;
+        plan.rules = {0.05, 3, 5, 5, 20'000'000};
+        return plan;
+    }
+
+    weft::Team team_;
+    weft::Plan plan_;
+    weft::CellPlan values_;
+    weft::Cell cell_;
+    weft::Clock clock_;
+    weft::Barrier barrier_;
+    weft::Recorder recorder_;
+    weft::Status status_;
+    weft::Sampler sampler_;
+    weft::Kernel const &kernel_;
+};
+
+/// The environment's WEFT_PLANT for as long as it lives.
+class PlantedFault {
+  public:
+    explicit PlantedFault(char const *fault) { ::setenv("WEFT_PLANT", fault, 1); }
+    PlantedFault(PlantedFault const &) = delete;
+    PlantedFault &operator=(PlantedFault const &) = delete;
+    ~PlantedFault() { ::unsetenv("WEFT_PLANT"); }
+};

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measured_cell.hpp"
+
+#include <doctest/doctest.h>
+
+using Values = MeasuredCell::Values;
+
+namespace {
+
+/// The first and the last rank; null elsewhere, and where there is but one.
+weft::Comm two_ranks() {
+    int rank = 0;
+    int size = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    bool const chosen = size > 1 && (rank == 0 || rank == size - 1);
+    return weft::Comm::split(MPI_COMM_WORLD, chosen ? 0 : MPI_UNDEFINED, rank);
+}
+
+MeasuredCell stream(MPI_Comm comm, Values more = {}) {
+    more.insert({{"bytes", "1 100 65536"}, {"window", "8"}});
+    return {"bandwidth", std::move(more), comm};
+}
+
+} // namespace
+
+TEST_CASE("a window of messages arrives whole and in order") {
+    weft::Comm const comm = two_ranks();
+    if (comm.null()) {
+        return;
+    }
+    auto cell = stream(comm);
+    weft::Validation const &validation = cell.run();
+    CHECK(validation.performed);
+    CHECK(validation.errors == 0);
+    CHECK(cell.segments().find("send@1 cold, send@100 cold, send@65536 cold, send@") == 0);
+    for (auto const *op : {"send@1", "send@100", "send@65536"}) {
+        weft::Segment const *const warm = cell.segment(op, weft::Phase::warm);
+        REQUIRE(warm != nullptr);
+        CHECK(warm->batch % 8 == 0); // one operation is one message of a window
+        CHECK(cell.segment(op, weft::Phase::cold)->batch == 8);
+    }
+}
+
+TEST_CASE("a byte that changed on its way makes the cell invalid") {
+    weft::Comm const comm = two_ranks();
+    if (comm.null()) {
+        return;
+    }
+    PlantedFault const fault("corrupt");
+    auto cell = stream(comm);
+    weft::Validation const &validation = cell.run();
+    CHECK(validation.errors == 3); // one in each size
+    CHECK(validation.detail.find("rank 1: byte 0 and its neighbours of message 4 of 1 bytes are not") !=
+          std::string::npos);
+}
+
+TEST_CASE("fewer messages are under way when they are large, but one always is") {
+    weft::Comm const comm = two_ranks();
+    if (comm.null()) {
+        return;
+    }
+    auto cell = stream(comm, {{"bytes", "8 1024 100000"}, {"window", "64"}, {"window_bytes", "4096"}});
+    CHECK(cell.need().parts[0].bytes == 100000);
+    cell.run();
+    CHECK(cell.segment("send@8", weft::Phase::cold)->batch == 64);
+    CHECK(cell.segment("send@1024", weft::Phase::cold)->batch == 4);
+    CHECK(cell.segment("send@100000", weft::Phase::cold)->batch == 1);
+}
+
+TEST_CASE("a pair that does not sit as the pattern asks is a row that says so") {
+    weft::Comm const comm = two_ranks();
+    if (comm.null()) {
+        return;
+    }
+    auto cell = stream(comm, {{"pattern", "inter-node"}});
+    std::string said;
+    try {
+        cell.run();
+    } catch (weft::Refusal const &refusal) {
+        said = refusal.status() + ": " + refusal.what();
+    }
+    CHECK(said.find("fabric: inter-node was asked for, but the two ranks run on one node") == 0);
+}
+
+TEST_CASE("bandwidth is measured between two ranks, not among more") {
+    auto cell = stream(MPI_COMM_WORLD);
+    if (cell.team().size == 2) {
+        CHECK(cell.need().total() > 0);
+        return;
+    }
+    CHECK_THROWS_AS(cell.need(), weft::Failure);
+}
+
+TEST_CASE("windows and messages that cannot be are refused") {
+    weft::Comm const comm = two_ranks();
+    if (comm.null()) {
+        return;
+    }
+    auto none = stream(comm, {{"window", "0"}});
+    CHECK_THROWS_AS(none.need(), weft::Failure);
+    auto huge = stream(comm, {{"bytes", "8 2147483648"}});
+    CHECK_THROWS_AS(huge.need(), weft::Refusal);
+}

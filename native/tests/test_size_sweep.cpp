@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measured_cell.hpp"
+#include "size_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using weft::op_at;
+
+namespace {
+
+MeasuredCell with_sizes(std::string const &bytes, std::string const &refine = "0") {
+    return {"collective", {{"collective", "bcast"}, {"bytes", bytes}, {"refine", refine}}};
+}
+
+std::string complaint(std::string const &bytes) {
+    MeasuredCell const cell = with_sizes(bytes);
+    try {
+        weft::sizes_of(cell.cell());
+    } catch (weft::Failure const &failure) {
+        return failure.what();
+    }
+    return "no complaint";
+}
+
+} // namespace
+
+TEST_CASE("sizes ascend, and others are refused") {
+    CHECK(weft::sizes_of(with_sizes("1 8 64").cell()) == std::vector<std::int64_t>{1, 8, 64});
+    CHECK(complaint("8 8").find("bytes 8 does not ascend") != std::string::npos);
+    CHECK(complaint("-1 8").find("-1 is negative") != std::string::npos);
+    CHECK(complaint("").find("has no bytes") != std::string::npos);
+    CHECK(complaint("many").find("not a whole number") != std::string::npos);
+}
+
+TEST_CASE("an operation is named after its size") {
+    CHECK(op_at("alltoallv-linear", 1024) == "alltoallv-linear@1024");
+}
+
+TEST_CASE("the order of sizes is the launch's own, and the same on every rank") {
+    std::vector<std::int64_t> sizes;
+    for (std::int64_t size = 1; size < 40; ++size) {
+        sizes.push_back(size);
+    }
+    MeasuredCell const cell = with_sizes("1");
+    auto const order = weft::shuffled(cell.cell(), sizes);
+    CHECK(order != sizes);
+    CHECK(std::is_permutation(order.begin(), order.end(), sizes.begin()));
+    for (std::int64_t const size : order) {
+        CHECK(weft::min_over(cell.team().comm, size) == weft::max_over(cell.team().comm, size));
+    }
+}
+
+TEST_CASE("refined sizes count for the memory that samples take") {
+    CHECK(weft::most_sizes(with_sizes("1 8 64", "5").cell()) == 8);
+}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Times along message sizes as the detector of change-overs reads them: one value a size, and how sure it is.
+
+Launches differ as a whole (one process placement is a little slower than another at every size): that offset is taken
+out first. What remains between launches at one size is the noise. Its variance at a size is the blend of the size's own
+with the median of its neighbours', so that one disturbed launch does not pass for noise everywhere. Where there is one
+launch only, the interval of the median takes its place.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.analyse.changeover_fit import Numbers
+from weft.kernel.sizes import split_op
+
+Row = dict[str, Any]
+
+#: A time is never surer than this, relative: rounding to nanoseconds, and effects of alignment that are no protocol's.
+SUREST = 0.003
+#: A size's own variance counts as much as its launches; its neighbours' as much as this many.
+PRIOR_LAUNCHES = 4
+NEIGHBOURS = 5
+NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class SizeSeries:
+    """Warm times of one operation of one cell along the sizes.
+
+    Attributes
+    ----------
+    cell, name
+        The cell, and the operation without its size: ``alltoall``.
+    sizes
+        Bytes, ascending.
+    seconds, errors
+        Time at each size over all launches, offsets of launches taken out, and its relative standard error.
+    launches
+        Degrees of freedom that the launches give to the errors; 0 for one launch.
+    rows
+        The rows of the table of calls.
+    """
+
+    cell: str
+    name: str
+    sizes: tuple[int, ...]
+    seconds: Numbers
+    errors: Numbers
+    launches: int
+    rows: tuple[Row, ...]
+
+
+def size_series(rows: Iterable[Row], medians: Iterable[Row]) -> list[SizeSeries]:
+    """Every series of sizes in a run, in the order it was measured.
+
+    Parameters
+    ----------
+    rows
+        The table of calls; rows without a size in their name, cold ones and those without a time are left out.
+    medians
+        The table of medians: one row a cell, call, phase and launch.
+    """
+    groups: dict[tuple[str, str], dict[int, Row]] = {}
+    for row in rows:
+        name, size = split_op(row["call"])
+        if size is not None and row["phase"] == "warm" and row["status"] == "ok" and (row["median_s"] or 0) > 0:
+            groups.setdefault((row["cell"], name), {})[size] = row
+    launches: dict[tuple[str, str], dict[int, dict[int, float]]] = {}
+    for row in medians:
+        name, size = split_op(row["call"])
+        if size is not None and row["phase"] == "warm" and (row["median_s"] or 0) > 0:
+            launches.setdefault((row["cell"], name), {}).setdefault(row["launch"], {})[size] = row["median_s"]
+    return [
+        make_series(cell, name, [found[size] for size in sorted(found)], launches.get((cell, name), {}))
+        for (cell, name), found in groups.items()
+    ]
+
+
+def make_series(cell: str, name: str, rows: Sequence[Row], launches: Mapping[int, Mapping[int, float]]) -> SizeSeries:
+    """One series from its rows, ascending in size, and the median of each launch at each size."""
+    sizes = [int(split_op(row["call"])[1] or 0) for row in rows]
+    logs = {launch: {size: math.log(value) for size, value in found.items()} for launch, found in launches.items()}
+    offsets = _offsets(logs)
+    values = [
+        [found[size] - offsets[launch] for launch, found in logs.items() if size in found]
+        or [math.log(row["median_s"])]
+        for size, row in zip(sizes, rows, strict=True)
+    ]
+    # the median over launches where three or more can outvote one that was disturbed
+    centres = np.array([float(np.median(each)) for each in values])
+    freedom = sum(len(each) - 1 for each in values) - (len(logs) - 1 if logs else 0)
+    errors = _launch_errors(values) if freedom > 0 else _interval_errors(rows)
+    errors = np.maximum(errors, SUREST)
+    return SizeSeries(cell, name, tuple(sizes), np.exp(centres), errors, max(freedom, 0), tuple(rows))
+
+
+def _offsets(logs: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+    """How much slower each launch is as a whole: over the sizes that all launches have."""
+    if len(logs) < 2:
+        return dict.fromkeys(logs, 0.0)
+    common = sorted(set.intersection(*(set(found) for found in logs.values())))
+    if not common:
+        return dict.fromkeys(logs, 0.0)
+    means = {size: sum(found[size] for found in logs.values()) / len(logs) for size in common}
+    return {launch: float(np.median([found[size] - means[size] for size in common])) for launch, found in logs.items()}
+
+
+def _launch_errors(values: Sequence[Sequence[float]]) -> Numbers:
+    """Standard error of the centre at each size from the scatter of launches, of which some size has two."""
+    freedom = np.array([len(each) - 1 for each in values])
+    own = np.array([float(np.var(each, ddof=1)) if len(each) > 1 else np.nan for each in values])
+    # the median of a chi-squared is below its mean (Wilson and Hilferty 1931): few launches would look too quiet
+    known = np.where(freedom > 0, freedom, 1)
+    unbiased = own / (1 - 2 / (9 * known)) ** 3
+    errors = np.empty(len(values))
+    for index in range(len(values)):
+        near = unbiased[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1]
+        near = near[~np.isnan(near)]
+        around = float(np.median(near)) if len(near) >= 3 else float(np.nanmedian(unbiased))
+        mine = freedom[index] * own[index] if freedom[index] else 0.0
+        variance = (PRIOR_LAUNCHES * around + mine) / (PRIOR_LAUNCHES + freedom[index])
+        count = freedom[index] + 1
+        wider = math.pi / 2 if count > 2 else 1.0  # what a median is less sure than a mean, at most
+        errors[index] = math.sqrt(variance * wider / count)
+    return errors
+
+
+def _interval_errors(rows: Sequence[Row]) -> Numbers:
+    """Standard error from the interval of each pooled median, smoothed: ten samples tell their own spread badly."""
+    half = np.array(
+        [
+            (math.log(row["high_s"]) - math.log(row["low_s"])) / 2 / NORMAL_95
+            if row["low_s"] and row["high_s"]
+            else 0.0
+            for row in rows
+        ]
+    )
+    near = [half[max(0, index - 2) : index + 3] for index in range(len(half))]
+    return np.array([float(np.median(each)) for each in near])

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two runs side by side: each common row, each call over its sizes, and what has no partner."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.analyse.compare.evidence import Evidence, Outcome, Sample, judged, weigh
+from weft.analyse.compare.matching import Unmatched, match
+from weft.analyse.compare.sides import Key, Side
+from weft.errors import CompareError
+
+PHASES = ("cold", "warm")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A row that both runs have.
+
+    Attributes
+    ----------
+    base_s, other_s
+        Median over the launches of their medians.
+    """
+
+    key: Key
+    series: tuple[str, ...]
+    oversubscribed: bool
+    base_s: float
+    other_s: float
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of one operation and phase.
+
+    Attributes
+    ----------
+    nodes, ranks
+        Of its rows, where all have the same; None for a group over several process counts.
+    rows
+        Their places among all rows.
+    """
+
+    operation: str
+    phase: str
+    nodes: int | None
+    ranks: int | None
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The geometric mean over all common rows of a group; its fields are the group's, with the rows themselves."""
+
+    operation: str
+    phase: str
+    nodes: int | None
+    ranks: int | None
+    keys: tuple[Key, ...]
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One run against the base.
+
+    Attributes
+    ----------
+    margin
+        A difference is called one from here on, relative.
+    """
+
+    base: Side
+    other: Side
+    margin: float
+    rows: tuple[Compared, ...]
+    summaries: tuple[Summary, ...]
+    unmatched: tuple[Unmatched, ...]
+
+    @property
+    def modelled(self) -> bool:
+        """Whether one of the runs, or both, are simulated."""
+        return self.base.modelled or self.other.modelled
+
+    @property
+    def outcome(self) -> Outcome | str:
+        """All rows in a word: the outcome that any of them has, ``mixed`` for both slower and faster ones."""
+        seen = {each.evidence.outcome for each in (*self.rows, *self.summaries)}
+        if {"slower", "faster"} <= seen:
+            return "mixed"
+        order: tuple[Outcome, ...] = ("slower", "faster", "no difference shown", "ratio only", "no verdict")
+        return next((outcome for outcome in order if outcome in seen), "no verdict")
+
+
+def compare(base: Side, other: Side, *, margin: float | None = None, phases: Sequence[str] = PHASES) -> Comparison:
+    """Compare a run with the base.
+
+    Parameters
+    ----------
+    base, other
+        The runs.
+    margin
+        Relative difference from which one is called so; the larger of the studies' precisions by default.
+    phases
+        Phases to compare.
+
+    Raises
+    ------
+    CompareError
+        The runs have no row in common; it says how the nearest rows differ.
+    """
+    found = match(base, other)
+    keys = [key for key in found.keys if key.phase in phases]
+    if not keys:
+        raise CompareError(
+            f"{base.name} and {other.name} have no row in common{_first(found.unmatched)}",
+            "compare runs of one study, or of studies with the same n, m, nodes and ranks",
+        )
+    precision = max(base.precision, other.precision)
+    margin = precision if margin is None else margin
+    modelled = base.modelled or other.modelled
+    groups = groups_of(keys)
+    sample = Sample(_logs(base, keys), _logs(other, keys), tuple(group.rows for group in groups))
+    evidence = weigh(sample, precision)
+    rows = [_row(base, other, key, each, modelled, margin) for key, each in zip(keys, evidence, strict=False)]
+    summaries: list[Summary] = []
+    for group, each in zip(groups, evidence[len(keys) :], strict=True):
+        judgement = judged(each, modelled=modelled, below_floor=False, margin=margin)
+        own = tuple(keys[index] for index in group.rows)
+        summaries.append(Summary(group.operation, group.phase, group.nodes, group.ranks, own, judgement))
+    unmatched = tuple(each for each in found.unmatched if each.key.phase in phases)
+    return Comparison(base, other, margin, tuple(rows), tuple(summaries), unmatched)
+
+
+def groups_of(keys: Sequence[Key]) -> list[Group]:
+    """Rows of each operation and phase, over all process counts and at each, where there are several."""
+    whole: dict[tuple[str, str], list[int]] = {}
+    for index, key in enumerate(keys):
+        whole.setdefault((key.operation, key.phase), []).append(index)
+    found: list[Group] = []
+    for (operation, phase), rows in whole.items():
+        shapes: dict[tuple[int, int], list[int]] = {}
+        for index in rows:
+            shapes.setdefault((keys[index].nodes, keys[index].ranks), []).append(index)
+        nodes, ranks = next(iter(shapes)) if len(shapes) == 1 else (None, None)
+        if len(rows) > 1:
+            found.append(Group(operation, phase, nodes, ranks, tuple(rows)))
+        if len(shapes) > 1:
+            found += [Group(operation, phase, *shape, tuple(own)) for shape, own in shapes.items() if len(own) > 1]
+    return found
+
+
+def _row(base: Side, other: Side, key: Key, evidence: Evidence, modelled: bool, margin: float) -> Compared:
+    points = base.points[key], other.points[key]
+    one, two = (float(np.median(list(point.medians.values()))) for point in points)
+    floor = max((point.floor_s or 0.0 for point in points), default=0.0)
+    found = judged(evidence, modelled=modelled, below_floor=abs(two - one) < floor, margin=margin)
+    return Compared(key, points[0].series, any(point.oversubscribed for point in points), one, two, found)
+
+
+def _logs(side: Side, keys: Sequence[Key]) -> np.ndarray:
+    """Logarithms of a run's medians: a row a launch, a column a key."""
+    launches = sorted({launch for key in keys for launch in side.points[key].medians})
+    medians = [side.points[key].medians for key in keys]
+    return np.array([[math.log(own[launch]) if launch in own else math.nan for own in medians] for launch in launches])
+
+
+def _first(unmatched: Sequence[Unmatched]) -> str:
+    if not unmatched:
+        return ": neither has any"
+    key = unmatched[0].key
+    return f": {key.call} at N = {key.nodes}, p = {key.ranks} is not in {unmatched[0].run} ({unmatched[0].reason})"

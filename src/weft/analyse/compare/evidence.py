@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the launches of two runs say about one row, or about all sizes of a call together."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from weft.analyse.compare import interval, permute
+from weft.analyse.compare.ranks import holm, rank_test
+
+#: METHOD 15: under four launches a side no test can reach 5 %, and none is made.
+FEWEST_LAUNCHES = 4
+#: The two tests share 5 %: permuting whole launches gets what four a side can reach (2 of 70 deals), Holm the rest.
+PERMUTATION_LEVEL, HOLM_LEVEL = 0.03, 0.02
+ROW_LEVEL = 0.05
+#: Standard error of a launch's median where its 95 % interval is +-precision: the stop rule leaves so much.
+PER_PRECISION = 1 / 1.96
+SEED = 15
+
+Outcome = Literal["slower", "faster", "no difference shown", "no verdict", "ratio only"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A ratio and what may be concluded from it.
+
+    Attributes
+    ----------
+    ratio
+        Other's time over the base's.
+    low, high
+        Its 95 % bootstrap interval over launches; None without four launches a side.
+    launches
+        Launches of base and other.
+    p
+        Rank test of the launches' medians alone (Wilcoxon, Mann, Whitney), two-sided.
+    p_holm
+        The same, corrected by Holm over all rows and summaries of the comparison.
+    p_launches
+        Whole launches permuted, the largest difference of all rows and summaries counting (max-T).
+    shown
+        Whether a difference is shown, however small.
+    outcome
+        ``slower`` or ``faster`` than the base; ``no difference shown``; ``no verdict`` (too few launches);
+        ``ratio only`` (a model took part).
+    why
+        What an outcome without a difference comes from; empty otherwise.
+    """
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    launches: tuple[int, int] = (1, 1)
+    p: float | None = None
+    p_holm: float | None = None
+    p_launches: float | None = None
+    shown: bool = False
+    outcome: Outcome = "no verdict"
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Logarithms of the launches' medians of all rows that are compared.
+
+    Attributes
+    ----------
+    base, other
+        (launches, rows); NaN where a launch has no median.
+    groups
+        Rows (columns) of each summary.
+    """
+
+    base: np.ndarray
+    other: np.ndarray
+    groups: tuple[tuple[int, ...], ...]
+
+
+def weigh(sample: Sample, precision: float) -> list[Evidence]:
+    """Evidence of each row, then of each summary, all tested together.
+
+    Parameters
+    ----------
+    sample
+        The medians.
+    precision
+        Half width of the interval that the studies asked for: what a launch's median is known to.
+    """
+    base, other = (np.hstack([side, _summaries(side, sample.groups)]) for side in (sample.base, sample.other))
+    counts = [(int(a), int(b)) for a, b in zip(_known(base), _known(other), strict=True)]
+    estimate, drawn = interval.log_ratios(sample.base, sample.other, SEED)
+    ratios = [*estimate, *(float(np.mean(estimate[list(group)])) for group in sample.groups)]
+    found = [Evidence(math.exp(ratio), launches=count) for ratio, count in zip(ratios, counts, strict=True)]
+    tested = [index for index, count in enumerate(counts) if min(count) >= FEWEST_LAUNCHES]
+    logs = np.vstack([base, other])[:, tested]
+    together = permute.adjusted(logs, base.shape[0], precision * PER_PRECISION, SEED)
+    alone = [rank_test(_values(base[:, index]), _values(other[:, index])) for index in tested]
+    for place, (index, corrected) in enumerate(zip(tested, holm(alone), strict=True)):
+        group = sample.groups[index - len(estimate)] if index >= len(estimate) else (index,)
+        low, high = interval.bounds(drawn[:, list(group)].mean(axis=1), *counts[index])
+        row = replace(found[index], low=math.exp(low), high=math.exp(high))
+        found[index] = replace(row, p=alone[place], p_holm=corrected, p_launches=float(together[place]))
+    return found
+
+
+def _summaries(logs: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
+    """Mean of each group's rows in each launch; a launch that lacks one of them has no summary."""
+    if not groups:
+        return np.zeros((logs.shape[0], 0))
+    return np.stack([logs[:, list(group)].mean(axis=1) for group in groups], axis=1)
+
+
+def _known(logs: np.ndarray) -> np.ndarray:
+    return np.isfinite(logs).sum(axis=0)
+
+
+def _values(column: np.ndarray) -> list[float]:
+    return [float(value) for value in column[np.isfinite(column)]]
+
+
+def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float) -> Evidence:
+    """The evidence with its outcome.
+
+    A difference is shown when the rank test of the row alone and one of the two corrected tests say so, the interval
+    does not hold 1, and the difference exceeds the noise floor (METHOD 21). It is called slower or faster when it also
+    exceeds ``margin``: what the studies' precision leaves open.
+    """
+    if modelled:
+        return replace(found, outcome="ratio only", why="simulated: no interval, no test")
+    if min(found.launches) < FEWEST_LAUNCHES or found.low is None or found.high is None:
+        return replace(found, outcome="no verdict", why=few(found.launches))
+    assert found.p is not None and found.p_holm is not None and found.p_launches is not None
+    if below_floor:
+        return replace(found, outcome="no difference shown", why="the difference is below the noise floor")
+    passed = found.p_launches <= PERMUTATION_LEVEL or found.p_holm <= HOLM_LEVEL
+    if not (passed and found.p <= ROW_LEVEL):
+        return replace(found, outcome="no difference shown", why="launches of one run differ as much")
+    if found.low <= 1 <= found.high:
+        return replace(found, outcome="no difference shown", why="the interval holds 1")
+    if abs(math.log(found.ratio)) < math.log1p(margin):
+        why = f"a difference within the precision of {margin:.0%} that was asked for"
+        return replace(found, shown=True, outcome="no difference shown", why=why)
+    return replace(found, shown=True, outcome="slower" if found.ratio > 1 else "faster")
+
+
+def few(launches: tuple[int, int]) -> str:
+    """Why there is no verdict: ``3 launches a side, 4 needed``."""
+    one, two = launches
+    have = f"{one} launch{'' if one == 1 else 'es'} a side" if one == two else f"{one} and {two} launches"
+    return f"{have}, {FEWEST_LAUNCHES} needed"

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Conditions under which a comparison fails a build: ``slower:1.10``."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from weft.analyse.compare.comparison import Compared, Comparison, Summary
+from weft.errors import CompareError
+
+KINDS = ("slower", "faster", "different")
+GRAMMAR = "slower:1.10, faster:1.10, different:1.10 (factors of at least 1), or missing"
+State = Literal["passed", "failed", "undecided"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One condition.
+
+    Attributes
+    ----------
+    kind
+        ``slower``, ``faster``, ``different``: a shown difference of at least ``factor``; ``missing``: a row of the base
+        that the other run should have measured and did not.
+    factor
+        At least 1; nothing for ``missing``.
+    """
+
+    kind: str
+    factor: float = 1.0
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "missing" else f"{self.kind}:{self.factor:g}"
+
+    def met_by(self, ratio: float) -> bool:
+        """Whether a ratio lies beyond the gate."""
+        slower, faster = ratio >= self.factor, 1 / ratio >= self.factor
+        return {"slower": slower, "faster": faster, "different": slower or faster}[self.kind]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a gate.
+
+    Attributes
+    ----------
+    offenders
+        Rows and summaries beyond it.
+    missing
+        How many rows the other runs lack.
+    why
+        Why it could not be decided.
+    """
+
+    gate: Gate
+    state: State
+    offenders: tuple[tuple[Comparison, Compared | Summary], ...] = ()
+    missing: int = 0
+    why: str = ""
+
+
+def parse_gate(text: str) -> Gate:
+    """Read a gate.
+
+    Raises
+    ------
+    CompareError
+        No such condition, or no factor of at least 1.
+    """
+    kind, colon, factor = text.strip().partition(":")
+    if kind == "missing" and not colon:
+        return Gate(kind)
+    if kind not in KINDS or not colon:
+        raise CompareError(f'--fail-if "{text}" is no condition', f"write {GRAMMAR}")
+    try:
+        number = float(factor)
+    except ValueError:
+        number = math.nan
+    if not 1 <= number < math.inf:
+        raise CompareError(f'--fail-if "{text}": "{factor}" is no factor of at least 1', f"write {GRAMMAR}")
+    return Gate(kind, number)
+
+
+def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
+    """Hold all comparisons against a gate.
+
+    A difference counts when it is shown and its ratio is at least the factor; of two simulated runs, which have no
+    noise, when the ratio is. A gate that no row could have failed is undecided, never passed.
+    """
+    if gate.kind == "missing":
+        missing = sum(each.missing and comparison.other.name in each.run
+                      for comparison in comparisons for each in comparison.unmatched)  # fmt: skip
+        return Verdict(gate, "failed" if missing else "passed", missing=missing)
+    offenders: list[tuple[Comparison, Compared | Summary]] = []
+    undecided: list[str] = []
+    for comparison in comparisons:
+        exact = comparison.base.modelled and comparison.other.modelled
+        every: list[Compared | Summary] = [*comparison.summaries, *comparison.rows]
+        decidable = [each for each in every if exact or each.evidence.outcome not in ("no verdict", "ratio only")]
+        offenders += [
+            (comparison, each)
+            for each in decidable
+            if (exact or each.evidence.shown) and gate.met_by(each.evidence.ratio)
+        ]
+        if not decidable:
+            undecided.append(f"{comparison.other.name} against {comparison.base.name}: {every[0].evidence.why}")
+    if offenders:
+        return Verdict(gate, "failed", tuple(offenders))
+    return Verdict(gate, "undecided" if undecided else "passed", why="; ".join(undecided))
+
+
+def exit_code(verdicts: Sequence[Verdict]) -> int:
+    """1 where a gate failed, 2 where one could not be decided, else 0."""
+    states = {verdict.state for verdict in verdicts}
+    return 1 if "failed" in states else 2 if "undecided" in states else 0

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run brings to a comparison: for each measured row its identity and the median of each launch."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from weft.algorithms import DEFAULT
+from weft.analyse.floor import Floor
+from weft.kernel.sizes import split_op
+
+Row = dict[str, Any]
+
+#: Parameters that say how much of a sweep a cell holds, not what is measured (each call's own name tells that), that
+#: stand in the key as columns, or that only say how an algorithm was chosen.
+SWEPT = frozenset({"n", "m", "ranks", "bytes", "refine", "calls", "first_round", "last_round", "setting"})
+FILES = ("file", "matrix")
+#: Operations that every cell measures alike, whatever it is about.
+SHARED = frozenset({"barrier"})
+
+
+class Key(NamedTuple):
+    """What makes two rows of two runs the same measurement."""
+
+    kernel: str
+    call: str
+    phase: str
+    nodes: int
+    ranks: int
+    n: int | None
+    m: int | None
+    parameters: str
+
+    @property
+    def operation(self) -> str:
+        """The call without its size, with its algorithm where that was chosen: ``alltoall``, ``alltoall (ring)``."""
+        algorithm = json.loads(self.parameters).get("algorithm") if self.parameters else None
+        return split_op(self.call)[0] + (f" ({algorithm})" if algorithm else "")
+
+    @property
+    def size(self) -> int | None:
+        """Bytes in the call's name; None where it carries none."""
+        return split_op(self.call)[1]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One row of one run.
+
+    Attributes
+    ----------
+    series
+        Series of the study the row belongs to.
+    status, reason
+        As in the table of calls.
+    medians
+        Median of each launch in seconds, by the launch's index.
+    floor_s
+        Seconds of an empty operation of that shape and batch; None where ranks share cores, or none was measured.
+    oversubscribed
+        More ranks than cores.
+    """
+
+    series: tuple[str, ...]
+    status: str
+    reason: str
+    medians: Mapping[int, float]
+    floor_s: float | None
+    oversubscribed: bool
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run of a comparison.
+
+    Attributes
+    ----------
+    name
+        What tells it from the other runs in sentences.
+    path, study, fabric, kind, mpi
+        The run folder, and what was run where.
+    precision
+        Half width of the interval that its study asked for, relative.
+    points
+        Its rows.
+    """
+
+    name: str
+    path: str
+    study: str
+    fabric: str
+    kind: str
+    mpi: str
+    precision: float
+    points: Mapping[Key, Point] = field(repr=False)
+
+    @property
+    def modelled(self) -> bool:
+        """Whether its times come from a model: one launch, and no noise to test against."""
+        return self.kind == "simulated"
+
+    @property
+    def launches(self) -> int:
+        """Most launches that any of its rows has."""
+        return max((len(point.medians) for point in self.points.values()), default=0)
+
+
+def identity(parameters: Mapping[str, Any]) -> str:
+    """A cell's parameters as far as they say what is measured; a file by its name, wherever it lies."""
+    kept = {key: value for key, value in parameters.items() if key not in SWEPT and value not in (None, {}, [])}
+    kept |= {key: PurePath(str(kept[key])).name for key in FILES if key in kept}
+    if kept.get("algorithm") == DEFAULT:
+        del kept["algorithm"]
+    return json.dumps(kept, sort_keys=True, default=str) if kept else ""
+
+
+def points_of(
+    rows: Sequence[Row], medians: Sequence[Row], parameters: Mapping[str, Mapping[str, Any]], floor: Floor
+) -> dict[Key, Point]:
+    """Rows of a run by their identity.
+
+    Parameters
+    ----------
+    rows
+        The table of calls.
+    medians
+        The table of medians: one row a cell, launch, call and phase.
+    parameters
+        Parameters of each cell of the plan, by its id.
+    floor
+        The floor that the run measured.
+
+    Returns
+    -------
+    dict
+        Where two cells measure the same (a cell refined twice), the one with numbers and more launches counts.
+    """
+    by_launch: dict[tuple[str, str, str], dict[int, float]] = {}
+    for row in medians:
+        by_launch.setdefault((row["cell"], row["call"], row["phase"]), {})[row["launch"]] = row["median_s"]
+    found: dict[Key, Point] = {}
+    for row in rows:
+        cell = str(row["cell"])
+        shape = (row["nodes"], row["ranks"], row["n"], row["m"])
+        key = Key(
+            row["kernel"],
+            row["call"],
+            row["phase"],
+            *shape,
+            "" if row["call"] in SHARED else identity(parameters[cell]),
+        )
+        measured = by_launch.get((cell, row["call"], row["phase"]), {}) if row["status"] == "ok" else {}
+        point = Point(
+            tuple(row["series"] or ()),
+            row["status"],
+            row["reason"] or "",
+            {launch: seconds for launch, seconds in measured.items() if seconds and seconds > 0},
+            _floor(row, floor),
+            bool(row["oversubscribed"]),
+        )
+        if key not in found or len(point.medians) > len(found[key].medians):
+            found[key] = point
+    return found
+
+
+def _floor(row: Row, floor: Floor) -> float | None:
+    """METHOD 21: a batch of calls shares one empty operation; ranks that share cores have no floor."""
+    empty = None if row["oversubscribed"] else floor.value("empty", row["nodes"], row["ranks_per_node"])
+    return empty / (row["batch"] or 1) if empty else None

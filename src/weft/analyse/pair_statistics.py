@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ibis expressions: from samples of pairs to statistics of each ordered pair, and to histograms by node.
+
+Every time is one way: half a round trip (METHOD 25).
+"""
+
+from collections.abc import Sequence
+
+from weft.analyse.engine import Expression
+from weft.analyse.quantile import median_ranks
+
+#: Buckets a factor of two is cut into; a bucket is floor(log2(ns) * BUCKETS).
+BUCKETS = 32
+PAIR = ("launch_id", "launch", "bytes", "mode", "source", "target")
+QUANTILES = {"p5_s": 0.05, "p25_s": 0.25, "p75_s": 0.75, "p95_s": 0.95, "p99_s": 0.99}
+STATISTICS = (
+    "min_s", "p5_s", "p25_s", "median_s", "p75_s", "p95_s", "p99_s", "max_s", "mean_s", "low_s", "high_s",
+)  # fmt: skip
+
+
+def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
+    """Order statistics of the warm samples of each ordered pair, size, way of measuring and launch (METHOD 14).
+
+    Parameters
+    ----------
+    samples
+        Samples of pairs with a column ``launch_id`` (`launches_of`).
+    counts
+        Numbers of samples that a pair may have; the ranks of their medians' intervals are worked out once for each.
+
+    Returns
+    -------
+    Expression
+        `PAIR`, samples, tainted, and `STATISTICS`.
+    """
+    import ibis
+
+    warm = samples.filter(samples.phase == "warm")
+    time_s = warm.duration_ns.cast("float64") / warm.batch / 1e9
+    # Sorting some dozens of numbers within each group costs a fraction of one sort of all samples.
+    grouped = warm.group_by(list(PAIR)).agg(
+        times=time_s.collect(),
+        samples=warm.count(),
+        tainted=(warm.taint > 0).cast("int64").sum(),
+        min_s=time_s.min(),
+        max_s=time_s.max(),
+        mean_s=time_s.mean(),
+    )
+    ranks = [(n, *median_ranks(n)[:2]) for n in counts]
+    interval = ibis.memtable(
+        {"of": [n for n, _, _ in ranks], "low": [low for _, low, _ in ranks], "high": [high for _, _, high in ranks]},
+        schema={"of": "int64", "low": "int64", "high": "int64"},
+    )
+    joined = grouped.join(interval, grouped.samples == interval.of)
+    joined = joined.mutate(times=joined.times.sort())
+
+    def at(rank: Expression) -> Expression:
+        return joined.times[rank.cast("int64") - 1]  # ranks count from 1
+
+    n = joined.samples
+    found = {
+        # the guard of weft.analyse.quantile: 0.95 * 20 may come out above 19
+        name: at((n * q - 1e-9).ceil().cast("int64")) for name, q in QUANTILES.items()
+    }
+    found["median_s"] = (at((n + 1) // 2) + at(n // 2 + 1)) / 2
+    found["low_s"], found["high_s"] = at(joined.low), at(joined.high)
+    same = ("samples", "tainted", "min_s", "max_s", "mean_s")
+    return joined.select(*PAIR, *same, **found)
+
+
+def summaries(findings: Expression) -> Expression:
+    """The same statistics of pairs that the kernel summarised: its numbers in seconds one way."""
+    given = findings.filter(findings.samples.notnull())
+    scaled = {name: given[name.replace("_s", "_ns")].cast("float64") / given.batch / 1e9 for name in STATISTICS}
+    return given.select(*PAIR, "samples", "tainted", **scaled)
+
+
+def first_contacts(samples: Expression) -> Expression:
+    """Time of the first message of each ordered pair, one way: `PAIR`, cold_s."""
+    cold = samples.filter(samples.phase == "cold")
+    return cold.select(*PAIR, cold_s=cold.duration_ns.cast("float64") / cold.batch / 1e9)
+
+
+def second_looks(findings: Expression) -> Expression:
+    """Forward times and second looks: `PAIR`, forward_s, again_1_s, again_2_s; null where there is none.
+
+    A forward time is given where the clocks' residual is under a tenth of it (METHOD 2), or where no clock had to be
+    synchronised.
+    """
+    forward = findings.forward_ns.cast("float64")
+    trusted = (findings.clock_method == "shared") | (findings.clock_residual_ns * 10 < forward)
+    given = trusted & (findings.forward_samples > 0) & (forward > 0)
+    return findings.select(
+        *PAIR,
+        forward_s=given.ifelse(forward / 1e9, None),
+        again_1_s=findings.again_1_ns.cast("float64") / findings.batch / 1e9,
+        again_2_s=findings.again_2_ns.cast("float64") / findings.batch / 1e9,
+    )
+
+
+def buckets(samples: Expression) -> Expression:
+    """Histogram of the warm samples of each ordered pair: `PAIR`, bucket, count."""
+    warm = samples.filter(samples.phase == "warm")
+    each_ns = warm.duration_ns.cast("float64") / warm.batch
+    bucket = (each_ns > 1).ifelse((each_ns.log2() * BUCKETS).floor(), 0).cast("int16")
+    counted = warm.mutate(bucket=bucket)
+    return counted.group_by([*PAIR, "bucket"]).agg(count=counted.count())
+
+
+def by_node(counted: Expression, ranks: Expression) -> Expression:
+    """Histograms of pairs added up over the ranks of two nodes, and over launches.
+
+    Returns
+    -------
+    Expression
+        bytes, mode, source_node, target_node, bucket, count.
+    """
+    source = ranks.select("launch_id", source="rank", source_node="node")
+    target = ranks.select("launch_id", target="rank", target_node="node")
+    placed = counted.join(source, ["launch_id", "source"]).join(target, ["launch_id", "target"])
+    key = ["bytes", "mode", "source_node", "target_node", "bucket"]
+    return placed.group_by(key).agg(count=placed["count"].sum()).select(*key, "count")

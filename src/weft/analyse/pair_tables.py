@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writing ``tables/pairs.parquet`` and ``tables/pair_histogram.parquet`` of a run of the kernel ``pairs``."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import pyarrow as pa
+
+from weft.analyse import pair_statistics as of
+from weft.analyse.engine import Backend, Expression, read
+from weft.store.files import write_parquet
+from weft.store.pairs import BUCKETS_SCHEMA, FINDINGS_SCHEMA, SCHEMA
+
+PAIRS = pa.schema(
+    [
+        ("launch", pa.int16()),
+        ("bytes", pa.int64()),
+        ("mode", pa.string()),
+        ("source", pa.int32()),
+        ("target", pa.int32()),
+        ("samples", pa.int32()),
+        ("tainted", pa.int32()),
+        *((name, pa.float64()) for name in of.STATISTICS),
+        *((name, pa.float64()) for name in ("cold_s", "forward_s", "again_1_s", "again_2_s")),
+        ("launch_id", pa.string()),
+    ]
+)
+HISTOGRAM = pa.schema(
+    [
+        ("bytes", pa.int64()),
+        ("mode", pa.string()),
+        ("source_node", pa.int32()),
+        ("target_node", pa.int32()),
+        ("bucket", pa.int16()),
+        ("count", pa.int64()),
+    ]
+)
+
+
+def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> None:
+    """Write both tables from the samples, findings and buckets of these cells.
+
+    Parameters
+    ----------
+    root
+        The run folder; `weft.store.convert` has been there.
+    backend
+        The engine.
+    cells
+        Ids of the plan's cells of the kernel ``pairs``.
+    """
+    launches = _launches(root, backend)
+    samples = _placed(root, backend, cells, "", SCHEMA, launches)
+    findings = _placed(root, backend, cells, "findings", FINDINGS_SCHEMA, launches)
+    counted = _placed(root, backend, cells, "buckets", BUCKETS_SCHEMA, launches)
+    table = _pairs(samples, findings).select(*PAIRS.names).order_by(["bytes", "mode", "launch", "source", "target"])
+    write_parquet(root / "tables" / "pairs.parquet", [table.to_pyarrow()], PAIRS, "weft-pairs/1")
+    ranks = read(backend, [root / "tables" / "ranks.parquet"])
+    both = of.buckets(samples).union(counted.select(*of.PAIR, "bucket", "count"))
+    histogram = of.by_node(both, ranks).order_by(HISTOGRAM.names)
+    path = root / "tables" / "pair_histogram.parquet"
+    write_parquet(path, [histogram.to_pyarrow()], HISTOGRAM, "weft-pair-histogram/1")
+
+
+def _launches(root: Path, backend: Backend) -> Expression:
+    """Launch and clock of each good cell: no table shows a time of data that arrived wrong."""
+    cells = read(backend, [root / "tables" / "cells.parquet"])
+    good = cells.filter((cells.status == "ok") & (cells.kernel == "pairs"))
+    return good.select("cell", "launch", "launch_id", "clock_method", "clock_residual_ns")
+
+
+def _placed(
+    root: Path, backend: Backend, cells: Collection[str], place: str, schema: pa.Schema, launches: Expression
+) -> Expression:
+    """Rows of some files of the store with the launch that each belongs to."""
+    import ibis
+
+    paths = [root / "samples" / place / f"{cell}.parquet" for cell in sorted(cells)]
+    there = [path for path in paths if path.is_file()]
+    rows = read(backend, there) if there else ibis.memtable(schema.empty_table())
+    return rows.join(launches, ["cell", "launch"])
+
+
+def _pairs(samples: Expression, findings: Expression) -> Expression:
+    """One row for each ordered pair, size, way of measuring and launch."""
+    warm = samples.filter(samples.phase == "warm")
+    counts = warm.group_by(list(of.PAIR)).agg(n=warm.count()).select("n").distinct().to_pyarrow()["n"].to_pylist()
+    measured = of.summaries(findings)
+    if counts:
+        exact = of.statistics(samples, counts)
+        measured = exact.union(measured.select(*exact.columns))
+    key = list(of.PAIR)
+    return measured.left_join(of.first_contacts(samples), key)[[*measured.columns, "cold_s"]].left_join(
+        of.second_looks(findings), key
+    )[[*measured.columns, "cold_s", "forward_s", "again_1_s", "again_2_s"]]

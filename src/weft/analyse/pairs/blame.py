@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who is to blame for slow pairs: a node, a link, one pair, or a class that falls into two (METHOD 19).
+
+From the coarse to the fine, each step on what the ones before leave unexplained: nodes, links and switches from the
+matrix of nodes; the memory of a node; two groups in a hop class; a way between two nodes; a rank; a pair.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.analyse.engine import Expression
+from weft.analyse.pairs.culprit import Culprit, Sighting, merged
+from weft.analyse.pairs.decompose import Decomposition, Effect, decompose
+from weft.analyse.pairs.direction import direction
+from weft.analyse.pairs.finer import memories, modes_of, ranks_of, routes_of, slow_pairs
+from weft.analyse.pairs.matrix import NodeMatrix, node_matrices, node_medians
+from weft.analyse.pairs.places import Places
+from weft.analyse.pairs.remainders import fitted_table, remainders
+from weft.analyse.pairs.scratch import Scratch
+from weft.analyse.pairs.suspects import suspects
+
+
+@dataclass(frozen=True, eq=False)
+class Blame:
+    """Who is to blame, and what led there.
+
+    Attributes
+    ----------
+    culprits
+        Who slows most comes first; empty where nobody stands out.
+    matrices, taken
+        The matrix of nodes of each size and mode, and how it was taken apart.
+    left
+        Each pair with its remainder (`weft.analyse.pairs.remainders`).
+    """
+
+    culprits: tuple[Culprit, ...]
+    matrices: tuple[NodeMatrix, ...]
+    taken: tuple[Decomposition, ...]
+    left: Expression
+
+
+def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
+    """Find who is to blame.
+
+    Parameters
+    ----------
+    placed
+        Verdicts of all pairs with their places (`weft.analyse.pairs.verdicts.placed`).
+    places
+        Where the ranks are.
+    scratch
+        Where the remainders of all pairs are kept meanwhile; `Blame.left` is readable as long as it is there.
+    """
+    matrices = node_matrices(node_medians(placed), len(places.nodes))
+    suspected = suspects(places)
+    taken = [decompose(matrix.time_s, places, suspected) for matrix in matrices]
+    found: list[Culprit] = []
+    for matrix, parts in zip(matrices, taken, strict=True):
+        found += [_named(effect, matrix, parts, places) for effect in parts.effects]
+        found += routes_of(matrix, parts, places)
+    left = scratch.keep("remainders", remainders(placed, fitted_table(matrices, taken), len(places.nodes)))
+    classes, groups = modes_of(left, places)
+    ranks = ranks_of(left, places)
+    found += [*memories(left, places), *classes, *ranks]
+    found += slow_pairs(left, places, groups, found)
+    return Blame(tuple(merged(found)), tuple(matrices), tuple(taken), left)
+
+
+def _named(effect: Effect, matrix: NodeMatrix, parts: Decomposition, places: Places) -> Culprit:
+    """A suspect found slow, with the direction that is slow."""
+    suspect = effect.suspect
+    role, one_way = direction(effect, matrix, parts)
+    also = [f"{other.kind} {other.name}" for other in suspect.same]
+    seen = Sighting(matrix.bytes, matrix.mode, effect.factor, one_way, effect.share)
+    if suspect.kind == "node":
+        return Culprit("node", suspect.name, role, (seen,), effect.pairs, tuple(also))
+    if suspect.kind == "link":
+        return _link(effect, seen, role, also)
+    return Culprit(suspect.kind, suspect.name, "", (seen,), effect.pairs, tuple(also))
+
+
+def _link(effect: Effect, seen: Sighting, role: str, also: Sequence[str]) -> Culprit:
+    """A link; where the same pairs cross its way back too, only the clocks can tell which of the two is slow."""
+    suspect = effect.suspect
+    back = next((other for other in suspect.same if other.kind == "link"), None)
+    cable = next((other for other in suspect.same if other.kind == "cable"), None)
+    if back is None or cable is None or role == "sender":
+        told = [
+            name
+            for name in also
+            if cable is None or name not in (f"cable {cable.name}", f"link {back.name}" if back else "")
+        ]
+        return Culprit("link", suspect.name, "", (seen,), effect.pairs, tuple(told))
+    told = tuple(name for name in also if name not in (f"cable {cable.name}", f"link {back.name}"))
+    if role == "receiver":
+        return Culprit("link", back.name, "", (seen,), effect.pairs, told)
+    detail = "in both directions" if role == "both" else "in one direction or both"
+    return Culprit("cable", cable.name, "", (seen,), effect.pairs, told, detail)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What blame finds: who is slow, in which role, by how much, in words."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from weft.units import format_bytes
+
+Kind = Literal["node", "memory", "link", "cable", "switch", "leaves", "route", "rank", "pair", "class"]
+Role = Literal["sender", "receiver", "both", "unknown", ""]
+
+#: The order of telling: who slows many pairs comes before who slows one.
+KINDS: tuple[Kind, ...] = ("node", "switch", "cable", "link", "leaves", "route", "memory", "rank", "class", "pair")
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A culprit at one size and mode.
+
+    Attributes
+    ----------
+    factor
+        Half a round trip over what is expected without the culprit.
+    one_way
+        The same of the slow direction alone; None where the clocks do not give it.
+    share
+        Share of its pairs that feel it.
+    """
+
+    bytes: int
+    mode: str
+    factor: float
+    one_way: float | None = None
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """Somebody to blame.
+
+    Attributes
+    ----------
+    kind
+        ``node`` (with all other nodes), ``memory`` (a node within itself), ``link`` (one direction of a cable),
+        ``cable``, ``switch``, ``leaves`` (between two leaves), ``route`` (between two nodes), ``rank``, ``pair``, or
+        ``class``: the pairs of a hop class fall into two groups.
+    name
+        Which one.
+    role
+        Of a node: whether it is slow to send, to receive, both, or that cannot be told. Empty for other kinds.
+    sightings
+        Where it showed, by size and mode.
+    pairs
+        Pairs (of nodes; of ranks for ``pair`` and ``class``) that it touches.
+    also
+        Who touches the same pairs and so cannot be told from it.
+    detail
+        What else is known, in words.
+    """
+
+    kind: Kind
+    name: str
+    role: Role
+    sightings: tuple[Sighting, ...]
+    pairs: int
+    also: tuple[str, ...] = ()
+    detail: str = ""
+
+    @property
+    def factor(self) -> float:
+        """The largest factor of half a round trip."""
+        return max(seen.factor for seen in self.sightings)
+
+    @property
+    def title(self) -> str:
+        """Who it is: ``node n17 as receiver``."""
+        if self.kind == "node":
+            roles = {"sender": "as sender", "receiver": "as receiver", "both": "as sender and receiver"}
+            return f"node {self.name} {roles.get(self.role, 'as sender or receiver')}"
+        words = {
+            "memory": f"node {self.name} within itself",
+            "leaves": f"the way between {self.name}",
+            "route": f"the way between {self.name}",
+            "class": f"pairs at {self.name}",
+        }
+        return words.get(self.kind, f"{self.kind} {self.name}")
+
+    @property
+    def statement(self) -> str:
+        """Who, by how much, with whom."""
+        parts = [f"{self.title}: {self._amounts()}"]
+        if self.kind in ("node", "rank"):
+            share = min(seen.share for seen in self.sightings)
+            parts.append("all partners" if share >= ALL else f"{share:.0%} of its partners")
+        if self.detail:
+            parts.append(self.detail)
+        if self.also:
+            parts.append(f"cannot be told from {_listed(self.also)}, which the same pairs cross")
+        return ", ".join(parts)
+
+    def _amounts(self) -> str:
+        worst = max(self.sightings, key=lambda seen: seen.one_way or seen.factor)
+        told = [_amount(worst)]
+        sizes = {seen.bytes: seen for seen in sorted(self.sightings, key=lambda seen: seen.factor)}
+        rest = [
+            f"{seen.factor:.3g} x at {format_bytes(size)}"
+            for size, seen in sorted(sizes.items())
+            if size != worst.bytes
+        ]
+        return told[0] + (f" at {format_bytes(worst.bytes)} ({', '.join(rest)})" if rest else "")
+
+
+#: A culprit that so many of its pairs feel slows all of them.
+ALL = 0.9
+
+
+def _amount(seen: Sighting) -> str:
+    if seen.one_way is not None:
+        return f"{seen.one_way:.3g} x one way ({seen.factor:.3g} x the half round trip)"
+    return f"{seen.factor:.3g} x"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def merged(found: Iterable[Culprit]) -> list[Culprit]:
+    """Sightings of one culprit at several sizes and modes as one, who slows most first."""
+    known: dict[tuple[str, str], Culprit] = {}
+    for culprit in found:
+        key = (culprit.kind, culprit.name)
+        before = known.get(key)
+        if before is None:
+            known[key] = culprit
+            continue
+        roles = {role for role in (before.role, culprit.role) if role not in ("", "unknown")}
+        role = before.role if not roles else roles.pop() if len(roles) == 1 else "both"
+        known[key] = replace(
+            before,
+            role=role,
+            sightings=(*before.sightings, *culprit.sightings),
+            pairs=max(before.pairs, culprit.pairs),
+            also=before.also if len(before.also) <= len(culprit.also) else culprit.also,
+        )
+    return sorted(known.values(), key=lambda culprit: (KINDS.index(culprit.kind), -culprit.factor))

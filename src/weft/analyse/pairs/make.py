@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Making the tables that say what the times of pairs mean, from ``tables/pairs.parquet``."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from weft.analyse.engine import Backend, Expression, read
+from weft.analyse.pairs import tables
+from weft.analyse.pairs.blame import blame
+from weft.analyse.pairs.matrix import node_medians, slowest_blocks
+from weft.analyse.pairs.nodes import node_rows
+from weft.analyse.pairs.places import Places, places_of
+from weft.analyse.pairs.schemas import SCHEMAS
+from weft.analyse.pairs.scratch import Scratch, scratch
+from weft.analyse.pairs.verdicts import placed, verdicts
+from weft.store.files import write_parquet
+from weft.store.tables import read_table
+
+Row = dict[str, Any]
+Rows = list[Row] | pa.Table
+Found = dict[str, Rows]
+
+WORST = 100
+#: Pictures of ranks have at most so many points a side: each is the slowest pair of its block.
+RASTER = 512
+
+
+def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
+    """Write the tables of `weft.analyse.pairs.schemas.SCHEMAS`, each placement of ranks by itself.
+
+    Parameters
+    ----------
+    root
+        The run folder; ``tables/{pairs,ranks}.parquet`` are there.
+    plan
+        Its plan as plain data.
+    backend
+        The engine.
+
+    Raises
+    ------
+    DataError
+        A table is missing, or cannot be written.
+    """
+    whole: dict[str, list[pa.Table]] = {name: [] for name in SCHEMAS}
+    pairs = read(backend, [root / "tables" / "pairs.parquet"])
+    measured = pairs.select("launch_id").distinct().to_pyarrow()["launch_id"].to_pylist()
+    with scratch(backend, root / "tables") as kept:
+        for number, (launches, places) in enumerate(placements(read_table(root, "ranks").to_pylist(), measured, plan)):
+            own = pairs.filter(pairs.launch_id.isin(launches))
+            found = _analysed(own, len(launches), places, Scratch(backend, kept.subfolder(f"placement{number}")))
+            # the histogram is added up over launches and placements: it is told for the largest, which holds them all
+            found["class_histogram"] = _histogram(root, backend, places) if number == 0 else []
+            for name, rows in found.items():
+                whole[name].append(_of_placement(rows, places, SCHEMAS[name]))
+    for name, schema in SCHEMAS.items():
+        write_parquet(root / "tables" / f"pair_{name}.parquet", whole[name], schema, f"weft-pair-{name}/1")
+
+
+def _of_placement(rows: Rows, places: Places, schema: pa.Schema) -> pa.Table:
+    """Rows as a table that says of which placement it speaks; large ones are a table already, column by column."""
+    where = {"nodes": len(places.nodes), "ranks": places.ranks}
+    if isinstance(rows, list):
+        return pa.Table.from_pylist([where | row for row in rows], schema=schema)
+    for name, value in where.items():
+        rows = rows.append_column(name, pa.repeat(pa.scalar(value, pa.int32()), len(rows)))
+    return rows.select(schema.names).cast(schema)
+
+
+def placements(ranks: Sequence[Row], measured: Iterable[str], plan: Row) -> list[tuple[list[str], Places]]:
+    """Launches that put the same ranks on the same nodes, with their places; the largest first."""
+    wanted = set(measured)
+    by_launch: dict[str, list[Row]] = {}
+    for row in ranks:
+        if row["launch_id"] in wanted:
+            by_launch.setdefault(row["launch_id"], []).append(row)
+    alike: dict[tuple[tuple[int, int, str], ...], list[str]] = {}
+    for launch, own in sorted(by_launch.items()):
+        where = tuple(sorted((row["rank"], row["node"], row["host"]) for row in own))
+        alike.setdefault(where, []).append(launch)
+    found = [(launches, places_of(by_launch[launches[0]], plan)) for launches in alike.values()]
+    return sorted(found, key=lambda each: (-len(each[1].nodes), -each[1].ranks))
+
+
+def _analysed(pairs: Expression, launches: int, places: Places, kept: Scratch) -> Found:
+    """Rows of every table for one placement."""
+    judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
+    found = blame(judged, places, kept)
+    factors = kept.keep("contention", tables.contention(judged))
+    counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
+    sizes = counts.to_pyarrow()["n"].to_pylist()
+    worst = tables.worst_pairs(found.left, pairs, WORST).to_pyarrow().to_pylist()
+    return {
+        "classes": _classed(tables.hop_table(judged), places),
+        "cold": _classed(tables.cold_table(judged), places),
+        "contention": _classed(tables.contention_table(factors, sizes), places) if sizes else [],
+        "nodes": node_rows(found, places),
+        "matrix": _matrix(judged, factors),
+        "blocks": _blocks(judged, places),
+        "worst": [_worst(row, places) for row in worst],
+        "blame": [asdict(culprit) | {"statement": culprit.statement} for culprit in found.culprits],
+        "names": [
+            {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown}
+            for index, name in enumerate(places.nodes)
+        ],
+    }
+
+
+def _classed(table: Expression, places: Places) -> list[Row]:
+    """Rows of a table by class, each with the hops and the name of its class, nearest first."""
+    rows = table.order_by(tables.CLASS).to_pyarrow().to_pylist()
+    return [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
+
+
+def _matrix(judged: Expression, factors: Expression) -> pa.Table:
+    """Medians of every two nodes, with the factor of contention where it was measured."""
+    key = ["bytes", "mode", "source_node", "target_node"]
+    medians, slower = node_medians(judged), tables.node_contention(factors)
+    return medians.left_join(slower, key)[[*medians.columns, "factor"]].order_by(key).to_pyarrow()
+
+
+def _blocks(judged: Expression, places: Places) -> pa.Table:
+    block = -(-places.ranks // RASTER)
+    rows = slowest_blocks(judged, block).order_by(["bytes", "mode", "row", "column"]).to_pyarrow()
+    return rows.append_column("block", pa.repeat(pa.scalar(block, pa.int32()), len(rows)))
+
+
+def _histogram(root: Path, backend: Backend, places: Places) -> list[Row]:
+    import ibis
+
+    path = root / "tables" / "pair_histogram.parquet"
+    counted = tables.class_histogram(read(backend, [path]), ibis.memtable(places.class_table()))
+    rows = counted.order_by([*tables.CLASS, "bucket"]).to_pyarrow().to_pylist()
+    return [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
+
+
+def _worst(row: Row, places: Places) -> Row:
+    class_ = row["class_"]
+    names = {"source_name": places.nodes[row["source_node"]], "target_name": places.nodes[row["target_node"]]}
+    return row | names | {"class": places.labels[class_], "hops": places.hops[class_]}

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the ranks of a run sit: their nodes, the hop class of every two nodes, and the routes between them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from weft.errors import DataError, FabricError
+from weft.fabric.hops import LEAF, LEVELS, NODE, POD, host_hops, host_levels
+from weft.fabric.model import Fabric
+from weft.fabric.network.build import build_network
+from weft.fabric.network.graph import Network
+from weft.fabric.network.star import star
+
+Row = dict[str, Any]
+
+#: How a class is told beside its hops: the levels that a reader knows by name.
+WORDS = {NODE: "same node", LEAF: "same leaf", POD: "same pod"}
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where the ranks of one placement sit.
+
+    Attributes
+    ----------
+    nodes
+        Name of each node, shape (nodes,): by the numbers that ``ranks.parquet`` gives them.
+    node_of, local_of
+        Node number of each rank, and its place among the ranks of that node, shape (ranks,).
+    network
+        The fabric's network.
+    host
+        Index of each node in the network, shape (nodes,); all -1 where the fabric does not know the nodes.
+    unknown
+        Why no route is known; empty where they are.
+    """
+
+    nodes: tuple[str, ...]
+    node_of: NDArray[np.int32]
+    local_of: NDArray[np.int32]
+    network: Network
+    host: NDArray[np.int32]
+    unknown: str = ""
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks there are."""
+        return len(self.node_of)
+
+    @property
+    def routed(self) -> bool:
+        """Whether routes between the nodes are known, so that a link can be named."""
+        return bool((self.host >= 0).all()) and self.network.cables_known and len(self.network.switches) > 0
+
+    @cached_property
+    def _classed(self) -> tuple[NDArray[np.int16], tuple[tuple[int, int], ...]]:
+        count = len(self.nodes)
+        if (self.host >= 0).all():
+            level = host_levels(self.network, self.host).astype(np.int32)
+            hops = host_hops(self.network, self.host).astype(np.int32)
+        else:  # nodes that the fabric does not know: one class of its own, without hops
+            level = np.where(np.eye(count, dtype=bool), NODE, len(LEVELS) - 1).astype(np.int32)
+            hops = np.where(np.eye(count, dtype=bool), 0, -1).astype(np.int32)
+        keys, index = np.unique(np.stack([hops.ravel(), level.ravel()]), axis=1, return_inverse=True)
+        found = tuple((int(h), int(lv)) for h, lv in keys.T)
+        return index.reshape(count, count).astype(np.int16), found
+
+    @property
+    def classes(self) -> NDArray[np.int16]:
+        """Class of every two nodes as an index into `labels`, shape (nodes, nodes); the diagonal is the node itself."""
+        return self._classed[0]
+
+    @property
+    def hops(self) -> tuple[int, ...]:
+        """Hops of each class as the network counts them; -1 where not known."""
+        return tuple(hops for hops, _ in self._classed[1])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Each class in words: ``0 hops, same node``, ``4 hops``."""
+        return tuple(_label(hops, level) for hops, level in self._classed[1])
+
+    def label(self, index: int) -> str:
+        """One class in words."""
+        return self.labels[index]
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The ranks node by node, as pictures show them: ranks placed cyclically would scatter a node's."""
+        return np.lexsort((self.local_of, self.node_of))
+
+    def rank_table(self) -> pa.Table:
+        """A row for each rank: rank, node, place (among the node's ranks), position (in `order`)."""
+        ranks = np.arange(self.ranks, dtype=np.int32)
+        position = np.empty(self.ranks, np.int32)
+        position[self.order] = ranks
+        return pa.table({"rank": ranks, "node": self.node_of, "place": self.local_of, "position": position})
+
+    def class_table(self) -> pa.Table:
+        """A row for every two nodes: source_node, target_node, class."""
+        count = len(self.nodes)
+        source, target = np.divmod(np.arange(count * count, dtype=np.int32), np.int32(max(count, 1)))
+        columns = {"source_node": source, "target_node": target, "class_": self.classes.ravel()}
+        return pa.table(columns)
+
+
+def _label(hops: int, level: int) -> str:
+    if hops < 0:
+        return "other nodes"
+    told = f"{hops} hop{'' if hops == 1 else 's'}"
+    return f"{told}, {WORDS[level]}" if level in WORDS else told
+
+
+def places_of(ranks: Sequence[Row], plan: Row) -> Places:
+    """Places of a run's ranks.
+
+    Parameters
+    ----------
+    ranks
+        Rows of ``tables/ranks.parquet``; several launches of one placement, or of parts of it.
+    plan
+        The plan as plain data: its fabric, and the hosts that its cells were given.
+
+    Raises
+    ------
+    DataError
+        No rank is known, or two launches put one rank on different nodes.
+    """
+    known: dict[int, tuple[int, int]] = {}
+    names: dict[int, str] = {}
+    for row in ranks:
+        place = (row["node"], row["local_rank"])
+        if known.setdefault(row["rank"], place) != place:
+            raise DataError(
+                f"rank {row['rank']} sat at {known[row['rank']]} in one launch and at {place} in another (node, place)",
+                "measure placements apart: one series with one number of nodes a run",
+            )
+        names.setdefault(row["node"], row["host"])
+    if not known:
+        raise DataError("no launch of this run says where its ranks were", "start the same `weft run` again")
+    count, nodes = max(known) + 1, max(names) + 1
+    node_of, local_of = (
+        np.array([known.get(rank, (0, 0))[part] for rank in range(count)], np.int32) for part in (0, 1)
+    )
+    fabric = Fabric.model_validate(plan["planned_fabric"])
+    planned = next((tuple(cell["hosts"]) for cell in plan["cells"] if len(cell["hosts"]) == nodes), ())
+    return located([names.get(node, f"node {node}") for node in range(nodes)], node_of, local_of, fabric, planned)
+
+
+def located(
+    hosts: Sequence[str],
+    node_of: NDArray[np.int32],
+    local_of: NDArray[np.int32],
+    fabric: Fabric,
+    planned: Sequence[str] = (),
+) -> Places:
+    """Places of ranks on named hosts of a fabric.
+
+    Parameters
+    ----------
+    hosts
+        Host name of each node as the ranks found it.
+    planned
+        Names that the plan had for the same nodes, in the same order: a host may call itself otherwise.
+    """
+    try:
+        network = build_network(fabric)
+    except FabricError as problem:  # a dump that is not here any more: hops and links stay unknown, times do not
+        return _unrouted(hosts, node_of, local_of, problem.what)
+    for names in (hosts, [name.partition(".")[0] for name in hosts], planned):
+        if len(set(names)) == len(hosts) and all(name in network.index for name in names):
+            return Places(tuple(names), node_of, local_of, network, network.indices(list(names)))
+    if len(hosts) == 1:  # a local run: the fabric calls this host by another name
+        alone = star(hosts, rate=float("nan"))
+        return Places(tuple(hosts), node_of, local_of, alone, np.zeros(1, np.int32))
+    return _unrouted(hosts, node_of, local_of, f"fabric {fabric.name} does not know the hosts {', '.join(hosts[:3])}")
+
+
+def _unrouted(hosts: Sequence[str], node_of: NDArray[np.int32], local_of: NDArray[np.int32], why: str) -> Places:
+    """Places of which no more is known than which ranks share a node."""
+    apart = len(set(hosts)) == len(hosts)
+    told = tuple(hosts) if apart else tuple(f"{host}#{index}" for index, host in enumerate(hosts))
+    return Places(
+        told, node_of, local_of, star(told, rate=float("nan")), np.full(len(hosts), -1, np.int32), unknown=why
+    )

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is left of each pair's time once hop class, slow nodes and slow links are taken off, and who shows in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from weft.analyse.engine import Expression
+from weft.analyse.pairs.decompose import Decomposition
+from weft.analyse.pairs.matrix import NodeMatrix
+from weft.analyse.pairs.modes import BINS
+
+#: From so many nodes on, the places of ranks on a node are compared between nodes.
+FEWEST_NODES = 4
+KEY = ["bytes", "mode"]
+
+
+def fitted_table(matrices: Sequence[NodeMatrix], taken: Sequence[Decomposition]) -> pa.Table:
+    """Fitted time of every two nodes: bytes, mode, source_node, target_node, fitted_s, base_s, touched."""
+    tables: list[pa.Table] = []
+    for matrix, found in zip(matrices, taken, strict=True):
+        nodes = len(matrix.time_s)
+        source, target = np.divmod(np.arange(nodes * nodes, dtype=np.int32), np.int32(nodes))
+        columns = {
+            "bytes": np.full(nodes * nodes, matrix.bytes, np.int64),
+            "mode": pa.DictionaryArray.from_arrays(np.zeros(nodes * nodes, np.int32), [matrix.mode]).cast(pa.string()),
+            "source_node": source,
+            "target_node": target,
+            "fitted_s": found.fitted.ravel(),
+            "base_s": found.base.ravel(),
+            "touched": found.touched.ravel().astype(np.int16),
+        }
+        tables.append(pa.table(columns))
+    return pa.concat_tables(tables)
+
+
+def remainders(placed: Expression, fitted: pa.Table, nodes: int) -> Expression:
+    """Each pair with what is expected of it.
+
+    Between nodes the decomposition expects; within one, the same places of the other nodes do (their median), which
+    takes sockets off; on few nodes it is the median of all pairs within nodes.
+
+    Returns
+    -------
+    Expression
+        source, target, bytes, mode, class_, nodes and places of both, time_s, checked, touched (by how many culprits),
+        base_s (the time of its class where nobody is slow), left: log(time / expected), and spread: what the groups of
+        a class are looked for in, which is log(time / base) within nodes and ``left`` between them.
+    """
+    import ibis
+
+    inside = placed.filter(placed.source_node == placed.target_node)
+    places = ["source_place", "target_place"] if nodes >= FEWEST_NODES else []
+    usual = inside.group_by([*KEY, *places]).agg(expected_s=inside.time_s.median())
+    whole = inside.group_by(KEY).agg(base_s=inside.time_s.median())
+    kept = ["source", "target", *KEY, "class_", "source_node", "target_node", "source_place", "target_place"]
+    kept += ["time_s", "checked"]
+    near = inside.inner_join(usual, [*KEY, *places]).inner_join(whole, KEY)
+    near = near.select(*kept, "expected_s", "base_s", grouped_s=near.base_s, touched=ibis.literal(0, "int16"))
+    between = placed.filter(placed.source_node != placed.target_node)
+    far = between.inner_join(ibis.memtable(fitted), [*KEY, "source_node", "target_node"])
+    far = far.select(*kept, "base_s", expected_s=far.fitted_s, grouped_s=far.fitted_s, touched=far.touched)
+    far = far.select(*near.columns)
+    both = near.union(far)
+    left, spread = (both.time_s / both.expected_s).ln(), (both.time_s / both.grouped_s).ln()
+    return both.select(*kept, "base_s", "touched", left=left, spread=spread)
+
+
+def scales(left: Expression) -> Expression:
+    """Spread of the remainders of each class: bytes, mode, class_, pairs, deviation (median of absolute values), base_s."""
+    return left.group_by([*KEY, "class_"]).agg(
+        pairs=left.count(), deviation=left.left.abs().median(), base_s=left.base_s.median()
+    )
+
+
+def histogram(left: Expression) -> Expression:
+    """Histogram of ``spread`` of each class: bytes, mode, class_, bucket, pairs."""
+    bucketed = left.mutate(bucket=(left.spread * BINS).floor().cast("int64"))
+    return bucketed.group_by([*KEY, "class_", "bucket"]).agg(pairs=bucketed.count())
+
+
+def by_rank(left: Expression) -> Expression:
+    """Median remainder of each rank as source and as target, over its pairs with other nodes."""
+    far = left.filter(left.source_node != left.target_node)
+    source = far.group_by([*KEY, "source"]).agg(as_source=far.left.median())
+    target = far.group_by([*KEY, "target"]).agg(as_target=far.left.median())
+    joined = source.inner_join(
+        target, [*(source[name] == target[name] for name in KEY), source.source == target.target]
+    )
+    return joined.select(
+        *(source[name] for name in KEY), rank=source.source, as_source=source.as_source, as_target=target.as_target
+    )
+
+
+def by_node(left: Expression) -> Expression:
+    """Median remainder of the pairs within each node: bytes, mode, node, left, pairs."""
+    near = left.filter(left.source_node == left.target_node)
+    return near.group_by([*KEY, near.source_node.name("node")]).agg(left=near.left.median(), pairs=near.count())
+
+
+def by_place(left: Expression, size: int, mode: str, split: float) -> Expression:
+    """Of the pairs within nodes, the share of each two places that lies beyond the valley ``split``."""
+    near = left.filter((left.source_node == left.target_node) & (left.bytes == size) & (left["mode"] == mode))
+    beyond = (near.spread > split).cast("float64")
+    return near.mutate(beyond=beyond).group_by(["source_place", "target_place"]).agg(share=beyond.mean())
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """From which remainder on a pair of a class is slow."""
+
+    bytes: int
+    mode: str
+    class_: int
+    left: float
+
+
+def beyond(left: Expression, thresholds: Sequence[Threshold]) -> Expression:
+    """Pairs whose remainder lies beyond the threshold of their class."""
+    import ibis
+
+    limits = ibis.memtable(
+        {
+            "bytes": [limit.bytes for limit in thresholds],
+            "mode": [limit.mode for limit in thresholds],
+            "class_": [limit.class_ for limit in thresholds],
+            "from_left": [limit.left for limit in thresholds],
+        },
+        schema={"bytes": "int64", "mode": "string", "class_": "int16", "from_left": "float64"},
+    )
+    joined = left.inner_join(limits, [*KEY, "class_"])
+    return joined.filter((joined.left > joined.from_left) & (joined.touched < 2))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results that several questions are asked of: worked out once, kept as a file of the engine for that while."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from weft.analyse.engine import Backend, Expression
+from weft.folder import explain
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A folder that goes when the analysis is done.
+
+    A file and not the engine's own cache: the 16 million pairs of 4,096 ranks would fill the memory, and Ibis 12 cannot
+    drop a cached table of DuckDB 2.0 again.
+    """
+
+    backend: Backend
+    folder: Path
+
+    def keep(self, name: str, rows: Expression) -> Expression:
+        """``rows``, worked out."""
+        path = self.folder / f"{name}.parquet"
+        self.backend.to_parquet(rows, path)
+        return self.backend.read_parquet(path)
+
+    def subfolder(self, name: str) -> Path:
+        """A folder within, for what may carry the same names again."""
+        path = self.folder / name
+        path.mkdir()
+        return path
+
+
+@contextmanager
+def scratch(backend: Backend, beside: Path) -> Iterator[Scratch]:
+    """A scratch folder on the file system of a run, which every worker of an engine sees.
+
+    Raises
+    ------
+    DataError
+        The folder cannot be written.
+    """
+    try:
+        beside.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".analysis-", dir=beside) as folder:
+            yield Scratch(backend, Path(folder))
+    except OSError as error:
+        raise explain(beside, error) from None

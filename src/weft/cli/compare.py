@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verb ``compare``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def compare(
+    *runs: Path,
+    format: Literal["text", "md", "csv", "json"] = "text",
+    fail_if: Annotated[list[str] | None, Parameter(name="--fail-if", negative=())] = None,
+    phase: Literal["warm", "cold", "both"] = "both",
+    margin: float | None = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    figures: bool = True,
+) -> int:
+    """Say whether runs differ, by how much and how surely; two networks, two libraries, before and after.
+
+    Exit code 0: compared, and no gate failed; 1: a gate failed; 2: a mistake in the arguments, runs that cannot be
+    compared, or a gate that too few launches leave undecided.
+
+    Parameters
+    ----------
+    runs
+        Two or more run folders; the first is the base that the others are compared with.
+    format
+        text for people, md, csv (one line a row and summary), or json (weft-compare/1).
+    fail_if
+        A gate: slower:1.10 fails when any row, or any call over its sizes, is shown to be slower and takes at least
+        1.10 times the base's time; also faster:1.10, different:1.10, and missing (a row that was not measured). May be
+        given several times.
+    phase
+        Which calls to compare: the first on fresh connections (cold), the steady state (warm), or both.
+    margin
+        Relative difference from which one is called so; by default the precision that the studies asked for (0.05).
+    output
+        Also write a page with the figures: both runs on one axis, and their ratio with its interval.
+    figures
+        With -o, also write each figure as SVG, PDF and PNG, into the folder figures beside the page.
+    """
+    from weft.analyse.compare import decide, exit_code, parse_gate
+    from weft.analyse.compare.comparison import PHASES
+    from weft.report.compare import tables
+    from weft.report.compare.load import load_compare
+
+    gates = [parse_gate(text) for text in fail_if or ()]
+    found = load_compare(runs, margin=margin, phases=PHASES if phase == "both" else (phase,))
+    verdicts = [decide(gate, found.comparisons) for gate in gates]
+    if format == "text":
+        from rich.console import Console
+
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+        tables.print_compare(found, verdicts, console)
+    else:
+        sys.stdout.write(tables.render(found, verdicts, format))
+    if output:
+        from weft.report.compare.page import write
+
+        write(found, verdicts, output, files_too=figures)
+        sys.stderr.write(f"wrote {output}\n")  # not on stdout: that may be JSON
+    return exit_code(verdicts)

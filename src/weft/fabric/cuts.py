@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cuts of a network: what any routing has to carry out of a part of it, and over which rate.
+
+A cut is a true lower bound whatever routes the messages take (adaptive ones too): what leaves a set of switches crosses
+the cables that leave it. The parts looked at are those where machines are narrow: every leaf, the pods of a tree, the
+groups of a dragonfly, the halves of a torus along each dimension.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.fabric.link_names import UP, link_name
+from weft.fabric.network.graph import Network, directions
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A part of a network and the way out of it.
+
+    Attributes
+    ----------
+    name
+        ``link leaf0 up``, ``link group3 out``, ``link x 0-3 out``.
+    hosts
+        Host indices in the part.
+    rate
+        Bytes per second that all cables out of it carry together, one way.
+    """
+
+    name: str
+    hosts: frozenset[int]
+    rate: float
+
+
+def cuts(network: Network) -> tuple[Cut, ...]:
+    """Every cut that is looked at, of those parts that have hosts and a way out of known rate."""
+    return tuple(cut for name, inside in _parts(network) if (cut := _cut(network, name, inside)).hosts and cut.rate > 0)
+
+
+def _cut(network: Network, name: str, inside: NDArray[np.bool_]) -> Cut:
+    """The cut around some switches and the hosts on them."""
+    first, links = len(network.hosts), network.links
+    at = np.concatenate([np.zeros(first, dtype=bool), inside])
+    # the hosts of a part are inside, so their own cables do not leave it
+    at[:first] = (network.leaf >= 0) & inside[np.maximum(network.leaf, 0)]
+    leaving = at[links.source] & ~at[links.target]
+    rate = float(links.rate[leaving].sum())
+    return Cut(name, frozenset(np.flatnonzero(at[:first]).tolist()), rate if np.isfinite(rate) else 0.0)
+
+
+def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Names of parts, and which switches are in each."""
+    numbers = np.arange(len(network.switches))
+    for leaf in np.unique(network.leaf[network.leaf >= 0]):
+        yield link_name(network.switches[int(leaf)].name, UP), numbers == leaf
+    if network.topology == "dragonfly":
+        groups = [switch.name.partition("-")[0] for switch in network.switches]
+        for group in dict.fromkeys(groups):
+            yield f"link {group} out", np.array([name == group for name in groups])
+    elif network.topology == "torus":
+        yield from _halves(network)
+    else:
+        yield from _pods(network)
+
+
+def _halves(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Each half of a torus along each of its dimensions: as many switches as its ring has on one side."""
+    places = np.array([[int(word) for word in switch.name.split("-")[1:]] for switch in network.switches])
+    for axis, name in zip(range(places.shape[1]), "xyzuvw", strict=False):
+        size = int(places[:, axis].max()) + 1
+        for start in range(size if size > 2 else size // 2):
+            chosen = (places[:, axis] - start) % size < size // 2
+            yield f"link {name} {start}-{(start + size // 2 - 1) % size} out", chosen
+
+
+def _pods(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """The parts of a tree that only its top level of switches joins."""
+    level = np.array([switch.level for switch in network.switches])
+    top = int(level.max(initial=1))
+    if top < 3:
+        return
+    first = len(network.hosts)
+    cables = network.switch_links & (directions(network) != 0)
+    a, b = network.links.source[cables] - first, network.links.target[cables] - first
+    low = (level[a] < top) & (level[b] < top)
+    part = np.arange(len(level))
+    while True:  # every switch takes the smallest number among its neighbours until nothing changes
+        smaller = part.copy()
+        np.minimum.at(smaller, a[low], part[b[low]])
+        if (smaller == part).all():
+            break
+        part = smaller
+    for number, root in enumerate(np.unique(part[level == 1])):
+        yield f"link pod{number} up", (part == root) & (level < top)

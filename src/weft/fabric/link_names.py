@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One vocabulary for links: bounds, counters and reports call a link by its lower end and its direction.
+
+In a tree every host and switch has one way up (parallel cables count as one), so ``link leaf0 up`` says which link is
+meant without naming the spine; ``link node2 down`` is what arrives at a host.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+UP, DOWN = "up", "down"
+#: The spines of a pod are one switch to whoever counts what leaves the pod; generators call them pod0-spine3.
+POD_SPINE = re.compile(r"(pod\d+)-spine\d*")
+
+
+def link_name(lower: str, direction: str) -> str:
+    """``link leaf0 up``; the spines of a pod speak for their pod.
+
+    Parameters
+    ----------
+    lower
+        The end nearer to the hosts.
+    direction
+        ``up`` or ``down``.
+    """
+    pod = POD_SPINE.fullmatch(lower)
+    return f"link {pod[1] if pod else lower} {direction}"
+
+
+def depths(hosts: Iterable[str], links: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """How many links each end is away from the nearest host: 0 for a host, 1 for a leaf.
+
+    Parameters
+    ----------
+    hosts
+        Names of the hosts.
+    links
+        Both ends of each link, in any order.
+    """
+    beside: dict[str, list[str]] = {}
+    for one, other in links:
+        beside.setdefault(one, []).append(other)
+        beside.setdefault(other, []).append(one)
+    found = {host: 0 for host in hosts if host in beside}
+    queue = deque(found)
+    while queue:
+        here = queue.popleft()
+        for there in beside[here]:
+            if there not in found:
+                found[there] = found[here] + 1
+                queue.append(there)
+    return found

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The papers' figures, computed again on simulated machines and laid beside what was printed.
+
+A part is one file here with ``def compute(bench: Bench) -> Part``; the papers' figures are the ``.toml`` files.
+"""
+
+import tomllib
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import StudyError
+from weft.tabular import Table
+
+if TYPE_CHECKING:
+    from weft.fidelity.bench import Bench
+
+PARTS = {
+    "tables": "Tables 4.2 and 4.4 of paper 000, three cells fitted",
+    "calls": "Table 4.6 of paper 000: three calls, cold and warm",
+    "memory": "Table 4.5 of paper 000: where memory ends",
+    "scaling": "the papers' verdicts on strong and weak scaling",
+    "beyond": "tara extended to 576 nodes",
+    "yellowstone": "the pairs of paper 002, by hops",
+    "biruni": "the four collectives of paper 004",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one part found.
+
+    Attributes
+    ----------
+    name
+        As on the command line.
+    title
+        Over its tables.
+    found
+        Sentences, the most important first.
+    tables
+        Paper beside simulation.
+    values
+        Numbers for tests, by name: errors as fractions, times in seconds.
+    """
+
+    name: str
+    title: str
+    found: tuple[str, ...]
+    tables: tuple[Table, ...]
+    values: dict[str, float] = field(default_factory=dict[str, float])
+
+
+def published(cluster: str) -> dict[str, Any]:
+    """The figures that a paper prints of a cluster: ``tara``, ``yellowstone`` or ``biruni``."""
+    return tomllib.loads((files("weft.fidelity") / f"{cluster}.toml").read_text())
+
+
+def compute(name: str, bench: "Bench") -> Part:
+    """Compute one part.
+
+    Raises
+    ------
+    StudyError
+        There is no such part.
+    LaunchError
+        SimGrid is missing, or a simulation failed.
+    """
+    if name not in PARTS:
+        raise StudyError(f'no part "{name}"', f"one of {', '.join(PARTS)}")
+    return import_module(f"weft.fidelity.{name}").compute(bench)

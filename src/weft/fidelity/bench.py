@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the parts compute: runs of shipped studies on shipped fabrics, in folders that are kept and gone on with."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.fabric import Fabric, load_fabric
+from weft.report.numbers import seconds_text
+from weft.report.view import RunView, load_view
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A place for runs.
+
+    Attributes
+    ----------
+    folder
+        Each study on each fabric gets a run folder in it.
+    say
+        Takes one line before something that lasts seconds.
+    """
+
+    folder: Path
+    say: Callable[[str], None] = lambda _: None
+
+    def run(self, study: str, fabric: str | Fabric) -> RunView:
+        """Run a study on a fabric, or take what it left the last time.
+
+        Parameters
+        ----------
+        study
+            Name of a shipped study, or a path.
+        fabric
+            Name of a shipped fabric, or one at hand.
+
+        Raises
+        ------
+        DataError
+            The folder holds a run of another version of the study or the fabric.
+        LaunchError
+            SimGrid is missing, or the simulations do not start.
+        """
+        from weft.launch import launcher_for
+        from weft.run import run_study
+        from weft.study import load_study
+
+        what = load_study(study)
+        where = load_fabric(fabric) if isinstance(fabric, str) else fabric
+        into = self.folder / f"{what.name}-on-{where.name}"
+        self.say(f"{what.name} on {where.name} (simulated)")
+        run_study(what, where, into, launcher_for(where, None, self.say))
+        return load_view(into)
+
+
+def error_text(simulated: float | None, paper: float | None, limit: str = "") -> str:
+    """Relative error in per cent, or a dash where there is nothing to compare."""
+    if simulated is None or not paper:
+        return "–"
+    return f"{simulated / paper - 1:+.1%}{limit}"
+
+
+def paper_text(seconds: float | None, *, below: bool = False) -> str:
+    """A time as the papers print it: two digits after the point."""
+    if seconds is None or seconds != seconds:
+        return "ERR"
+    return f"{'< ' if below else ''}{seconds:.2f} s"
+
+
+def time_or_status(row: Row | None) -> str:
+    """The simulated time of a row, or why it has none."""
+    if row is None:
+        return "–"
+    return seconds_text(row["median_s"]) if row["status"] == "ok" else str(row["status"])
+
+
+def row_of(rows: Iterable[Row], **wanted: Any) -> Row | None:
+    """The first row with these values; ``series`` asks for membership."""
+    series = wanted.pop("series", None)
+    for row in rows:
+        if all(row[key] == value for key, value in wanted.items()) and (series is None or series in row["series"]):
+            return row
+    return None

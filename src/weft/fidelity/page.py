@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of all parts: Markdown, HTML in the report's style, and the numbers as JSON."""
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from weft import __version__
+from weft.errors import StudyError
+from weft.fidelity import Part
+from weft.folder import explain, write_atomic
+from weft.tabular import markdown
+
+TITLE = "Fidelity: the papers' figures, simulated"
+OPENING = (
+    "Every time here that is not the paper's comes from a simulation (SimGrid's SMPI running Weft's own kernels on a "
+    "fabric file) or, where it says so, from a lower bound. None was measured on the clusters."
+)
+
+
+def write(parts: Sequence[Part], page: Path) -> list[Path]:
+    """Write the page as .html and .md, and its numbers as .json.
+
+    Raises
+    ------
+    StudyError
+        The page's name ends in something else than .html or .md.
+    DataError
+        It cannot be written.
+    """
+    if page.suffix not in (".html", ".md"):
+        raise StudyError(f"{page} is neither .html nor .md", "give -o fidelity.html: the others are written beside it")
+    texts = {".md": as_markdown(parts), ".html": as_html(parts), ".json": as_json(parts)}
+    paths = [page.with_suffix(suffix) for suffix in texts]
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise explain(page, error) from error
+    for path, text in zip(paths, texts.values(), strict=True):
+        write_atomic(path, text.encode())
+    return paths
+
+
+def as_markdown(parts: Sequence[Part]) -> str:
+    """All parts in Markdown."""
+    blocks = [f"# {TITLE}", OPENING]
+    for part in parts:
+        blocks += [
+            f"## {part.title[0].upper()}{part.title[1:]}",
+            *part.found,
+            *(markdown(table) for table in part.tables),
+        ]
+    return "\n\n".join([*blocks, f"Made by `weft fidelity`, Weft {__version__}."]) + "\n"
+
+
+def as_html(parts: Sequence[Part]) -> str:
+    """All parts as one offline page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("weft.fidelity", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    style = Markup((files("weft.report") / "template" / "style.css").read_text())
+    return environment.get_template("page.html").render(
+        title=TITLE, opening=OPENING, parts=parts, style=style, version=__version__
+    )
+
+
+def as_json(parts: Sequence[Part]) -> str:
+    """The numbers of all parts."""
+    return json.dumps({part.name: part.values for part in parts}, indent=1) + "\n"

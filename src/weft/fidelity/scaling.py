@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The papers' two verdicts: more nodes make the exchange of one array faster, and that of one array a node slower."""
+
+from weft.analyse.scaling import Verdict
+from weft.fidelity import PARTS, Part, published
+from weft.fidelity.bench import Bench
+from weft.tabular import Table
+
+STUDIES = {"constant-global": ("tara-constant-global", "strong"), "constant-local": ("tara-constant-local", "weak")}
+
+
+def compute(bench: Bench) -> Part:
+    """Each study's verdict on C beside the paper's."""
+    rows: list[tuple[str, ...]] = []
+    values: dict[str, float] = {}
+    told: list[str] = []
+    equal = True
+    for series, (study, kind) in STUDIES.items():
+        verdict = next(each for each in bench.run(study, "tara").verdicts if each.series == series)
+        seconds = published("tara")["seconds"][series]
+        factor = seconds[-1] / seconds[0]
+        paper = "falls" if factor < 1 else "rises"
+        equal = equal and verdict.outcome == paper
+        values |= {f"{series}_paper": factor, f"{series}_simulated": verdict.factor or float("nan")}
+        rows.append(
+            (f"{kind} ({series})", words(paper, factor), words(verdict.outcome, verdict.factor), same(verdict, paper))
+        )
+        told.append(f"{kind}: {verdict.statement}")
+    table = Table(
+        "Time of C from N = 1 to 36 (simulated)", ("scaling", "paper", "simulated", ""), tuple(rows), frozenset({0, 3})
+    )
+    opening = "Both verdicts equal the paper's." if equal else "A verdict differs from the paper's."
+    return Part("scaling", PARTS["scaling"], (opening, *told), (table,), {**values, "equal": float(equal)})
+
+
+def words(outcome: str, factor: float | None) -> str:
+    """``rises, factor 2.02``."""
+    return (
+        outcome
+        if factor is None
+        else f"{outcome}, factor {factor:.2f}"
+        if factor > 1
+        else f"{outcome}, to 1/{1 / factor:.1f}"
+    )
+
+
+def same(verdict: Verdict, paper: str) -> str:
+    """Whether the two agree."""
+    return "equal" if verdict.outcome == paper else "differs"

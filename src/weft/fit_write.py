@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fabric file with fitted numbers in the place of its own, each with its source; all else as it was written."""
+
+import re
+from pathlib import Path
+
+from weft.errors import FabricError, StudyError
+from weft.fabric.model import Fabric, load_fabric
+from weft.fit import Fit
+from weft.fit_inputs import PARAMETERS
+from weft.folder import write_atomic
+
+HEADER = re.compile(r"\[(?P<section>[^\[\]]+)\]\s*(#.*)?$")
+DIGITS = 4
+
+
+def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool) -> None:
+    """Write the fabric with the fitted values, and read it again.
+
+    Parameters
+    ----------
+    path
+        The new file, ``.toml``; never the one that was read.
+    simulated
+        Whether the times came from the simulator; from the closed form otherwise.
+
+    Raises
+    ------
+    StudyError
+        The path is that of the given file, or none of a .toml.
+    FabricError
+        What was written cannot be read as a fabric.
+    """
+    if path.suffix != ".toml":
+        raise StudyError(f"{path} is no fabric file", "give -o NEW.toml")
+    if path.exists() and path.samefile(fabric.path):
+        raise StudyError(f"{path} is the file that was read", "write another one: -o NEW.toml")
+    write_atomic(path, fitted_text(fabric.text, fit, simulated=simulated).encode())
+    again = load_fabric(path)
+    for name, value in fit.parameters.items():
+        if abs(PARAMETERS[name].of(again) / value - 1) > 10.0 ** (1 - DIGITS):
+            raise FabricError(f"{path}: {PARAMETERS[name].key} could not be written", "edit the file by hand")
+
+
+def fitted_text(text: str, fit: Fit, *, simulated: bool) -> str:
+    """The file's text with the fitted values and where they come from."""
+    cells = ", ".join(cell.name for cell in fit.cells if cell.fitted)
+    how = "simulation" if simulated else "the closed form"
+    source = f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {fit.leave_out_error:.1%}"
+    lines = text.splitlines()
+    for name, value in fit.parameters.items():
+        section, key = PARAMETERS[name].key.split(".")
+        put(lines, section, key, written(value, PARAMETERS[name].unit))
+        put(lines, "sources", f'"{section}.{key}"', source)
+    return "\n".join(lines) + "\n"
+
+
+def written(value: float, unit: str) -> str:
+    """A value as a fabric file has it: ``5.364 GB/s``, ``165.1 us``."""
+    return f"{value / 1e9:.{DIGITS}g} GB/s" if unit == "B/s" else f"{value * 1e6:.{DIGITS}g} us"
+
+
+def put(lines: list[str], section: str, key: str, value: str) -> None:
+    """Set a key of a section in place: the line that has it, or a new one at the section's end, or a new section."""
+    line = f'{key} = "{value}"'
+    headers = [(at, found["section"].strip()) for at, text in enumerate(lines) if (found := HEADER.match(text.strip()))]
+    begin = next((at for at, name in headers if name == section), None)
+    if begin is None:
+        lines += ["", f"[{section}]", line]
+        return
+    end = next((at for at, _ in headers if at > begin), len(lines))
+    for at in range(begin + 1, end):
+        if lines[at].partition("=")[0].strip() == key:
+            lines[at] = line
+            return
+    while not lines[end - 1].strip():
+        end -= 1
+    lines.insert(end, line)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Drawing pairs and rounds where all of them would take too long (METHOD 26), by a recorded seed."""
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.kernel.pairs_schedule import PairSchedule
+
+Chosen = list[list[tuple[int, int]]]
+
+
+def draw_rounds(schedule: PairSchedule, count: int, seed: int) -> list[int]:
+    """Rounds drawn at random, those within nodes and those between them each by their share, but one of each at least.
+
+    Parameters
+    ----------
+    schedule
+        The tournament.
+    count
+        How many rounds; all of them where there are no more.
+    seed
+        The same seed draws the same rounds.
+    """
+    if count >= schedule.rounds:
+        return list(range(schedule.rounds))
+    within = min(schedule.within, max(round(count * schedule.within / schedule.rounds), 1 if count > 1 else 0))
+    within = max(within, count - schedule.between)
+    dice = random.Random(f"pairs/{seed}")
+    return sorted(
+        [
+            *dice.sample(range(schedule.between), count - within),
+            *dice.sample(range(schedule.between, schedule.rounds), within),
+        ]
+    )
+
+
+def draw_pairs(class_of: NDArray[np.int16], count: int, seed: int) -> tuple[Chosen, dict[int, int]]:
+    """So many pairs of each class, drawn at random, in rounds of pairs that share no rank.
+
+    Parameters
+    ----------
+    class_of
+        Class of each pair of ranks, shape (ranks, ranks), symmetric; below 0 for none.
+    count
+        Pairs (low, high) of each class, or all that it has.
+    seed
+        The same seed draws the same pairs.
+
+    Returns
+    -------
+    The rounds, and how many pairs were drawn of each class.
+    """
+    dice = np.random.default_rng([seed, 26])
+    low, high = np.triu_indices(len(class_of), 1)
+    kind = class_of[low, high]
+    drawn: list[tuple[int, int]] = []
+    counts: dict[int, int] = {}
+    for each in np.unique(kind[kind >= 0]).tolist():
+        members = np.flatnonzero(kind == each)
+        chosen = dice.choice(members, min(count, len(members)), replace=False)
+        counts[each] = len(chosen)
+        drawn += [(int(low[i]), int(high[i])) for i in chosen]
+    return disjoint(drawn), counts
+
+
+def disjoint(pairs: Sequence[tuple[int, int]]) -> Chosen:
+    """Pairs put into as few rounds as the first fit finds, so that no rank is twice in one."""
+    rounds: Chosen = []
+    busy: list[set[int]] = []
+    for pair in pairs:
+        place = next((i for i, ranks in enumerate(busy) if ranks.isdisjoint(pair)), len(busy))
+        if place == len(busy):
+            rounds.append([])
+            busy.append(set())
+        rounds[place].append(pair)
+        busy[place].update(pair)
+    return rounds

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Message sizes of a sweep, and the operations named after them: ``alltoall@1024``."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
+
+from weft.units import parse_bytes
+
+MARK = "@"
+MOST_SIZES = 200
+RANGE = " .. "
+
+
+def op_name(name: str, size: int) -> str:
+    """Name of an operation at one size, as records and tables carry it: ``alltoall@1024``."""
+    return f"{name}{MARK}{size}"
+
+
+def split_op(op: str) -> tuple[str, int | None]:
+    """Split ``alltoall@1024`` into ``alltoall`` and 1024 bytes; an operation without a size has None.
+
+    Parameters
+    ----------
+    op
+        Name of an operation (column ``call`` of the tables).
+    """
+    name, mark, size = op.partition(MARK)
+    return (name, int(size)) if mark and size.isascii() and size.isdigit() else (op, None)
+
+
+def powers_of_two(first: int, last: int) -> tuple[int, ...]:
+    """``first``, twice that, and so on up to ``last``, which ends the list whatever it is; 0 is followed by 1.
+
+    Raises
+    ------
+    ValueError
+        ``first`` is negative or over ``last``.
+    """
+    if not 0 <= first <= last:
+        raise ValueError(f"sizes go from a smaller to a larger one, not from {first} B to {last} B")
+    sizes = [first]
+    while (following := max(1, 2 * sizes[-1])) <= last:
+        sizes.append(following)
+    return tuple(sizes if sizes[-1] == last else [*sizes, last])
+
+
+def parse_sizes(value: object) -> tuple[int, ...]:
+    """Sizes in bytes, ascending, of ``"1 B .. 4 MiB"`` (powers of two) or of a list such as ``["8 B", "1 KiB"]``.
+
+    Raises
+    ------
+    ValueError
+        Neither of the two, a size twice, or more than 200 of them.
+    """
+    if isinstance(value, str) and RANGE.strip() in value:
+        first, _, last = value.partition(RANGE.strip())
+        return powers_of_two(parse_bytes(first), parse_bytes(last))
+    listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    if not listed or not all(isinstance(each, str) for each in listed):
+        raise ValueError('sizes are "1 B .. 4 MiB" (powers of two), or a list such as ["8 B", "1 KiB"]')
+    sizes = sorted(parse_bytes(each) for each in listed)
+    if len(set(sizes)) != len(sizes):
+        raise ValueError("holds one size twice")
+    if len(sizes) > MOST_SIZES:
+        raise ValueError(f"holds {len(sizes)} sizes; at most {MOST_SIZES} keep a table readable")
+    return tuple(sizes)
+
+
+def write_sizes(sizes: Sequence[int]) -> list[str]:
+    """What :func:`parse_sizes` reads again."""
+    return [f"{size} B" for size in sizes]
+
+
+ByteSizes = Annotated[
+    tuple[int, ...],
+    PlainValidator(parse_sizes),
+    PlainSerializer(write_sizes, return_type=list[str]),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "examples": ["1 B .. 4 MiB"]},
+                {"type": "array", "items": {"type": "string", "examples": ["1 KiB"]}, "minItems": 1},
+            ]
+        }
+    ),
+]
+
+__all__ = ["ByteSizes", "op_name", "parse_sizes", "powers_of_two", "split_op", "write_sizes"]

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Comparisons as tables, sentences, JSON, figures and a page."""

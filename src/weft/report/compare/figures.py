@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures 6 to 9 of paper 004: runs on one axis, a panel a collective; and their ratio with its interval."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from weft.analyse.compare import Comparison
+from weft.report.compare.lines import Axis, Row, Sheet, ratio_points, sheets, time_points
+from weft.report.compare.load import Compare
+from weft.report.compare.words import call_text, place, takes
+from weft.report.figures.calls import SECONDS_LABEL
+from weft.report.figures.theme import BLUE, CONFIG, GREEN, GREY, INK, ORANGE, RED, Figure, values
+from weft.report.numbers import plural
+
+COLOURS = (BLUE, ORANGE, GREEN, RED, INK, GREY)
+DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
+SIDE, TALL, COLUMNS = 330, 230, 2
+BYTES_LABEL = (
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + ' MiB' : "
+    "datum.value >= 1024 ? format(datum.value / 1024, '~r') + ' KiB' : format(datum.value, '~r') + ' B'"
+)
+TITLES = {"bytes": "size", "nodes": "number of nodes N", "ranks": "number of ranks p"}
+TIME_KEY = "Points: median over launches. Strokes: smallest and largest median of a launch. Both axes are logarithmic."
+RATIO_KEY = (
+    "Band: 95 % bootstrap interval over launches. Filled points: a difference is shown; hollow: none is. "
+    "Below the line at 1 the other run is faster."
+)
+
+
+@dataclass(frozen=True)
+class Sheeted(Figure):
+    """A figure of panels wide enough for a logarithmic axis: two beside each other."""
+
+    def whole(self) -> Row:
+        """The figure with its title, for a file of its own."""
+        title = alt.TitleParams(self.title, subtitle=self.key)
+        chart = alt.concat(*self.panels, columns=COLUMNS, title=title, spacing=30)
+        return chart.configure(**CONFIG).properties(padding=12).to_dict()
+
+    def specifications(self) -> list[Row]:
+        """Each panel for a page; a single one keeps its size too."""
+        return [panel.configure(**CONFIG).to_dict() for panel in self.panels]
+
+
+def all_figures(found: Compare) -> list[Figure]:
+    """Times of all runs, then the ratio of each to the base; warm before cold."""
+    made: list[Figure] = []
+    for sheet in sheets(found):
+        made.append(times_figure(found, sheet))
+        made += [
+            ratio_figure(found, comparison, number, sheet) for number, comparison in enumerate(found.comparisons, 1)
+        ]
+    return made
+
+
+def times_figure(found: Compare, sheet: Sheet) -> Figure:
+    """Time against size (or nodes, or ranks), a panel a call, every run in it."""
+    runs = [side.name for side in found.sides]
+    panels = tuple(_times(sheet.axis, time_points(found, sheet, panel), runs, panel) for panel in sheet.panels)
+    title = found.titled(f"Time of each call: {sheet.title}")
+    return Sheeted(f"times-{sheet.name}", title, TIME_KEY, reading(found.comparisons, sheet), panels)
+
+
+def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: Sheet) -> Figure:
+    """Time of one run over the base's, with its interval."""
+    every = [(panel, ratio_points(comparison, sheet, panel)) for panel in sheet.panels]
+    panels = tuple(_ratio(sheet.axis, points, panel, comparison) for panel, points in every if points)
+    base, other = comparison.base.name, comparison.other.name
+    title = found.titled(f"Time of {other} over that of {base}: {sheet.title}")
+    name = f"ratio-{sheet.name}" + (f"-{number}" if len(found.comparisons) > 1 else "")
+    return Sheeted(name, title, RATIO_KEY, reading([comparison], sheet), panels)
+
+
+def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
+    """How many points of a sheet differ, and where most."""
+    told: list[str] = []
+    for comparison in comparisons:
+        own = [each for each in comparison.rows if each.key in sheet.keys]
+        differing = [each for each in own if each.evidence.outcome in ("slower", "faster")]
+        name = comparison.other.name
+        if not own:
+            continue
+        if not differing and not comparison.modelled:
+            told.append(f"No difference of {name} is shown in any of {plural(len(own), 'point')}.")
+            continue
+        most = max(differing or own, key=lambda each: abs(math.log(each.evidence.ratio)))
+        count = (
+            f"{name} differs in {len(differing)} of {plural(len(own), 'point')}, most"
+            if differing
+            else "It differs most"
+        )
+        told.append(f"{count} in {place(most)}, where it {takes(most.evidence, comparison.base.name)}.")
+    return " ".join(told)
+
+
+def _x(axis: Axis, points: Sequence[Row]) -> alt.X:
+    xs = sorted({point["x"] for point in points})
+    if axis == "bytes":
+        powers = [2**power for power in range(0, 41, 4) if xs[0] <= 2**power <= xs[-1]]
+        ticks = alt.Axis(values=powers if len(powers) > 1 else xs, labelExpr=BYTES_LABEL, grid=False, labelOverlap=True)
+    else:
+        ticks = alt.Axis(values=xs, format=",d", grid=False, labelOverlap=True)
+    domain = [xs[0] / 1.15, xs[-1] * 1.15]
+    return alt.X("x:Q", title=TITLES[axis], scale=alt.Scale(type="log", base=2, domain=domain, nice=False), axis=ticks)
+
+
+def _decades(low: float, high: float, steps: Sequence[float]) -> list[float]:
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+
+
+def _dash(points: Sequence[Row]) -> Any:
+    lines = sorted({point["line"] for point in points}, key=lambda line: (len(line), line))
+    scale = alt.Scale(domain=lines, range=[DASHES[index % len(DASHES)] for index in range(len(lines))])
+    legend = _legend() if len(lines) > 1 else None
+    return alt.StrokeDash("line:N", scale=scale, legend=legend)
+
+
+def _legend() -> alt.Legend:
+    return alt.Legend(title=None, orient="bottom", columns=2, labelLimit=300, symbolStrokeWidth=2, symbolOpacity=1)
+
+
+def _times(axis: Axis, points: list[Row], runs: list[str], operation: str) -> Any:
+    low, high = min(point["low"] for point in points) / 1.4, max(point["high"] for point in points) * 1.4
+    steps = (1,) if high / low > 300 else (1, 2, 5)
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    y = alt.Y(
+        "y:Q", title="time", scale=scale, axis=alt.Axis(values=_decades(low, high, steps), labelExpr=SECONDS_LABEL)
+    )
+    palette = alt.Scale(domain=runs, range=[COLOURS[index % len(COLOURS)] for index in range(len(runs))])
+    colour = alt.Color("run:N", scale=palette, legend=_legend())
+    tooltip = [
+        alt.Tooltip(f"{field}:N", title=name)
+        for field, name in (("run", "run"), ("where", "at"), ("time", "median"), ("launches", "launches"))
+    ]
+    base = alt.Chart(values(points)).encode(x=_x(axis, points), y=y, color=colour)
+    # the base is drawn thick beneath the others: where runs are equal both are seen
+    width = alt.condition("datum.base", alt.value(4.5), alt.value(1.6))
+    return alt.layer(
+        base.mark_line().encode(strokeDash=_dash(points), strokeWidth=width),
+        base.mark_rule(strokeWidth=1.4).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        base.mark_point(size=26, filled=True, opacity=1).encode(tooltip=tooltip, detail="line:N"),
+    ).properties(width=SIDE, height=TALL, title=_heading(operation))
+
+
+def _ratio(axis: Axis, points: list[Row], operation: str, comparison: Comparison) -> Any:
+    low, high = _span(points)
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    steps = (
+        (1,)
+        if high / low > 300
+        else (1, 2, 5)
+        if high / low > 12
+        else (1, 2, 3, 5, 7)
+        if high / low > 4
+        else (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)
+    )
+    marks = sorted({round(tick, 9) for tick in (*_decades(low, high, steps), 1.0)})
+    ticks = alt.Axis(values=marks, format="~r")
+    title = f"{comparison.other.name} / {comparison.base.name}"
+    x, y = _x(axis, points), alt.Y("y:Q", title=title if len(title) < 44 else "ratio of times", scale=scale, axis=ticks)
+    lines = sorted({point["line"] for point in points}, key=lambda line: (len(line), line))
+    palette = alt.Scale(domain=lines, range=[COLOURS[index % len(COLOURS)] for index in range(len(lines))])
+    colour = alt.Color("line:N", scale=palette, legend=_legend() if len(lines) > 1 else None)
+    base = alt.Chart(values(points)).encode(x=x, color=colour)
+    tooltip = [
+        alt.Tooltip(f"{field}:N", title=name)
+        for field, name in (("where", "at"), ("ratio", "ratio"), ("outcome", "verdict"))
+    ]
+    equal = alt.Chart(values([{"y": 1.0}])).mark_rule(color=GREY, strokeDash=[6, 4])
+    shown = [point for point in points if point["differs"]]
+    hidden = [point for point in points if not point["differs"]]
+    dots: Row = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
+    return alt.layer(
+        base.mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        equal.encode(y=alt.Y("y:Q", scale=scale)),
+        base.mark_line(strokeWidth=1.8).encode(y=y),
+        alt.Chart(values(shown)).mark_point(size=34, filled=True, opacity=1).encode(**dots),
+        alt.Chart(values(hidden)).mark_point(size=34, fill="white", opacity=1).encode(**dots),
+    ).properties(width=SIDE, height=TALL, title=_heading(operation))
+
+
+def _span(points: Sequence[Row]) -> tuple[float, float]:
+    """Ends of the axis of ratios: one launch gone astray may widen a band, but not beyond seven times the ratios."""
+    ratios = [1.0, *(point["y"] for point in points)]
+    low = max(min(1.0, *(point["low"] for point in points)), min(ratios) / 7)
+    high = min(max(1.0, *(point["high"] for point in points)), max(ratios) * 7)
+    return low / 1.15, high * 1.15
+
+
+def _heading(operation: str) -> alt.TitleParams:
+    return alt.TitleParams(call_text(operation), fontSize=13, anchor="middle")

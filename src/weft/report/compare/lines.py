@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the figures of a comparison draw: each row as a point of a line in a panel."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from weft.analyse.compare import Compared, Comparison, Key
+from weft.report.compare.load import Compare
+from weft.report.compare.words import call_text, ratio_text
+from weft.report.numbers import seconds_text
+from weft.units import format_bytes
+
+Row = dict[str, Any]
+Axis = Literal["bytes", "nodes", "ranks"]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Rows that belong into one figure.
+
+    Attributes
+    ----------
+    name, title
+        Of the figure's files, and what its rows have in common.
+    axis
+        What its panels have on x: ``bytes`` for calls measured at sizes, else ``nodes`` or ``ranks``.
+    panels
+        Operations, one a panel.
+    keys
+        Its rows.
+    """
+
+    name: str
+    title: str
+    axis: Axis
+    panels: tuple[str, ...]
+    keys: frozenset[Key]
+
+
+def sheets(found: Compare) -> list[Sheet]:
+    """Figures that the common rows make: calls at sizes by phase, others by series and phase; warm ones first."""
+    rows = unique(each for comparison in found.comparisons for each in comparison.rows)
+    made: list[Sheet] = []
+    for phase in ("warm", "cold"):
+        own = [each for each in rows if each.key.phase == phase]
+        sized = [each.key for each in own if each.key.size]
+        made += _sheet(phase, f"{phase}, by size", "bytes", sized)
+        plain = [each for each in own if each.key.size is None]
+        for series in dict.fromkeys(name for each in plain for name in each.series):
+            keys = [each.key for each in plain if series in each.series]
+            axis: Axis = "nodes" if len({key.nodes for key in keys}) > 1 else "ranks"
+            made += _sheet(f"{series}-{phase}", f"{series}, {phase}", axis, keys)
+    return made
+
+
+def _sheet(name: str, title: str, axis: Axis, keys: list[Key]) -> list[Sheet]:
+    """No figure for an axis with one point: the table says it better."""
+    several = len({x_of(key, axis) for key in keys}) > 1
+    panels = tuple(dict.fromkeys(key.operation for key in keys))
+    return [Sheet(name, title, axis, panels, frozenset(keys))] if several else []
+
+
+def unique(rows: Iterable[Compared]) -> list[Compared]:
+    """The first of the rows of each key."""
+    found: dict[Key, Compared] = {}
+    for each in rows:
+        found.setdefault(each.key, each)
+    return list(found.values())
+
+
+def x_of(key: Key, axis: Axis) -> int:
+    """Where a row stands on the axis."""
+    return {"bytes": key.size or 0, "nodes": key.nodes, "ranks": key.ranks}[axis]
+
+
+def line_of(key: Key, axis: Axis, many: bool) -> str:
+    """The line a row belongs to: its process count, where that is not on the axis."""
+    if axis == "nodes":
+        return f"{key.ranks // max(key.nodes, 1)} ranks a node"
+    if axis == "ranks":
+        return f"N = {key.nodes}"
+    return f"p = {key.ranks}" + (f", N = {key.nodes}" if many else "")
+
+
+def time_points(found: Compare, sheet: Sheet, operation: str) -> list[Row]:
+    """Times of every run for one panel: median over launches, and the range of the launches' medians."""
+    points: list[Row] = []
+    many = crossed(sheet)
+    for side in found.sides:
+        for key in sheet.keys:
+            point = side.points.get(key)
+            if key.operation != operation or point is None or not point.medians:
+                continue
+            medians = sorted(point.medians.values())
+            middle = (medians[(len(medians) - 1) // 2] + medians[len(medians) // 2]) / 2
+            points.append(
+                {
+                    "x": x_of(key, sheet.axis),
+                    "y": middle,
+                    "low": medians[0],
+                    "high": medians[-1],
+                    "run": side.name,
+                    "base": side is found.sides[0],
+                    "line": line_of(key, sheet.axis, many),
+                    "where": where(key),
+                    "time": seconds_text(middle),
+                    "launches": len(medians),
+                }
+            )
+    # the base first: it is drawn beneath the others
+    return sorted(points, key=lambda point: (not point["base"], point["run"], point["line"], point["x"]))
+
+
+def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[Row]:
+    """Ratios of one comparison for one panel."""
+    many = crossed(sheet)
+    points = [
+        {
+            "x": x_of(each.key, sheet.axis),
+            "y": each.evidence.ratio,
+            "low": each.evidence.low or each.evidence.ratio,
+            "high": each.evidence.high or each.evidence.ratio,
+            "line": line_of(each.key, sheet.axis, many),
+            "differs": each.evidence.outcome in ("slower", "faster"),
+            "where": where(each.key),
+            "ratio": ratio_text(each.evidence),
+            "outcome": each.evidence.outcome,
+        }
+        for each in comparison.rows
+        if each.key in sheet.keys and each.key.operation == operation
+    ]
+    return sorted(points, key=lambda point: (point["line"], point["x"]))
+
+
+def crossed(sheet: Sheet) -> bool:
+    """Whether one process count lies on several numbers of nodes, so that lines need both in their names."""
+    shapes = {(key.ranks, key.nodes) for key in sheet.keys}
+    return len(shapes) > len({ranks for ranks, _ in shapes})
+
+
+def where(key: Key) -> str:
+    """A row in a tooltip."""
+    size = f", {format_bytes(key.size)}" if key.size is not None else ""
+    return f"{call_text(key.operation)}{size}, N = {key.nodes}, p = {key.ranks}"

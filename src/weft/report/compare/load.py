@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs made ready to be compared: loaded, and named by what tells them apart."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from weft.analyse.compare import Comparison, Side, compare, points_of
+from weft.errors import CompareError, DataError
+from weft.report.view import RunView, load_view
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Runs and what their comparison found: the first is the base of all comparisons."""
+
+    views: tuple[RunView, ...]
+    sides: tuple[Side, ...]
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def label(self) -> str:
+        """``simulated``, ``virtual network``, or both, where a run is one; empty for real networks."""
+        return ", ".join(dict.fromkeys(view.label for view in self.views if view.label))
+
+    def titled(self, title: str) -> str:
+        """A title that says so where a run is not of a real network."""
+        return f"{title} ({self.label})" if self.label else title
+
+
+def load_compare(folders: Sequence[Any], *, margin: float | None = None, phases: Sequence[str]) -> Compare:
+    """Load runs and compare each with the first.
+
+    Parameters
+    ----------
+    folders
+        Run folders, at least two.
+    margin, phases
+        See `weft.analyse.compare.compare`.
+
+    Raises
+    ------
+    CompareError
+        Under two runs, one of them twice, a run that cannot be read, or nothing in common.
+    """
+    if len(folders) < 2:
+        raise CompareError(
+            f"{len(folders) or 'no'} run was given; a comparison takes two", "weft compare BASE OTHER..."
+        )
+    views = tuple(map(_view, folders))
+    paths = [view.path.resolve() for view in views]
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice:
+        raise CompareError(f"{twice} is given twice: a run always equals itself", "measure it again with --into DIR")
+    sides = tuple(side_of(view, name) for view, name in zip(views, names_of(views), strict=True))
+    found = tuple(compare(sides[0], other, margin=margin, phases=phases) for other in sides[1:])
+    return Compare(views, sides, found)
+
+
+def _view(folder: Any) -> RunView:
+    try:
+        return load_view(folder)
+    except DataError as problem:  # a gate must not take a mistyped path for a slow network: exit code 2, not 1
+        raise CompareError(problem.what, problem.remedy) from None
+
+
+def side_of(view: RunView, name: str) -> Side:
+    """A loaded run as the comparison takes it."""
+    plan = view.plan
+    parameters = {cell.id: cell.parameters for cell in plan.cells}
+    points = points_of(view.rows, view.table("medians"), parameters, view.floor)
+    return Side(
+        name=name,
+        path=str(view.path),
+        study=plan.study,
+        fabric=plan.fabric,
+        kind=plan.fabric_kind,
+        mpi=view.mpi,
+        precision=plan.measure.precision,
+        points=points,
+    )
+
+
+def names_of(views: Sequence[RunView]) -> list[str]:
+    """The shortest names that tell runs apart: by fabric, by MPI library, by both, by study, or by folder."""
+    parts: tuple[Callable[[RunView], str], ...] = (
+        lambda view: view.plan.fabric,
+        lambda view: view.mpi,
+        lambda view: view.path.name,
+        lambda view: view.plan.study,
+    )
+    for count in (1, 2, 3):
+        for chosen in combinations(parts, count):
+            names = [", ".join(part(view) for part in chosen) for view in views]
+            if len(set(names)) == len(names):
+                return names
+    return [str(view.path) for view in views]

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One offline page about a comparison: what differs, figures, tables, and where the runs come from."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from weft import __version__
+from weft.analyse.compare import Comparison, Verdict
+from weft.folder import explain, write_atomic
+from weft.report import facts
+from weft.report.compare.figures import all_figures
+from weft.report.compare.load import Compare
+from weft.report.compare.tables import MEANING, all_tables
+from weft.report.compare.words import gate_text, headline, sentences, title
+from weft.report.figures.files import write_figures
+from weft.report.figures.theme import Figure
+from weft.report.page import embedded, parts, vega_bundle
+
+
+def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, files_too: bool = True) -> Path:
+    """Write the page, and beside it each figure as SVG, PDF and PNG (in ``figures/``), and return its path.
+
+    Parameters
+    ----------
+    found, verdicts
+        The comparison and its gates.
+    path
+        The page.
+    files_too
+        Whether to write the figures' files.
+
+    Raises
+    ------
+    DataError
+        The page cannot be written.
+    """
+    figures = all_figures(found)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise explain(path, error) from error
+    write_atomic(path, render(found, verdicts, figures).encode())
+    if files_too:
+        write_figures(figures, path.parent / "figures")
+    return path
+
+
+def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure]) -> str:
+    """The page's HTML."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("weft.report", "template"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    filters: dict[str, Any] = environment.filters
+    filters["parts"] = parts
+    filters["json"] = embedded
+    own = files("weft.report") / "template"
+    return environment.get_template("compare.html").render(
+        title=title(found),
+        label=found.label,
+        comparisons=[_comparison(each) for each in found.comparisons],
+        gates=[{"text": gate_text(each), "state": each.state} for each in verdicts],
+        figures=[
+            {
+                "id": figure.name,
+                "title": figure.title,
+                "key": figure.key,
+                "reading": figure.reading,
+                "panels": figure.specifications(),
+            }
+            for figure in figures
+        ],
+        runs=[{"name": side.name, "provenance": provenance(found, index)} for index, side in enumerate(found.sides)],
+        differences=differences(found),
+        version=__version__,
+        style=Markup((own / "style.css").read_text()),
+        script=Markup((own / "page.js").read_text()),
+        vega=Markup(vega_bundle()),
+        meaning=MEANING,
+    )
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "headline": headline(comparison),
+        "sentences": sentences(comparison),
+        "cold": sentences(comparison, "cold"),
+        "tables": all_tables(comparison),
+    }
+
+
+def provenance(found: Compare, index: int) -> facts.Facts:
+    """Where a run comes from, with its settings."""
+    view = found.views[index]
+    return [*facts.provenance(view), *((f"setting {name}", value) for name, value in facts.settings(view))]
+
+
+def differences(found: Compare) -> list[tuple[str, list[str]]]:
+    """Facts in which the runs differ: the candidates for the cause of a difference in time.
+
+    The folder, its date and the seed always differ, and say nothing.
+    """
+    runs = [dict(provenance(found, index)) for index in range(len(found.views))]
+    names = dict.fromkeys(name for run in runs for name in run)
+    idle = {"Run folder", "Made", "Seed", "Timer"}
+    listed = [(name, [run.get(name, "not set") for run in runs]) for name in names if name not in idle]
+    return [(name, values) for name, values in listed if len(set(values)) > 1]

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of a comparison, and what they are printed as."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from weft.analyse.compare import Compared, Comparison, Verdict
+from weft.report.compare.load import Compare
+from weft.report.compare.words import call_text, gate_text, headline, over, ratio_text, sentences, title
+from weft.report.numbers import seconds_text
+from weft.tabular import Table, comma_separated, markdown, terminal
+from weft.units import format_bytes
+
+Format = Literal["text", "md", "csv", "json"]
+
+MEANING = (
+    "Ratio: the other's median over the base's (95 % bootstrap interval over launches). p: rank test of the launches' "
+    "medians alone; corrected: the smaller of Holm's correction over all rows and whole launches permuted. "
+    "* more ranks than cores."
+)
+MOST_UNMATCHED = 20
+STYLES = {"slower": "red", "faster": "green"}
+
+
+def all_tables(comparison: Comparison) -> list[Table]:
+    """Every table of one comparison: summaries, then each call's rows, warm before cold, then what has no partner."""
+    calls = dict.fromkeys((each.key.operation, each.key.phase) for each in warm_first(comparison.rows))
+    found = [summary_table(comparison)] if comparison.summaries else []
+    found += [call_table(comparison, *call) for call in calls]
+    return [*found, *([unmatched_table(comparison)] if comparison.unmatched else [])]
+
+
+def warm_first(rows: Sequence[Any]) -> list[Any]:
+    """Rows or summaries of the steady state, then the others, each in their order."""
+    phases = {id(each): getattr(each, "phase", "") or each.key.phase for each in rows}
+    return sorted(rows, key=lambda each: phases[id(each)] != "warm")
+
+
+def summary_table(comparison: Comparison) -> Table:
+    """Each call over its sizes."""
+    rows = [
+        (
+            f"{call_text(each.operation)}, {each.phase}",
+            f"{each.ranks:,}" if each.ranks is not None else "all",
+            over(each),
+            ratio_text(each.evidence),
+            p_text(each.evidence.p),
+            corrected_text(each.evidence),
+            outcome_text(each.evidence),
+        )
+        for each in warm_first(comparison.summaries)
+    ]
+    columns = ("Call", "p", "Over", "Ratio", "p alone", "corrected", "Verdict")
+    return Table(f"{comparison.other.name} against {comparison.base.name}", columns, tuple(rows), frozenset({0, 2, 6}))
+
+
+def call_table(comparison: Comparison, operation: str, phase: str) -> Table:
+    """One call's rows."""
+    own = [each for each in comparison.rows if (each.key.operation, each.key.phase) == (operation, phase)]
+    sized = all(each.key.m is None for each in own)
+    first = "Size" if sized else "m"
+    base, other = comparison.base.name, comparison.other.name
+    columns = (first, "N", "p", base, other, "Ratio", "p alone", "corrected", "Verdict")
+    rows = tuple(_call_row(each, sized) for each in own)
+    return Table(f"{call_text(operation)}, {phase}", columns, rows, frozenset({8}))
+
+
+def _call_row(each: Compared, sized: bool) -> tuple[str, ...]:
+    key, found = each.key, each.evidence
+    size = (format_bytes(key.size) if key.size is not None else "–") if sized else (f"{key.m:,}" if key.m else "–")
+    times = seconds_text(each.base_s), seconds_text(each.other_s)
+    ranks = f"{key.ranks:,}{' *' if each.oversubscribed else ''}"
+    return (size, f"{key.nodes:,}", ranks, *times, ratio_text(found), p_text(found.p), corrected_text(found),
+            outcome_text(found))  # fmt: skip
+
+
+def unmatched_table(comparison: Comparison) -> Table:
+    """Rows without a partner, and why; the first of them where they are many."""
+    rows = [
+        (f"{each.key.call} {each.key.phase}", f"{each.key.nodes:,}", f"{each.key.ranks:,}", each.run, each.reason)
+        for each in comparison.unmatched
+    ]
+    more = len(rows) - MOST_UNMATCHED
+    shown = [*rows[:MOST_UNMATCHED], *([(f"and {more} more", "", "", "", "")] if more > 0 else [])]
+    columns = ("Row", "N", "p", "Not in", "Because")
+    return Table("Rows without a partner", columns, tuple(shown), frozenset({0, 3, 4}))
+
+
+def outcome_text(found: Any) -> str:
+    """An outcome, with its reason where that is none of the usual ones."""
+    if found.outcome in ("slower", "faster"):
+        return found.outcome
+    if found.outcome == "no difference shown":
+        return "no difference shown" + (", below the noise floor" if "floor" in found.why else "")
+    return found.outcome
+
+
+def p_text(p: float | None) -> str:
+    """A probability with two digits."""
+    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}" if p < 0.0995 else f"{p:.2f}"
+
+
+def corrected_text(found: Any) -> str:
+    """The smaller of the two corrected probabilities."""
+    known = [p for p in (found.p_holm, found.p_launches) if p is not None]
+    return p_text(min(known, default=None))
+
+
+def render(found: Compare, verdicts: Sequence[Verdict] = (), format: Format = "text") -> str:
+    """A comparison as text in one of the formats.
+
+    Raises
+    ------
+    ValueError
+        There is no such format.
+    """
+    if format == "md":
+        return as_markdown(found, verdicts)
+    if format == "csv":
+        return as_csv(found)
+    if format == "json":
+        from weft.report.compare.as_json import as_json
+
+        return as_json(found, verdicts)
+    if format == "text":
+        from rich.console import Console
+
+        console = Console(width=140, highlight=False)
+        with console.capture() as captured:
+            print_compare(found, verdicts, console)
+        return captured.get()
+    raise ValueError(f"no format {format}")
+
+
+def print_compare(found: Compare, verdicts: Sequence[Verdict], console: Any) -> None:
+    """Print a comparison on a rich console."""
+    console.print(title(found), style="bold", markup=False)
+    for comparison in found.comparisons:
+        console.print(headline(comparison), markup=False)
+        for text in sentences(comparison):
+            console.print(f"- {text}", markup=False)
+        for table in all_tables(comparison):
+            console.print()
+            console.print(terminal(table))
+    console.print(MEANING, style="dim", markup=False)
+    for verdict in verdicts:
+        style = {"failed": "bold red", "undecided": "yellow"}.get(verdict.state, "green")
+        console.print(gate_text(verdict), style=style, markup=False)
+
+
+def as_markdown(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
+    """A comparison in Markdown."""
+    parts = [f"# {title(found)}"]
+    for comparison in found.comparisons:
+        parts += [headline(comparison), "\n".join(f"- {text}" for text in sentences(comparison))]
+        parts += [markdown(table) for table in all_tables(comparison)]
+    parts += [MEANING, *(f"**{gate_text(verdict)}**" for verdict in verdicts)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def as_csv(found: Compare) -> str:
+    """One line a row and summary, unrounded: the fields of the JSON's rows."""
+    from weft.report.compare.as_json import FIELDS, rows_of
+
+    rows = [row for comparison in found.comparisons for row in rows_of(comparison)]
+    return comma_separated(FIELDS, [[row[name] for name in FIELDS] for row in rows])

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a comparison says in sentences: "A takes 8.8 % (8.1–9.5) of B's time in alltoall at p = 16"."""
+
+import math
+from collections import Counter
+
+from weft.analyse.compare import Compared, Comparison, Evidence, Summary, Verdict
+from weft.report.compare.load import Compare
+from weft.report.numbers import plural
+from weft.report.view import CALLS
+from weft.units import format_bytes
+
+Each = Compared | Summary
+
+
+def call_text(operation: str) -> str:
+    """The MPI call of the exchange by its name; other operations by their own."""
+    return CALLS.get(operation, operation).split(". ")[-1]
+
+
+def decimals(value: float) -> int:
+    """Digits after the point: a thousandth near 1, two digits of a small ratio."""
+    if value >= 2:
+        return 2 if value < 10 else 1 if value < 100 else 0
+    return 3 if value >= 0.1 else 1 - math.floor(math.log10(value))
+
+
+def scaled_text(found: Evidence, scale: float, digits: int, unit: str) -> str:
+    """A ratio and its interval, times a scale, with as many digits each."""
+    text = f"{found.ratio * scale:,.{digits}f}{unit}"
+    if found.low is None or found.high is None:
+        return text
+    return f"{text} ({found.low * scale:,.{digits}f}–{found.high * scale:,.{digits}f})"
+
+
+def ratio_text(found: Evidence) -> str:
+    """A ratio and its interval as numbers: ``0.088 (0.081–0.095)``."""
+    return scaled_text(found, 1.0, decimals(found.ratio), "")
+
+
+def takes(found: Evidence, base: str) -> str:
+    """``takes 8.8 % (8.1–9.5) of BASE's time``, or ``takes 1.25 times (1.20–1.31) BASE's time``."""
+    if found.ratio < 0.995:
+        digits = 1 if found.ratio >= 0.0095 else 2
+        return f"takes {scaled_text(found, 100.0, digits, ' %')} of {base}'s time"
+    return f"takes {scaled_text(found, 1.0, min(2, decimals(found.ratio)), ' times')} {base}'s time"
+
+
+def place(each: Each) -> str:
+    """Where a row or summary stands: ``alltoall warm, N = 4, p = 16, 1 KiB``."""
+    if isinstance(each, Summary):
+        words = [f"{call_text(each.operation)} {each.phase}"]
+        words += [f"N = {each.nodes}, p = {each.ranks}"] if each.ranks is not None else []
+        return ", ".join(words)
+    key = each.key
+    words = [f"{call_text(key.operation)} {key.phase}", f"N = {key.nodes}", f"p = {key.ranks}"]
+    words += [format_bytes(key.size)] if key.size is not None else []
+    words += [f"m = {key.m:,}"] if key.m is not None else []
+    return ", ".join(words)
+
+
+def over(summary: Summary) -> str:
+    """What a summary is the mean of: ``geometric mean of 11 sizes``."""
+    rows = summary.keys
+    sized = all(key.size is not None for key in rows)
+    noun = "size" if sized and len({(key.nodes, key.ranks) for key in rows}) == 1 else "row"
+    text = f"geometric mean of {plural(len(rows), noun)}"
+    counts = sorted({key.ranks for key in rows})
+    return f"{text}, p = {', '.join(map(str, counts))}" if summary.ranks is None and len(counts) < 8 else text
+
+
+def sentence(comparison: Comparison, each: Each) -> str:
+    """What a row or summary says."""
+    found, base, other = each.evidence, comparison.base.name, comparison.other.name
+    mean = f" ({over(each)})" if isinstance(each, Summary) else ""
+    if found.outcome in ("slower", "faster"):
+        return f"{other} {takes(found, base)} in {place(each)}{mean}."
+    if found.outcome == "no difference shown":
+        return f"No difference shown in {place(each)}{mean}: ratio {ratio_text(found)}; {found.why}."
+    label = "; no verdict: " if found.outcome == "no verdict" else "; "
+    return f"{other} {takes(found, base)} in {place(each)}{mean}{label}{found.why}."
+
+
+def headline(comparison: Comparison) -> str:
+    """How many rows differ, in one sentence, and what was not compared."""
+    base, other, rows = comparison.base.name, comparison.other.name, comparison.rows
+    seen = Counter(each.evidence.outcome for each in rows)
+    count = plural(len(rows), "common row")
+    if comparison.outcome == "no verdict":
+        text = f"No verdict on {other} against {base}: {rows[0].evidence.why}. Set launches in [measure] to 4 or more"
+        text += " (10 for a report)"
+    elif comparison.modelled:
+        ratios = [each.evidence.ratio for each in rows]
+        text = f"Over {count} {other} takes {min(ratios):.3g} to {max(ratios):.3g} times {base}'s time; "
+        text += "a simulated run has no noise, so there is no interval and no test"
+    else:
+        told = [f"{seen[word]} {word}" for word in ("slower", "faster") if seen[word]]
+        same = seen["no difference shown"]
+        if told:
+            text = f"{other} against {base}: of {count} {' and '.join(told)}, {same} without a shown difference"
+        else:
+            calls = [each for each in comparison.summaries if each.evidence.outcome in ("slower", "faster")]
+            few = f", though {calls[0].evidence.outcome} over all rows of {place(calls[0])}" if calls else ""
+            text = f"No difference between {other} and {base} is shown in any of {count}{few}"
+        text += f", {seen['no verdict']} with too few launches" if seen["no verdict"] else ""
+    lost = len(comparison.unmatched)
+    return text + (f"; {plural(lost, 'row')} without a partner." if lost else ".")
+
+
+def sentences(comparison: Comparison, phase: str = "warm") -> list[str]:
+    """The paper's sentences: one for each call of a phase over all process counts, and at each that says more."""
+    if comparison.outcome == "no verdict":
+        return []  # the headline has said why, and it would be the same in each
+    own = [each for each in comparison.summaries if each.phase == phase]
+    whole = {each.operation: each.evidence.outcome for each in own if each.ranks is None}
+    idle = "no difference shown"
+    told = [
+        each for each in own if each.ranks is None or not whole.get(each.operation) == each.evidence.outcome == idle
+    ]
+    if told:
+        return [sentence(comparison, each) for each in told]
+    return [sentence(comparison, each) for each in comparison.rows if each.key.phase == phase]
+
+
+def gate_text(verdict: Verdict) -> str:
+    """A gate's fate: ``slower:1.1 failed: ...``."""
+    text = f"gate {verdict.gate}: {verdict.state}"
+    if verdict.state == "undecided":
+        return f"{text}: {verdict.why}"
+    if verdict.missing:
+        return f"{text}: {plural(verdict.missing, 'row')} of the base not measured in the other runs"
+    if verdict.offenders:
+        comparison, worst = max(
+            verdict.offenders, key=lambda pair: max(pair[1].evidence.ratio, 1 / pair[1].evidence.ratio)
+        )
+        text += f": {plural(len(verdict.offenders), 'row')} or summaries, most in {place(worst)}: "
+        text += f"{comparison.other.name} {takes(worst.evidence, comparison.base.name)}"
+    return text
+
+
+def title(found: Compare) -> str:
+    """What is compared: ``B, C against A``."""
+    others = ", ".join(side.name for side in found.sides[1:])
+    return found.titled(f"{others} against {found.sides[0].name}")

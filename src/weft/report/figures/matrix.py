@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A matrix of pairs as a picture: a raster, its scale, and on the page the two nodes under the pointer."""
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.report.figures.picture import Picture
+from weft.report.figures.raster import SLOW, STEPS, USUAL, Scale, block_maximum, data_address, png
+from weft.report.figures.theme import FONT, GREY, INK
+
+Floats = NDArray[np.float64]
+
+SIDE, LEFT, TOP = 800, 92, 12
+WIDTH, HEIGHT = LEFT + SIDE + 24, TOP + SIDE + 108
+MOST_POINTS = 512
+MOST_LABELS = 16
+#: Beyond, what is under the pointer is not told: the numbers would make the page heavy.
+MOST_TOLD = 512
+
+
+@dataclass(frozen=True, eq=False)
+class PairMatrix:
+    """What a matrix shows.
+
+    Attributes
+    ----------
+    values
+        A number for each pair: rows send first (initiators), columns answer; nan where not measured.
+    parts
+        How many rows each node has, in order; the same along the columns.
+    nodes
+        Names of the nodes.
+    told
+        The number told of every two nodes, shape (nodes, nodes); nan where not measured.
+    scale
+        Numbers to colours.
+    unit
+        Name and size of the unit in which numbers are told: ``("µs", 1e-6)``.
+    block
+        How many ranks one row or column of ``values`` stands for.
+    what
+        What the number is, for the line under the pointer: ``median of its pairs``.
+    """
+
+    values: Floats
+    parts: Sequence[int]
+    nodes: Sequence[str]
+    told: Floats
+    scale: Scale
+    unit: tuple[str, float]
+    what: str
+    block: int = 1
+
+    def text(self, value: float) -> str:
+        """A number as the scale has it: ``2.1 µs``."""
+        name, size = self.unit
+        return f"{value / size:.3g} {name}"
+
+
+def matrix_picture(name: str, title: str, key: str, reading: str, shown: PairMatrix) -> Picture:
+    """The picture of a matrix."""
+    return Picture(name, title, key, reading, _drawn(shown), _pointer(shown))
+
+
+def _drawn(shown: PairMatrix) -> str:
+    values = block_maximum(shown.values, MOST_POINTS)
+    image = data_address(png(shown.scale.indices(values)))
+    # blocks need not divide the ranks: the last ones reach over the frame by what they are too large
+    wide = SIDE * len(shown.values) * shown.block / max(1, sum(shown.parts))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
+        f' font-family="{escape(FONT, quote=True)}" font-size="13" fill="{INK}">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<image x="{LEFT}" y="{TOP}" width="{wide:.2f}" height="{wide:.2f}" preserveAspectRatio="none"'
+        f' style="image-rendering:pixelated" href="{image}"/>',
+        f'<rect x="{LEFT}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#9ca3af"/>',
+        *_labels(shown),
+        *_legend(shown),
+        "</svg>",
+    ]
+    return "".join(parts)
+
+
+def _labels(shown: PairMatrix) -> list[str]:
+    """Names of some nodes along both sides, at the middle of their ranks."""
+    ends = np.cumsum([0, *shown.parts]) * SIDE / max(1, sum(shown.parts))
+    step = max(1, -(-len(shown.nodes) // MOST_LABELS))
+    drawn: list[str] = []
+    for node in range(0, len(shown.nodes), step):
+        middle, name = (ends[node] + ends[node + 1]) / 2, escape(_short(shown.nodes[node]))
+        drawn.append(f'<text x="{LEFT - 7}" y="{TOP + middle + 4.5:.1f}" text-anchor="end">{name}</text>')
+        x, y = LEFT + middle, TOP + SIDE + 12
+        drawn.append(f'<text transform="translate({x:.1f} {y}) rotate(40)" y="5">{name}</text>')
+        drawn.append(f'<path d="M{LEFT - 4} {TOP + middle:.1f}h4M{x:.1f} {TOP + SIDE}v4" stroke="#9ca3af"/>')
+    return drawn
+
+
+def _short(name: str, most: int = 11) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _legend(shown: PairMatrix) -> list[str]:
+    """The scale: what is usual, then what is slower, each stretched over its part of the bar."""
+    scale, y, wide = shown.scale, TOP + SIDE + 66, SIDE * 0.8
+    split = wide * STEPS[0] / sum(STEPS) if scale.high > scale.cut else wide
+    bar = [_ramp(USUAL, LEFT, y, split)]
+    ticks = [(LEFT, scale.low), (LEFT + split, scale.cut)]
+    if scale.high > scale.cut:
+        bar.append(_ramp(SLOW, LEFT + split, y, wide - split))
+        ticks.append((LEFT + wide, scale.high))
+    for at, value in ticks:
+        bar.append(f'<path d="M{at:.1f} {y}v18" stroke="{INK}"/>')
+        bar.append(f'<text x="{at:.1f}" y="{y + 32}" text-anchor="middle">{escape(shown.text(value))}</text>')
+    square = LEFT + wide + 34
+    bar.append(f'<rect x="{square}" y="{y}" width="14" height="14" fill="#e5e7eb"/>')
+    bar.append(f'<text x="{square + 20}" y="{y + 12}" fill="{GREY}">not measured</text>')
+    return bar
+
+
+def _ramp(colours: Sequence[str], x: float, y: float, width: float) -> str:
+    """Colours side by side, mixed in many small steps: a gradient would need a name of its own on the page."""
+    steps = 48
+    anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours], float)
+    places = np.linspace(0, len(colours) - 1, steps)
+    mixed = [np.interp(places, np.arange(len(colours)), anchors[:, channel]) for channel in range(3)]
+    drawn: list[str] = []
+    for index, (red, green, blue) in enumerate(zip(*mixed, strict=True)):
+        colour = f"#{round(red):02x}{round(green):02x}{round(blue):02x}"
+        at = x + index * width / steps
+        drawn.append(f'<rect x="{at:.2f}" y="{y}" width="{width / steps + 0.3:.2f}" height="14" fill="{colour}"/>')
+    return "".join(drawn)
+
+
+def _pointer(shown: PairMatrix) -> str:
+    """The line under the picture that names the two nodes under the pointer, and their number."""
+    if len(shown.nodes) > MOST_TOLD:
+        return f'<p class="soft">Nodes under the pointer are told for up to {MOST_TOLD} nodes.</p>'
+    told = np.ascontiguousarray(shown.told, "<f4")
+    data = {
+        "nodes": list(shown.nodes),
+        "ends": np.cumsum(shown.parts).tolist(),
+        "told": base64.b64encode(told.tobytes()).decode(),
+        "what": shown.what,
+        "unit": shown.unit,
+        "box": [LEFT, TOP, SIDE, WIDTH],
+    }
+    written = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    return (
+        '<p class="soft pointed" aria-live="off">Point at the matrix to read two nodes and their time.</p>'
+        f'<script type="application/json">{written}</script><script>{SCRIPT}</script>'
+    )
+
+
+#: Finds its own picture by its place on the page, so that several of them need no names.
+SCRIPT = """(() => {
+  const own = document.currentScript, data = JSON.parse(own.previousElementSibling.textContent);
+  const line = own.parentElement.querySelector(".pointed"), svg = own.parentElement.querySelector(".picture svg");
+  const told = new Float32Array(Uint8Array.from(atob(data.told), (c) => c.charCodeAt(0)).buffer);
+  const [left, top, side, width] = data.box, count = data.nodes.length, ranks = data.ends[count - 1];
+  const node = (share) => data.ends.findIndex((end) => share * ranks < end);
+  const idle = line.textContent;
+  svg.addEventListener("pointermove", (event) => {
+    const place = svg.getBoundingClientRect(), scale = width / place.width;
+    const column = node(((event.clientX - place.left) * scale - left) / side);
+    const row = node(((event.clientY - place.top) * scale - top) / side);
+    const inside = column >= 0 && row >= 0 && event.clientX >= place.left + left / scale && event.clientY >= place.top + top / scale;
+    if (!inside) { line.textContent = idle; return; }
+    const value = told[row * count + column], [unit, size] = data.unit;
+    const text = Number.isNaN(value) ? "not measured" : `${(value / size).toPrecision(3)} ${unit}, ${data.what}`;
+    line.textContent = `${data.nodes[row]} \\u2192 ${data.nodes[column]}: ${text}`;
+    svg.dataset.pointed = line.textContent;
+  });
+  svg.addEventListener("pointerleave", () => { line.textContent = idle; });
+})();"""

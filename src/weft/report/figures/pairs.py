@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures of pairs: matrices by rank and by node, contention, histograms by hop class."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.analyse.pairs.histogram import edge, quantile
+from weft.report.figures.matrix import PairMatrix, matrix_picture
+from weft.report.figures.picture import Picture
+from weft.report.figures.raster import scale_of
+from weft.report.figures.theme import BLUE, HEIGHT, Figure, Row, values
+from weft.report.numbers import second_unit, seconds_text
+from weft.report.pair_view import PairView
+from weft.units import format_bytes
+
+Floats = NDArray[np.float64]
+
+#: Beyond the slowest class's median by this factor a pair is drawn as slow.
+SLOW = 1.25
+MODES = {"isolated": "one pair at a time", "node": "one pair a node at a time", "all": "all pairs of a round at once"}
+COLOURS = (
+    "Blue: from the fastest pair to {factor} x the median of the slowest class; orange to black: slower than that, up to "
+    "the slowest. Both on a logarithmic scale. "
+)
+
+
+def pair_figures(view: PairView) -> list[Figure | Picture]:
+    """Every figure of a run of pairs, in the order they are read."""
+    found: list[Figure | Picture] = []
+    for size, mode in view.shown:
+        found += [_ranks(view, size, mode), _nodes(view, size, mode)]
+    found += [_contention(view, size, mode) for size, mode in view.contended]
+    return [*found, *histograms(view)]
+
+
+def _name(kind: str, size: int, mode: str) -> str:
+    return f"{kind}-{size}-{mode}"
+
+
+def _where(view: PairView, size: int, mode: str, what: str) -> str:
+    return view.run.titled(f"{what}, {format_bytes(size)}, {MODES.get(mode, mode)}")
+
+
+def _cut(view: PairView, size: int, mode: str) -> float:
+    medians = [row["median_s"] for row in view.classes if (row["bytes"], row["mode"]) == (size, mode)]
+    return SLOW * max(medians, default=0.0)
+
+
+def _ranks(view: PairView, size: int, mode: str) -> Picture:
+    blocks, block = view.blocks(size, mode)
+    scale = scale_of(blocks, _cut(view, size, mode))
+    shown = PairMatrix(
+        blocks, view.on_node, view.nodes, view.matrix(size, mode, "slowest_s"), scale, second_unit(scale.cut),
+        "the slowest of their pairs", block,
+    )  # fmt: skip
+    each = "one pair of ranks" if block == 1 else f"the slowest pair of {block} x {block} ranks"
+    key = f"Each point is {each}: half a round trip, begun by the row. Ranks stand node by node. "
+    key += COLOURS.format(factor=SLOW)
+    title = _where(view, size, mode, "Latency of every pair of ranks")
+    return matrix_picture(_name("latency-ranks", size, mode), title, key, _slowest(view, size, mode), shown)
+
+
+def _slowest(view: PairView, size: int, mode: str) -> str:
+    """The slowest pair in words."""
+    rows = [row for row in view.worst if (row["bytes"], row["mode"]) == (size, mode)]
+    if not rows:
+        return "The slowest pair is not among the hundred that are farthest from their class."
+    row = max(rows, key=lambda each: each["time_s"])
+    ends = f"rank {row['source']} on {row['source_name']} with rank {row['target']} on {row['target_name']}"
+    return (
+        f"The pair farthest from its class is {ends}: {seconds_text(row['time_s'])}, {row['factor']:.3g} times the "
+        f"{seconds_text(row['base_s'])} of {row['class']}."
+    )
+
+
+def _nodes(view: PairView, size: int, mode: str) -> Picture:
+    told = view.matrix(size, mode, "time_s")
+    scale = scale_of(told, _cut(view, size, mode))
+    ones = [1] * len(view.nodes)
+    shown = PairMatrix(told, ones, view.nodes, told, scale, second_unit(scale.cut), "the median of their pairs")
+    key = "Each point is the median over the pairs of ranks of two nodes: half a round trip. " + COLOURS.format(
+        factor=SLOW
+    )
+    title = _where(view, size, mode, "Latency by node (median)")
+    return matrix_picture(_name("latency-nodes", size, mode), title, key, _worst_node(view, size, mode), shown)
+
+
+def _worst_node(view: PairView, size: int, mode: str) -> str:
+    rows = [row for row in view.node_rows if (row["bytes"], row["mode"]) == (size, mode) and row["factor"]]
+    if not rows:
+        return "All pairs are within one node."
+    row = max(rows, key=lambda each: each["factor"])
+    return f"Farthest from its classes is {row['name']}: {row['factor']:.3g} times their medians over all its pairs."
+
+
+def _contention(view: PairView, size: int, mode: str) -> Picture:
+    told = view.matrix(size, mode, "factor")
+    known = told[np.isfinite(told)]
+    scale = scale_of(told, SLOW * float(np.median(known)))
+    ones = [1] * len(view.nodes)
+    shown = PairMatrix(told, ones, view.nodes, told, scale, ("x", 1.0), "the median factor of their pairs")
+    rows = [row for row in view.contention if (row["bytes"], row["mode"]) == (size, mode)]
+    row = max(rows, key=lambda each: each["factor"])
+    reading = f"Contention is largest at {row['class']}: {row['factor']:.3g} ({row['low']:.3g}–{row['high']:.3g}) times as long as alone."
+    key = (
+        f"Time with {MODES.get(mode, mode)} over the time of the same pair alone, median over the pairs of two nodes. "
+    )
+    key += f"Blue: up to {SLOW} x the median factor; orange to black: more."
+    title = _where(view, size, mode, "Contention between every two nodes")
+    return matrix_picture(_name("contention", size, mode), title, key, reading, shown)
+
+
+def histograms(view: PairView) -> list[Figure]:
+    """One figure for each size and mode: a panel for each hop class, both axes logarithmic."""
+    return [
+        _histogram(view, size, mode)
+        for size, mode in view.shown
+        if any((row["bytes"], row["mode"]) == (size, mode) for row in view.histogram)
+    ]
+
+
+def _histogram(view: PairView, size: int, mode: str) -> Figure:
+    rows = [row for row in view.histogram if (row["bytes"], row["mode"]) == (size, mode)]
+    classes = list(dict.fromkeys(row["class"] for row in sorted(rows, key=lambda row: (row["hops"], row["class"]))))
+    unit, scale = second_unit(max(edge(row["bucket"]) for row in rows))
+    ends = [edge(row["bucket"] + more) / scale for row in rows for more in (0, 1)]
+    panels = tuple(
+        _panel([row for row in rows if row["class"] == name], name, unit, scale, (min(ends), max(ends)))
+        for name in classes
+    )
+    title = _where(view, size, mode, "Samples by hop class")
+    key = "Warm samples in buckets of 2.2 % (2^(1/32)) of the time: both axes are logarithmic."
+    widest = max(classes, key=lambda name: _spread([row for row in rows if row["class"] == name]))
+    reading = f"The samples of {widest} spread most: their p99 is {_spread([r for r in rows if r['class'] == widest]):.3g} times their median."
+    return Figure(_name("histogram", size, mode), title, key, reading, panels)
+
+
+def _spread(rows: Sequence[Row]) -> float:
+    """p99 over median of a histogram."""
+    buckets, counts = (np.array([row[key] for row in rows], np.int64) for key in ("bucket", "count"))
+    return quantile(buckets, counts, 0.99) / quantile(buckets, counts, 0.5)
+
+
+def _panel(rows: Sequence[Row], name: str, unit: str, scale: float, ends: tuple[float, float]) -> Any:
+    bars = [
+        {"x": edge(row["bucket"]) / scale, "x2": edge(row["bucket"] + 1) / scale, "n": row["count"]} for row in rows
+    ]
+    # a bar mark begins at nought, which a logarithmic axis does not have: rectangles begin below one sample
+    x = alt.X("x:Q", title=f"half a round trip ({unit})", scale=alt.Scale(type="log", domain=list(ends), nice=False))
+    y = alt.Y(
+        "n:Q", title="samples", scale=alt.Scale(type="log", domainMin=0.8), axis=alt.Axis(tickCount=5, format="~s")
+    )
+    chart = alt.Chart(values(bars)).mark_rect(color=BLUE).encode(x=x, x2="x2:Q", y=y, y2=alt.datum(0.8))
+    return chart.properties(width=230, height=HEIGHT * 0.6, title=alt.TitleParams(name, fontSize=12, anchor="middle"))

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A matrix of numbers as a PNG: one point a number, in colours that keep what is usual apart from what is slow."""
+
+import base64
+import io
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: From light to dark for what is usual, from orange to nearly black for what is slower than that.
+USUAL = ("#f7fbff", "#deebf4", "#b9d5e8", "#7fb2d6", "#3f86bd", "#1c5a96")
+SLOW = ("#f6a04d", "#e56a1b", "#c33a0a", "#8a1d05", "#3d0a02")
+NOTHING = "#e5e7eb"
+#: Palette: 0 stands for "not measured", then the usual colours, then the slow ones.
+STEPS = (150, 105)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Numbers to colours, by their logarithm.
+
+    Attributes
+    ----------
+    low, high
+        Smallest and largest number shown.
+    cut
+        Up to here numbers are usual: blue. Beyond they are slow: orange to black.
+    """
+
+    low: float
+    cut: float
+    high: float
+
+    def indices(self, values: Floats) -> NDArray[np.uint8]:
+        """Place of each number in the palette; 0 for nan."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            usual = _along(values, self.low, self.cut) * (STEPS[0] - 1) + 1
+            slow = _along(values, self.cut, self.high) * (STEPS[1] - 1) + 1 + STEPS[0]
+            chosen = np.where(values <= self.cut, usual, slow)
+        return np.where(np.isfinite(values), chosen, 0).astype(np.uint8)
+
+
+def _along(values: Floats, low: float, high: float) -> Floats:
+    """0 at low, 1 at high, on a logarithmic scale, clipped."""
+    if not high > low > 0:
+        return np.zeros(values.shape)
+    return np.clip(np.log(values / low) / np.log(high / low), 0, 1)
+
+
+def scale_of(values: Floats, cut: float) -> Scale:
+    """A scale over all numbers that are there, with what is usual ending at ``cut``."""
+    known = values[np.isfinite(values) & (values > 0)]
+    if not known.size:
+        return Scale(1.0, 1.0, 1.0)
+    low, high = float(known.min()), float(known.max())
+    return Scale(low, min(max(cut, low), high), high)
+
+
+def _ramp(colours: tuple[str, ...], steps: int) -> NDArray[np.uint8]:
+    anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours], float)
+    places = np.linspace(0, len(colours) - 1, steps)
+    channels = [np.interp(places, np.arange(len(colours)), anchors[:, channel]) for channel in range(3)]
+    return np.stack(channels, axis=1).round().astype(np.uint8)
+
+
+def palette() -> NDArray[np.uint8]:
+    """All colours, shape (256, 3)."""
+    nothing = np.array([[int(NOTHING[i : i + 2], 16) for i in (1, 3, 5)]], np.uint8)
+    return np.concatenate([nothing, _ramp(USUAL, STEPS[0]), _ramp(SLOW, STEPS[1])])
+
+
+def png(indices: NDArray[np.uint8]) -> bytes:
+    """Palette indices, shape (rows, columns), as a PNG of one point each."""
+    from PIL import Image
+
+    image = Image.fromarray(np.ascontiguousarray(indices), "P")
+    image.putpalette(palette().tobytes())
+    out = io.BytesIO()
+    image.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def data_address(content: bytes) -> str:
+    """A PNG as an address that stands for itself."""
+    return "data:image/png;base64," + base64.b64encode(content).decode()
+
+
+def block_maximum(values: Floats, most: int) -> Floats:
+    """At most ``most`` rows and columns: each the largest of its block, nan only where the whole block is.
+
+    Never a mean: one slow pair in a block of sixteen must still be the colour of a slow pair.
+    """
+    block = -(-max(values.shape) // most)
+    if block <= 1:
+        return values
+    rows, columns = (-(-side // block) * block for side in values.shape)
+    padded = np.full((rows, columns), np.nan)
+    padded[: values.shape[0], : values.shape[1]] = values
+    return np.fmax.reduce(np.fmax.reduce(padded.reshape(rows // block, block, columns // block, block), axis=3), axis=1)

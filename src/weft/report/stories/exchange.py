@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The story of ``exchange``: does all-to-all scale, and the papers' tables and figures of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from weft.analyse.checks import Finding, all_findings
+from weft.analyse.scaling import headline
+from weft.plan import PlannedSeries
+from weft.plan_tables import memory_tables
+from weft.report.figures.picture import Picture
+from weft.report.figures.theme import Figure
+from weft.report.links import held_back_sentence, held_back_table
+from weft.report.numbers import bound_text, time_text
+from weft.report.story import Story
+from weft.report.view import CALLS, Row, RunView, m_text
+from weft.tabular import Table
+
+
+class ExchangeStory(Story):
+    """Tables 4.1 to 4.6 and Figures 3.1, 4.1 and 4.2 of the tara papers, from a run."""
+
+    def headline(self, view: RunView) -> str:
+        """Whether all-to-all communication limits scaling, and which link holds it back where links were counted."""
+        return f"{headline(view.verdicts)} {held_back_sentence(view)}".rstrip()
+
+    def tables(self, view: RunView) -> list[Table]:
+        """Times, what holds them back, calls cold and warm, memory."""
+        memory = [replace(table, title=view.titled(table.title)) for table in memory_tables(view.plan)]
+        back = held_back_table(view)
+        return [*time_tables(view), *([back] if back else []), *call_tables(view), *memory]
+
+    def figures(self, view: RunView) -> list[Figure | Picture]:
+        """Time along each series, the calls, the complete graph, the spread of samples."""
+        from weft.report.figures.calls import calls_figure
+        from weft.report.figures.scaling import scaling_figure
+        from weft.report.figures.schematic import schematic_figure
+        from weft.report.figures.spread import spread_figure
+
+        verdicts = {verdict.series: verdict for verdict in view.verdicts}
+        medians = view.table("medians")
+        found = [scaling_figure(view, series, verdicts.get(series.name), medians) for series in view.plan.series]
+        first = next(iter(view.plan.series), None)
+        found.append(calls_figure(view, first) if first else None)
+        found += [schematic_figure(view), spread_figure(view, view.table("iterations"))]
+        return [figure for figure in found if figure is not None]
+
+    def findings(self, view: RunView) -> list[Finding]:
+        """Every check, blocks slower than their double among them."""
+        precision = view.plan.measure.precision
+        return all_findings(view.rows, view.table("cells"), view.floor, view.main_call, precision)
+
+
+def time_tables(view: RunView) -> list[Table]:
+    """Times of the main call (Tables 4.2, 4.4, 4.5): series with the same columns share a table."""
+    groups: dict[tuple[tuple[int, int], ...], list[PlannedSeries]] = {}
+    for series in view.plan.series:
+        points = tuple((row["nodes"], row["ranks"]) for row in view.of_series(series, view.main_call))
+        if points:
+            groups.setdefault(points, []).append(series)
+    return [_time_table(view, group) for group in groups.values()]
+
+
+def _time_table(view: RunView, group: Sequence[PlannedSeries]) -> Table:
+    columns, ranks = _heading(view.of_series(group[0], view.main_call))
+    rows = [ranks]
+    for series in group:
+        own = view.of_series(series, view.main_call)
+        name = f"{m_text(series)} ({series.name})"
+        rows.append((name, *(time_text(row) for row in own)))
+        if any(row["bound_s"] for row in own):
+            rows.append(("   at least", *(bound_text(row) for row in own)))
+    call = CALLS.get(view.main_call, view.main_call)
+    return Table(view.titled(f"Time of {call}"), columns, tuple(rows))
+
+
+def call_tables(view: RunView) -> list[Table]:
+    """The calls of each series, cold and warm (Table 4.6)."""
+    return [_call_table(view, series) for series in view.plan.series if len(view.calls_of(series)) > 1]
+
+
+def _call_table(view: RunView, series: PlannedSeries) -> Table:
+    calls = view.calls_of(series)
+    columns, ranks = _heading(view.of_series(series, calls[0]))
+    rows = [ranks]
+    for call in calls:
+        for phase in ("cold", "warm"):
+            own = view.of_series(series, call, phase)
+            if own:
+                rows.append((f"{CALLS.get(call, call)}, {phase}", *(time_text(row) for row in own)))
+    title = f"{series.name}, {m_text(series)}: first call on fresh connections (cold) and steady state (warm)"
+    return Table(view.titled(title), columns, tuple(rows))
+
+
+def _heading(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Nodes as the columns' names, ranks as the first row."""
+    ranks = tuple(f"{row['ranks']:,}{' *' if row['oversubscribed'] else ''}" for row in rows)
+    return ("Nodes N", *(f"{row['nodes']:,}" for row in rows)), ("Processes p", *ranks)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The story of a kernel that has none of its own: every call with its time, and nothing concluded."""
+
+from weft.report.figures.picture import Picture
+from weft.report.figures.theme import Figure
+from weft.report.numbers import bound_text, plural, time_text
+from weft.report.story import Story
+from weft.report.view import RunView
+from weft.tabular import Table
+
+
+class PlainStory(Story):
+    """A table of calls."""
+
+    def headline(self, view: RunView) -> str:
+        """How much was measured."""
+        timed = [row for row in view.rows if row["status"] == "ok" and row["samples"]]
+        return f"{plural(len(timed), 'time')} of {view.plan.kernel} measured, of {len(view.rows)} planned."
+
+    def tables(self, view: RunView) -> list[Table]:
+        """One table: a row for each cell, call and phase."""
+        heading = ("call", "phase", "N", "p", "time", "at least")
+        rows = [
+            (row["call"], row["phase"], f"{row['nodes']:,}", f"{row['ranks']:,}", time_text(row), bound_text(row))
+            for row in view.rows
+        ]
+        units = ("", "", "nodes", "processes", "median (95 %)", "bound")
+        return [Table(view.titled("Calls"), heading, (units, *rows), frozenset({0, 1}))]
+
+    def figures(self, view: RunView) -> list[Figure | Picture]:
+        """None: what to draw follows from the kernel."""
+        return []

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``make study``: this host, and a virtual network beside it where that is allowed; one line and success where not."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from weft.launch.virtual import permission
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not here: apt install make")
+
+
+def make_study(tmp_path: Path, python: str) -> subprocess.CompletedProcess[str]:
+    """Run the recipe with a made environment whose weft tells what it was asked for."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in (("weft", 'echo "measured $*"'), ("python", python), ("pip", "true")):
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    (tmp_path / "installed").touch()
+    return subprocess.run(
+        ["make", "--no-print-directory", "study", f"VENV={tmp_path}"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_where_namespaces_are_allowed_the_virtual_network_is_measured_beside_this_host(tmp_path: Path) -> None:
+    done = make_study(tmp_path, "exit 0")
+    assert done.returncode == 0, done.stderr
+    assert "measured run studies/contention.toml --on local --on virtual-default\n" in done.stdout
+
+
+def test_where_they_are_forbidden_it_says_so_in_one_line_and_succeeds(tmp_path: Path) -> None:
+    done = make_study(tmp_path, "echo no virtual network on this machine: forbidden; exit 1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "no virtual network on this machine: forbidden",
+        f"{tmp_path}/bin/weft run studies/contention.toml --on local",
+        "measured run studies/contention.toml --on local",
+    ]
+
+
+def test_the_reason_is_one_line_whatever_the_kernel_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(permission, "forbidden", lambda: "unshare failed:\nOperation not permitted")
+    assert permission.main() == 1
+    said = capsys.readouterr().out
+    assert said.startswith("no virtual network on this machine: unshare failed: Operation not permitted -> ")
+    assert said.count("\n") == 1
+    monkeypatch.setattr(permission, "forbidden", lambda: "")
+    assert permission.main() == 0
+    assert capsys.readouterr().out == ""

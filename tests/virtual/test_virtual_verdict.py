@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The limits of the links are turned, for real, and the verdict of the contention study follows the narrow one."""
+
+from pathlib import Path
+
+import pytest
+from clusters import Installed
+
+from weft.cli.app import main
+from weft.fabric import load_fabric
+from weft.launch.build import build_kernels
+from weft.launch.virtual.fabric_spec import spec_of
+from weft.launch.virtual.launcher import VirtualLauncher
+from weft.report.links import held_back
+from weft.report.view import RunView, load_view
+from weft.run import run_study
+from weft.study import load_study
+
+pytestmark = [
+    pytest.mark.virtual,
+    pytest.mark.mpi,
+    pytest.mark.timeout(900),  # the kernels may have to be built first
+    pytest.mark.parametrize("installed", ["openmpi4"], indirect=True),
+]
+
+STUDY = """
+name = "verdict"
+title = "One host, two on a leaf, four over the uplinks"
+kernel = "exchange"
+[measure]
+launches = 1
+min_samples = 5
+max_samples = 10
+budget = "600 ms"
+seed = 7
+[exchange]
+data = "contention"
+calls = ["A", "C"]
+[[series]]
+name = "strong"
+scaling = "strong"
+nodes = {nodes}
+ranks_per_node = {ranks_per_node}
+n = 19200
+m = 64
+"""
+
+
+def measure(
+    installed: Installed, folder: Path, fabric_name: str, nodes: str = "[1, 2, 4]", ranks_per_node: str = "1"
+) -> RunView:
+    """A small contention study over a shipped virtual fabric."""
+    (folder / "verdict.toml").write_text(STUDY.format(nodes=nodes, ranks_per_node=ranks_per_node))
+    fabric = load_fabric(fabric_name)
+    launcher = VirtualLauncher(spec_of(fabric), build_kernels(installed.mpi))
+    return load_view(run_study(load_study(folder / "verdict.toml"), fabric, folder / "run", launcher))
+
+
+@pytest.mark.parametrize(
+    ("fabric", "two", "four"),
+    [
+        ("virtual-narrow-uplinks", "injection", "link leaf0 up"),
+        ("virtual-narrow-hosts", "injection", "injection"),
+        ("virtual-default", "injection", "link leaf0 up"),
+    ],
+)
+def test_the_verdict_follows_the_narrow_link(
+    installed: Installed, tmp_path: Path, fabric: str, two: str, four: str
+) -> None:
+    view = measure(installed, tmp_path, fabric)
+    found = {each.nodes: each for each in held_back(view)}
+    assert {nodes: each.name for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}, view.headline
+    # the bound, which knows the file, and the counters, which know the wire, name the same link
+    assert {nodes: each.bound for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}
+    named = {"injection": "the hosts' own links", "link leaf0 up": "link leaf0 up"}
+    assert f"{named[four]} at N = 4 (" in view.headline
+    assert "memory copy at N = 1" in view.headline
+    assert all(each.bound_ratio and each.bound_ratio > 0.95 for each in found.values())
+
+
+def test_on_one_host_memory_is_named_and_no_link(installed: Installed, tmp_path: Path) -> None:
+    view = measure(installed, tmp_path, "virtual-default", "[1]", "[1, 2]")
+    assert {each.name for each in held_back(view)} == {"memory copy"}
+    assert "The nearest lower bound at p = 2 is memory copy" in view.headline
+    assert "link" not in view.headline
+
+
+def test_a_capture_is_asked_for_on_the_command_line(
+    installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    import shutil
+
+    if shutil.which("tcpdump", path="/usr/bin:/usr/sbin:/sbin:/bin") is None:
+        pytest.skip("tcpdump is not installed")
+    monkeypatch.chdir(tmp_path)
+    Path("verdict.toml").write_text(STUDY.format(nodes="[2]", ranks_per_node="1"))
+    words = ["run", "verdict.toml", "--on", "virtual-default", "--into", "run", "--pcap", "node1"]
+    assert main([*words, "--mpicxx", str(installed.mpi.wrapper)]) == 0
+    capture = Path("run/launches/c000.l1.node1.pcap")
+    # headers of what an exchange of 9.8 MB a call sends in frames of 9 kB
+    assert capture.stat().st_size > 50_000
+    assert not list(Path("run/launches").glob("*.node0.pcap"))
+    assert "captured at node1" in capfd.readouterr().out
