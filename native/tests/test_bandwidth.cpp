@@ -3,33 +3,36 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
+
 using Values = MeasuredCell::Values;
 
 namespace {
 
 /// The first and the last rank; null elsewhere, and where there is but one.
-weft::Comm two_ranks() {
-    int rank = 0;
-    int size = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &size);
-    bool const chosen = size > 1 && (rank == 0 || rank == size - 1);
-    return weft::Comm::split(MPI_COMM_WORLD, chosen ? 0 : MPI_UNDEFINED, rank);
+MeasuringRanks *two_ranks() {
+    static std::unique_ptr<MeasuringRanks> const ranks = [] {
+        MeasuringRanks const &all = MeasuringRanks::all();
+        bool const chosen = all.team.size > 1 && (all.team.rank == 0 || all.team.rank == all.team.size - 1);
+        weft::Comm const pair = weft::Comm::split(all.team.comm, chosen ? 0 : MPI_UNDEFINED, all.team.rank);
+        return chosen ? std::make_unique<MeasuringRanks>(pair) : nullptr;
+    }();
+    return ranks.get();
 }
 
-MeasuredCell stream(MPI_Comm comm, Values more = {}) {
+MeasuredCell stream(MeasuringRanks &ranks, Values more = {}) {
     more.insert({{"bytes", "1 100 65536"}, {"window", "8"}});
-    return {"bandwidth", std::move(more), comm};
+    return {"bandwidth", std::move(more), ranks};
 }
 
 } // namespace
 
 TEST_CASE("a window of messages arrives whole and in order") {
-    weft::Comm const comm = two_ranks();
-    if (comm.null()) {
+    MeasuringRanks *const pair = two_ranks();
+    if (pair == nullptr) {
         return;
     }
-    auto cell = stream(comm);
+    auto cell = stream(*pair);
     weft::Validation const &validation = cell.run();
     CHECK(validation.performed);
     CHECK(validation.errors == 0);
@@ -43,12 +46,12 @@ TEST_CASE("a window of messages arrives whole and in order") {
 }
 
 TEST_CASE("a byte that changed on its way makes the cell invalid") {
-    weft::Comm const comm = two_ranks();
-    if (comm.null()) {
+    MeasuringRanks *const pair = two_ranks();
+    if (pair == nullptr) {
         return;
     }
     PlantedFault const fault("corrupt");
-    auto cell = stream(comm);
+    auto cell = stream(*pair);
     weft::Validation const &validation = cell.run();
     CHECK(validation.errors == 3); // one in each size
     CHECK(validation.detail.find("rank 1: byte 0 and its neighbours of message 4 of 1 bytes are not") !=
@@ -56,11 +59,11 @@ TEST_CASE("a byte that changed on its way makes the cell invalid") {
 }
 
 TEST_CASE("fewer messages are under way when they are large, but one always is") {
-    weft::Comm const comm = two_ranks();
-    if (comm.null()) {
+    MeasuringRanks *const pair = two_ranks();
+    if (pair == nullptr) {
         return;
     }
-    auto cell = stream(comm, {{"bytes", "8 1024 100000"}, {"window", "64"}, {"window_bytes", "4096"}});
+    auto cell = stream(*pair, {{"bytes", "8 1024 100000"}, {"window", "64"}, {"window_bytes", "4096"}});
     CHECK(cell.need().parts[0].bytes == 100000);
     cell.run();
     CHECK(cell.segment("send@8", weft::Phase::cold)->batch == 64);
@@ -69,11 +72,11 @@ TEST_CASE("fewer messages are under way when they are large, but one always is")
 }
 
 TEST_CASE("a pair that does not sit as the pattern asks is a row that says so") {
-    weft::Comm const comm = two_ranks();
-    if (comm.null()) {
+    MeasuringRanks *const pair = two_ranks();
+    if (pair == nullptr) {
         return;
     }
-    auto cell = stream(comm, {{"pattern", "inter-node"}});
+    auto cell = stream(*pair, {{"pattern", "inter-node"}});
     std::string said;
     try {
         cell.run();
@@ -84,7 +87,7 @@ TEST_CASE("a pair that does not sit as the pattern asks is a row that says so") 
 }
 
 TEST_CASE("bandwidth is measured between two ranks, not among more") {
-    auto cell = stream(MPI_COMM_WORLD);
+    auto cell = stream(MeasuringRanks::all());
     if (cell.team().size == 2) {
         CHECK(cell.need().total() > 0);
         return;
@@ -93,12 +96,12 @@ TEST_CASE("bandwidth is measured between two ranks, not among more") {
 }
 
 TEST_CASE("windows and messages that cannot be are refused") {
-    weft::Comm const comm = two_ranks();
-    if (comm.null()) {
+    MeasuringRanks *const pair = two_ranks();
+    if (pair == nullptr) {
         return;
     }
-    auto none = stream(comm, {{"window", "0"}});
+    auto none = stream(*pair, {{"window", "0"}});
     CHECK_THROWS_AS(none.need(), weft::Failure);
-    auto huge = stream(comm, {{"bytes", "8 2147483648"}});
+    auto huge = stream(*pair, {{"bytes", "8 2147483648"}});
     CHECK_THROWS_AS(huge.need(), weft::Refusal);
 }

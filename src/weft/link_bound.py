@@ -2,9 +2,10 @@
 """The link terms of a lower bound: the hosts' own links, and the most loaded way between switches, on any network.
 
 A fat tree that the fabric file describes is bounded by its numbers alone, at any size at once. Dragonflies, tori,
-imported dumps and trees with single links of another rate are bounded by the cuts of their network (:mod:`weft.fabric.cuts`), which hold for every routing. Where
-the routes themselves are known to carry the messages, which is so in a simulation, the load of each cable counts too
-(:func:`weft.fabric.loads.all_to_all_loads`), and its name is that of the cable.
+imported dumps and trees with single links of another rate are bounded by the cuts of their network
+(:mod:`weft.fabric.cuts`), which hold for every routing. Where the routes themselves are known to carry the messages,
+which is so in a simulation, the load of each cable counts too (:func:`weft.fabric.loads.all_to_all_loads`), and its
+name is that of the cable.
 """
 
 from functools import lru_cache

@@ -100,9 +100,7 @@ def kernel_limit(given: int | None, limit: Limit | None) -> int:
     return min(others, default=0)
 
 
-def study_cells(
-    study: Study, fabric: Fabric, limit: Limit | None, notes: list[str], library: str = ""
-) -> list[Cell]:
+def study_cells(study: Study, fabric: Fabric, limit: Limit | None, notes: list[str], library: str = "") -> list[Cell]:
     """Cells of all series; identical ones of several series are one. Adds to ``notes``."""
     kernel = measured_kernels()[study.kernel]
     drafts: dict[str, tuple[Shape, dict[str, Any], list[str]]] = {}

@@ -74,13 +74,36 @@ def cells_table(plan: Plan) -> Table:
         mark = "oversubscribed" if cell.oversubscribed and cell.status == "planned" else cell.status
         rows.append(
             (
-                cell.id, f"{cell.nodes}", f"{cell.ranks_per_node}", f"{cell.ranks}", shown(cell.parameters, "m"),
+                cell.id, f"{cell.nodes}", f"{cell.ranks_per_node}", f"{cell.ranks}", what_of(cell),
                 format_bytes(cell.block_bytes), format_bytes(memory.rank_bytes), format_bytes(memory.node_bytes),
                 format_bytes(memory.job_bytes), *bound_of(cell), mark,
             )
         )  # fmt: skip
-    columns = ("cell", "N", "r", "p", "m", "block", "a rank", "a node", "the job", "at least", "because of", "status")
-    return Table("Cells: memory they need, time they cannot beat", columns, tuple(rows), frozenset({0, 10, 11}))
+    sweeps = any("bytes" in cell.parameters for cell in plan.measured)
+    what, block = ("what", "up to") if sweeps else ("m", "block")
+    columns = ("cell", "N", "r", "p", what, block, "a rank", "a node", "the job", "at least", "because of", "status")
+    words = {0, 4, 10, 11} if sweeps else {0, 10, 11}
+    return Table("Cells: memory they need, time they cannot beat", columns, tuple(rows), frozenset(words))
+
+
+def what_of(cell: Cell) -> str:
+    """What a cell measures, in a few words: the length of its vectors, or the call and the number of its sizes."""
+    values = cell.parameters
+    if "bytes" not in values:
+        return shown(values, "m")
+    call = values.get("collective", values.get("pattern", values.get("mode", "")))
+    details = [values.get(key, "") for key in ("form", "level", "algorithm")]
+    if "collective" in values:
+        details.insert(0, values.get("pattern", ""))
+    if "first_round" in values:
+        details.append(f"rounds {values['first_round']}-{values['last_round']}")
+    if "pairs" in values:
+        details.append(f"{sum(map(len, values['pairs']))} drawn pairs")
+    if values.get("contention"):
+        call = f"isolated and {call}"
+    told = [str(word) for word in (call, *details) if word and word not in ("plain", "equal")]
+    sizes = len(values["bytes"])
+    return f"{' '.join(told)}, {sizes} size{'s' if sizes != 1 else ''}"
 
 
 def shown(parameters: Mapping[str, Any], key: str) -> str:

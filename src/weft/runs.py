@@ -10,9 +10,10 @@ from weft.fabric import Fabric, load_fabric
 from weft.folder import RunFolder
 from weft.launch import launcher_for, refuse_capture
 from weft.progress import Progress, for_terminal
-from weft.run import RUNS, exit_code, run_study, statuses
+from weft.run import RUNS, candidates, exit_code, is_same_run, read_plan, run_study, statuses
 from weft.study import Study, load_study
 from weft.units import format_bytes
+from weft.walk import pending
 
 
 class Measuring:
@@ -61,20 +62,31 @@ class Measuring:
         WeftError
             See :func:`weft.run.run_study`.
         """
-        folders: list[RunFolder] = []
-        code = 0
-        for fabric in self.fabrics:
-            folder, ended = self._one(fabric)
-            folders.append(folder)
-            code = max(code, ended)
-        if len(folders) > 1:
-            sys.stdout.write(f"report on all {len(folders)} fabrics: {self._common_page(folders)}\n")
-        return code
+        if len(self.fabrics) == 1:
+            return self._one(self.fabrics[0], self.into)[1]
+        base = self.into or self._base()
+        ended = [self._one(fabric, base / fabric.name) for fabric in self.fabrics]
+        from weft.report import page
 
-    def _one(self, fabric: Fabric) -> tuple[RunFolder, int]:
+        path = page.write([folder.path for folder, _ in ended], base / f"{self.study.name}.html", files_too=False)
+        sys.stdout.write(f"report on all {len(ended)} fabrics: {path}\n")
+        return max(code for _, code in ended)
+
+    def _base(self) -> Path:
+        """Folder of the run folders of several fabrics: a free one, or that of the same runs where one is unfinished."""
+        names = "-and-".join(fabric.name for fabric in self.fabrics)
+        for path in candidates(RUNS / f"{self.study.name}-on-{names}"):
+            runs = [(RunFolder(path / fabric.name), fabric) for fabric in self.fabrics]
+            begun = [(run, fabric) for run, fabric in runs if run.meta.is_file()]
+            if all(is_same_run(run, self.study, fabric) for run, fabric in begun) and (
+                len(begun) < len(runs) or any(pending(run, read_plan(run)) for run, _ in begun)
+            ):
+                return path
+        raise AssertionError("candidates never end")
+
+    def _one(self, fabric: Fabric, into: Path | None) -> tuple[RunFolder, int]:
         progress: Progress = for_terminal()
         launcher = launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel)
-        into = self.into / fabric.name if self.into and len(self.fabrics) > 1 else self.into
         folder = run_study(self.study, fabric, into, launcher, progress)
         from weft.report import page, tables  # a second of imports that nobody needs before there is a result
 
@@ -91,9 +103,3 @@ class Measuring:
         sys.stdout.write(f"report: {folder.report}\n")
         sys.stdout.flush()
         return folder, exit_code(counts)
-
-    def _common_page(self, folders: Sequence[RunFolder]) -> Path:
-        from weft.report import page
-
-        where = self.into or RUNS
-        return page.write([folder.path for folder in folders], where / f"{self.study.name}.html", files_too=False)

@@ -178,7 +178,7 @@ def test_a_root_must_be_a_rank_of_every_team() -> None:
 def test_a_traffic_matrix_belongs_to_one_number_of_ranks(tmp_path: Path) -> None:
     matrix = tmp_path / "traffic.txt"
     matrix.write_text("0 1\n2 3\n")
-    section = {"collectives": ["Alltoallv"], "patterns": ["matrix"], "matrix": str(matrix)}
+    section: dict[str, Any] = {"collectives": ["Alltoallv"], "patterns": ["matrix"], "matrix": str(matrix)}
     found = plan(study({"processes": [2]}, **section))
     assert "weights 0 1 2 3\n" in flat_plan(found, found.launches[-1], "/tmp/run")
     with pytest.raises(StudyError, match="has 2 rows, and a cell has 8 ranks"):

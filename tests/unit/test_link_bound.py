@@ -20,7 +20,7 @@ from weft.fabric.link_names import depths, link_name
 from weft.fabric.loads import all_to_all_loads
 from weft.fabric.network import Network, build_network
 from weft.kernel.traffic import Mirror, Uniform
-from weft.link_bound import link_term
+from weft.link_bound import injection_term, link_term
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "networks"
 MB = 1_000_000
@@ -77,16 +77,32 @@ def test_half_of_a_torus_has_its_ring_to_get_out() -> None:
 
 
 def test_a_simulation_that_knows_its_routes_names_the_hottest_cable() -> None:
-    # all the traffic of the ring's half crosses two cables, but no routing is quite even: the worst one is named
-    section = {"topology": "torus", "torus": {"dimensions": [5], "link_rate": "1 GB/s", "nodes_per_switch": 2}}
-    simulated = fabric(10, "simulated", **section)
+    # the one cable between the two routers of a group carries what their own hosts exchange and, for half of the other
+    # group, what has to go on by the other router's global link: no cut is as tight
+    shape = {"nodes_per_router": 2, "routers_per_group": 2, "global_links": 1}
+    section = {
+        "topology": "dragonfly", "dragonfly": {**shape, "local_rate": "1 GB/s", "global_rate": "8 GB/s"},
+    }  # fmt: skip
+    simulated = fabric(8, "simulated", **section)
     network = build_network(simulated)
-    loads = np.where(network.switch_links, all_to_all_loads(network), 0)
-    ((name, seconds),) = link_term(Uniform(MB, 1, 9), everybody(simulated), simulated).items()
-    assert name == f"link {network.link_name(int(loads.argmax()))}"
-    assert seconds == pytest.approx(loads.max() * MB / 1e9)
-    real = link_term(Uniform(MB, 1, 9), everybody(simulated), fabric(10, **section))
-    assert seconds >= max(real.values())
+    seconds = np.where(network.switch_links, all_to_all_loads(network) * MB / network.links.rate, 0)
+    ((name, found),) = link_term(Uniform(MB, 1, 7), everybody(simulated), simulated).items()
+    assert found == pytest.approx(seconds.max())
+    assert name == f"link {network.link_name(int(seconds.argmax()))}"
+    real = link_term(Uniform(MB, 1, 7), everybody(simulated), fabric(8, **section))
+    assert found > 1.1 * max(real.values())
+
+
+def test_single_links_of_another_rate_are_heeded() -> None:
+    tree = {"topology": "fat-tree", "tree": {"nodes_per_leaf": 2, "uplinks": 1, "link_rate": "1 GB/s"}}
+    even, slow_leaf, slow_host = (
+        fabric(4, **tree, rates=rates) for rates in ({}, {"leaf1 - spine0": "10 MB/s"}, {"n3 - leaf1": "1 MB/s"})
+    )
+    traffic, cell = Uniform(MB, 1, 3), everybody(even)
+    assert link_term(traffic, cell, even) == {"link leaf0 up": pytest.approx(4 * MB / 1e9)}
+    assert link_term(traffic, cell, slow_leaf) == {"link leaf1 up": pytest.approx(4 * MB / 10e6)}
+    assert injection_term(traffic, cell, even) == {"injection": pytest.approx(3 * MB / 10e9)}
+    assert injection_term(traffic, cell, slow_host) == {"injection": pytest.approx(3 * MB / 1e6)}
 
 
 def test_traffic_that_is_not_uniform_is_put_on_the_routes_pair_by_pair() -> None:
@@ -156,6 +172,8 @@ def test_an_analysis_takes_the_links_term_from_the_plan_and_needs_no_dump() -> N
     row = {"nodes": 4, "ranks_per_node": 2, "quantity": "latency", "bytes": 0, "value": 2e-6, "best": 1e-6}
     bounds = Bounds({"planned_fabric": gone.model_dump()}, Floor([row]))
     assert bounds(cell, "C") == (5.0, "link s1 up")
+    # a plan that knows nothing of the call: the network cannot be built, and the bound does without it
+    assert bounds(cell | {"bounds": {}}, "C") == (pytest.approx(5e-5), "memory copy")
 
 
 def test_one_leaf_needs_no_link_between_switches() -> None:

@@ -172,15 +172,35 @@ def test_a_launch_of_several_cells_is_called_by_its_batch(tmp_path: Path) -> Non
     figure = links_figure(view)
     assert figure is not None
     assert "(g000" in render(view)
+    # where the borders of its cells were seen, each cell has its own load
+    own = {cell: counts(4, size, 64e6, 16e6) for cell, size in zip(batch["cells"], (10**9, 10**8), strict=True)}
+    write_links(links_file(path, "g000.l1"), "g000.l1", "tbf", counts(4, 11 * 10**8, 64e6, 16e6), own)
+    make_tables(path)
+    rows = [row for row in read_table(path, "links").to_pylist() if row["launch_id"] == "g000.l1"]
+    moved = {row["cell"]: row["bytes"] for row in rows if row["link"] == "link leaf0 up"}
+    assert moved == {batch["cells"][0]: 250_000_000, batch["cells"][1]: 25_000_000}
+    assert f"({batch['cells'][0]}" in render(load_view(path))
+
+
+def timed(ops: str, **volumes: float) -> float:
+    """Seconds of a cell whose operations were called 15 times each (warm-up, samples, proof), half a second a call."""
+    segments = [
+        {"cell": "c", "launch": 1, "op": op, "phase": "warm", "warmup": 2, "count": 3, "batch": 4} for op in ops.split()
+    ]
+    times = [{"cell": "c", "launch": 1, "call": op, "phase": "warm", "mean_s": 0.5} for op in ops.split()]
+    proven = [{"cell": "c", "launch": 1, "validated": True}]
+    return operation_seconds(segments, times, proven, lambda _, op: volumes.get(op))["c", 1]
+
+
+def test_operations_that_move_next_to_nothing_do_not_thin_out_the_share() -> None:
+    assert timed("A B C") == 3 * 7.5  # nothing known: all of them count
+    assert timed("A B C", A=4, B=1e3, C=1e6) == 7.5
+    assert timed("B C", B=6e5, C=1e6) == 2 * 7.5
 
 
 def test_steps_of_an_operation_timed_as_a_whole_are_not_counted_twice() -> None:
-    segments = [
-        {"cell": "c", "launch": 1, "op": op, "phase": "warm", "warmup": 2, "count": 3, "batch": 4}
-        for op in ("sort", "A", "total")
-    ]
-    times = [{"cell": "c", "launch": 1, "call": op, "phase": "warm", "mean_s": 0.5} for op in ("sort", "A", "total")]
-    assert operation_seconds(segments, times, [{"cell": "c", "launch": 1, "validated": True}]) == {("c", 1): 0.5 * 15}
+    assert timed("sort A C merge total") == 7.5
+    assert timed("sort A C merge total", A=4, C=1e6, total=1e6) == 7.5
 
 
 def test_a_sentence_needs_counters() -> None:

@@ -92,3 +92,12 @@ def test_markdown_csv_and_json_hold_the_same_cells(capsys: pytest.CaptureFixture
     sizes = [cell["array_bytes"] for cell in cells if cell["kernel"] == "exchange"]
     assert [int(row["array_bytes"]) for row in rows] == sizes
     assert [float(row["bound_s"]) for row in rows] == [cell["bound"]["seconds"] for cell in cells if cell["bound"]]
+
+
+def test_sweeps_over_sizes_are_shown_by_their_call_and_their_largest_size(capsys: pytest.CaptureFixture[str]) -> None:
+    collectives = output(capsys, "biruni-collectives", "--on", "biruni-ethernet", "--format", "md")
+    assert "| cell | N | r | p | what | up to |" in collectives
+    assert "| c001 | 2 | 8 | 16 | alltoall, 21 sizes | 1 MiB |" in collectives
+    assert "| c004 | 4 | 8 | 32 | bcast, 21 sizes | 1 MiB |" in collectives
+    bandwidth = output(capsys, "bandwidth", "--on", "tara", "--format", "md")
+    assert "| c003 | 2 | 1 | 2 | inter-node core, 27 sizes | 64 MiB |" in bandwidth

@@ -9,9 +9,11 @@ from clusters import Installed
 from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.launch.build import build_kernels
+from weft.launch.links import links_file, read_links
 from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.launcher import VirtualLauncher
 from weft.report.links import held_back
+from weft.report.tables import render
 from weft.report.view import RunView, load_view
 from weft.run import run_study
 from weft.study import load_study
@@ -83,6 +85,46 @@ def test_on_one_host_memory_is_named_and_no_link(installed: Installed, tmp_path:
     assert {each.name for each in held_back(view)} == {"memory copy"}
     assert "The nearest lower bound at p = 2 is memory copy" in view.headline
     assert "link" not in view.headline
+
+
+COLLECTIVE = """
+name = "cells"
+kernel = "collective"
+[measure]
+launches = 1
+min_samples = 5
+max_samples = 10
+budget = "300 ms"
+seed = 7
+[collective]
+collectives = ["Alltoall", "Bcast"]
+sizes = ["1 KiB", "256 KiB"]
+[[series]]
+name = "s"
+nodes = [4]
+ranks_per_node = 1
+"""
+
+
+def test_the_cells_of_one_launch_have_a_load_each(installed: Installed, tmp_path: Path) -> None:
+    (tmp_path / "cells.toml").write_text(COLLECTIVE)
+    fabric = load_fabric("virtual-default")
+    launcher = VirtualLauncher(spec_of(fabric), build_kernels(installed.mpi))
+    view = load_view(run_study(load_study(tmp_path / "cells.toml"), fabric, tmp_path / "run", launcher))
+    (launch,) = (each for each in view.plan.launches if len(each.cells) > 1)
+    rows = [row for row in view.table("links") if row["launch_id"] == launch.id and row["link"] == "link leaf0 up"]
+    assert {row["cell"] for row in rows} == set(launch.cells)
+    for row in rows:
+        # of an all-to-all of b bytes leaf 0 sends 4 b up a call, of a broadcast over four hosts at least b in all
+        largest = [each for each in view.rows if each["cell"] == row["cell"] and each["call"].endswith("@262144")]
+        calls = sum(each["samples"] for each in largest)
+        alltoall = largest[0]["call"].startswith("alltoall")
+        assert row["bytes"] > calls * 262144 * (4 if alltoall else 0.5)
+    whole = read_links(links_file(view.path, launch.id))
+    assert sum(row["bytes"] for row in rows) <= next(
+        each.bytes for each in whole if (each.source, each.target) == ("leaf0", "spine0")
+    )
+    assert "Load of the links at N = 4, p = 4 (c" in render(view)
 
 
 def test_a_capture_is_asked_for_on_the_command_line(

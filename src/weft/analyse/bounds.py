@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.analyse.floor import Floor
 from weft.bound import Bound, terms_of, with_rates
+from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.kernel import kernel_named
 from weft.kernel.sizes import split_op
@@ -59,7 +60,7 @@ class Bounds:
             return Bound.model_validate(found)
         # a size that the plan did not know: the kernel added it where the times leave their line
         traffic = traffic_of(cell, call)
-        return bound_from(terms_of(traffic, placed(cell), self._fabric)) if traffic and cell["hosts"] else None
+        return bound_from(self._terms(cell, call, traffic, self._fabric)) if traffic and cell["hosts"] else None
 
     def _measured(self, cell: Row, call: str) -> Bound | None:
         traffic = traffic_of(cell, call)
@@ -76,12 +77,22 @@ class Bounds:
         if not rate and not latency:
             return None
         fabric = with_rates(self._fabric, copy_rate=rate or None, latency=latency or None)
-        # what a link must carry does not depend on the rates that were measured, and a dump is not part of a run folder
-        planned = self._planned(cell, call)
-        links = (
-            {name: seconds for name, seconds in planned.terms.items() if name.startswith("link ")} if planned else {}
-        )
-        return bound_from(terms_of(traffic, placed(cell), fabric, links))
+        return bound_from(self._terms(cell, call, traffic, fabric))
+
+    def _terms(self, cell: Row, call: str, traffic: Traffic, fabric: Fabric) -> dict[str, float]:
+        """Terms at some rates; those of links as they were planned, since they do not depend on what was measured."""
+        planned = (cell.get("bounds") or {}).get(call)
+        links: dict[str, float] | None = None
+        if planned:
+            links = {
+                name: seconds
+                for name, seconds in planned["terms"].items()
+                if name == "injection" or name.startswith("link ")
+            }
+        try:
+            return terms_of(traffic, placed(cell), fabric, links)
+        except FabricError:  # a dump is no part of a run folder: the bound is one without its links, only further away
+            return terms_of(traffic, placed(cell), fabric, {})
 
 
 def traffic_of(cell: Row, call: str) -> Traffic | None:

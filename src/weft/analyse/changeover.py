@@ -31,8 +31,10 @@ LEAST_FACTOR = 1.08
 LEAST_BEND = 1.15
 #: Rise of R that a place of the cut must stay under to belong to the 95 % set: chi-squared of one parameter.
 WITHIN = 3.84
-#: Standard errors by which a size must be slower than its double.
-SURE = 3.0
+#: Standard errors by which a size must be slower than its double, and the least ratio: the errors themselves are
+#: known from a few launches only.
+SURE = 4.0
+LEAST_SLOWER = 1.03
 #: A single size that stands out alone costs as much as this many cuts to leave out.
 SPIKE_CUTS = 1.5
 MOST_SPIKES = 3
@@ -121,7 +123,7 @@ def slower_than_double(series: SizeSeries) -> list[Slower]:
     """METHOD 18: every size whose time exceeds that of twice the size, beyond what both may be off.
 
     That is: their intervals, widened to the medians of the launches, do not meet, and the ratio of the two times is
-    over `SURE` of its standard errors (of a hundred pairs of sizes a few would miss each other by chance).
+    over `SURE` of its standard errors and 3 % (of a hundred pairs of sizes a few would miss each other by chance).
     """
     place = {size: index for index, size in enumerate(series.sizes)}
     found: list[Slower] = []
@@ -130,7 +132,7 @@ def slower_than_double(series: SizeSeries) -> list[Slower]:
         if other is None or reach(series.rows[index])[0] <= reach(series.rows[other])[1]:
             continue
         error = math.hypot(series.errors[index], series.errors[other])
-        if math.log(series.seconds[index] / series.seconds[other]) > SURE * error:
+        if math.log(series.seconds[index] / series.seconds[other]) > max(SURE * error, math.log(LEAST_SLOWER)):
             times = (row["median_s"] for row in (series.rows[index], series.rows[other]))
             found.append(Slower(series.cell, series.name, size, 2 * size, *times))
     return found

@@ -4,13 +4,17 @@
 Launches differ as a whole (one process placement is a little slower than another at every size): that offset is taken
 out first. What remains between launches at one size is the noise. Its variance at a size is the blend of the size's own
 with the median of its neighbours', so that one disturbed launch does not pass for noise everywhere. Where there is one
-launch only, the interval of the median takes its place.
+one launch only, the interval of the median takes its place.
+
+On a machine that others use too, most samples of a launch can be disturbed, and its median with them; its fastest
+samples are not. Where the fastest samples of the launches agree much better than their medians do, they are read in
+place of them. That is decided by how much launches scatter, never by what the times show.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +23,10 @@ from weft.kernel.sizes import split_op
 
 Row = dict[str, Any]
 
+Statistic = Literal["median", "fastest"]
+
+#: The fastest samples are read where their errors are under this share of the medians'.
+QUIETER = 0.5
 #: A time is never surer than this, relative: rounding to nanoseconds, and effects of alignment that are no protocol's.
 SUREST = 0.003
 #: A size's own variance counts as much as its launches; its neighbours' as much as this many.
@@ -43,6 +51,8 @@ class SizeSeries:
         Degrees of freedom that the launches give to the errors; 0 for one launch.
     rows
         The rows of the table of calls.
+    statistic
+        What of each launch was read: its median, or its fastest sample.
     """
 
     cell: str
@@ -52,6 +62,7 @@ class SizeSeries:
     errors: Numbers
     launches: int
     rows: tuple[Row, ...]
+    statistic: Statistic = "median"
 
 
 def size_series(rows: Iterable[Row], medians: Iterable[Row]) -> list[SizeSeries]:
@@ -69,19 +80,42 @@ def size_series(rows: Iterable[Row], medians: Iterable[Row]) -> list[SizeSeries]
         name, size = split_op(row["call"])
         if size is not None and row["phase"] == "warm" and row["status"] == "ok" and (row["median_s"] or 0) > 0:
             groups.setdefault((row["cell"], name), {})[size] = row
-    launches: dict[tuple[str, str], dict[int, dict[int, float]]] = {}
-    for row in medians:
-        name, size = split_op(row["call"])
-        if size is not None and row["phase"] == "warm" and (row["median_s"] or 0) > 0:
-            launches.setdefault((row["cell"], name), {}).setdefault(row["launch"], {})[size] = row["median_s"]
+    listed = list(medians)
+    usual, fastest = _by_launch(listed, "median_s"), _by_launch(listed, "min_s")
     return [
-        make_series(cell, name, [found[size] for size in sorted(found)], launches.get((cell, name), {}))
-        for (cell, name), found in groups.items()
+        _quieter(
+            make_series(*key, [found[size] for size in sorted(found)], usual.get(key, {})),
+            make_series(*key, [found[size] for size in sorted(found)], fastest.get(key, {}), "fastest"),
+        )
+        for key, found in groups.items()
     ]
 
 
-def make_series(cell: str, name: str, rows: Sequence[Row], launches: Mapping[int, Mapping[int, float]]) -> SizeSeries:
-    """One series from its rows, ascending in size, and the median of each launch at each size."""
+def _by_launch(medians: Iterable[Row], column: str) -> dict[tuple[str, str], dict[int, dict[int, float]]]:
+    """Cell and operation -> launch -> size -> seconds."""
+    found: dict[tuple[str, str], dict[int, dict[int, float]]] = {}
+    for row in medians:
+        name, size = split_op(row["call"])
+        if size is not None and row["phase"] == "warm" and (row.get(column) or 0) > 0:
+            found.setdefault((row["cell"], name), {}).setdefault(row["launch"], {})[size] = row[column]
+    return found
+
+
+def _quieter(usual: SizeSeries, fastest: SizeSeries) -> SizeSeries:
+    """The medians, but where the fastest samples agree between launches and the medians do not."""
+    if not fastest.launches or np.median(fastest.errors) >= QUIETER * np.median(usual.errors):
+        return usual
+    return fastest
+
+
+def make_series(
+    cell: str,
+    name: str,
+    rows: Sequence[Row],
+    launches: Mapping[int, Mapping[int, float]],
+    statistic: Statistic = "median",
+) -> SizeSeries:
+    """One series from its rows, ascending in size, and the median (or fastest sample) of each launch at each size."""
     sizes = [int(split_op(row["call"])[1] or 0) for row in rows]
     logs = {launch: {size: math.log(value) for size, value in found.items()} for launch, found in launches.items()}
     offsets = _offsets(logs)
@@ -95,7 +129,7 @@ def make_series(cell: str, name: str, rows: Sequence[Row], launches: Mapping[int
     freedom = sum(len(each) - 1 for each in values) - (len(logs) - 1 if logs else 0)
     errors = _launch_errors(values) if freedom > 0 else _interval_errors(rows)
     errors = np.maximum(errors, SUREST)
-    return SizeSeries(cell, name, tuple(sizes), np.exp(centres), errors, max(freedom, 0), tuple(rows))
+    return SizeSeries(cell, name, tuple(sizes), np.exp(centres), errors, max(freedom, 0), tuple(rows), statistic)
 
 
 def _offsets(logs: Mapping[int, Mapping[int, float]]) -> dict[int, float]:

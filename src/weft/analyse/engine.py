@@ -44,10 +44,16 @@ def _spark(rest: str) -> Backend:
         from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise DataError(
-            "the engine spark:// needs PySpark", "pip install 'pyspark>=3.5,<4.1'; it needs Java 17"
+            "the engine spark:// needs PySpark", "pip install 'weft[spark]'; it needs Java 17 or later"
         ) from None
     master = rest if rest.startswith("local") else f"spark://{rest}"
-    session: Any = SparkSession.builder.master(master).config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    builder: Any = SparkSession.builder.master(master).config("spark.sql.session.timeZone", "UTC")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    if rest.startswith("local"):  # nobody else is to reach it, and 200 pieces of a shuffle would each cost a task here
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.sql.shuffle.partitions", "4")
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
     return ibis.pyspark.connect(session)
 
 

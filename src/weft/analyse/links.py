@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of link loads: what crossed each link during each launch, and what share of its rate that was."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from weft.analyse.bounds import traffic_of
 from weft.errors import DataError
 from weft.fabric.link_names import DOWN, UP, depths, link_name
 from weft.fabric.nodeset import expand
 from weft.folder import read_json
-from weft.launch.links import LinkCount, links_file, read_links
+from weft.launch.links import LinkCount, links_file, read_cell_links, read_links
 
 Row = dict[str, Any]
 
@@ -40,6 +41,10 @@ SCHEMA = pa.schema(
 )
 
 OPERATIONS, LAUNCH = "operations", "launch"
+WHOLE = "total"
+#: An operation that moved less than this share of what the largest one did is not waited for by any link.
+LITTLE = 0.05
+Volume = Callable[[str, str], float | None]
 
 
 def link_rows(
@@ -63,38 +68,42 @@ def link_rows(
     Returns
     -------
     list
-        ``seconds`` is how long the launch's operations took in all, warm-up included (basis ``operations``), or the
-        launch itself where no operation has a time (basis ``launch``); ``share`` is bytes / (rate x seconds), null
-        where the rate is not known. The library's start, the barriers between samples and the proof of the data are in
-        the bytes, so the share of a launch that moved little is too large. For a launch of several cells
-        ``cell`` is the name of the batch (``g000``).
+        ``seconds`` is how long those operations took in all that moved the bytes, warm-up included (basis
+        ``operations``), or the launch itself where no operation has a time (basis ``launch``); ``share`` is
+        bytes / (rate x seconds), null where the rate is not known. The library's start, the barriers between samples
+        and the proof of the data are in the bytes, so the share of a launch that moved little is too large. For a
+        launch of several cells whose borders were not seen ``cell`` is the name of the batch (``g000``).
 
     Raises
     ------
     DataError
         A file of counters is torn.
     """
-    busy = operation_seconds(segments, by_launch, validated)
+    busy = operation_seconds(segments, by_launch, validated, volumes(plan["cells"]))
     names = (plan["planned_fabric"].get("node") or {}).get("names")
     hosts = expand(names) if names else ()
+    ranks = {cell["id"]: cell["ranks"] for cell in plan["cells"]}
     rows: list[Row] = []
     for launch in plan["launches"]:
         path = links_file(root, launch["id"])
         if not path.is_file():
             continue
-        seconds = sum(busy.get((cell, launch["index"]), 0.0) for cell in launch["cells"])
-        basis = OPERATIONS if seconds else LAUNCH
-        own: Row = {
-            "cell": launch["cells"][0] if len(launch["cells"]) == 1 else launch["id"].rpartition(".")[0],
-            "launch": launch["index"],
-            "launch_id": launch["id"],
-            "nodes": launch["nodes"],
-            "ranks": launch["ranks"],
-            "seconds": seconds or _wall_seconds(root, launch["id"]),
-            "basis": basis,
-            "method": str(read_json(path).get("method", "")),
-        }
-        rows += [own | row for row in rows_of(read_links(path), hosts, own["seconds"])]
+        cells = read_cell_links(path)
+        whole = launch["cells"][0] if len(launch["cells"]) == 1 else launch["id"].rpartition(".")[0]
+        for name, counts in (cells or {whole: read_links(path)}).items():
+            measured = [name] if cells else launch["cells"]
+            seconds = sum(busy.get((cell, launch["index"]), 0.0) for cell in measured)
+            own: Row = {
+                "cell": name,
+                "launch": launch["index"],
+                "launch_id": launch["id"],
+                "nodes": launch["nodes"],
+                "ranks": ranks.get(name, launch["ranks"]),
+                "seconds": seconds or _wall_seconds(root, launch["id"]),
+                "basis": OPERATIONS if seconds else LAUNCH,
+                "method": str(read_json(path).get("method", "")),
+            }
+            rows += [own | row for row in rows_of(counts, hosts, own["seconds"])]
     return rows
 
 
@@ -123,26 +132,61 @@ def rows_of(counts: Sequence[LinkCount], hosts: Sequence[str], seconds: float | 
 
 
 def operation_seconds(
-    segments: Iterable[Row], by_launch: Iterable[Row], validated: Iterable[Row]
+    segments: Iterable[Row], by_launch: Iterable[Row], validated: Iterable[Row], volume: Volume
 ) -> dict[tuple[str, int], float]:
-    """Seconds that the operations of each cell and launch took, by the calls that were made and their mean times.
+    """Seconds that the operations of each cell and launch took which moved its bytes, by their calls and mean times.
 
-    The steps of an operation that is timed as a whole (``total``) are not counted twice.
+    A counter does not tell which operation a byte belonged to. Those that move next to nothing by their definition
+    (counts before vectors, a sort before its exchange) would only thin out the share of those that do: they are left
+    out where the traffic of any operation is known.
+
+    Parameters
+    ----------
+    volume
+        Bytes that leave a node in one call of an operation of a cell; None where not known.
     """
     mean = {(row["cell"], row["launch"], row["call"], row["phase"]): row["mean_s"] for row in by_launch}
     proven = {(row["cell"], row["launch"]) for row in validated if row["validated"]}
-    calls: dict[tuple[str, int, str, str], int] = {}
+    calls: dict[tuple[str, int], dict[tuple[str, str], int]] = {}
     for row in segments:
-        key = (row["cell"], row["launch"], row["op"], row["phase"])
-        once_more = row["phase"] == "warm" and key[:2] in proven
-        calls[key] = calls.get(key, 0) + row["warmup"] + row["count"] * row["batch"] + once_more
-    whole = {key[:2] for key in calls if key[2] == "total"}
+        own = calls.setdefault((row["cell"], row["launch"]), {})
+        once_more = row["phase"] == "warm" and (row["cell"], row["launch"]) in proven
+        made = row["warmup"] + row["count"] * row["batch"] + once_more
+        own[row["op"], row["phase"]] = own.get((row["op"], row["phase"]), 0) + made
     found: dict[tuple[str, int], float] = {}
-    for key, number in calls.items():
-        seconds = mean.get(key)
-        if seconds and (key[2] == "total" or key[:2] not in whole):
-            found[key[:2]] = found.get(key[:2], 0.0) + number * seconds
+    for (cell, launch), own in calls.items():
+        chosen = _moving({op for op, _ in own}, {op: volume(cell, op) for op, _ in own}, own)
+        seconds = sum(
+            number * (mean.get((cell, launch, op, phase)) or 0.0) for (op, phase), number in own.items() if op in chosen
+        )
+        if seconds:
+            found[cell, launch] = seconds
     return found
+
+
+def _moving(ops: set[str], volumes: Mapping[str, float | None], calls: Mapping[tuple[str, str], int]) -> set[str]:
+    """The operations that moved a launch's bytes; the whole of several steps only where no step's traffic is known."""
+    moved = {
+        op: sum(number * (volumes[op] or 0.0) for (name, _), number in calls.items() if name == op)
+        for op in ops
+        if op != WHOLE
+    }
+    most = max(moved.values(), default=0.0)
+    if most:
+        return {op for op, size in moved.items() if size >= LITTLE * most}
+    return {WHOLE} if WHOLE in ops else ops
+
+
+def volumes(cells: Sequence[Row]) -> Volume:
+    """Bytes that leave the first node of a cell in one call, as the kernels say."""
+    known = {cell["id"]: cell for cell in cells}
+
+    def volume(cell: str, op: str) -> float | None:
+        planned = known.get(cell)
+        traffic = traffic_of(planned, op) if planned else None
+        return traffic.leaving([0], planned["nodes"], planned["ranks_per_node"]) if planned and traffic else None
+
+    return volume
 
 
 def _wall_seconds(root: Path, launch: str) -> float | None:

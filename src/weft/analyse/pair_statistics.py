@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from weft.analyse.engine import Expression
 from weft.analyse.quantile import median_ranks
+from weft.analyse.times import P99_FROM
 
 #: Buckets a factor of two is cut into; a bucket is floor(log2(ns) * BUCKETS).
 BUCKETS = 32
@@ -31,7 +32,7 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
     Returns
     -------
     Expression
-        `PAIR`, samples, tainted, and `STATISTICS`.
+        `PAIR`, samples, tainted, and `STATISTICS`; p99_s is null for under 100 samples.
     """
     import ibis
 
@@ -60,10 +61,12 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
     n = joined.samples
     found = {
         # the guard of weft.analyse.quantile: 0.95 * 20 may come out above 19
-        name: at((n * q - 1e-9).ceil().cast("int64")) for name, q in QUANTILES.items()
+        name: at((n * q - 1e-9).ceil().cast("int64"))
+        for name, q in QUANTILES.items()
     }
     found["median_s"] = (at((n + 1) // 2) + at(n // 2 + 1)) / 2
     found["low_s"], found["high_s"] = at(joined.low), at(joined.high)
+    found["p99_s"] = (n >= P99_FROM).ifelse(found["p99_s"], None)
     same = ("samples", "tainted", "min_s", "max_s", "mean_s")
     return joined.select(*PAIR, *same, **found)
 
@@ -72,6 +75,7 @@ def summaries(findings: Expression) -> Expression:
     """The same statistics of pairs that the kernel summarised: its numbers in seconds one way."""
     given = findings.filter(findings.samples.notnull())
     scaled = {name: given[name.replace("_s", "_ns")].cast("float64") / given.batch / 1e9 for name in STATISTICS}
+    scaled["p99_s"] = (given.samples >= P99_FROM).ifelse(scaled["p99_s"], None)
     return given.select(*PAIR, "samples", "tainted", **scaled)
 
 

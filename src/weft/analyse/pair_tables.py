@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from weft.analyse import pair_statistics as of
 from weft.analyse.engine import Backend, Expression, read
-from weft.store.files import write_parquet
+from weft.store.files import Schema, write_parquet
 from weft.store.pairs import BUCKETS_SCHEMA, FINDINGS_SCHEMA, SCHEMA
 
 PAIRS = pa.schema(
@@ -70,7 +70,7 @@ def _launches(root: Path, backend: Backend) -> Expression:
 
 
 def _placed(
-    root: Path, backend: Backend, cells: Collection[str], place: str, schema: pa.Schema, launches: Expression
+    root: Path, backend: Backend, cells: Collection[str], place: str, schema: Schema, launches: Expression
 ) -> Expression:
     """Rows of some files of the store with the launch that each belongs to."""
     import ibis

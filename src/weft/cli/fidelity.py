@@ -21,7 +21,7 @@ def fidelity(
     Parameters
     ----------
     parts
-        Some of: tables, calls, memory, scaling, beyond, yellowstone, biruni; all by default.
+        Some of: tables, datasheet, calls, memory, scaling, beyond, yellowstone, biruni; all by default.
     output
         The page, .html or .md.
     into

@@ -12,6 +12,7 @@ def report(
     *runs: Path,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     figures: bool = True,
+    engine: str | None = None,
 ) -> None:
     """Write one offline page about runs: verdict, figures, tables, warnings, provenance.
 
@@ -23,9 +24,11 @@ def report(
         The page; report.html in the run folder by default, in this folder for several runs.
     figures
         Also write each figure as SVG, PDF and PNG, into the folder figures beside the page.
+    engine
+        Make the tables anew on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
     from weft.report.page import write
 
     path = output or (runs[0] / "report.html" if len(runs) == 1 else Path("report.html"))
-    written = write(runs, path, files_too=figures)
+    written = write(runs, path, files_too=figures, engine=engine)
     sys.stdout.write(f"wrote {written}" + (f", figures in {written.parent / 'figures'}\n" if figures else "\n"))

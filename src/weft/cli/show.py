@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Literal
 
 
-def show(run: Path, /, *, format: Literal["text", "md", "csv", "json", "latex"] = "text") -> None:
+def show(
+    run: Path,
+    /,
+    *,
+    format: Literal["text", "md", "csv", "json", "latex"] = "text",
+    engine: str | None = None,
+    exact: bool = False,
+) -> None:
     """Print the tables of a run: verdict, times by N and m, the calls cold and warm, memory, warnings.
 
     Parameters
@@ -15,12 +22,20 @@ def show(run: Path, /, *, format: Literal["text", "md", "csv", "json", "latex"] 
         A run folder.
     format
         text for people, md, latex, csv (seconds and bytes, one line a cell, call and phase), or json (weft-show/1).
+    engine
+        Make the tables anew on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+    exact
+        Of a run of pairs, also print the quantiles over all samples exactly, where they fit into memory.
     """
     from weft.report import tables
     from weft.report.view import load_view
 
-    view = load_view(run)
+    view = load_view(run, engine)
     if format == "text":
         tables.show(view)
     else:
         sys.stdout.write(tables.render(view, format))
+    if exact:
+        from weft.report.exact import exact_text
+
+        sys.stdout.write(exact_text(view, engine or "duckdb://"))

@@ -43,9 +43,7 @@ def compute(bench: Bench) -> Part:
         "connections do: MVAPICH2 connects two ranks when they first meet, in jobs of more than 64 ranks. A meets "
         "log2 p others (Bruck's algorithm); B is the first call to meet all p - 1 and pays for each; C finds them "
         "open.",
-        "That cost, 2 ms for each side, was fitted by hand to row B. A and C take none of it in the paper: our first "
-        "C is "
-        "longer than a later one only where A and B were not called before it.",
+        "That cost, 2 ms for each of the two, was fitted by hand to row B; that no other call pays for it follows.",
     )
     return Part("calls", PARTS["calls"], found, tuple(tables), values)
 

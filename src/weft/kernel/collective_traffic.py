@@ -2,8 +2,8 @@
 r"""What a collective must move at the least, whatever its algorithm.
 
 Cut bounds (Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication: theory, practice, and experience",
-2007, section 3, in which n is the whole vector; b here is a block or the message): between g ranks inside a set of nodes
-and the p - g outside there cross, in the busier direction, at least
+2007, section 3, in which n is the whole vector; b here is a block or the message): between g ranks inside a set of
+nodes and the p - g outside there cross, in the busier direction, at least
 
 ===================  =====================================================================
 bcast, reduce        b: the message, or a partial result
@@ -90,8 +90,8 @@ class CollectiveTraffic:
         if self.collective in MESSAGE:
             return self.block_bytes
         if self.collective in ROOTED_BLOCKS:
-            # Where the root is, all blocks of the other side pass; elsewhere those of this side do. Of single nodes, one
-            # has the root.
+            # Where the root is, all blocks of the other side pass; elsewhere those of this side do. Of single nodes,
+            # one has the root.
             return self.block_bytes * (self.ranks - max(counts) if len(group) == 1 else min(inside, outside))
         if self.collective in WHOLE:
             return self.block_bytes * max(inside, outside)

@@ -52,7 +52,8 @@ class Pairs:
         if len(several) < len(shapes):
             largest = ", ".join(f"{shape.nodes} x {shape.ranks_per_node}" for shape in several)
             notes.append(
-                f"series {series.name}: only {largest} ranks: fewer nodes hold some of the same pairs, one rank has none"
+                f"series {series.name}: only {largest} ranks: "
+                "fewer nodes hold some of the same pairs, one rank has none"
             )
         return Sweep(tuple(values), tuple(notes))
 

@@ -9,7 +9,7 @@ from weft.fabric.model import Fabric
 from weft.kernel.pairs_schedule import PairSchedule
 from weft.kernel.pairs_study import PairsStudy
 
-# What is taken for a latency or rate that the fabric does not state: good to a factor of ten, which is all a block needs.
+# What is taken for a latency or rate that the fabric does not state: good to a factor of ten, a block needs no more.
 LATENCY_WITHIN_S, LATENCY_BETWEEN_S = 1e-6, 20e-6
 RATE_WITHIN, RATE_BETWEEN = 2e9, 1e9
 TAKES = 11  # looks at the stop rule for one round and size: cold, warm-up, a few chunks
@@ -35,6 +35,10 @@ class Pace:
         between, within = self.isolated if isolated else self.together
         return schedule.between * between + schedule.within * within
 
+    def pair_s(self, schedule: PairSchedule) -> float:
+        """Seconds of one isolated pair, the slower kind."""
+        return 2 * max(self.isolated) / (schedule.nodes * schedule.slots)
+
     def of(self, schedule: PairSchedule, number: int, *, contention: bool) -> float:
         """Seconds of one round."""
         place = 1 if schedule.is_within(number) else 0
@@ -54,7 +58,9 @@ def round_s(study: PairsStudy, fabric: Fabric, schedule: PairSchedule, concurren
     """Seconds of one round: cold, warm-up, and three times the least number of samples, each direction in turn."""
     measure = study.measure
     trips = 1 + min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)
-    turns = {"isolated": schedule.nodes * schedule.slots // 2, "node": 1 if within else schedule.slots}.get(concurrency, 1)
+    turns = {"isolated": schedule.nodes * schedule.slots // 2, "node": 1 if within else schedule.slots}.get(
+        concurrency, 1
+    )
     sharing = schedule.slots if concurrency == "all" and not within else 1
     total = 0.0
     for size in study.pairs.bytes:
@@ -75,14 +81,17 @@ def one_way_s(fabric: Fabric, size: int, within: bool, sharing: int) -> float:
 
 @dataclass(frozen=True)
 class Block:
-    """Rounds ``first`` to ``last``, both included."""
+    """Rounds ``first`` to ``last``, both included, and how long they are expected to take."""
 
     first: int
     last: int
     contention: bool
+    expected_s: float
 
 
-def blocks(schedule: PairSchedule, chosen: Iterable[int], also_isolated: set[int], pace: Pace, target_s: float) -> list[Block]:
+def blocks(
+    schedule: PairSchedule, chosen: Iterable[int], also_isolated: set[int], pace: Pace, target_s: float
+) -> list[Block]:
     """Cut the chosen rounds into blocks of neighbours that take about ``target_s`` each."""
     rounds = sorted(chosen)
     total_s = sum(pace.of(schedule, number, contention=number in also_isolated) for number in rounds)
@@ -94,6 +103,6 @@ def blocks(schedule: PairSchedule, chosen: Iterable[int], also_isolated: set[int
         lasted_s += pace.of(schedule, number, contention=contention)
         parts = following != number + 1 or (following in also_isolated) != contention
         if parts or lasted_s >= target_s:
-            found.append(Block(rounds[first], number, contention))
+            found.append(Block(rounds[first], number, contention, round(lasted_s, 3)))
             first, lasted_s = at + 1, 0.0
     return found

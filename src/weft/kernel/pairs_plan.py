@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cells of a study of pairs at one shape: which rounds, or which drawn pairs, in which blocks."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from weft.fabric.placement import NoRoomError, place
 from weft.kernel import Shape
 from weft.kernel.exchange import ROW
 from weft.kernel.pairs_blocks import Pace, blocks, pace_of
-from weft.kernel.pairs_sampling import draw_pairs, draw_rounds
+from weft.kernel.pairs_sampling import Chosen, draw_pairs, draw_rounds
 from weft.kernel.pairs_schedule import PairSchedule
 from weft.kernel.pairs_study import PairsStudy
 from weft.units import format_bytes, format_seconds
 
-RAW_MOST = 2 * 2**30  # bytes of a run's samples that are kept one by one
+RAW_MOST = 2**30  # bytes of a run's samples that are kept one by one
 SEED = 26  # where the study gives none
 SAME_NODE = 0
 
@@ -26,7 +27,7 @@ SAME_NODE = 0
 def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[dict[str, Any]], list[str]]:
     """The cells of a shape, and what a reader should know about them."""
     section = study.pairs
-    ranks = np.arange(shape.ranks)
+    ranks = np.arange(shape.ranks, dtype=np.int32)
     node_of = ranks // shape.ranks_per_node if study.placement.order == "block" else ranks % shape.nodes
     schedule = PairSchedule(node_of)
     pace = pace_of(study, fabric, schedule)
@@ -39,11 +40,27 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
         chosen, counts = draw_pairs(classes(node_of, hops), section.sample_pairs, seed)
         told = ", ".join(f"{count} {class_name(each)}" for each, count in counts.items())
         note = (
-            f"{where}: isolated pairs are a sample, drawn by seed {seed} ({told}): all {shape.ranks**2 - shape.ranks:,} "
-            f"would take about {format_seconds(alone_s)} a launch; pairs.isolated_most and sample_pairs set it"
+            f"{where}: isolated pairs are a sample, drawn by seed {seed} ({told}): all "
+            f"{shape.ranks**2 - shape.ranks:,} would take about {format_seconds(alone_s)} a launch; "
+            "pairs.isolated_most and sample_pairs set it"
         )
-        return [common | {"store": "raw", "pairs": [[list(pair) for pair in each] for each in chosen]}], [note]
+        cells: list[dict[str, Any]] = []
+        for some, seconds in stretches(chosen, pace.pair_s(schedule), section.block):
+            pairs = [[list(pair) for pair in each] for each in some]
+            cells.append(common | {"store": "raw", "pairs": pairs, "expected_s": seconds})
+        return cells, [note]
     return tournament(study, schedule, pace, common, where, seed)
+
+
+def stretches(chosen: Chosen, pair_s: float, target_s: float) -> Iterable[tuple[Chosen, float]]:
+    """Rounds of drawn pairs, cut into stretches of about ``target_s``; each with the seconds it is expected to take."""
+    some: Chosen = []
+    for number, pairs in enumerate(chosen):
+        some.append(pairs)
+        seconds = pair_s * sum(map(len, some))
+        if seconds >= target_s or number == len(chosen) - 1:
+            yield some, round(seconds, 3)
+            some = []
 
 
 def tournament(
@@ -59,10 +76,12 @@ def tournament(
     alone_s = sum(pace.of(schedule, number, contention=True) for number in also_isolated)
     if alone_s > section.isolated_most:
         count = max(2, int(len(rounds) * section.isolated_most / alone_s))
-        also_isolated = set(draw_rounds(schedule, count, seed)) if len(rounds) == schedule.rounds else set(rounds[:count])
+        also_isolated = (
+            set(draw_rounds(schedule, count, seed)) if len(rounds) == schedule.rounds else set(rounds[:count])
+        )
         notes.append(
-            f"{where}: {len(also_isolated)} of {len(rounds)} rounds, drawn by seed {seed}, are measured isolated, too: all "
-            f"would take about {format_seconds(alone_s)} a launch (pairs.isolated_most)"
+            f"{where}: {len(also_isolated)} of {len(rounds)} rounds, drawn by seed {seed}, are measured isolated, too: "
+            f"all would take about {format_seconds(alone_s)} a launch (pairs.isolated_most)"
         )
     store = section.store
     if store == "auto":
@@ -71,7 +90,9 @@ def tournament(
         volume = operations * samples * ROW * schedule.nodes * schedule.slots
         store = "raw" if volume <= RAW_MOST else "summary"
         if store == "summary":
-            notes.append(f"{where}: summaries of each pair instead of about {format_bytes(volume)} of samples (pairs.store)")
+            notes.append(
+                f"{where}: summaries of each pair instead of about {format_bytes(volume)} of samples (pairs.store)"
+            )
     cells = [
         common
         | {
@@ -80,13 +101,16 @@ def tournament(
             "rounds": schedule.rounds,
             "first_round": block.first,
             "last_round": block.last,
+            "expected_s": block.expected_s,
         }
         for block in blocks(schedule, rounds, also_isolated, pace, section.block)
     ]
     return cells, notes
 
 
-def coordinates(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[dict[str, list[int]], NDArray[np.int16] | None]:
+def coordinates(
+    study: PairsStudy, fabric: Fabric, shape: Shape
+) -> tuple[dict[str, list[int]], NDArray[np.int16] | None]:
     """Leaf and pod of each node of a shape, and the hops between them; nothing where the fabric does not say."""
     if fabric.network is None or shape.nodes < 2:
         return {}, None
@@ -100,7 +124,7 @@ def coordinates(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[dict[s
     return columns, host_hops(network, chosen)
 
 
-def classes(node_of: NDArray[np.int64], hops: NDArray[np.int16] | None) -> NDArray[np.int16]:
+def classes(node_of: NDArray[np.integer[Any]], hops: NDArray[np.int16] | None) -> NDArray[np.int16]:
     """Class of each pair of ranks: 0 on one node, else 1 + hops (or 1 where nothing is known of the network)."""
     nodes = int(node_of.max()) + 1
     between = np.ones((nodes, nodes), np.int16) if hops is None else (hops + 1).astype(np.int16)

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from weft.kernel.pairs_schedule import PairSchedule
 
+# Drawn pairs are measured one after the other, so a large round would gain nothing, and a killed job would lose it.
+MOST_A_ROUND = 32
 Chosen = list[list[tuple[int, int]]]
 
 
@@ -66,12 +68,15 @@ def draw_pairs(class_of: NDArray[np.int16], count: int, seed: int) -> tuple[Chos
     return disjoint(drawn), counts
 
 
-def disjoint(pairs: Sequence[tuple[int, int]]) -> Chosen:
-    """Pairs put into as few rounds as the first fit finds, so that no rank is twice in one."""
+def disjoint(pairs: Sequence[tuple[int, int]], most: int = MOST_A_ROUND) -> Chosen:
+    """Pairs put into rounds by first fit, so that no rank is twice in one, and none has more than ``most`` pairs."""
     rounds: Chosen = []
     busy: list[set[int]] = []
     for pair in pairs:
-        place = next((i for i, ranks in enumerate(busy) if ranks.isdisjoint(pair)), len(busy))
+        place = next(
+            (i for i, ranks in enumerate(busy) if len(ranks) < 2 * most and ranks.isdisjoint(pair)),
+            len(busy),
+        )
         if place == len(busy):
             rounds.append([])
             busy.append(set())

@@ -61,14 +61,17 @@ class PairsSection(Section, frozen=True):
     )
     block: Seconds = Field(5.0, description='what a killed job may lose; rounds that make a cell: "5 s"')
     store: Literal["auto", "raw", "summary"] = Field(
-        "auto", description="raw keeps every sample, summary order statistics and a histogram of each pair; auto: by size"
+        "auto",
+        description="raw: every sample; summary: order statistics and a histogram of each pair; auto: by size",
     )
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
         """Refuse keys that contradict each other."""
         if self.contention and self.concurrency == "isolated":
-            raise ValueError('contention = true compares isolated pairs with others: concurrency must be "node" or "all"')
+            raise ValueError(
+                'contention = true compares isolated pairs with others: concurrency must be "node" or "all"'
+            )
         if self.block <= 0:
             raise ValueError('block must be over 0, such as "5 s"')
         return self

@@ -36,11 +36,8 @@ def variants(study: Study, values: Sequence[Values], library: str, notes: list[s
         return list(values)
     found = [each for shape, cell in values for each in each_algorithm(shape, cell, library)]
     if len(found) == len(values):
-        why = (
-            f"{library.split(',')[0]} cannot be told them"
-            if library
-            else "they are known once the library is: weft run"
-        )
+        told = library.split(",")[0]
+        why = f"{told} cannot be told them" if library else "they are known once the library is: weft run"
         note = f'algorithms = "each": only the library\'s own choice is planned, {why}'
         if note not in notes:
             notes.append(note)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What crossed each link of a fabric during a launch: bytes, packets, drops, one row for each direction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,9 @@ def links_file(folder: Path, launch: str) -> Path:
     return folder / "launches" / f"{launch}.links.json"
 
 
-def write_links(path: Path, launch: str, method: str, counts: Sequence[LinkCount]) -> None:
+def write_links(
+    path: Path, launch: str, method: str, counts: Sequence[LinkCount], cells: Mapping[str, Sequence[LinkCount]] = {}
+) -> None:
     """Write the counters of a launch (schema ``weft-links/1``).
 
     Parameters
@@ -95,9 +97,14 @@ def write_links(path: Path, launch: str, method: str, counts: Sequence[LinkCount
         Where they were read: ``tbf`` (virtual links) or ``perfquery`` (InfiniBand).
     counts
         What :func:`passed` gave.
+    cells
+        The same for each cell of a launch of several, where the borders between them were seen.
     """
-    rows = [count.row() for count in counts]
-    write_json(path, {"schema": SCHEMA, "launch": launch, "method": method, "links": rows})
+    record: dict[str, Any] = {"schema": SCHEMA, "launch": launch, "method": method}
+    record["links"] = [count.row() for count in counts]
+    if cells:
+        record["cells"] = {cell: [count.row() for count in own] for cell, own in cells.items()}
+    write_json(path, record)
 
 
 def read_links(path: Path) -> list[LinkCount]:
@@ -108,15 +115,34 @@ def read_links(path: Path) -> list[LinkCount]:
     DataError
         Not there, or of another format.
     """
+    return _counts(path, _record(path)["links"])
+
+
+def read_cell_links(path: Path) -> dict[str, list[LinkCount]]:
+    """Read the counters of each cell of a launch of several; nothing where they were not told apart.
+
+    Raises
+    ------
+    DataError
+        Not there, or of another format.
+    """
+    return {cell: _counts(path, rows) for cell, rows in _record(path).get("cells", {}).items()}
+
+
+def _record(path: Path) -> dict[str, Any]:
     record = read_json(path)
-    if record.get("schema") != SCHEMA:
+    if record.get("schema") != SCHEMA or "links" not in record:
         raise DataError(
             f"{path}: schema {record.get('schema')!r}, this Weft reads {SCHEMA!r}", "measure the cell again"
         )
+    return record
+
+
+def _counts(path: Path, rows: Any) -> list[LinkCount]:
     try:
         return [
             LinkCount(row["link"], row["from"], row["to"], row["rate"], row["bytes"], row["packets"], row["drops"])
-            for row in record["links"]
+            for row in rows
         ]
     except (KeyError, TypeError) as error:
         raise DataError(f"{path}: a row lacks {error}", "measure the cell again") from error

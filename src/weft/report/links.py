@@ -60,7 +60,7 @@ def held_back_table(view: RunView) -> Table | None:
             (HOSTS if each.name == "injection" else each.name) or "no link",
             _load_text(each.busiest),
             _load_text(each.other),
-            f"{each.bound_ratio:.2f} x {each.bound}" if each.bound_ratio else "–",
+            f"{each.bound_ratio:.3g} x {each.bound}" if each.bound_ratio else "–",
         )
         for each in held_back(view)
     ]

@@ -27,7 +27,7 @@ from weft.shipped import cache
 _BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|µs|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
 
 
-def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path:
+def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, engine: str | None = None) -> Path:
     """Write the page, and beside it each figure as SVG, PDF and PNG (in ``figures/``), and return its path.
 
     Parameters
@@ -38,6 +38,8 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path
         The page. Figures of several runs go into a folder each: ``figures/<run>/``.
     files_too
         Whether to write the figures' files.
+    engine
+        URL of the engine that makes the runs' tables anew; None keeps what is there.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path
     """
     if not folders:
         raise WeftError("no run was given to report on", "weft report RUN... -o report.html")
-    views = [load_view(folder) for folder in folders]
+    views = [load_view(folder, engine) for folder in folders]
     figures = [all_figures(view) for view in views]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 #: Kernel -> module in weft.report.stories and its class, imported when it is asked for.
-STORIES = {"exchange": ("exchange", "ExchangeStory"), "pairs": ("pairs", "PairsStory")}
+STORIES = {
+    "bandwidth": ("bandwidth", "BandwidthStory"),
+    "collective": ("collective", "CollectiveStory"),
+    "exchange": ("exchange", "ExchangeStory"),
+    "pairs": ("pairs", "PairsStory"),
+}
 
 
 class Story(Protocol):

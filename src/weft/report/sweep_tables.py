@@ -50,23 +50,28 @@ def _rate(size: int, row: Row) -> str:
 
 def change_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
     """Every change-over: where, what happens, on what sides, by which knob; None where there is none."""
-    columns = ("Change-over of", "Between", "Kind", "Time x", "Before", "After", "Knob", "Sure")
+    columns = ("Change-over of", "Between", "Knob", "Kind", "Time x", "Before", "After", "Sure")
     rows = [
         (
             f"{name}, {line.place}",
             f"{size_text(named.change.lower)} – {size_text(named.change.upper)}",
+            _knob(named),
             named.change.kind,
             f"{times(named.change.factor)} ({times(named.change.low)}–{times(named.change.high)})",
             _slope(named.change.before_rate),
             _slope(named.change.after_rate),
-            named.cause(),
             sureness(named),
         )
         for line, name in zip(lines, names, strict=True)
         for named in line.changes
     ]
-    heading = ("call", "sizes", "", "factor (95 %)", "each byte at", "each byte at", "present value", "1 - p")
-    return Table(title, columns, (heading, *rows), frozenset({0, 2, 6})) if rows else None
+    heading = ("call", "sizes", "present value", "", "factor (95 %)", "each byte at", "each byte at", "1 - p")
+    return Table(title, columns, (heading, *rows), frozenset({0, 2, 3})) if rows else None
+
+
+def _knob(named: NamedChange) -> str:
+    """The likeliest knob alone: the finding has all names."""
+    return f"{named.knob.names[0]} ({named.knob.value:,} B)" if named.knob else "none known here"
 
 
 def _slope(rate: float | None) -> str:

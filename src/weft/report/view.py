@@ -139,21 +139,28 @@ def m_text(series: PlannedSeries) -> str:
     return f"m = {written.replace(' * ', ' ')}" if written else series.name
 
 
-def load_view(folder: Any) -> RunView:
+def load_view(folder: Any, engine: str | None = None) -> RunView:
     """Load a run; its samples and tables are made first where cells have come since.
+
+    Parameters
+    ----------
+    folder
+        The run folder, or its path.
+    engine
+        URL of the engine that makes the tables; they are then made anew in any case. DuckDB where None, if need be.
 
     Raises
     ------
     DataError
-        No run folder, a torn cell, or tables that cannot be written.
+        No run folder, a torn cell, tables that cannot be written, or an engine that is not here.
     """
     run = RunFolder.open(folder_path(folder))
-    if _stale(run):
+    if engine is not None or _stale(run):
         from weft.analyse import make_tables
         from weft.store import convert
 
         convert(run)
-        make_tables(run)
+        make_tables(run, engine or "duckdb://")
     try:
         plan = Plan.model_validate_json(run.plan.read_bytes())
     except FileNotFoundError:

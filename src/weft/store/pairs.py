@@ -105,8 +105,8 @@ def write_cell(path: Path, launches: Iterable[CellData], sources: str) -> None:
         beside = path.parent / place / path.name
         write_parquet(beside, (table for data in read for table in tables(data)), schema, name)
     tables = (table for data in read for table in sample_tables(data))
-    made = {"metadata": {"sources": sources}, "differences": DIFFERENCES, "runs": RUNS}
-    write_parquet(path, ahead(tables), SCHEMA, SAMPLES, **made)
+    remembered = {"sources": sources}
+    write_parquet(path, ahead(tables), SCHEMA, SAMPLES, metadata=remembered, differences=DIFFERENCES, runs=RUNS)
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,7 @@ def finding_tables(data: CellData) -> Iterator[Table]:
     samples, layout = data.samples, layout_of(data.record)
     if samples is None:
         return
-    summaries = {way: segment for way, segment in layout.of["summary"]}
-    again = {way: segment for way, segment in layout.of["again"]}
+    summaries, again = dict(layout.of["summary"]), dict(layout.of["again"])
     warm = {way: segment for way, segment in layout.of["samples"] if segment.phase == "warm"}
     for way, forward in layout.of["forward"]:
         ends = _ends(samples, layout, way)
@@ -232,7 +231,7 @@ def finding_tables(data: CellData) -> Iterator[Table]:
 
 
 def bucket_tables(data: CellData) -> Iterator[Table]:
-    """Histograms of summarised pairs: a row for each ordered pair, size, way of measuring and bucket that holds some."""
+    """Histograms of summarised pairs: a row for each ordered pair, size, way of measuring and bucket in use."""
     samples, layout = data.samples, layout_of(data.record)
     if samples is None:
         return
@@ -276,6 +275,7 @@ def _pair_rows(record: CellRecord, way: Way, ends: Ends, columns: dict[str, Any]
             return pa.nulls(count, kind)
         if isinstance(value, str | int):
             return pa.repeat(pa.scalar(value), count).cast(kind)
-        return (value if isinstance(value, pa.Array) else pa.array(value)).cast(kind)
+        array: Table = value if isinstance(value, pa.Array) else pa.array(value)
+        return array.cast(kind)
 
     return pa.Table.from_arrays([column(field.name, field.type) for field in schema], schema=schema)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weft.analyse.compare.comparison import Compared, Comparison, Summary
+from weft.analyse.compare.evidence import Evidence, beyond
 from weft.errors import CompareError
 
 KINDS = ("slower", "faster", "different")
@@ -33,10 +34,11 @@ class Gate:
     def __str__(self) -> str:
         return self.kind if self.kind == "missing" else f"{self.kind}:{self.factor:g}"
 
-    def met_by(self, ratio: float) -> bool:
-        """Whether a ratio lies beyond the gate."""
-        slower, faster = ratio >= self.factor, 1 / ratio >= self.factor
-        return {"slower": slower, "faster": faster, "different": slower or faster}[self.kind]
+    def met_by(self, found: Evidence, margin: float) -> bool:
+        """Whether a ratio lies beyond the gate, and its interval beyond the margin (of a narrow gate: beyond it)."""
+        slower, faster = found.ratio >= self.factor, 1 / found.ratio >= self.factor
+        met = {"slower": slower, "faster": faster, "different": slower or faster}[self.kind]
+        return met and beyond(found, min(margin, (self.factor - 1) / 2))
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,8 @@ def parse_gate(text: str) -> Gate:
 def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
     """Hold all comparisons against a gate.
 
-    A difference counts when it is shown and its ratio is at least the factor; of two simulated runs, which have no
-    noise, when the ratio is. A gate that no row could have failed is undecided, never passed.
+    A difference counts when it is shown, its ratio is at least the factor, and its interval lies beyond the margin; of
+    two simulated runs, which have no noise, when the ratio is. A gate that no row could have failed is undecided, never passed.
     """
     if gate.kind == "missing":
         missing = sum(each.missing and comparison.other.name in each.run
@@ -101,7 +103,7 @@ def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
         offenders += [
             (comparison, each)
             for each in decidable
-            if (exact or each.evidence.shown) and gate.met_by(each.evidence.ratio)
+            if (exact or each.evidence.shown) and gate.met_by(each.evidence, comparison.margin)
         ]
         if not decidable:
             undecided.append(f"{comparison.other.name} against {comparison.base.name}: {every[0].evidence.why}")

@@ -2,7 +2,7 @@
 """Who is to blame for slow pairs: a node, a link, one pair, or a class that falls into two (METHOD 19).
 
 From the coarse to the fine, each step on what the ones before leave unexplained: nodes, links and switches from the
-matrix of nodes; the memory of a node; two groups in a hop class; a way between two nodes; a rank; a pair.
+matrix of nodes; a way between two nodes; a rank; the memory of a node; two groups in a hop class; a pair.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from weft.analyse.engine import Expression
 from weft.analyse.pairs.culprit import Culprit, Sighting, merged
 from weft.analyse.pairs.decompose import Decomposition, Effect, decompose
 from weft.analyse.pairs.direction import direction
-from weft.analyse.pairs.finer import memories, modes_of, ranks_of, routes_of, slow_pairs
+from weft.analyse.pairs.finer import memories, modes_of, ranks_of, routes_of, slow_pairs, without_ranks
 from weft.analyse.pairs.matrix import NodeMatrix, node_matrices, node_medians
 from weft.analyse.pairs.places import Places
 from weft.analyse.pairs.remainders import fitted_table, remainders
@@ -60,10 +60,11 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
         found += [_named(effect, matrix, parts, places) for effect in parts.effects]
         found += routes_of(matrix, parts, places)
     left = scratch.keep("remainders", remainders(placed, fitted_table(matrices, taken), len(places.nodes)))
-    classes, groups = modes_of(left, places)
     ranks = ranks_of(left, places)
-    found += [*memories(left, places), *classes, *ranks]
-    found += slow_pairs(left, places, groups, found)
+    others = without_ranks(left, ranks)
+    classes, groups = modes_of(others, places)
+    found += [*memories(others, places), *classes, *ranks]
+    found += slow_pairs(others, places, groups, found)
     return Blame(tuple(merged(found)), tuple(matrices), tuple(taken), left)
 
 

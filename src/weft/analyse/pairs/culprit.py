@@ -100,7 +100,7 @@ class Culprit:
         return ", ".join(parts)
 
     def _amounts(self) -> str:
-        worst = max(self.sightings, key=lambda seen: seen.one_way or seen.factor)
+        worst = max(self.sightings, key=lambda seen: seen.factor)
         told = [_amount(worst)]
         sizes = {seen.bytes: seen for seen in sorted(self.sightings, key=lambda seen: seen.factor)}
         rest = [

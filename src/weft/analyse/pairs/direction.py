@@ -24,7 +24,7 @@ def direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple
     -------
     tuple
         ``sender`` where the ways of `Suspect.forth` are slow, ``receiver`` where the ways back are, ``both``, or
-        ``unknown`` (and None) where the clocks give no time one way.
+        ``unknown`` where the clocks give no time one way; the factor is None but for one direction alone.
     """
     count = len(matrix.time_s)
     alone = (parts.touched.ravel() == 1) | (len(parts.effects) == 1)
@@ -48,7 +48,7 @@ def direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple
         return "sender", 1 + out / usual
     if balance < -CLEAR:
         return "receiver", 1 + into / usual
-    return "both", 1 + (out + into) / 2 / usual
+    return "both", None
 
 
 def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:

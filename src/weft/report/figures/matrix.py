@@ -16,8 +16,9 @@ from weft.report.figures.theme import FONT, GREY, INK
 
 Floats = NDArray[np.float64]
 
-SIDE, LEFT, TOP = 800, 92, 12
-WIDTH, HEIGHT = LEFT + SIDE + 24, TOP + SIDE + 108
+LEFT, TOP, RIGHT, BELOW = 92, 12, 44, 108
+#: Side of a matrix on the page: the smaller where it has few rows.
+WIDE, NARROW, FEW = 800, 480, 100
 MOST_POINTS = 512
 MOST_LABELS = 16
 #: Beyond, what is under the pointer is not told: the numbers would make the page heavy.
@@ -57,6 +58,11 @@ class PairMatrix:
     what: str
     block: int = 1
 
+    @property
+    def side(self) -> int:
+        """Its side in the drawing."""
+        return NARROW if len(self.values) <= FEW else WIDE
+
     def text(self, value: float) -> str:
         """A number as the scale has it: ``2.1 µs``."""
         name, size = self.unit
@@ -69,17 +75,21 @@ def matrix_picture(name: str, title: str, key: str, reading: str, shown: PairMat
 
 
 def _drawn(shown: PairMatrix) -> str:
-    values = block_maximum(shown.values, MOST_POINTS)
-    image = data_address(png(shown.scale.indices(values)))
+    side = shown.side
+    width, height = LEFT + side + RIGHT, TOP + side + BELOW
+    indices = shown.scale.indices(block_maximum(shown.values, MOST_POINTS))
+    # few points are repeated: not every program that shows an SVG keeps the edges of enlarged points sharp
+    repeat = max(1, MOST_POINTS // max(1, len(indices)))
+    image = data_address(png(np.repeat(np.repeat(indices, repeat, axis=0), repeat, axis=1)))
     # blocks need not divide the ranks: the last ones reach over the frame by what they are too large
-    wide = SIDE * len(shown.values) * shown.block / max(1, sum(shown.parts))
+    wide = side * len(shown.values) * shown.block / max(1, sum(shown.parts))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         f' font-family="{escape(FONT, quote=True)}" font-size="13" fill="{INK}">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
         f'<image x="{LEFT}" y="{TOP}" width="{wide:.2f}" height="{wide:.2f}" preserveAspectRatio="none"'
         f' style="image-rendering:pixelated" href="{image}"/>',
-        f'<rect x="{LEFT}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#9ca3af"/>',
+        f'<rect x="{LEFT}" y="{TOP}" width="{side}" height="{side}" fill="none" stroke="#9ca3af"/>',
         *_labels(shown),
         *_legend(shown),
         "</svg>",
@@ -89,15 +99,16 @@ def _drawn(shown: PairMatrix) -> str:
 
 def _labels(shown: PairMatrix) -> list[str]:
     """Names of some nodes along both sides, at the middle of their ranks."""
-    ends = np.cumsum([0, *shown.parts]) * SIDE / max(1, sum(shown.parts))
+    side = shown.side
+    ends = np.cumsum([0, *shown.parts]) * side / max(1, sum(shown.parts))
     step = max(1, -(-len(shown.nodes) // MOST_LABELS))
     drawn: list[str] = []
     for node in range(0, len(shown.nodes), step):
         middle, name = (ends[node] + ends[node + 1]) / 2, escape(_short(shown.nodes[node]))
         drawn.append(f'<text x="{LEFT - 7}" y="{TOP + middle + 4.5:.1f}" text-anchor="end">{name}</text>')
-        x, y = LEFT + middle, TOP + SIDE + 12
+        x, y = LEFT + middle, TOP + side + 12
         drawn.append(f'<text transform="translate({x:.1f} {y}) rotate(40)" y="5">{name}</text>')
-        drawn.append(f'<path d="M{LEFT - 4} {TOP + middle:.1f}h4M{x:.1f} {TOP + SIDE}v4" stroke="#9ca3af"/>')
+        drawn.append(f'<path d="M{LEFT - 4} {TOP + middle:.1f}h4M{x:.1f} {TOP + side}v4" stroke="#9ca3af"/>')
     return drawn
 
 
@@ -107,7 +118,7 @@ def _short(name: str, most: int = 11) -> str:
 
 def _legend(shown: PairMatrix) -> list[str]:
     """The scale: what is usual, then what is slower, each stretched over its part of the bar."""
-    scale, y, wide = shown.scale, TOP + SIDE + 66, SIDE * 0.8
+    scale, y, wide = shown.scale, TOP + shown.side + 66, shown.side * 0.75
     split = wide * STEPS[0] / sum(STEPS) if scale.high > scale.cut else wide
     bar = [_ramp(USUAL, LEFT, y, split)]
     ticks = [(LEFT, scale.low), (LEFT + split, scale.cut)]
@@ -148,7 +159,7 @@ def _pointer(shown: PairMatrix) -> str:
         "told": base64.b64encode(told.tobytes()).decode(),
         "what": shown.what,
         "unit": shown.unit,
-        "box": [LEFT, TOP, SIDE, WIDTH],
+        "box": [LEFT, TOP, shown.side, LEFT + shown.side + RIGHT],
     }
     written = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return (

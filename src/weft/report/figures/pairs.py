@@ -32,8 +32,11 @@ def pair_figures(view: PairView) -> list[Figure | Picture]:
     """Every figure of a run of pairs, in the order they are read."""
     found: list[Figure | Picture] = []
     for size, mode in view.shown:
-        found += [_ranks(view, size, mode), _nodes(view, size, mode)]
-    found += [_contention(view, size, mode) for size, mode in view.contended]
+        found.append(_ranks(view, size, mode))
+        if 1 < len(view.nodes) < view.ranks:  # with one rank a node both are one picture
+            found.append(_nodes(view, size, mode))
+    if len(view.nodes) > 1:
+        found += [_contention(view, size, mode) for size, mode in view.contended]
     return [*found, *histograms(view)]
 
 
@@ -125,7 +128,7 @@ def histograms(view: PairView) -> list[Figure]:
 
 def _histogram(view: PairView, size: int, mode: str) -> Figure:
     rows = [row for row in view.histogram if (row["bytes"], row["mode"]) == (size, mode)]
-    classes = list(dict.fromkeys(row["class"] for row in sorted(rows, key=lambda row: (row["hops"], row["class"]))))
+    classes = list(dict.fromkeys(row["class"] for row in rows))  # nearest first, as the table has them
     unit, scale = second_unit(max(edge(row["bucket"]) for row in rows))
     ends = [edge(row["bucket"] + more) / scale for row in rows for more in (0, 1)]
     panels = tuple(

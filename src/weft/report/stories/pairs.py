@@ -102,7 +102,8 @@ def _fastest(pairs: PairView) -> str:
 
 
 def _ordered(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: (row["bytes"], row["mode"], row["hops"], row["class"]))
+    """By size and mode; classes stay nearest first, as the table has them."""
+    return sorted(rows, key=lambda row: (row["bytes"], row["mode"]))
 
 
 def _where(row: Row) -> tuple[str, str]:

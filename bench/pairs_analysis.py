@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the analysis of half a thousand million samples of pairs costs: 1024 ranks squared, 2 sizes, 239 iterations.
+
+    python bench/pairs_analysis.py [--ranks 1024] [--iterations 239] [--folder DIR] [--exact] [--engine-too]
+
+Generates the samples as the store lays them out (about 1 GB, some minutes, removed at the end), then measures in a process
+of its own: the hop table, the histogram by hop class and the matrix of node medians, from reading the Parquet files to the
+tables. Goal: under 20 s of processor time (user and system, all threads) and under 2 GiB of memory on two cores.
+``--engine-too`` measures the same histogram as an Ibis expression on DuckDB, ``--exact`` the exact quantiles.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from weft.analyse.pairs.places import Places, located
+from weft.fabric.model import Fabric
+from weft.store.files import write_parquet
+from weft.store.pairs import DIFFERENCES, RUNS, SAMPLES, SCHEMA
+
+SIZES = (0, 262_144)
+PER_NODE, PER_LEAF, LEAVES_PER_POD = 16, 8, 4
+GOAL_S, GOAL_BYTES = 20.0, 2 << 30
+
+
+def places_for(ranks: int) -> Places:
+    """A tree of three levels with 16 ranks on each node."""
+    nodes = ranks // PER_NODE
+    tree = {"nodes_per_leaf": PER_LEAF, "uplinks": 8, "leaves_per_pod": LEAVES_PER_POD, "pod_uplinks": 32}
+    network = {"topology": "fat-tree", "adapter_rate": "6.8 GB/s", "tree": tree | {"link_rate": "6.8 GB/s"}}
+    node = {"names": f"n[{0:04}-{nodes - 1:04}]", "cores": PER_NODE}
+    fabric = Fabric.model_validate({"name": "bench", "kind": "simulated", "node": node, "network": network})
+    every = np.arange(ranks, dtype=np.int32)
+    return located(fabric.hosts, every // PER_NODE, every % PER_NODE, fabric)
+
+
+def generate(folder: Path, ranks: int, iterations: int) -> None:
+    """Write ``samples/*.parquet``: a file for each round of nodes, as a block of rounds of the tournament gives."""
+    places = places_for(ranks)
+    rng = np.random.default_rng(1)
+    noise = np.exp(rng.normal(0, 0.03, 1 << 22)) * (1 + (rng.random(1 << 22) < 0.01) * rng.gamma(2, 0.2, 1 << 22))
+    hops = np.array(places.hops)[places.classes]
+    nodes = len(places.nodes)
+    for turn in range(nodes):
+        tables = _round(places, hops, turn, iterations, noise, rng)
+        path = folder / "samples" / f"c{turn:03}.parquet"
+        write_parquet(path, tables, SCHEMA, SAMPLES, differences=DIFFERENCES, runs=RUNS)
+
+
+def _round(places: Places, hops: np.ndarray, turn: int, iterations: int, noise: np.ndarray, rng: np.random.Generator) -> Iterator[pa.Table]:
+    nodes = len(places.nodes)
+    for first in range(0, nodes, 4):
+        source = np.repeat(np.arange(first * PER_NODE, min(first + 4, nodes) * PER_NODE), PER_NODE)
+        partner = (source // PER_NODE) ^ turn  # every two nodes meet once as the turns go round
+        target = partner * PER_NODE + np.tile(np.arange(PER_NODE), len(source) // PER_NODE)
+        kept = (source != target) & (partner < nodes)
+        source, target, partner = source[kept], target[kept], partner[kept]
+        near = np.where(turn == 0, 800.0, 1300.0 + 350.0 * hops[source // PER_NODE, partner])
+        each = len(SIZES) * iterations
+        base = (near[:, None] * np.array([1.0, 26.0])[None, :]).ravel().repeat(iterations)
+        begin = int(rng.integers(0, len(noise)))
+        duration = (base * noise[(np.arange(len(base)) + begin) & (len(noise) - 1)]).astype(np.int64)
+        rows = len(duration)
+
+        def name(text: str, rows: int = rows) -> pa.Array:
+            return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [text])
+
+        columns = {
+            "cell": name(f"c{turn:03}"), "launch": np.ones(rows, np.int16), "source": source.repeat(each).astype(np.int32),
+            "target": target.repeat(each).astype(np.int32), "mode": name("all"), "phase": name("warm"),
+            "bytes": np.tile(np.array(SIZES, np.int64).repeat(iterations), len(source)), "duration_ns": duration,
+            "iteration": np.tile(np.arange(iterations, dtype=np.int32), len(SIZES) * len(source)),
+            "batch": np.ones(rows, np.int32), "taint": np.zeros(rows, np.int64),
+        }  # fmt: skip
+        yield pa.table([columns[field.name] for field in SCHEMA], schema=SCHEMA)
+
+
+def analyse(folder: Path, ranks: int) -> dict[str, int]:
+    """Hop table, histogram by class, matrix of node medians: what is measured."""
+    import ibis
+
+    from weft.analyse.engine import connect
+    from weft.analyse.pairs.samples import hops_of_samples, quantiles
+    from weft.analyse.pairs.tables import CLASS, class_histogram
+    from weft.store.pair_scan import scan
+
+    places = places_for(ranks)
+    found = scan(sorted((folder / "samples").glob("*.parquet")), places.node_of)
+    backend = connect()
+    histogram, classes = ibis.memtable(found.histogram), ibis.memtable(places.class_table())
+    by_class = class_histogram(histogram, classes)
+    seats = ibis.memtable(places.rank_table())
+    pairs = ibis.memtable(found.pairs).inner_join(seats.select(source=seats["rank"], source_node=seats.node), "source")
+    pairs = pairs.inner_join(seats.select(target=seats["rank"], target_node=seats.node), "target")
+    pairs = pairs.inner_join(classes, ["source_node", "target_node"])
+    hops = backend.to_pyarrow(hops_of_samples(by_class, pairs).order_by(CLASS))
+    medians = backend.to_pyarrow(quantiles(histogram, ["bytes", "mode", "source_node", "target_node"], {"median_s": 0.5}))
+    bars = backend.to_pyarrow(by_class)
+    for row in hops.to_pylist():
+        times = ", ".join(f"{name} {row[name + '_s'] * 1e6:.2f}" for name in ("min", "median", "mean", "p99", "max"))
+        print(f"  {row['bytes']:7} B  {places.labels[row['class_']]:18} {row['pairs']:8,} pairs  {times} us", file=sys.stderr)
+    return {"samples": sum(hops["samples"].to_pylist()), "bars": len(bars), "medians": len(medians)}
+
+
+def by_engine(folder: Path, ranks: int) -> dict[str, int]:
+    """The histogram by nodes as the Ibis expression of `weft.analyse.pair_statistics`, on DuckDB."""
+    import ibis
+
+    from weft.analyse.engine import connect, read
+    from weft.analyse.pair_statistics import buckets, by_node
+
+    places = places_for(ranks)
+    samples = read(connect(), sorted((folder / "samples").glob("*.parquet"))).mutate(launch_id=ibis.literal("l"))
+    seats = pa.table({"launch_id": ["l"] * ranks, "rank": np.arange(ranks, dtype=np.int32), "node": places.node_of})
+    found = by_node(buckets(samples), ibis.memtable(seats)).to_pyarrow()
+    return {"samples": sum(found["count"].to_pylist()), "rows": len(found)}
+
+
+def exactly(folder: Path, ranks: int) -> dict[str, int]:
+    """Exact median and p99 of each class on DuckDB, refused where they do not fit."""
+    import ibis
+
+    from weft.analyse.engine import connect, read
+    from weft.analyse.pairs.samples import exact_hops
+
+    places = places_for(ranks)
+    seats, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())
+    samples = read(connect(), sorted((folder / "samples").glob("*.parquet")))
+    samples = samples.select("source", "target", "bytes", "mode", time_s=samples.duration_ns / 1e9)
+    samples = samples.inner_join(seats.select(source=seats["rank"], source_node=seats.node), "source")
+    samples = samples.inner_join(seats.select(target=seats["rank"], target_node=seats.node), "target")
+    found = exact_hops(samples.inner_join(classes, ["source_node", "target_node"])).to_pyarrow()
+    return {"rows": len(found)}
+
+
+TASKS = {"analyse": analyse, "engine": by_engine, "exact": exactly}
+
+
+def measured(task: str, folder: Path, ranks: int) -> tuple[float, float, int]:
+    """Processor seconds, wall seconds and peak bytes of a task in a process of its own, start of Python included."""
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, __file__, "--task", task, "--folder", str(folder), "--ranks", str(ranks)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    told = json.loads(done.stdout)
+    cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    wall, peak = time.monotonic() - began, told.pop("peak_bytes")
+    print(f"{task}: {cpu:.1f} s of processor time, {wall:.1f} s, peak {peak / 2**30:.2f} GiB; {told}")
+    return cpu, wall, peak
+
+
+def main() -> None:
+    """Generate, measure, compare with the goal."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=1024)
+    parser.add_argument("--iterations", type=int, default=239)
+    parser.add_argument("--folder", type=Path, help="keep the samples here, and use what is here already")
+    parser.add_argument("--engine-too", action="store_true")
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.task:
+        told = TASKS[given.task](given.folder, given.ranks)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        print(json.dumps(told | {"peak_bytes": peak}))
+        return
+    with tempfile.TemporaryDirectory() as place:
+        folder = given.folder or Path(place)
+        if not any((folder / "samples").glob("*.parquet")):
+            generate(folder, given.ranks, given.iterations)
+        size = sum(path.stat().st_size for path in (folder / "samples").glob("*.parquet"))
+        print(f"{given.ranks} ranks, {size / 1e9:.2f} GB of samples")
+        cpu, _, peak = measured("analyse", folder, given.ranks)
+        verdict = "within" if cpu < GOAL_S and peak < GOAL_BYTES else "OUTSIDE of"
+        print(f"{verdict} the goal of {GOAL_S:.0f} s and {GOAL_BYTES / 2**30:.0f} GiB")
+        for task, wanted in (("engine", given.engine_too), ("exact", given.exact)):
+            if wanted:
+                measured(task, folder, given.ranks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables 4.2 and 4.4 again for a reader with a data sheet: its rate as it stands, under SimGrid's InfiniBand model."""
+
+from weft.errors import FabricError
+from weft.fabric import Fabric, load_fabric
+from weft.fidelity import PARTS, Part
+from weft.fidelity.bench import Bench
+from weft.fidelity.tables import both_tables, cells, errors
+from weft.fit_run import fit_cells
+from weft.units import format_rate, format_seconds
+
+NOMINAL = 3.5e9  # paper 000, section 2.1: quad-data-rate InfiniBand, "up to 3.5 GB/s"
+FITTED = ["copy_rate", "rendezvous_latency"]
+
+
+def nominal() -> Fabric:
+    """The machine tara with the nominal rate of its adapters, and SimGrid's penalties."""
+    fabric = load_fabric("tara")
+    if fabric.network is None or fabric.simulation is None:
+        raise FabricError(f"{fabric.path} has no network or simulation", "install Weft again")
+    network = fabric.network.model_copy(update={"adapter_rate": NOMINAL})
+    simulation = fabric.simulation.model_copy(update={"model": "infiniband", "connection_cost": 0.0})
+    return fabric.model_copy(update={"network": network, "simulation": simulation})
+
+
+def compute(bench: Bench) -> Part:
+    """Fit what no data sheet says, predict the rest."""
+    found = fit_cells(nominal(), cells(), FITTED, [], simulate=True, say=bench.say)
+    largest, mean = errors(found)
+    copies, asking = (found.parameters[name] for name in FITTED)
+    sentences = (
+        f"Two cells fitted, {len(found.cells) - 2} predicted: each within {largest:.1%}, {mean:.1%} in the mean, with "
+        f"the "
+        f"nominal {format_rate(NOMINAL)} and no parameter of the network's rate.",
+        f"Fitted were what no data sheet says: a node copies {format_rate(copies)}, and a large message costs "
+        f"{format_seconds(asking)}. The penalties are SimGrid's own, from another machine.",
+    )
+    values = {"largest": largest, "mean": mean, "copy_rate": copies, "rendezvous_latency": asking}
+    return Part("datasheet", PARTS["datasheet"], sentences, both_tables(found), values)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The links' counters at the borders of a launch's cells, for kernels that measure many cells in one launch."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from weft.errors import WeftError
+from weft.failure import read_slots
+from weft.launch.links import LinkCount, passed
+
+EVERY_S = 0.1
+"""How often the ranks' status is looked at: a file of 64 bytes a rank, so a look costs some microseconds."""
+
+
+class CellMarks:
+    """Reads the counters whenever the ranks begin another cell, while the ``with`` block runs.
+
+    A reading starts a few small processes. It falls into the time in which the ranks allocate and fill the next cell's
+    buffers and compare their clocks; what crosses a link in the tenth of a second after a border may be counted to the
+    cell before.
+
+    Parameters
+    ----------
+    plan
+        The launch's flat plan: one cell needs no borders.
+    status
+        The launch's status file; one that is older than the plan is of an earlier start.
+    read
+        Reads all counters.
+    """
+
+    def __init__(self, plan: Path, status: Path, read: Callable[[], list[LinkCount]]) -> None:
+        self._cells = [line.split()[1] for line in plan.read_text().splitlines() if line.startswith("cell ")]
+        self._not_before = plan.stat().st_mtime
+        self._status, self._read = status, read
+        self._marks: list[tuple[str, list[LinkCount]]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        if len(self._cells) > 1:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(EVERY_S):
+            slots = read_slots(self._status, self._not_before)
+            cell = slots[0].cell if slots else ""
+            if cell in self._cells and (not self._marks or self._marks[-1][0] != cell):
+                try:
+                    self._marks.append((cell, self._read()))
+                except WeftError:  # the cluster is going down: whoever waits for the launch will say so
+                    return
+
+    def loads(self, end: list[LinkCount]) -> dict[str, list[LinkCount]]:
+        """What crossed the links during each cell that was seen; nothing for a launch of one cell.
+
+        Parameters
+        ----------
+        end
+            The counters after the launch.
+        """
+        if len(self._marks) < 2:
+            return {}
+        readings = [*(counts for _, counts in self._marks), end]
+        return {cell: passed(readings[k], readings[k + 1]) for k, (cell, _) in enumerate(self._marks)}

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Time or rate against message size on logarithmic axes: a line for each pattern or process count, changes marked."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import altair as alt
+
+from weft.analyse.scaling import times
+from weft.report.figures.calls import COLOURS, SECONDS_LABEL
+from weft.report.figures.theme import HEIGHT, INK, RED, Row, dodged, grows_by, values
+from weft.report.numbers import interval_text, rate_text, size_text
+from weft.report.sweeps import Line, size_of
+
+Quantity = Literal["time", "rate"]
+
+SIZES_LABEL = (
+    "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB' : "
+    "datum.value >= 1048576 ? datum.value / 1048576 + ' MiB' : "
+    "datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'"
+)
+RATES_LABEL = (
+    "datum.value > 5e8 ? format(datum.value / 1e9, '~r') + ' GB/s' : "
+    "datum.value > 5e5 ? format(datum.value / 1e6, '~r') + ' MB/s' : "
+    "datum.value > 5e2 ? format(datum.value / 1e3, '~r') + ' kB/s' : format(datum.value, '~r') + ' B/s'"
+)
+PANEL = 230
+#: A bound beyond this factor of the times leaves the picture.
+FAR = 20
+KEY = (
+    "Points: median over all launches, with its 95 % interval. Dashed: lower bound. "
+    "Red diamond: a change-over at which the time steps; hollow: one at which only its slope changes. "
+    "Dotted: where the knob stands that is blamed."
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One line of a panel and the name at its end."""
+
+    line: Line
+    label: str
+
+
+def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title: str = "") -> Any:
+    """One chart of some lines.
+
+    Parameters
+    ----------
+    quantity
+        ``time`` of one operation, or ``rate``: bytes over that time.
+    small
+        Whether it is one of several that stand side by side.
+    """
+    rows = [row for each in drawn for row in _points(each, quantity)]
+    marks = [row for each in drawn for row in _marks(each, quantity)]
+    width, height = (PANEL, 200) if small else (None, HEIGHT + 40)
+    x = _size_axis([row["x"] for row in rows], small)
+    y, span = _value_axis(rows, quantity)
+    labels = [each.label for each in drawn]
+    palette = alt.Scale(domain=labels, range=[COLOURS[index % len(COLOURS)] for index in range(len(labels))])
+    colour = alt.Color("label:N", scale=palette, legend=None)
+    tooltip = [alt.Tooltip(f"{field}:N", title=name) for field, name in _TOLD]
+    base = alt.Chart(values(rows)).encode(x=x, y=y, color=colour)
+    layers: list[Any] = [
+        alt.Chart(values([row for row in rows if row["bound"]]))
+        .mark_line(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.55, clip=True)
+        .encode(x=x, y=alt.Y("bound:Q", scale=y["scale"]), color=colour),
+        *_limits(drawn, x, height),
+        base.mark_line(strokeWidth=1.8),
+        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=y["scale"]), y2="high:Q"),
+        base.mark_point(size=22, filled=True, opacity=1).encode(tooltip=tooltip),
+        alt.Chart(values(marks))
+        .mark_point(shape="diamond", size=110, strokeWidth=1.6, stroke=RED, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            fill=alt.condition("datum.jump", alt.value(RED), alt.value("white")),
+            tooltip=[alt.Tooltip(f"{field}:N", title=name) for field, name in _CHANGED],
+        ),
+        alt.Chart(values(_labels(rows, span * 14 / height)))
+        .mark_text(align="left", dx=7, fontSize=11, fontWeight="bold")
+        .encode(x=x, y=y, color=colour, text="label:N"),
+    ]
+    chart = alt.layer(*layers).properties(height=height)
+    if width:
+        chart = chart.properties(width=width, title=alt.TitleParams(title, fontSize=12, anchor="middle"))
+    return chart
+
+
+_TOLD = (("label", "line"), ("size", "message"), ("told", "median"), ("rate", "rate"), ("samples", "samples"))
+_CHANGED = (("between", "between"), ("what", "time"), ("cause", "knob"))
+
+
+def _points(each: Drawn, quantity: Quantity) -> list[Row]:
+    found: list[Row] = []
+    for row in each.line.rows:
+        size = size_of(row)
+        if not size:
+            continue  # a logarithmic axis has no place for an empty message; the table has
+        names = {"y": "median_s", "low": "low_s", "high": "high_s", "bound": "bound_s"}
+        point: Row = {key: _value(size, row[name], quantity) for key, name in names.items()}
+        found.append(
+            point
+            | {"x": size, "label": each.label, "size": size_text(size), "samples": row["samples"]}
+            | {"told": interval_text(row["median_s"], row["low_s"], row["high_s"])}
+            | {"rate": rate_text(size, row["median_s"])}
+        )
+    return found
+
+
+def _value(size: int, seconds: float | None, quantity: Quantity) -> float | None:
+    return None if not seconds else seconds if quantity == "time" else size / seconds
+
+
+def _marks(each: Drawn, quantity: Quantity) -> list[Row]:
+    """A diamond on the line, midway between the two sizes of each change-over."""
+    found: list[Row] = []
+    for named in each.line.changes:
+        change = named.change
+        ends = [each.line.at(size) for size in (change.lower, change.upper)]
+        seconds = [row["median_s"] for row in ends if row]
+        if len(seconds) < 2 or not change.lower:
+            continue
+        size, time = math.sqrt(change.lower * change.upper), math.sqrt(seconds[0] * seconds[1])
+        found.append(
+            {"x": size, "y": time if quantity == "time" else size / time, "jump": change.kind == "jump"}
+            | {"between": f"{size_text(change.lower)} and {size_text(change.upper)}", "label": each.label}
+            | {"what": f"x {times(change.factor)} ({times(change.low)}–{times(change.high)})", "cause": named.cause()}
+        )
+    return found
+
+
+def _limits(drawn: Sequence[Drawn], x: alt.X, height: int) -> list[Any]:
+    """A rule at each eager limit that explains a change-over: where the knob stands, not where the change was found."""
+    knobs = [named.knob for each in drawn for named in each.line.changes if named.is_eager_limit and named.knob]
+    known = {knob.value: knob.names[0] for knob in knobs}
+    rows = [{"x": value, "name": f"{name} = {size_text(value)}"} for value, name in sorted(known.items())]
+    if not rows:
+        return []
+    chart = alt.Chart(values(rows))
+    return [
+        chart.mark_rule(color=INK, strokeDash=[2, 3], strokeWidth=1.2).encode(x=x),
+        # at the bottom, right of the rule: times and rates both rise away from there
+        chart.mark_text(align="left", dx=4, baseline="bottom", fontSize=10, color=INK).encode(
+            x=x, y=alt.value(height - 3), text="name:N"
+        ),
+    ]
+
+
+def _size_axis(sizes: Sequence[int], small: bool) -> alt.X:
+    first, last = min(sizes), max(sizes)
+    powers = range(math.floor(math.log2(first)), math.ceil(math.log2(last)) + 1)
+    step = max(1, math.ceil(len(powers) / (6 if small else 13)))
+    room = grows_by([first, last]) ** (0.3 if small else 0.2)
+    scale = alt.Scale(type="log", base=2, domain=[first / 1.3, last * max(room, 1.5)], nice=False)
+    axis = alt.Axis(values=[2**power for power in powers][::step], labelExpr=SIZES_LABEL, grid=False, labelOverlap=True)
+    return alt.X("x:Q", title=None if small else "message size", scale=scale, axis=axis)
+
+
+def _value_axis(rows: Sequence[Row], quantity: Quantity) -> tuple[alt.Y, float]:
+    """The axis, and how far it reaches as a logarithm. A bound far away is cut off: the times would be flattened."""
+    seen = [row[key] for row in rows for key in ("low", "high") if row[key]]
+    bounds = [row["bound"] for row in rows if row["bound"]]
+    lowest = min([*seen, *(bound for bound in bounds if bound > min(seen) / FAR)])
+    highest = max([*seen, *(bound for bound in bounds if bound < max(seen) * FAR)])
+    scale = alt.Scale(type="log", domain=[lowest / 1.5, highest * 1.8], nice=False)
+    span = math.log10(highest / lowest)
+    powers = range(math.floor(math.log10(lowest)) - 1, math.ceil(math.log10(highest)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in ((1, 2, 5) if span < 2.2 else (1,))]
+    label = SECONDS_LABEL if quantity == "time" else RATES_LABEL
+    ticks = [tick for tick in ticks if lowest / 1.5 <= tick <= highest * 1.8]
+    axis = alt.Axis(values=ticks, labelExpr=label)
+    return alt.Y("y:Q", title=quantity, scale=scale, axis=axis), math.log(highest / lowest * 2.7)
+
+
+def _labels(rows: Sequence[Row], gap: float) -> list[Row]:
+    """Each line's name right of its last point, kept apart by a distance on the logarithmic scale."""
+    ends = sorted({row["label"]: row for row in rows}.values(), key=lambda row: row["y"])
+    places = dodged([math.log(row["y"]) for row in ends], gap)
+    placed = zip(ends, places, strict=True)
+    return [{"x": row["x"], "y": math.exp(place), "label": row["label"]} for row, place in placed]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who wins where: a tile for each size and process count, coloured by the fastest algorithm of a collective."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from weft.algorithms import DEFAULT
+from weft.analyse.scaling import times
+from weft.report.figures.theme import BLUE, GREEN, INK, ORANGE, RED, Figure, Row, values
+from weft.report.numbers import size_text
+from weft.report.winners import Winner
+
+KEY = (
+    "Colour: the algorithm that takes least time. Number: its time over that of the library's own choice. "
+    "Grey: the library's own choice, where no other is surely faster."
+)
+TILE = 24
+#: No grey among them, which is the default's; each dark enough for white figures.
+COLOURS = (BLUE, RED, GREEN, ORANGE, "#a23b8c", INK, "#7c3aed", "#8a5a00", "#3b9ac9")
+
+
+def winner_figure(title: str, found: Sequence[Winner]) -> Figure | None:
+    """One panel a call, sizes across and process counts upwards; None where nothing was compared."""
+    names = list(dict.fromkeys(winner.name for winner in found))
+    if not names:
+        return None
+    algorithms = list(dict.fromkeys(winner.algorithm for winner in found if winner.algorithm != DEFAULT))
+    panels = tuple(_panel(name, [each for each in found if each.name == name], algorithms) for name in names)
+    return Figure("winners", title, KEY, reading(found), panels)
+
+
+def _panel(name: str, found: Sequence[Winner], algorithms: Sequence[str]) -> Any:
+    rows: list[Row] = [
+        {
+            "size": size_text(winner.bytes),
+            "shape": _shape(winner),
+            "algorithm": winner.algorithm,
+            "ratio": times(winner.ratio) if winner.algorithm != DEFAULT else "",
+            "order": winner.bytes,
+        }
+        for winner in found
+    ]
+    sizes = [size_text(size) for size in sorted({winner.bytes for winner in found})]
+    shapes = [_shape(winner) for winner in sorted(found, key=lambda each: (each.ranks, each.nodes), reverse=True)]
+    shapes = list(dict.fromkeys(shapes))
+    scale = alt.Scale(
+        domain=[DEFAULT, *algorithms],
+        range=["#d1d5db", *(COLOURS[index % len(COLOURS)] for index in range(len(algorithms)))],
+    )
+    here = [name for name in (DEFAULT, *algorithms) if any(row["algorithm"] == name for row in rows)]
+    legend = alt.Legend(orient="bottom", columns=3, symbolType="square", labelLimit=220, title=None, values=here)
+    x = alt.X("size:N", sort=sizes, title=None, axis=alt.Axis(labelAngle=-60, labelOverlap=False))
+    y = alt.Y("shape:N", sort=shapes, title=None)
+    base = alt.Chart(values(rows)).encode(x=x, y=y)
+    tooltip = [alt.Tooltip(f"{field}:N") for field in ("size", "shape", "algorithm", "ratio")]
+    return alt.layer(
+        base.mark_rect(stroke="white", strokeWidth=2).encode(
+            color=alt.Color("algorithm:N", scale=scale, legend=legend), tooltip=tooltip
+        ),
+        base.mark_text(fontSize=9, color="white", fontWeight="bold").encode(text="ratio:N"),
+    ).properties(
+        width=max(180, TILE * len(sizes)),
+        height=max(60, 30 * len(shapes)),
+        title=alt.TitleParams(f"MPI_{name.capitalize()}", fontSize=12, anchor="middle"),
+    )
+
+
+def _shape(winner: Winner) -> str:
+    return f"p = {winner.ranks}" + (f", N = {winner.nodes}" if winner.nodes > 1 else "")
+
+
+def reading(found: Sequence[Winner]) -> str:
+    """How often the library's own choice is beaten, and where most."""
+    beaten = [winner for winner in found if winner.algorithm != DEFAULT]
+    if not beaten:
+        return f"The library's own choice is not surely slower than any algorithm at any of {len(found)} points."
+    best = min(beaten, key=lambda winner: winner.ratio)
+    most = f"{size_text(best.bytes)} of MPI_{best.name.capitalize()}, {_shape(best)}"
+    text = f"The library's own choice is beaten at {len(beaten)} of {len(found)} points, most at {most}: "
+    return text + f"{best.algorithm} takes {times(best.ratio)} of its time."

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The story of ``collective``: what calls take over sizes and process counts, and where the library changes over."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from weft.algorithms import DEFAULT
+from weft.report.figures.picture import Picture
+from weft.report.figures.theme import Figure
+from weft.report.numbers import interval_text, plural, size_text, time_text
+from weft.report.stories.sweep import SweepStory, changes_clause, existing
+from weft.report.sweep_tables import CHANGES, change_table, slower_table, time_table
+from weft.report.sweeps import Line, all_sizes
+from weft.report.view import RunView
+from weft.report.winners import Winner, winner_table, winners
+from weft.tabular import Table
+
+
+class CollectiveStory(SweepStory):
+    """Times by size and process count, change-overs, and who wins where."""
+
+    def name(self, line: Line) -> str:
+        """The call as MPI names it: ``MPI_Alltoall``, ``MPI_Alltoallv, linear``."""
+        call, *rest = line.name.split("-")
+        told = [f"MPI_{call.capitalize()}", *rest, *([line.algorithm] if line.algorithm != DEFAULT else [])]
+        return ", ".join(told)
+
+    def own(self, view: RunView) -> list[Line]:
+        """The lines under the library's own choice of algorithms."""
+        return [line for line in self.lines(view) if line.algorithm == DEFAULT]
+
+    def headline(self, view: RunView) -> str:
+        """The slowest call at the largest common size and process count, and the change-overs."""
+        lines = self.own(view)
+        if not lines:
+            return "No call has a time: nothing to tell."
+        most = max((line.cell.ranks, line.cell.nodes) for line in lines)
+        largest = [line for line in lines if (line.cell.ranks, line.cell.nodes) == most]
+        sizes = set.intersection(*(set(all_sizes([line])) for line in largest))
+        where = f"Among {plural(most[0], 'process')} on {plural(most[1], 'node')}"
+        text = f"{where} "
+        if sizes:
+            size = max(sizes)
+            slowest = max((line.at(size) for line in largest), key=lambda row: row["median_s"] if row else 0.0)
+            call = next(line for line in largest if line.at(size) is slowest)
+            assert slowest is not None
+            told = interval_text(slowest["median_s"], slowest["low_s"], slowest["high_s"])
+            one = "the slowest call" if len(largest) > 1 else "the call"
+            text += f"{one} at {size_text(size)} is {self.name(call)}: {told}. "
+        else:
+            text += "the calls have no size in common. "
+        said = changes_clause(lines)
+        slower = sum(len(line.slower) for line in lines)
+        text += f"{said[0].upper()}{said[1:]}"
+        verb = "takes longer than its" if slower == 1 else "take longer than their"
+        return text + (f"; {plural(slower, 'size')} {verb} double." if slower else ".")
+
+    def tables(self, view: RunView) -> list[Table]:
+        """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""
+        lines = self.own(view)
+        names = [self.name(line) for line in lines]
+        groups: dict[str, list[Line]] = {}
+        for line, name in zip(lines, names, strict=True):
+            groups.setdefault(name, []).append(line)
+        return existing(
+            [
+                *self._winner_tables(view),
+                change_table(view.titled(CHANGES), lines, names),
+                slower_table(view.titled("Messages slower than their double"), lines, names),
+                *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),
+                self._barrier(view),
+            ]
+        )
+
+    def _winner_tables(self, view: RunView) -> list[Table | None]:
+        found = winners(self.lines(view))
+        calls = list(dict.fromkeys(winner.name for winner in found))
+        return [
+            winner_table(
+                view.titled(f"Fastest algorithm of MPI_{call.capitalize()}"),
+                [each for each in found if each.name == call],
+            )
+            for call in calls
+        ]
+
+    def _barrier(self, view: RunView) -> Table | None:
+        cells = {cell.id: cell for cell in view.plan.measured}
+        rows = [row for row in view.rows if (row["call"], row["phase"], row["status"]) == ("barrier", "warm", "ok")]
+        best: dict[tuple[int, int], Any] = {}
+        for row in rows:
+            if cells[row["cell"]].parameters.get("algorithm", DEFAULT) == DEFAULT:
+                shape = (row["nodes"], row["ranks"])
+                best[shape] = min(best.get(shape, row), row, key=lambda each: each["median_s"])
+        if not best:
+            return None
+        shapes = sorted(best, key=lambda shape: (shape[1], shape[0]))
+        columns = ("Floor", *(f"N = {nodes}, p = {ranks}" for nodes, ranks in shapes))
+        heading = ("", *("median (95 %)",) * len(shapes))
+        return Table(
+            view.titled("An empty exchange: MPI_Barrier"),
+            columns,
+            (heading, ("MPI_Barrier", *(time_text(best[shape]) for shape in shapes))),
+        )
+
+    def figures(self, view: RunView) -> list[Figure | Picture]:
+        """Time against size, a panel for each call; the map of winners."""
+        from weft.report.figures.sizes import KEY, Drawn, size_panel
+        from weft.report.figures.winners import winner_figure
+
+        groups: dict[str, list[Line]] = {}
+        for line in self.own(view):
+            groups.setdefault(self.name(line), []).append(line)
+        alone = len(groups) == 1
+        panels = tuple(
+            size_panel([Drawn(line, label(line)) for line in ordered(group)], "time", small=not alone, title=name)
+            for name, group in groups.items()
+        )
+        found: list[Figure | Picture | None] = [
+            winner_figure(view.titled("Fastest algorithm by size and process count"), winners(self.lines(view)))
+        ]
+        if panels:
+            title = view.titled("Time of collective calls against message size")
+            found.insert(0, Figure("collectives", title, KEY, self.headline(view), panels))
+        return [figure for figure in found if figure is not None]
+
+    def fields(self, view: RunView) -> dict[str, Any]:
+        """Those of any sweep, and ``winners``."""
+        found = winners(self.lines(view))
+        return super().fields(view) | {"winners": [_as_json(winner) for winner in found]}
+
+
+def _as_json(winner: Winner) -> dict[str, Any]:
+    names = {"name": "call", "seconds": "median_s", "default_seconds": "default_s"}
+    return {names.get(key, key): value for key, value in asdict(winner).items()} | {"ratio": winner.ratio}
+
+
+def ordered(lines: Sequence[Line]) -> list[Line]:
+    """Lines by process count, then nodes."""
+    return sorted(lines, key=lambda line: (line.cell.ranks, line.cell.nodes))
+
+
+def label(line: Line) -> str:
+    """A line's name in a panel: ``p = 16``."""
+    return f"p = {line.cell.ranks}{' *' if line.cell.oversubscribed else ''}"

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cells of pairs as Parquet."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from made_pair_cells import MadePairs, write_pairs_cell
+
+from weft.errors import DataError
+from weft.store import convert, pairs
+from weft.store.cells import read_cell
+
+FIVE = [0, 0, 1, 1, 2]  # odd: somebody has a bye in every round
+
+
+def times(mode: str, size: int, source: int, target: int) -> Any:
+    """Seven samples that tell from which pair they are."""
+    return 1000 * np.arange(1, 8) + 100 * source + 10 * target + (size > 0) * 10**6 + (mode == "isolated")
+
+
+def make(root: Path, **changes: Any) -> Path:
+    write_pairs_cell(root, MadePairs(**({"node_of": FIVE, "times": times} | changes)))
+    convert(root)
+    return root
+
+
+def rows(root: Path, place: str = "") -> list[dict[str, Any]]:
+    return pq.read_table(root / "samples" / place / "c000.parquet").to_pylist()
+
+
+def test_every_sample_stands_with_source_and_target_and_nobody_meets_himself(tmp_path: Path) -> None:
+    root = make(tmp_path, modes=("isolated", "all"))
+    found = rows(root)
+    assert len(found) == 5 * 4 * 2 * 2 * 8  # ordered pairs, sizes, modes, one cold and seven warm
+    for row in found:
+        assert row["source"] != row["target"]
+        if row["phase"] == "warm":
+            expected = times(row["mode"], row["bytes"], row["source"], row["target"])[row["iteration"]]
+            assert row["duration_ns"] == expected
+            assert row["taint"] == (expected % 97 == 0)
+        else:
+            assert row["duration_ns"] == 90_000
+        assert (row["cell"], row["launch"], row["batch"]) == ("c000", 1, 2)
+
+
+def test_samples_of_one_pair_stand_together(tmp_path: Path) -> None:
+    pairs_in_order = [(row["source"], row["target"]) for row in rows(make(tmp_path, modes=("isolated", "all")))]
+    runs = [pair for i, pair in enumerate(pairs_in_order) if i == 0 or pair != pairs_in_order[i - 1]]
+    assert len(runs) == len(set(runs)) == 20
+    assert [source for source, _ in runs] == sorted(source for source, _ in runs)
+
+
+def test_some_ranks_at_a_time_give_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = rows(make(tmp_path))
+    (tmp_path / "samples" / "c000.parquet").unlink()
+    monkeypatch.setattr(pairs, "ROW_GROUP", 100)
+    convert(tmp_path)
+    assert pq.ParquetFile(tmp_path / "samples" / "c000.parquet").num_row_groups > 1
+    assert rows(tmp_path) == whole
+
+
+def test_findings_hold_forward_times_and_second_looks(tmp_path: Path) -> None:
+    found = rows(make(tmp_path, again=[(0, 3, 1)]), "findings")
+    assert len(found) == 5 * 4 * 2
+    assert {row["forward_ns"] for row in found} == {700}
+    looked = [row for row in found if row["again_1_ns"] is not None]
+    assert [(row["bytes"], row["source"], row["target"]) for row in looked] == [(0, 3, 1)]
+    assert (looked[0]["again_1_ns"], looked[0]["again_2_ns"]) == (4320, 4330)
+    assert {row["samples"] for row in found} == {None}
+
+
+def test_a_summary_takes_the_place_of_the_samples(tmp_path: Path) -> None:
+    root = make(tmp_path, raw=False)
+    assert {row["phase"] for row in rows(root)} == {"cold"}
+    found = rows(root, "findings")
+    assert {row["samples"] for row in found} == {7}
+    one = next(row for row in found if (row["bytes"], row["source"], row["target"]) == (0, 2, 4))
+    assert (one["min_ns"], one["median_ns"], one["max_ns"], one["mean_ns"]) == (1240, 4240, 7240, 4240)
+    buckets = rows(root, "buckets")
+    assert sum(row["count"] for row in buckets) == 5 * 4 * 2 * 7
+    assert {row["count"] for row in buckets} >= {1}
+
+
+def test_a_run_of_raw_samples_has_no_buckets(tmp_path: Path) -> None:
+    assert rows(make(tmp_path), "buckets") == []
+
+
+def test_cells_that_have_not_changed_are_left_alone(tmp_path: Path) -> None:
+    root = make(tmp_path)
+    files = list((root / "samples").rglob("*.parquet"))
+    assert len(files) == 3
+    before = {file: file.stat().st_mtime_ns for file in files}
+    convert(root)
+    assert {file: file.stat().st_mtime_ns for file in files} == before
+
+
+def test_cells_that_are_gone_take_their_files_with_them(tmp_path: Path) -> None:
+    root = make(tmp_path)
+    for path in (root / "cells").iterdir():
+        path.unlink()
+    convert(root)
+    assert not list((root / "samples").rglob("*.parquet"))
+
+
+def test_a_segment_that_is_none_of_pairs_is_refused(tmp_path: Path) -> None:
+    root = make(tmp_path)
+    path = root / "cells" / "c000.l1.json"
+    path.write_text(path.read_text().replace('"all.r2@0"', '"all.x2@0"'))
+    with pytest.raises(DataError, match=r"segment 'all.x2@0' is none of pairs") as raised:
+        convert(root)
+    assert raised.value.remedy
+
+
+def test_a_round_whose_partners_are_not_named_is_refused(tmp_path: Path) -> None:
+    root = make(tmp_path)
+    path = root / "cells" / "c000.l1.json"
+    record = json.loads(path.read_text())
+    record["segments"][0]["op"] = "partner.r99"
+    path.write_text(json.dumps(record))
+    with pytest.raises(DataError, match="none of pairs"):
+        pairs.layout_of(read_cell(root, "c000", 1).record)
