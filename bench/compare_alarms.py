@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often `weft compare` cries wolf, and how often it sees one: a real study, measured again and again.
 
-    python bench/compare_alarms.py [--runs 25] [--comparisons 100] [--planted 20] [--launches 4] [--into FOLDER]
+    python bench/compare_alarms.py [--runs 15] [--comparisons 100] [--planted 20] [--launches 4] [--into FOLDER]
 
 Measures one tiny study on a virtual network (two hosts, one rank each, limited links) so many times, and compares runs
 two by two: neighbours in time first, then further ones. None differs from another, so each verdict "slower" or
@@ -12,7 +12,7 @@ that are in FOLDER already are kept, so an interrupted bench goes on.
 
 import argparse
 import tempfile
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 
 from weft.analyse.compare import Comparison
@@ -91,7 +91,7 @@ def pairs(runs: list[Path]) -> list[tuple[Path, Path]]:
 def main() -> None:
     """Measure, compare, print the shares."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--comparisons", type=int, default=100)
     parser.add_argument("--planted", type=int, default=20)
     parser.add_argument("--launches", type=int, default=4)
@@ -111,7 +111,8 @@ def main() -> None:
             print(f"  {Path(each.other.path).name} against {Path(each.base.path).name}: {each.outcome}")
         slow = [measure(folder, "slow", number, given.launches, RATE_MB / SLOWDOWN) for number in range(given.planted)]
         found = [
-            load_compare((base, other), phases=both).comparisons[0] for base, other in zip(runs, slow, strict=False)
+            load_compare((base, other), phases=both).comparisons[0]
+            for base, other in zip(cycle(runs), slow, strict=False)
         ]
         seen = sum(differs(each, "slower") for each in found)
         verdict = "within" if seen >= FOUND * len(found) else "under"

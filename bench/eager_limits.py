@@ -33,7 +33,7 @@ name = "limit"
 kernel = "bandwidth"
 
 [measure]
-launches = 3
+launches = 5
 min_samples = 10
 max_samples = 100
 budget = "30 ms"

@@ -3,9 +3,10 @@
 
     python bench/pairs_analysis.py [--ranks 1024] [--iterations 239] [--folder DIR] [--exact] [--engine-too]
 
-Generates the samples as the store lays them out (about 1 GB, some minutes, removed at the end), then measures in a process
-of its own: the hop table, the histogram by hop class and the matrix of node medians, from reading the Parquet files to the
-tables. Goal: under 20 s of processor time (user and system, all threads) and under 2 GiB of memory on two cores.
+Generates the samples as the store lays them out (about 1 GB, some minutes, removed at the end), then measures in a
+process of its own: the hop table, the histogram by hop class and the matrix of node medians, from reading the Parquet
+files to the tables. Goal: under 20 s of processor time (user and system, all threads) and under 2 GiB of memory on two
+cores.
 ``--engine-too`` measures the same histogram as an Ibis expression on DuckDB, ``--exact`` the exact quantiles.
 """
 
@@ -56,7 +57,9 @@ def generate(folder: Path, ranks: int, iterations: int) -> None:
         write_parquet(path, tables, SCHEMA, SAMPLES, differences=DIFFERENCES, runs=RUNS)
 
 
-def _round(places: Places, hops: np.ndarray, turn: int, iterations: int, noise: np.ndarray, rng: np.random.Generator) -> Iterator[pa.Table]:
+def _round(
+    places: Places, hops: np.ndarray, turn: int, iterations: int, noise: np.ndarray, rng: np.random.Generator
+) -> Iterator[pa.Table]:
     nodes = len(places.nodes)
     for first in range(0, nodes, 4):
         source = np.repeat(np.arange(first * PER_NODE, min(first + 4, nodes) * PER_NODE), PER_NODE)
@@ -75,8 +78,9 @@ def _round(places: Places, hops: np.ndarray, turn: int, iterations: int, noise: 
             return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [text])
 
         columns = {
-            "cell": name(f"c{turn:03}"), "launch": np.ones(rows, np.int16), "source": source.repeat(each).astype(np.int32),
-            "target": target.repeat(each).astype(np.int32), "mode": name("all"), "phase": name("warm"),
+            "cell": name(f"c{turn:03}"), "launch": np.ones(rows, np.int16),
+            "source": source.repeat(each).astype(np.int32), "target": target.repeat(each).astype(np.int32),
+            "mode": name("all"), "phase": name("warm"),
             "bytes": np.tile(np.array(SIZES, np.int64).repeat(iterations), len(source)), "duration_ns": duration,
             "iteration": np.tile(np.arange(iterations, dtype=np.int32), len(SIZES) * len(source)),
             "batch": np.ones(rows, np.int32), "taint": np.zeros(rows, np.int64),
@@ -103,11 +107,16 @@ def analyse(folder: Path, ranks: int) -> dict[str, int]:
     pairs = pairs.inner_join(seats.select(target=seats["rank"], target_node=seats.node), "target")
     pairs = pairs.inner_join(classes, ["source_node", "target_node"])
     hops = backend.to_pyarrow(hops_of_samples(by_class, pairs).order_by(CLASS))
-    medians = backend.to_pyarrow(quantiles(histogram, ["bytes", "mode", "source_node", "target_node"], {"median_s": 0.5}))
+    medians = backend.to_pyarrow(
+        quantiles(histogram, ["bytes", "mode", "source_node", "target_node"], {"median_s": 0.5})
+    )
     bars = backend.to_pyarrow(by_class)
     for row in hops.to_pylist():
         times = ", ".join(f"{name} {row[name + '_s'] * 1e6:.2f}" for name in ("min", "median", "mean", "p99", "max"))
-        print(f"  {row['bytes']:7} B  {places.labels[row['class_']]:18} {row['pairs']:8,} pairs  {times} us", file=sys.stderr)
+        print(
+            f"  {row['bytes']:7} B  {places.labels[row['class_']]:18} {row['pairs']:8,} pairs  {times} us",
+            file=sys.stderr,
+        )
     return {"samples": sum(hops["samples"].to_pylist()), "bars": len(bars), "medians": len(medians)}
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from made_pairs import Cluster, Faults
 
+from made_pairs import Cluster, Faults
 from weft.analyse.engine import connect
 from weft.analyse.make import load_plan, make_tables
 from weft.analyse.pairs.make import make_pair_analysis

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -39,8 +40,7 @@ struct Found {
 
 /// The kernel, as a launch runs it, on one size.
 Found harness(Sweeping &job, std::string const &kernel, std::string const &call, int bytes) {
-    weft::CellPlan const values{
-        "c000", kernel, {{"collective", call}, {"bytes", std::to_string(bytes)}, {"root", "0"}}};
+    weft::CellPlan const values{"c000", kernel, {{"collective", call}, {"bytes", std::to_string(bytes)}}};
     weft::Recorder recorder;
     weft::Sampler sampler(job.team, job.clock, job.start, job.plan.rules, recorder, job.status);
     weft::Cell cell(job.plan, values, job.team);
@@ -85,13 +85,18 @@ void compare_collectives(Sweeping &job, int bytes, int round) {
     Bytes send(all, 1), receive(all, 2);
     std::vector<double> numbers(std::size_t(bytes) / sizeof(double), 1.0), sums(numbers.size(), 2.0);
     MPI_Comm const comm = job.team.comm;
+    int root = 0; // each call has the next rank as its root, as in the kernel
+    auto const next = [&] { return std::exchange(root, root + 1 == job.team.size ? 0 : root + 1); };
     auto const compare = [&](char const *name, auto &&call) {
         Found const found = harness(job, "collective", name, bytes);
         report(job, name, bytes, round, found, bare(job, found, 1, call));
     };
-    compare("bcast", [&] { MPI_Bcast(job.team.rank == 0 ? send.data() : receive.data(), bytes, MPI_BYTE, 0, comm); });
+    compare("bcast", [&] {
+        int const from = next();
+        MPI_Bcast(job.team.rank == from ? send.data() : receive.data(), bytes, MPI_BYTE, from, comm);
+    });
     compare("alltoall", [&] { MPI_Alltoall(send.data(), bytes, MPI_BYTE, receive.data(), bytes, MPI_BYTE, comm); });
-    compare("gather", [&] { MPI_Gather(send.data(), bytes, MPI_BYTE, receive.data(), bytes, MPI_BYTE, 0, comm); });
+    compare("gather", [&] { MPI_Gather(send.data(), bytes, MPI_BYTE, receive.data(), bytes, MPI_BYTE, next(), comm); });
     compare("allreduce",
             [&] { MPI_Allreduce(numbers.data(), sums.data(), int(numbers.size()), MPI_DOUBLE, MPI_SUM, comm); });
 }

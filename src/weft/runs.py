@@ -73,7 +73,7 @@ class Measuring:
         return max(code for _, code in ended)
 
     def _base(self) -> Path:
-        """Folder of the run folders of several fabrics: a free one, or that of the same runs where one is unfinished."""
+        """Folder of the runs on several fabrics: a free one, or that of the same runs where one is unfinished."""
         names = "-and-".join(fabric.name for fabric in self.fabrics)
         for path in candidates(RUNS / f"{self.study.name}-on-{names}"):
             runs = [(RunFolder(path / fabric.name), fabric) for fabric in self.fabrics]

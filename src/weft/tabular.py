@@ -52,7 +52,8 @@ def terminal(table: Table) -> Any:
     drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, heading in enumerate(table.columns):
         justify = "left" if index in table.words else "right"
-        drawn.add_column(Text(heading), justify=justify, no_wrap=index not in table.words)
+        # words too long for their column are broken, not cut: the name of a knob is to be typed
+        drawn.add_column(Text(heading), justify=justify, no_wrap=index not in table.words, overflow="fold")
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))  # Text: a "[" of a node set is no markup
     return drawn

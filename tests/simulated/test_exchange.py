@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -125,3 +126,15 @@ def test_a_broken_description_is_told_with_its_line(simulate: Simulate, programs
         )  # fmt: skip
         assert done.returncode != 0
         assert said in done.stderr
+
+
+def test_ranks_share_the_files_of_their_process(simulate: Simulate) -> None:
+    # With a descriptor each for their status, a thousand ranks were over the usual limit of 1,024.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (80, hard))
+    try:
+        run = simulate(nodes=12, m=8, values=("data contention", "calls A"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert run.outcome.returncode == 0, run.log
+    assert run.cell.record.ranks == 96

@@ -161,6 +161,29 @@ def test_a_simulated_series_has_one_launch_and_no_noise() -> None:
     assert (found.lower, found.upper) == (65536, 131072)
 
 
+def test_on_a_crowded_machine_the_fastest_samples_are_read() -> None:
+    """Two samples of three wait for a core: medians of launches differ tenfold, their fastest samples do not."""
+    rng = np.random.default_rng(17)
+    hits, alarms = 0, 0
+    for _ in range(SERIES):
+        planted = drawn(rng)
+        sizes = sizes_of("refined", planted)
+        curve = latency_and_rate(rng)
+        crowd = made_tables(rng, with_jump(curve, planted, 1.5), sizes, 0.02, crowded=0.67)
+        (series,) = size_series(*crowd)
+        assert series.statistic == "fastest"
+        hits += any(abs(sizes.index(found.lower) - step_of(sizes, planted)) <= 1 for found in changes_of(series))
+        alarms += bool(change_overs(*made_tables(rng, curve, sizes, 0.02, crowded=0.67)))
+    assert hits >= 0.95 * SERIES
+    assert alarms <= SERIES / 20
+
+
+def test_on_a_quiet_machine_the_medians_are_read() -> None:
+    rng = np.random.default_rng(18)
+    (series,) = size_series(*made_tables(rng, latency_and_rate(rng), sizes_of("octaves"), 0.03))
+    assert series.statistic == "median"
+
+
 def test_too_few_sizes_give_none() -> None:
     rng = np.random.default_rng(1)
     curve = with_jump(lambda size: 1e-6, 16, 5.0)

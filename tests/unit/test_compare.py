@@ -276,3 +276,11 @@ def test_an_interval_that_reaches_into_the_margin_is_no_slowdown_though_its_midd
 @pytest.mark.parametrize(("launches", "level"), [((4, 4), 2 / 70), ((4, 5), 0.01), ((5, 5), 0.01), ((10, 10), 0.01)])
 def test_the_level_is_one_per_cent_where_the_launches_can_reach_it(launches: tuple[int, int], level: float) -> None:
     assert permutation_level(launches) == pytest.approx(level)
+
+
+def test_only_the_sizes_asked_for_enter_and_their_summary_is_of_those() -> None:
+    found = compare(drawn_side("a", 1, 4), drawn_side("b", 2, 4), sizes=(1024, 16384))
+    assert {each.key.size for each in found.rows} == {1024, 16384}
+    assert all(len(each.keys) == 2 for each in found.summaries)
+    with pytest.raises(CompareError, match="they are from 64 B to 16 KiB"):
+        compare(drawn_side("a", 1, 4), drawn_side("b", 2, 4), sizes=(1, 2))

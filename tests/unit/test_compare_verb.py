@@ -13,6 +13,8 @@ import pytest
 from made_run import STUDY, Made, make_run, tara_like
 
 from weft.cli.app import main
+from weft.cli.compare import size_range
+from weft.errors import CompareError
 from weft.report.compare.as_json import FIELDS
 from weft.report.compare.load import load_compare
 from weft.report.compare.page import differences
@@ -190,3 +192,12 @@ def test_ratios_read_as_in_the_paper(ratio: float, low: float, high: float, text
     found = Evidence(ratio, low, high)
     assert ratio_text(found).startswith(text)
     assert takes(found, "B") == words
+
+
+def test_a_range_of_sizes_is_read_and_a_wrong_one_refused() -> None:
+    assert size_range("64 KiB .. 1 MiB") == (65536, 1048576)
+    assert size_range("8 B") == (8, 8)
+    for text in ("64", "1 MiB .. 8 B", "..", "a .. b"):
+        with pytest.raises(CompareError, match="--sizes") as error:
+            size_range(text)
+        assert error.value.exit_code == 2

@@ -11,7 +11,7 @@ import pytest
 from weft.cli.app import main
 from weft.errors import StudyError
 from weft.fabric import load_fabric
-from weft.fidelity import PARTS, Part, compute, published
+from weft.fidelity import PARTS, Part, compute, published, wanted
 from weft.fidelity.bench import Bench, error_text, paper_text, time_or_status
 from weft.fidelity.datasheet import nominal
 from weft.fidelity.memory import STUDY, peer_buffers_that_explain, without_buffers
@@ -40,6 +40,17 @@ def test_an_unknown_part_is_told_with_those_there_are(tmp_path: Path, capsys: py
         compute("tabels", Bench(tmp_path))
     assert main(["fidelity", "tabels", "--into", str(tmp_path)]) == 2
     assert "one of tables" in capsys.readouterr().err
+
+
+def test_a_mistake_in_the_last_word_is_told_before_anything_is_simulated(tmp_path: Path) -> None:
+    assert main(["fidelity", "memory", "tabels", "--into", str(tmp_path)]) == 2
+    assert main(["fidelity", "memory", "-o", str(tmp_path / "page.pdf"), "--into", str(tmp_path)]) == 2
+    assert not any(tmp_path.iterdir())
+
+
+def test_each_part_is_computed_once_and_all_without_a_word() -> None:
+    assert wanted(["memory", "calls", "memory"]) == ["memory", "calls"]
+    assert wanted([]) == list(PARTS)
 
 
 def test_the_cells_marked_err_and_no_others_do_not_fit_24_gib() -> None:

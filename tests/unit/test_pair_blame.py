@@ -6,8 +6,8 @@ from pathlib import Path
 import ibis
 import numpy as np
 import pytest
-from made_pairs import Cluster, Faults
 
+from made_pairs import Cluster, Faults
 from weft.analyse.engine import Backend, connect
 from weft.analyse.pairs.blame import blame
 from weft.analyse.pairs.culprit import Culprit

@@ -57,7 +57,9 @@ def test_the_engine_takes_the_same_quantiles_as_numpy() -> None:
 
 def test_exact_quantiles_that_do_not_fit_are_refused_with_the_numbers() -> None:
     samples.refuse_oversize(1000, free=1 << 20)
-    with pytest.raises(DataError, match=r"exact quantiles of 501,219,328 samples need about 6.54 GiB .* 8 GiB") as refused:
+    with pytest.raises(
+        DataError, match=r"exact quantiles of 501,219,328 samples need about 6.54 GiB .* 8 GiB"
+    ) as refused:
         samples.refuse_oversize(501_219_328, free=8 << 30)
     assert "within 1.1 %" in refused.value.remedy
 

@@ -4,8 +4,8 @@
 from typing import Any
 
 import pytest
-from made_pairs import Cluster
 
+from made_pairs import Cluster
 from weft.analyse.pairs.make import placements
 from weft.analyse.pairs.places import places_of
 from weft.errors import DataError
@@ -59,6 +59,8 @@ def test_a_rank_on_two_nodes_is_refused() -> None:
 
 def test_placements_are_kept_apart_and_the_largest_stands_first() -> None:
     hosts = list(CLUSTER.fabric.hosts)
-    rows = rank_rows(hosts[:2], launch="g000.l1") + rank_rows(hosts, launch="g001.l1") + rank_rows(hosts, launch="g001.l2")
+    rows = (
+        rank_rows(hosts[:2], launch="g000.l1") + rank_rows(hosts, launch="g001.l1") + rank_rows(hosts, launch="g001.l2")
+    )
     found = placements([*rows, *rank_rows(hosts, launch="f000.l1")], ["g000.l1", "g001.l1", "g001.l2"], plan())
     assert [(launches, places.ranks) for launches, places in found] == [(["g001.l1", "g001.l2"], 16), (["g000.l1"], 4)]

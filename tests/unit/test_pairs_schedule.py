@@ -11,9 +11,10 @@ from weft.kernel.pairs_schedule import PairSchedule
 
 def shapes(p: int) -> Iterator[list[int]]:
     """Node of each rank for several ways in which p ranks sit on nodes."""
-    yield [0] * p
-    yield list(range(p))
-    for per_node in (2, 3, 16):
+    if p <= 64:  # one node, and one rank a node, are the circle method alone
+        yield [0] * p
+        yield list(range(p))
+    for per_node in (2, 3, 16) if p <= 64 else (2 + p % 15,):
         if per_node < p:
             yield [rank // per_node for rank in range(p)]  # block; the last node may have fewer
     nodes = max(2, p // 5)

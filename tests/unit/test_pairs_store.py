@@ -13,6 +13,7 @@ from made_pair_cells import MadePairs, write_pairs_cell
 from weft.errors import DataError
 from weft.store import convert, pairs
 from weft.store.cells import read_cell
+from weft.store.pair_layout import layout_of
 
 FIVE = [0, 0, 1, 1, 2]  # odd: somebody has a bye in every round
 
@@ -122,4 +123,4 @@ def test_a_round_whose_partners_are_not_named_is_refused(tmp_path: Path) -> None
     record["segments"][0]["op"] = "partner.r99"
     path.write_text(json.dumps(record))
     with pytest.raises(DataError, match="none of pairs"):
-        pairs.layout_of(read_cell(root, "c000", 1).record)
+        layout_of(read_cell(root, "c000", 1).record)

@@ -79,15 +79,15 @@ def test_without_a_place_several_fabrics_go_on_where_they_were_interrupted(
     (tmp_path / "two.toml").write_text(made.fabric.replace("made-host", "other-host"))
     measuring = Measuring("made.toml", ["one.toml", "two.toml"])
     first = Path("runs/made-on-made-host-and-other-host")
-    assert measuring._base() == first  # pyright: ignore[reportPrivateUsage]
+    assert measuring._base() == first
     make_run(first / "made-host", made)  # the first is finished, the second never began
-    assert measuring._base() == first  # pyright: ignore[reportPrivateUsage]
+    assert measuring._base() == first
     make_run(first / "other-host", Made(fabric=made.fabric.replace("made-host", "other-host")))
-    assert measuring._base() == first.with_name(f"{first.name}-2")  # pyright: ignore[reportPrivateUsage]
+    assert measuring._base() == first.with_name(f"{first.name}-2")
     next((first / "other-host/cells").glob("c*.json")).unlink()  # the second was interrupted
-    assert measuring._base() == first  # pyright: ignore[reportPrivateUsage]
+    assert measuring._base() == first
     (first / "made-host/study.toml").write_text(made.study + "# changed\n")  # a run of something else now
-    assert measuring._base() != first  # pyright: ignore[reportPrivateUsage]
+    assert measuring._base() != first
 
 
 def test_cancel_reaches_the_schedulers_section_and_nothing_else() -> None:

@@ -194,6 +194,17 @@ def test_a_size_slower_than_its_double_is_told_with_both_times(tmp_path: Path) -
     assert "4 sizes take longer than their double" in view.headline
 
 
+def test_a_bend_is_listed_and_not_blamed_on_a_knob_that_stands_there_by_chance(tmp_path: Path) -> None:
+    def out_of_cache(cell: Cell, size: int) -> float:
+        return 5e-7 + min(size, 32768) / 8e9 + max(0, size - 32768) / 3e9
+
+    view = load_view(make_sweep(tmp_path / "run", MadeSweep(study=BANDWIDTH, seconds=out_of_cache)))
+    changes = table(view, "Change-over points")
+    assert {row[2:4] for row in changes.rows[1:]} == {("none known here", "bend")}
+    assert "No change-over point is found" in view.headline
+    assert not [finding for finding in view.findings if finding.rule == "change-over"]
+
+
 def test_launches_that_disagree_on_a_knob_name_none(tmp_path: Path) -> None:
     run = make_sweep(tmp_path / "run")
     record = next((run / "launches").glob("g*.l2.json"))

@@ -4,7 +4,7 @@
 from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import StudyError
@@ -43,6 +43,7 @@ def test_more_ranks_than_the_launch_has_are_refused() -> None:
         team_of({"members": [0, 4]}, nodes=2, ranks_per_node=2, order="block")
 
 
+@settings(deadline=None)
 @given(st.integers(1, 9), st.integers(1, 9), st.sampled_from(["block", "cyclic"]))
 def test_a_rank_is_on_the_node_that_says_so(nodes: int, each: int, order: Order) -> None:
     seats = {(node, local) for node in range(nodes) for local in range(each)}

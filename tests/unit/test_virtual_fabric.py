@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import FabricError
@@ -50,6 +50,7 @@ def test_a_third_level_keeps_its_pods_apart_and_its_oversubscription() -> None:
     }  # fmt: skip
 
 
+@settings(deadline=None)
 @given(
     count=st.integers(1, 24),
     nodes_per_leaf=st.integers(1, 6),

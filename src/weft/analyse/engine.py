@@ -2,6 +2,7 @@
 """The engine that evaluates the Ibis expressions, chosen by URL; the expressions are the same for each."""
 
 import glob
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -59,4 +60,9 @@ def _spark(rest: str) -> Backend:
 
 def read(backend: Backend, paths: Sequence[Path]) -> Expression:
     """Parquet files as one table of the engine (file names are taken literally, also ones with ``[`` in them)."""
-    return backend.read_parquet([glob.escape(str(path)) for path in paths])
+    names = [glob.escape(str(path)) for path in paths]
+    if backend.name == "pyspark":  # whose reader takes one path, where Spark's own takes several
+        name = f"weft_{secrets.token_hex(8)}"
+        backend._session.read.parquet(*names).createOrReplaceTempView(name)
+        return backend.table(name)
+    return backend.read_parquet(names)

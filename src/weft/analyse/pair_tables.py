@@ -9,7 +9,8 @@ import pyarrow as pa
 from weft.analyse import pair_statistics as of
 from weft.analyse.engine import Backend, Expression, read
 from weft.store.files import Schema, write_parquet
-from weft.store.pairs import BUCKETS_SCHEMA, FINDINGS_SCHEMA, SCHEMA
+from weft.store.pair_findings import BUCKETS_SCHEMA, FINDINGS_SCHEMA
+from weft.store.pairs import SCHEMA
 
 PAIRS = pa.schema(
     [

@@ -13,6 +13,7 @@ def compare(
     format: Literal["text", "md", "csv", "json"] = "text",
     fail_if: Annotated[list[str] | None, Parameter(name="--fail-if", negative=())] = None,
     phase: Literal["warm", "cold", "both"] = "both",
+    sizes: str | None = None,
     margin: float | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     figures: bool = True,
@@ -34,6 +35,8 @@ def compare(
         given several times.
     phase
         Which calls to compare: the first on fresh connections (cold), the steady state (warm), or both.
+    sizes
+        Only calls at these sizes, such as "64 KiB .. 1 MiB": where the network takes the time.
     margin
         Relative difference from which one is called so; by default the precision that the studies asked for (0.05).
     output
@@ -47,7 +50,8 @@ def compare(
     from weft.report.compare.load import load_compare
 
     gates = [parse_gate(text) for text in fail_if or ()]
-    found = load_compare(runs, margin=margin, phases=PHASES if phase == "both" else (phase,))
+    phases = PHASES if phase == "both" else (phase,)
+    found = load_compare(runs, margin=margin, phases=phases, sizes=size_range(sizes) if sizes else None)
     verdicts = [decide(gate, found.comparisons) for gate in gates]
     if format == "text":
         from rich.console import Console
@@ -62,3 +66,24 @@ def compare(
         write(found, verdicts, output, files_too=figures)
         sys.stderr.write(f"wrote {output}\n")  # not on stdout: that may be JSON
     return exit_code(verdicts)
+
+
+def size_range(text: str) -> tuple[int, int]:
+    """Bytes of both ends of ``"64 KiB .. 1 MiB"``.
+
+    Raises
+    ------
+    CompareError
+        No range, or no sizes.
+    """
+    from weft.errors import CompareError
+    from weft.units import parse_bytes
+
+    low, dots, high = text.partition("..")
+    try:
+        ends = parse_bytes(low), parse_bytes(high if dots else low)
+    except ValueError as problem:
+        raise CompareError(f'--sizes "{text}": {problem}', 'write a range: "64 KiB .. 1 MiB"') from None
+    if ends[0] > ends[1]:
+        raise CompareError(f'--sizes "{text}" goes from a larger to a smaller size', 'write "64 KiB .. 1 MiB"')
+    return ends

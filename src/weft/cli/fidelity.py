@@ -29,15 +29,17 @@ def fidelity(
     """
     from rich.console import Console
 
-    from weft.fidelity import PARTS, compute
+    from weft.fidelity import compute, wanted
     from weft.fidelity.bench import Bench
-    from weft.fidelity.page import write
+    from weft.fidelity.page import check_name, write
     from weft.tabular import terminal
 
+    chosen = wanted(parts)
+    check_name(output)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
     bench = Bench(into, lambda line: console.print(line, style="dim", markup=False))
     done = []
-    for name in dict.fromkeys(parts or PARTS):
+    for name in chosen:
         part = compute(name, bench)
         console.print(part.title, style="bold", markup=False)
         for sentence in part.found:

@@ -5,6 +5,7 @@ A part is one file here with ``def compute(bench: Bench) -> Part``; the papers' 
 """
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
@@ -58,6 +59,21 @@ def published(cluster: str) -> dict[str, Any]:
     return tomllib.loads((files("weft.fidelity") / f"{cluster}.toml").read_text())
 
 
+def wanted(names: Iterable[str]) -> list[str]:
+    """Parts that were asked for, each once, all where none was; known before hours are spent on the others.
+
+    Raises
+    ------
+    StudyError
+        There is no such part.
+    """
+    chosen = list(dict.fromkeys(names)) or list(PARTS)
+    for name in chosen:
+        if name not in PARTS:
+            raise StudyError(f'no part "{name}"', f"one of {', '.join(PARTS)}")
+    return chosen
+
+
 def compute(name: str, bench: "Bench") -> Part:
     """Compute one part.
 
@@ -68,6 +84,5 @@ def compute(name: str, bench: "Bench") -> Part:
     LaunchError
         SimGrid is missing, or a simulation failed.
     """
-    if name not in PARTS:
-        raise StudyError(f'no part "{name}"', f"one of {', '.join(PARTS)}")
+    wanted([name])
     return import_module(f"weft.fidelity.{name}").compute(bench)

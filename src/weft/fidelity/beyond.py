@@ -31,7 +31,8 @@ def compute(bench: Bench) -> Part:
     simulated = max(row["nodes"] for row in view.rows if row["status"] == "ok")
     told.append(
         f"Simulated up to N = {simulated}. What would take longer than simulation.budget is a row `bound`: it has its "
-        "lower bound, and here the closed form of the fit (docs/bounds): bytes over rates, and the cost of each "
+        "lower bound, and here the closed form of the fit (page on simulated machines): bytes over rates, and the "
+        "cost of each "
         "message."
     )
     told.append(eager_words(view))

@@ -29,8 +29,7 @@ def write(parts: Sequence[Part], page: Path) -> list[Path]:
     DataError
         It cannot be written.
     """
-    if page.suffix not in (".html", ".md"):
-        raise StudyError(f"{page} is neither .html nor .md", "give -o fidelity.html: the others are written beside it")
+    check_name(page)
     texts = {".md": as_markdown(parts), ".html": as_html(parts), ".json": as_json(parts)}
     paths = [page.with_suffix(suffix) for suffix in texts]
     try:
@@ -40,6 +39,12 @@ def write(parts: Sequence[Part], page: Path) -> list[Path]:
     for path, text in zip(paths, texts.values(), strict=True):
         write_atomic(path, text.encode())
     return paths
+
+
+def check_name(page: Path) -> None:
+    """Refuse a name that :func:`write` would refuse, before there is anything to write."""
+    if page.suffix not in (".html", ".md"):
+        raise StudyError(f"{page} is neither .html nor .md", "give -o fidelity.html: the others are written beside it")
 
 
 def as_markdown(parts: Sequence[Part]) -> str:

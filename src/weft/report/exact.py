@@ -54,8 +54,12 @@ def exact_table(view: RunView, engine: str = "duckdb://") -> Table:
     timed = timed.inner_join(classes, ["source_node", "target_node"])
     rows = exact_hops(timed).order_by(CLASS).to_pyarrow().to_pylist()
     body = [
-        (f"{format_bytes(row['bytes'])}, {row['mode']}", places.labels[row["class_"]], f"{row['samples']:,}")
-        + tuple(seconds_text(row[name]) for name in TIMES)
+        (
+            f"{format_bytes(row['bytes'])}, {row['mode']}",
+            places.labels[row["class_"]],
+            f"{row['samples']:,}",
+            *(seconds_text(row[name]) for name in TIMES),
+        )
         for row in rows
     ]
     heading = ("Message, pairs", "hops", "samples", "min", "mean", "median", "p99", "max")

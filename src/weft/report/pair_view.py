@@ -3,9 +3,10 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow.compute
 from numpy.typing import NDArray
 
 from weft.report.view import Row, RunView
@@ -13,6 +14,7 @@ from weft.store.files import Table
 from weft.store.tables import read_table
 
 Floats = NDArray[np.float64]
+pc: Any = pyarrow.compute  # its functions are made at run time
 
 #: What is drawn first of the ways to measure: pairs alone say most of the network, all at once most of a job.
 MODES = ("isolated", "node", "all")

@@ -49,11 +49,17 @@ def _rate(size: int, row: Row) -> str:
 
 
 def change_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
-    """Every change-over: where, what happens, on what sides, by which knob; None where there is none."""
+    """Every change-over: where, what happens, on what sides, by which knob; None where there is none.
+
+    Parameters
+    ----------
+    names
+        What each line is called: call and process count, or pattern.
+    """
     columns = ("Change-over of", "Between", "Knob", "Kind", "Time x", "Before", "After", "Sure")
     rows = [
         (
-            f"{name}, {line.place}",
+            name,
             f"{size_text(named.change.lower)} – {size_text(named.change.upper)}",
             _knob(named),
             named.change.kind,
@@ -87,7 +93,7 @@ def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tab
     """METHOD 18: sizes that take longer than their double; None where there is none."""
     rows = [
         (
-            f"{name}, {line.place}",
+            name,
             size_text(slow.size),
             seconds_text(slow.seconds),
             size_text(slow.double),

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One pass over the raw samples of pairs: histograms by nodes, and each pair's count, extremes and sum.
 
-The one summary that is not an Ibis expression. Samples lie in runs of one pair and size, so what an engine has to hash for
-every row is looked up once a run here: half a thousand million samples cost a third of what DuckDB asks for the same
-histogram (bench/pairs_analysis.py measures both, tests compare them). It is mergeable and exact but for the buckets.
+The one summary that is not an Ibis expression. Samples lie in runs of one pair and size, so what an engine has to hash
+for every row is looked up once a run here (bench/pairs_analysis.py measures both ways, a test compares them). It is
+mergeable, and exact but for the buckets.
 """
 
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import DataError
+from weft.store.files import Table
 
 Ints = NDArray[np.int64]
 
 #: Buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS).
 BUCKETS = 32
 MOST_BUCKETS = 63 * BUCKETS
-#: Buckets of the first whole numbers of nanoseconds are looked up: a logarithm of each sample would cost more than the rest.
+#: Buckets of the first whole numbers of nanoseconds are looked up: a logarithm of each sample would cost more.
 KNOWN_NS = 1 << 21
 COLUMNS = ("source", "target", "bytes", "mode", "phase", "batch", "duration_ns")
 
@@ -47,8 +49,8 @@ class Scan:
         bytes, mode, source, target, samples, min_ns, max_ns, sum_ns: a row for each ordered pair and way.
     """
 
-    histogram: pa.Table
-    pairs: pa.Table
+    histogram: Table
+    pairs: Table
 
 
 def scan(paths: Sequence[Path], node_of: NDArray[np.integer]) -> Scan:
@@ -68,7 +70,7 @@ def scan(paths: Sequence[Path], node_of: NDArray[np.integer]) -> Scan:
     """
     table = bucket_of(np.arange(KNOWN_NS)).astype(np.uint16)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found = list(pool.map(lambda path: _file(path, np.asarray(node_of, np.int64), table), paths))
+        found = list(pool.map(partial(_file, node_of=np.asarray(node_of, np.int64), table=table), paths))
     histogram = _summed([each for each, _ in found])
     pairs = pa.concat_tables([each for _, each in found]) if found else _PAIRS.empty_table()
     merged = pairs.group_by(["bytes", "mode", "source", "target"]).aggregate(
@@ -87,7 +89,7 @@ _PAIRS = pa.schema(
 )
 
 
-def _summed(tables: Sequence[pa.Table]) -> pa.Table:
+def _summed(tables: Sequence[Table]) -> Table:
     """Histograms added up."""
     if not tables:
         return _HISTOGRAM.empty_table()
@@ -96,10 +98,10 @@ def _summed(tables: Sequence[pa.Table]) -> pa.Table:
     return counted.rename_columns([*key, "count"]).cast(_HISTOGRAM)
 
 
-def _file(path: Path, node_of: Ints, table: NDArray[np.uint16]) -> tuple[pa.Table, pa.Table]:
+def _file(path: Path, node_of: Ints, table: NDArray[np.uint16]) -> tuple[Table, pa.Table]:
     """Histogram and pairs of one file, row group by row group: memory does not grow with the file."""
-    histograms: list[pa.Table] = []
-    pairs: list[pa.Table] = []
+    histograms: list[Table] = []
+    pairs: list[Table] = []
     for rows in _row_groups(path):
         runs = _runs(rows)
         if not len(runs):
@@ -160,11 +162,11 @@ def _runs(rows: dict[str, Any]) -> _Runs:
     return _Runs(start, length, source, target, size, [modes[code] for code in mode[start]], batch)
 
 
-def _counted(
-    rows: dict[str, Any], runs: _Runs, node_of: Ints, table: NDArray[np.uint16]
-) -> tuple[pa.Table, pa.Table]:
+def _counted(rows: dict[str, Any], runs: _Runs, node_of: Ints, table: NDArray[np.uint16]) -> tuple[Table, pa.Table]:
     if max(int(runs.source.max()), int(runs.target.max())) >= len(node_of):
-        raise DataError(f"rank {max(runs.source.max(), runs.target.max())} has no node", "start the same `weft run` again")
+        raise DataError(
+            f"rank {max(runs.source.max(), runs.target.max())} has no node", "start the same `weft run` again"
+        )
     duration = rows["duration_ns"].to_numpy(zero_copy_only=False)
     taken = int(runs.length.sum())
     if taken != len(duration):  # cold samples lie between: leave them out

@@ -11,6 +11,7 @@ from weft.analyse.compare.evidence import Evidence, Outcome, Sample, judged, wei
 from weft.analyse.compare.matching import Unmatched, match
 from weft.analyse.compare.sides import Key, Side
 from weft.errors import CompareError
+from weft.units import format_bytes
 
 PHASES = ("cold", "warm")
 
@@ -96,7 +97,14 @@ class Comparison:
         return next((outcome for outcome in order if outcome in seen), "no verdict")
 
 
-def compare(base: Side, other: Side, *, margin: float | None = None, phases: Sequence[str] = PHASES) -> Comparison:
+def compare(
+    base: Side,
+    other: Side,
+    *,
+    margin: float | None = None,
+    phases: Sequence[str] = PHASES,
+    sizes: tuple[int, int] | None = None,
+) -> Comparison:
     """Compare a run with the base.
 
     Parameters
@@ -107,6 +115,8 @@ def compare(base: Side, other: Side, *, margin: float | None = None, phases: Seq
         Relative difference from which one is called so; the larger of the studies' precisions by default.
     phases
         Phases to compare.
+    sizes
+        Smallest and largest size in bytes to compare; calls without a size are then left out.
 
     Raises
     ------
@@ -114,12 +124,10 @@ def compare(base: Side, other: Side, *, margin: float | None = None, phases: Seq
         The runs have no row in common; it says how the nearest rows differ.
     """
     found = match(base, other)
-    keys = [key for key in found.keys if key.phase in phases]
+    wanted = [key for key in found.keys if key.phase in phases]
+    keys = [key for key in wanted if sizes is None or (key.size is not None and sizes[0] <= key.size <= sizes[1])]
     if not keys:
-        raise CompareError(
-            f"{base.name} and {other.name} have no row in common{_first(found.unmatched)}",
-            "compare runs of one study, or of studies with the same n, m, nodes and ranks",
-        )
+        raise _nothing(base, other, wanted, found.unmatched)
     precision = max(base.precision, other.precision)
     margin = precision if margin is None else margin
     modelled = base.modelled or other.modelled
@@ -132,8 +140,9 @@ def compare(base: Side, other: Side, *, margin: float | None = None, phases: Seq
         judgement = judged(each, modelled=modelled, below_floor=False, margin=margin)
         own = tuple(keys[index] for index in group.rows)
         summaries.append(Summary(group.operation, group.phase, group.nodes, group.ranks, own, judgement))
-    unmatched = tuple(each for each in found.unmatched if each.key.phase in phases)
-    return Comparison(base, other, margin, tuple(rows), tuple(summaries), unmatched)
+    low, high = sizes or (0, math.inf)
+    lost = [each for each in found.unmatched if each.key.phase in phases and low <= (each.key.size or low) <= high]
+    return Comparison(base, other, margin, tuple(rows), tuple(summaries), tuple(lost))
 
 
 def groups_of(keys: Sequence[Key]) -> list[Group]:
@@ -167,6 +176,18 @@ def _logs(side: Side, keys: Sequence[Key]) -> np.ndarray:
     launches = sorted({launch for key in keys for launch in side.points[key].medians})
     medians = [side.points[key].medians for key in keys]
     return np.array([[math.log(own[launch]) if launch in own else math.nan for own in medians] for launch in launches])
+
+
+def _nothing(base: Side, other: Side, wanted: Sequence[Key], unmatched: Sequence[Unmatched]) -> CompareError:
+    """Why there is no row to compare."""
+    if wanted:
+        have = sorted({key.size for key in wanted if key.size is not None})
+        told = f"from {format_bytes(have[0])} to {format_bytes(have[-1])}" if have else "without a size"
+        return CompareError(f"no common row has a size in that range; they are {told}", "give another --sizes")
+    return CompareError(
+        f"{base.name} and {other.name} have no row in common{_first(unmatched)}",
+        "compare runs of one study, or of studies with the same n, m, nodes and ranks",
+    )
 
 
 def _first(unmatched: Sequence[Unmatched]) -> str:

@@ -14,7 +14,7 @@ from weft.analyse.compare.ranks import holm, rank_test
 #: METHOD 15: under four launches a side no test can reach 5 %, and none is made.
 FEWEST_LAUNCHES = 4
 #: The two corrected tests share 5 %. Permuting whole launches gets 1 %, or what the launches can reach at all: of four
-#: against four 2 of 70 deals. More than 1 % it does not need: a hundred comparisons are to give no five alarms by chance.
+#: against four 2 of 70 deals. It needs no more: a hundred comparisons of equals are to give at most five alarms.
 PERMUTATION_LEVEL, HOLM_LEVEL = 0.01, 0.02
 ROW_LEVEL = 0.05
 #: Standard error of a launch's median where its 95 % interval is +-precision: the stop rule leaves so much.

@@ -88,7 +88,8 @@ def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
     """Hold all comparisons against a gate.
 
     A difference counts when it is shown, its ratio is at least the factor, and its interval lies beyond the margin; of
-    two simulated runs, which have no noise, when the ratio is. A gate that no row could have failed is undecided, never passed.
+    two simulated runs, which have no noise, when the ratio is. A gate that no row could have failed is undecided, never
+    passed.
     """
     if gate.kind == "missing":
         missing = sum(each.missing and comparison.other.name in each.run

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from weft.analyse.engine import Expression
 from weft.analyse.pairs.culprit import Culprit, Sighting, merged
-from weft.analyse.pairs.decompose import Decomposition, Effect, decompose
+from weft.analyse.pairs.decompose import decompose
 from weft.analyse.pairs.direction import direction
 from weft.analyse.pairs.finer import memories, modes_of, ranks_of, routes_of, slow_pairs, without_ranks
 from weft.analyse.pairs.matrix import NodeMatrix, node_matrices, node_medians
 from weft.analyse.pairs.places import Places
+from weft.analyse.pairs.polish import Decomposition, Effect
 from weft.analyse.pairs.remainders import fitted_table, remainders
 from weft.analyse.pairs.scratch import Scratch
 from weft.analyse.pairs.suspects import suspects

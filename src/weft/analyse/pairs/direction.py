@@ -9,8 +9,8 @@ the difference of the two is asked, against the whole.
 import numpy as np
 
 from weft.analyse.pairs.culprit import Role
-from weft.analyse.pairs.decompose import Decomposition, Effect
 from weft.analyse.pairs.matrix import NodeMatrix
+from weft.analyse.pairs.polish import Decomposition, Effect
 
 #: A direction that holds more than this part of the difference is the slow one: 3/4 of the excess against 1/4.
 CLEAR = 0.5

@@ -10,10 +10,10 @@ import numpy as np
 from weft.analyse.engine import Expression
 from weft.analyse.pairs import remainders
 from weft.analyse.pairs.culprit import Culprit, Sighting
-from weft.analyse.pairs.decompose import MAD, Decomposition
 from weft.analyse.pairs.matrix import NodeMatrix
 from weft.analyse.pairs.modes import TwoModes, two_modes
 from weft.analyse.pairs.places import Places
+from weft.analyse.pairs.polish import MAD, Decomposition
 
 Row = dict[str, Any]
 Groups = dict[tuple[int, str, int], TwoModes]
@@ -105,7 +105,8 @@ def modes_of(left: Expression, places: Places) -> tuple[list[Culprit], Groups]:
         groups[key] = modes
         size, mode, class_ = key
         base = medians[key]["base_s"]
-        detail = f"{1 - modes.share:.0%} of the pairs near {_us(base, modes.low)}, {modes.share:.0%} near {_us(base, modes.high)}"
+        low, high = _seconds(base, modes.low), _seconds(base, modes.high)
+        detail = f"{1 - modes.share:.0%} of the pairs near {low}, {modes.share:.0%} near {high}"
         inside = class_ == int(places.classes[0, 0])
         structure = _structure(left, key, modes) if inside else ""
         seen = Sighting(size, mode, modes.factor, share=modes.share)
@@ -118,7 +119,7 @@ def _with(detail: str, structure: str) -> str:
     return f"in two groups: {detail}" + (f"; {structure}" if structure else "; neither a node nor a link explains it")
 
 
-def _us(base: float, log: float) -> str:
+def _seconds(base: float, log: float) -> str:
     from weft.report.numbers import seconds_text
 
     return seconds_text(base * float(np.exp(log)))

@@ -17,11 +17,11 @@ from weft.analyse.pairs.places import Places, places_of
 from weft.analyse.pairs.schemas import SCHEMAS
 from weft.analyse.pairs.scratch import Scratch, scratch
 from weft.analyse.pairs.verdicts import placed, verdicts
-from weft.store.files import write_parquet
+from weft.store.files import Schema, Table, write_parquet
 from weft.store.tables import read_table
 
 Row = dict[str, Any]
-Rows = list[Row] | pa.Table
+Rows = list[Row] | Table
 Found = dict[str, Rows]
 
 WORST = 100
@@ -46,7 +46,7 @@ def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
     DataError
         A table is missing, or cannot be written.
     """
-    whole: dict[str, list[pa.Table]] = {name: [] for name in SCHEMAS}
+    whole: dict[str, list[Table]] = {name: [] for name in SCHEMAS}
     pairs = read(backend, [root / "tables" / "pairs.parquet"])
     measured = pairs.select("launch_id").distinct().to_pyarrow()["launch_id"].to_pylist()
     with scratch(backend, root / "tables") as kept:
@@ -61,7 +61,7 @@ def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
         write_parquet(root / "tables" / f"pair_{name}.parquet", whole[name], schema, f"weft-pair-{name}/1")
 
 
-def _of_placement(rows: Rows, places: Places, schema: pa.Schema) -> pa.Table:
+def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
     """Rows as a table that says of which placement it speaks; large ones are a table already, column by column."""
     where = {"nodes": len(places.nodes), "ranks": places.ranks}
     if isinstance(rows, list):
@@ -116,14 +116,14 @@ def _classed(table: Expression, places: Places) -> list[Row]:
     return [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
 
 
-def _matrix(judged: Expression, factors: Expression) -> pa.Table:
+def _matrix(judged: Expression, factors: Expression) -> Table:
     """Medians of every two nodes, with the factor of contention where it was measured."""
     key = ["bytes", "mode", "source_node", "target_node"]
     medians, slower = node_medians(judged), tables.node_contention(factors)
     return medians.left_join(slower, key)[[*medians.columns, "factor"]].order_by(key).to_pyarrow()
 
 
-def _blocks(judged: Expression, places: Places) -> pa.Table:
+def _blocks(judged: Expression, places: Places) -> Table:
     block = -(-places.ranks // RASTER)
     rows = slowest_blocks(judged, block).order_by(["bytes", "mode", "row", "column"]).to_pyarrow()
     return rows.append_column("block", pa.repeat(pa.scalar(block, pa.int32()), len(rows)))

@@ -16,6 +16,7 @@ from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
 from weft.fabric.network.star import star
+from weft.store.files import Table
 
 Row = dict[str, Any]
 
@@ -95,14 +96,14 @@ class Places:
         """The ranks node by node, as pictures show them: ranks placed cyclically would scatter a node's."""
         return np.lexsort((self.local_of, self.node_of))
 
-    def rank_table(self) -> pa.Table:
+    def rank_table(self) -> Table:
         """A row for each rank: rank, node, place (among the node's ranks), position (in `order`)."""
         ranks = np.arange(self.ranks, dtype=np.int32)
         position = np.empty(self.ranks, np.int32)
         position[self.order] = ranks
         return pa.table({"rank": ranks, "node": self.node_of, "place": self.local_of, "position": position})
 
-    def class_table(self) -> pa.Table:
+    def class_table(self) -> Table:
         """A row for every two nodes: source_node, target_node, class."""
         count = len(self.nodes)
         source, target = np.divmod(np.arange(count * count, dtype=np.int32), np.int32(max(count, 1)))

@@ -8,18 +8,19 @@ import numpy as np
 import pyarrow as pa
 
 from weft.analyse.engine import Expression
-from weft.analyse.pairs.decompose import Decomposition
 from weft.analyse.pairs.matrix import NodeMatrix
 from weft.analyse.pairs.modes import BINS
+from weft.analyse.pairs.polish import Decomposition
+from weft.store.files import Table
 
 #: From so many nodes on, the places of ranks on a node are compared between nodes.
 FEWEST_NODES = 4
 KEY = ["bytes", "mode"]
 
 
-def fitted_table(matrices: Sequence[NodeMatrix], taken: Sequence[Decomposition]) -> pa.Table:
+def fitted_table(matrices: Sequence[NodeMatrix], taken: Sequence[Decomposition]) -> Table:
     """Fitted time of every two nodes: bytes, mode, source_node, target_node, fitted_s, base_s, touched."""
-    tables: list[pa.Table] = []
+    tables: list[Table] = []
     for matrix, found in zip(matrices, taken, strict=True):
         nodes = len(matrix.time_s)
         source, target = np.divmod(np.arange(nodes * nodes, dtype=np.int32), np.int32(nodes))
@@ -36,7 +37,7 @@ def fitted_table(matrices: Sequence[NodeMatrix], taken: Sequence[Decomposition])
     return pa.concat_tables(tables)
 
 
-def remainders(placed: Expression, fitted: pa.Table, nodes: int) -> Expression:
+def remainders(placed: Expression, fitted: Table, nodes: int) -> Expression:
     """Each pair with what is expected of it.
 
     Between nodes the decomposition expects; within one, the same places of the other nodes do (their median), which
@@ -69,7 +70,7 @@ def remainders(placed: Expression, fitted: pa.Table, nodes: int) -> Expression:
 
 
 def scales(left: Expression) -> Expression:
-    """Spread of the remainders of each class: bytes, mode, class_, pairs, deviation (median of absolute values), base_s."""
+    """Spread of the remainders of each class: bytes, mode, class_, pairs, deviation (median absolute), base_s."""
     return left.group_by([*KEY, "class_"]).agg(
         pairs=left.count(), deviation=left.left.abs().median(), base_s=left.base_s.median()
     )

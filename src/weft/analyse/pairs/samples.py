@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all samples of pairs say, not only each pair's median: by hop class and by nodes, through the histogram or exactly."""
+"""What all samples of pairs say, not only each pair's median: by hop class and nodes, by histogram or exactly."""
 
+import math
 from collections.abc import Sequence
 
 from weft.analyse.engine import Expression
@@ -40,13 +41,14 @@ def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float
     group = ibis.window(group_by=key)
     along = ibis.window(group_by=key, order_by="bucket", preceding=None, following=0)
     ranked = counted.mutate(samples=counted["count"].sum().over(group), until=counted["count"].sum().over(along))
+    log_2 = math.log(2)
     middle = 2 ** (1 / (2 * BUCKETS)) * 1e-9
-    found = {}
+    found: dict[str, Expression] = {}
     for name, q in wanted.items():
         # the quantile is the sample of rank ceil(q n), so the first bucket that reaches so far
         rank = ibis.greatest((ranked.samples * q - 1e-9).ceil(), 1)
         bucket = ranked.bucket.min(where=ranked.until >= rank).cast("float64")
-        found[name] = (bucket / BUCKETS * ibis.literal(2.0).ln()).exp() * middle
+        found[name] = (bucket / BUCKETS * log_2).exp() * middle
     return ranked.group_by(key).agg(samples=ranked.samples.max(), **found)
 
 

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Columns of the tables that the analysis of pairs writes: ``tables/pair_<name>.parquet``; times in seconds."""
 
+from typing import Any, TypeAlias
+
 import pyarrow as pa
 
+from weft.store.files import Schema
 
-def _schema(**columns: pa.DataType) -> pa.Schema:
+#: pyarrow comes without types.
+DataType: TypeAlias = Any
+
+
+def _schema(**columns: DataType) -> Schema:
     """Every table says of which placement it speaks: how many nodes and ranks."""
     return pa.schema([("nodes", pa.int32()), ("ranks", pa.int32()), *columns.items()])
 
@@ -15,13 +22,14 @@ CLASS = {**WHERE, "hops": INT, "class": TEXT, "pairs": LONG}
 SIGHTING = pa.struct([("bytes", LONG), ("mode", TEXT), ("factor", REAL), ("one_way", REAL), ("share", REAL)])
 
 
-def _reals(*names: str) -> dict[str, pa.DataType]:
+def _reals(*names: str) -> dict[str, DataType]:
     return dict.fromkeys(names, REAL)
 
 
-SCHEMAS: dict[str, pa.Schema] = {
+SCHEMAS: dict[str, Schema] = {
     "classes": _schema(
-        **CLASS, samples=LONG, **_reals("min_s", "mean_s", "median_s", "p99_s", "max_s", "least_s", "most_s"), broken=LONG
+        **CLASS, samples=LONG, **_reals("min_s", "mean_s", "median_s", "p99_s", "max_s", "least_s", "most_s"),
+        broken=LONG,
     ),
     "cold": _schema(**CLASS, **_reals("median_s", "max_s", "ratio", "total_s")),
     "contention": _schema(**CLASS, **_reals("factor", "low", "high", "p5", "p95", "max")),

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Results that several questions are asked of: worked out once, kept as a file of the engine for that while."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from weft.analyse.engine import Backend, Expression
+from weft.analyse.engine import Backend, Expression, read
 from weft.folder import explain
 
 
@@ -26,7 +26,7 @@ class Scratch:
         """``rows``, worked out."""
         path = self.folder / f"{name}.parquet"
         self.backend.to_parquet(rows, path)
-        return self.backend.read_parquet(path)
+        return read(self.backend, [path])
 
     def subfolder(self, name: str) -> Path:
         """A folder within, for what may carry the same names again."""
@@ -36,7 +36,7 @@ class Scratch:
 
 
 @contextmanager
-def scratch(backend: Backend, beside: Path) -> Iterator[Scratch]:
+def scratch(backend: Backend, beside: Path) -> Generator[Scratch]:
     """A scratch folder on the file system of a run, which every worker of an engine sees.
 
     Raises

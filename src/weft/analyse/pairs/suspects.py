@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may be to blame for slow pairs of nodes: nodes, links, switches, pairs of leaves, each with the pairs it touches."""
+"""Who may be to blame for slow pairs of nodes: nodes, links, switches, two leaves, each with the pairs it touches."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -83,7 +83,9 @@ def _routes(places: Places) -> Iterator[Suspect]:
     hosts = len(network.hosts)
     end = network.links.target[link]
     through = end >= hosts
-    yield from _grouped("switch", end[through] - hosts, at[through], count, lambda i: network.switches[i].name)
+    yield from _grouped(
+        "switch", (end[through] - hosts).astype(np.int64), at[through], count, lambda i: network.switches[i].name
+    )
     leaf = network.leaf[places.host].astype(np.int64)
     low, high = np.minimum(leaf[source], leaf[target]), np.maximum(leaf[source], leaf[target])
     switches, apart = len(network.switches), low != high

@@ -51,7 +51,7 @@ def verdicts(pairs: Expression, launches: int = 1) -> Expression:
 def placed(judged: Expression, places: Places) -> Expression:
     """The verdicts with source_node, target_node, source_place, target_place, row, column and class_.
 
-    ``row`` and ``column`` are the places of source and target in `Places.order`, ``class_`` is an index into the labels.
+    ``row`` and ``column`` are the places of source and target in `Places.order`, ``class_`` is an index into `labels`.
     """
     import ibis
 

@@ -119,7 +119,7 @@ class NetworkSection(_Section, frozen=True):
     )
     rates: dict[str, Rate] = Field(
         {},
-        description='links that differ, by the names of their ends: "leaf1 - spine0" = "10 MB/s" each way, "a -> b" one way',
+        description='links that differ, by their two ends: "leaf1 - spine0" = "10 MB/s" each way, "a -> b" one way',
     )
     tree: TreeSection | None = Field(
         None, description="only for topology fat-tree: nodes_per_leaf, uplinks, link_rate ..."

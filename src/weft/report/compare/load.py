@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from weft.analyse.compare import Comparison, Side, compare, points_of
+from weft.analyse.compare.comparison import PHASES
 from weft.analyse.compare.pair_points import pair_points
 from weft.errors import CompareError, DataError
 from weft.report.view import RunView, load_view
@@ -31,14 +32,20 @@ class Compare:
         return f"{title} ({self.label})" if self.label else title
 
 
-def load_compare(folders: Sequence[Any], *, margin: float | None = None, phases: Sequence[str]) -> Compare:
+def load_compare(
+    folders: Sequence[Any],
+    *,
+    margin: float | None = None,
+    phases: Sequence[str] = PHASES,
+    sizes: tuple[int, int] | None = None,
+) -> Compare:
     """Load runs and compare each with the first.
 
     Parameters
     ----------
     folders
         Run folders, at least two.
-    margin, phases
+    margin, phases, sizes
         See `weft.analyse.compare.compare`.
 
     Raises
@@ -56,7 +63,7 @@ def load_compare(folders: Sequence[Any], *, margin: float | None = None, phases:
     if twice:
         raise CompareError(f"{twice} is given twice: a run always equals itself", "measure it again with --into DIR")
     sides = tuple(side_of(view, name) for view, name in zip(views, names_of(views), strict=True))
-    found = tuple(compare(sides[0], other, margin=margin, phases=phases) for other in sides[1:])
+    found = tuple(compare(sides[0], other, margin=margin, phases=phases, sizes=sizes) for other in sides[1:])
     return Compare(views, sides, found)
 
 

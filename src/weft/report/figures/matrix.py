@@ -180,7 +180,8 @@ SCRIPT = """(() => {
     const place = svg.getBoundingClientRect(), scale = width / place.width;
     const column = node(((event.clientX - place.left) * scale - left) / side);
     const row = node(((event.clientY - place.top) * scale - top) / side);
-    const inside = column >= 0 && row >= 0 && event.clientX >= place.left + left / scale && event.clientY >= place.top + top / scale;
+    const beyond = event.clientX < place.left + left / scale || event.clientY < place.top + top / scale;
+    const inside = column >= 0 && row >= 0 && !beyond;
     if (!inside) { line.textContent = idle; return; }
     const value = told[row * count + column], [unit, size] = data.unit;
     const text = Number.isNaN(value) ? "not measured" : `${(value / size).toPrecision(3)} ${unit}, ${data.what}`;

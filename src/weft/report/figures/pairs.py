@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 SLOW = 1.25
 MODES = {"isolated": "one pair at a time", "node": "one pair a node at a time", "all": "all pairs of a round at once"}
 COLOURS = (
-    "Blue: from the fastest pair to {factor} x the median of the slowest class; orange to black: slower than that, up to "
-    "the slowest. Both on a logarithmic scale. "
+    "Blue: from the fastest pair to {factor} x the median of the slowest class; orange to black: slower than that, up "
+    "to the slowest. Both on a logarithmic scale. "
 )
 
 
@@ -108,7 +108,8 @@ def _contention(view: PairView, size: int, mode: str) -> Picture:
     shown = PairMatrix(told, ones, view.nodes, told, scale, ("x", 1.0), "the median factor of their pairs")
     rows = [row for row in view.contention if (row["bytes"], row["mode"]) == (size, mode)]
     row = max(rows, key=lambda each: each["factor"])
-    reading = f"Contention is largest at {row['class']}: {row['factor']:.3g} ({row['low']:.3g}–{row['high']:.3g}) times as long as alone."
+    interval = f"{row['factor']:.3g} ({row['low']:.3g}–{row['high']:.3g})"
+    reading = f"Contention is largest at {row['class']}: {interval} times as long as alone."
     key = (
         f"Time with {MODES.get(mode, mode)} over the time of the same pair alone, median over the pairs of two nodes. "
     )
@@ -138,7 +139,8 @@ def _histogram(view: PairView, size: int, mode: str) -> Figure:
     title = _where(view, size, mode, "Samples by hop class")
     key = "Warm samples in buckets of 2.2 % (2^(1/32)) of the time: both axes are logarithmic."
     widest = max(classes, key=lambda name: _spread([row for row in rows if row["class"] == name]))
-    reading = f"The samples of {widest} spread most: their p99 is {_spread([r for r in rows if r['class'] == widest]):.3g} times their median."
+    factor = _spread([row for row in rows if row["class"] == widest])
+    reading = f"The samples of {widest} spread most: their p99 is {factor:.3g} times their median."
     return Figure(_name("histogram", size, mode), title, key, reading, panels)
 
 

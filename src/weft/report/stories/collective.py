@@ -60,14 +60,15 @@ class CollectiveStory(SweepStory):
         """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""
         lines = self.own(view)
         names = [self.name(line) for line in lines]
+        places = [f"{name}, {line.place}" for name, line in zip(names, lines, strict=True)]
         groups: dict[str, list[Line]] = {}
         for line, name in zip(lines, names, strict=True):
             groups.setdefault(name, []).append(line)
         return existing(
             [
                 *self._winner_tables(view),
-                change_table(view.titled(CHANGES), lines, names),
-                slower_table(view.titled("Messages slower than their double"), lines, names),
+                change_table(view.titled(CHANGES), lines, places),
+                slower_table(view.titled("Messages slower than their double"), lines, places),
                 *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),
                 self._barrier(view),
             ]
