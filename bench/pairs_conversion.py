@@ -3,8 +3,8 @@
 
     python bench/pairs_conversion.py [--ranks 128] [--samples 60] [--cells 4]
 
-Makes cells of a whole tournament each, with every checksum, and converts them as `weft run` does after a launch. Says how
-many rows a second of wall time and of processor time. Goal: 10 million a second on two cores that nobody else uses.
+Makes cells of a whole tournament each, with every checksum, and converts them as `weft run` does after a launch. Says
+how many rows a second of wall time and of processor time. Goal: 10 million a second on two cores that nobody else uses.
 """
 
 import argparse

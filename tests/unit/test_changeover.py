@@ -16,9 +16,10 @@ from made_sizes import (
     with_jump,
 )
 
-from weft.analyse.changeover import ChangeOver, change_overs, changes_of, slower_than_double
+from weft.analyse.changeover import ChangeOver, change_overs, changes_of
 from weft.analyse.changeover_fit import Pieces
 from weft.analyse.changeover_series import size_series
+from weft.analyse.changeover_slower import slower_than_double
 
 SERIES = 200
 

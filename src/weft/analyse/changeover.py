@@ -20,7 +20,6 @@ from typing import Any, Literal
 
 from weft.analyse.changeover_fit import LEAST, Piece, Pieces
 from weft.analyse.changeover_series import NORMAL_95, SizeSeries, size_series
-from weft.analyse.scaling import reach
 
 Row = dict[str, Any]
 
@@ -31,10 +30,6 @@ LEAST_FACTOR = 1.08
 LEAST_BEND = 1.15
 #: Rise of R that a place of the cut must stay under to belong to the 95 % set: chi-squared of one parameter.
 WITHIN = 3.84
-#: Standard errors by which a size must be slower than its double, and the least ratio: the errors themselves are
-#: known from a few launches only.
-SURE = 4.0
-LEAST_SLOWER = 1.03
 #: A single size that stands out alone costs as much as this many cuts to leave out.
 SPIKE_CUTS = 1.5
 MOST_SPIKES = 3
@@ -77,26 +72,6 @@ class ChangeOver:
     confidence: float
 
 
-@dataclass(frozen=True)
-class Slower:
-    """A size that takes longer than twice the size, beyond both intervals.
-
-    Attributes
-    ----------
-    size, double
-        Bytes.
-    seconds, double_seconds
-        Their times.
-    """
-
-    cell: str
-    name: str
-    size: int
-    double: int
-    seconds: float
-    double_seconds: float
-
-
 def change_overs(rows: Iterable[Row], medians: Iterable[Row]) -> list[ChangeOver]:
     """Change-overs of every series of sizes in a run: the tables of calls and of medians."""
     return [found for series in size_series(rows, medians) for found in changes_of(series)]
@@ -117,25 +92,6 @@ def changes_of(series: SizeSeries) -> list[ChangeOver]:
         for cut, (before, after) in zip(cuts, pairwise(pieces), strict=True)
     ]
     return [change for change in found if change is not None]
-
-
-def slower_than_double(series: SizeSeries) -> list[Slower]:
-    """METHOD 18: every size whose time exceeds that of twice the size, beyond what both may be off.
-
-    That is: their intervals, widened to the medians of the launches, do not meet, and the ratio of the two times is
-    over `SURE` of its standard errors and 3 % (of a hundred pairs of sizes a few would miss each other by chance).
-    """
-    place = {size: index for index, size in enumerate(series.sizes)}
-    found: list[Slower] = []
-    for size, index in place.items():
-        other = place.get(2 * size) if size else None
-        if other is None or reach(series.rows[index])[0] <= reach(series.rows[other])[1]:
-            continue
-        error = math.hypot(series.errors[index], series.errors[other])
-        if math.log(series.seconds[index] / series.seconds[other]) > max(SURE * error, math.log(LEAST_SLOWER)):
-            times = (row["median_s"] for row in (series.rows[index], series.rows[other]))
-            found.append(Slower(series.cell, series.name, size, 2 * size, *times))
-    return found
 
 
 def _fit(series: SizeSeries, keep: Sequence[int]) -> Pieces:

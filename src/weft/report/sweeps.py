@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft.algorithms import DEFAULT
-from weft.analyse.changeover import ChangeOver, Slower, changes_of, slower_than_double
+from weft.analyse.changeover import ChangeOver, changes_of
 from weft.analyse.changeover_series import SizeSeries, size_series
+from weft.analyse.changeover_slower import Slower, slower_than_double
 from weft.kernel.sizes import split_op
 from weft.knobs import Knobs, NamedKnob, Where, all_values
 from weft.plan import Cell

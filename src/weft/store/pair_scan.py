@@ -98,7 +98,7 @@ def _summed(tables: Sequence[Table]) -> Table:
     return counted.rename_columns([*key, "count"]).cast(_HISTOGRAM)
 
 
-def _file(path: Path, node_of: Ints, table: NDArray[np.uint16]) -> tuple[Table, pa.Table]:
+def _file(path: Path, node_of: Ints, table: NDArray[np.uint16]) -> tuple[Table, Table]:
     """Histogram and pairs of one file, row group by row group: memory does not grow with the file."""
     histograms: list[Table] = []
     pairs: list[Table] = []
@@ -162,7 +162,7 @@ def _runs(rows: dict[str, Any]) -> _Runs:
     return _Runs(start, length, source, target, size, [modes[code] for code in mode[start]], batch)
 
 
-def _counted(rows: dict[str, Any], runs: _Runs, node_of: Ints, table: NDArray[np.uint16]) -> tuple[Table, pa.Table]:
+def _counted(rows: dict[str, Any], runs: _Runs, node_of: Ints, table: NDArray[np.uint16]) -> tuple[Table, Table]:
     if max(int(runs.source.max()), int(runs.target.max())) >= len(node_of):
         raise DataError(
             f"rank {max(runs.source.max(), runs.target.max())} has no node", "start the same `weft run` again"

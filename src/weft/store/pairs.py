@@ -57,7 +57,9 @@ def write_cell(path: Path, launches: Iterable[CellData], sources: str) -> None:
         ("buckets", bucket_tables, BUCKETS_SCHEMA, BUCKETS),
     ):
         beside = path.parent / place / path.name
-        write_parquet(beside, (table for data in read for table in tables(data)), schema, name)
+        # one table a launch: hundreds of rounds would become as many row groups
+        whole = (pa.concat_tables(found) for data in read if (found := list(tables(data))))
+        write_parquet(beside, whole, schema, name)
     tables = (table for data in read for table in sample_tables(data))
     remembered = {"sources": sources}
     write_parquet(path, ahead(tables), SCHEMA, SAMPLES, metadata=remembered, differences=DIFFERENCES, runs=RUNS)

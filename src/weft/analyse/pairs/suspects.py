@@ -81,11 +81,9 @@ def _routes(places: Places) -> Iterator[Suspect]:
     yield from _grouped("link", link[between], at[between], count, partial(_link_name, places))
     yield from _grouped("cable", link[between] // 2, at[between], count, partial(_cable_name, places))
     hosts = len(network.hosts)
-    end = network.links.target[link]
+    end = network.links.target[link].astype(np.int64)
     through = end >= hosts
-    yield from _grouped(
-        "switch", (end[through] - hosts).astype(np.int64), at[through], count, lambda i: network.switches[i].name
-    )
+    yield from _grouped("switch", end[through] - hosts, at[through], count, lambda i: network.switches[i].name)
     leaf = network.leaf[places.host].astype(np.int64)
     low, high = np.minimum(leaf[source], leaf[target]), np.maximum(leaf[source], leaf[target])
     switches, apart = len(network.switches), low != high
