@@ -4,7 +4,7 @@
 //   mpiexec -n 2 bare_ping_pong [rounds]   prints `pairs bytes round harness_ns bare_ns samples batch` lines
 #include "barrier.hpp"
 #include "cell.hpp"
-#include "pair_meter.hpp"
+#include "pairs/pair_meter.hpp"
 
 #include <algorithm>
 #include <cstdint>

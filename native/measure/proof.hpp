@@ -2,8 +2,8 @@
 // What one rank can prove about the result of an exchange by itself (METHOD 12). Pure: no MPI.
 #pragma once
 
-#include "contention_set.hpp"
-#include "m_vector.hpp"
+#include "exchange/contention_set.hpp"
+#include "exchange/m_vector.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "binding.hpp"
+#include "bandwidth/binding.hpp"
 
 #include <doctest/doctest.h>
 

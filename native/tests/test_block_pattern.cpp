@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "block_pattern.hpp"
+#include "collective/block_pattern.hpp"
 
 #include <doctest/doctest.h>
 

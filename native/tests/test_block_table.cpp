@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "block_table.hpp"
+#include "exchange/block_table.hpp"
 #include "team.hpp"
 
 #include <doctest/doctest.h>

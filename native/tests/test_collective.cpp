@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "collective_calls.hpp"
+#include "collective/collective_calls.hpp"
 #include "measured_cell.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "contention_set.hpp"
+#include "exchange/contention_set.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "key_source.hpp"
+#include "exchange/key_source.hpp"
 #include "npy_file.hpp"
 #include "scratch_file.hpp"
 

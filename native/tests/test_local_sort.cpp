@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "local_sort.hpp"
+#include "exchange/local_sort.hpp"
 
 #include <doctest/doctest.h>
 

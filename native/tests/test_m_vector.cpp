@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "m_vector.hpp"
+#include "exchange/m_vector.hpp"
 #include "virtual_span.hpp"
 
 #include <doctest/doctest.h>

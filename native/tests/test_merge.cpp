@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "merge.hpp"
+#include "exchange/merge.hpp"
 
 #include <doctest/doctest.h>
 

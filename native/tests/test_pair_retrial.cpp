@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pair_retrial.hpp"
+#include "pairs/pair_retrial.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pair_schedule.hpp"
+#include "pairs/pair_schedule.hpp"
 
 #include <doctest/doctest.h>
 

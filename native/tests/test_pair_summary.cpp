@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pair_summary.hpp"
+#include "pairs/pair_summary.hpp"
 
 #include <doctest/doctest.h>
 

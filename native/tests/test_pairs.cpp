@@ -2,7 +2,7 @@
 #include "barrier.hpp"
 #include "clock.hpp"
 #include "kernels.hpp"
-#include "pair_schedule.hpp"
+#include "pairs/pair_schedule.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "joint_proof.hpp"
-#include "sample_sort.hpp"
+#include "exchange/joint_proof.hpp"
+#include "exchange/sample_sort.hpp"
 
 #include <doctest/doctest.h>
 

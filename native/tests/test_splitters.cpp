@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "splitters.hpp"
+#include "exchange/splitters.hpp"
 #include "virtual_span.hpp"
 
 #include <doctest/doctest.h>

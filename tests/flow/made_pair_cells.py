@@ -111,7 +111,7 @@ def _add_way(slabs: Slabs, made: MadePairs, number: int, partner: Column, size: 
 
 
 def _add_summaries(slabs: Slabs, op: str, warm: Column, paired: NDArray[np.bool_], batch: int) -> None:
-    """As native/measure/pair_summary.cpp does it."""
+    """As native/measure/pairs/pair_summary.cpp does it."""
     rows = [summary(times, batch) if has else [] for times, has in zip(warm, paired, strict=True)]
     most = max(len(each) for each in rows)
     filled = np.array([each + [(0, 0)] * (most - len(each)) for each in rows], np.int64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order in which all pairs of ranks meet (METHOD 26); native/measure/pair_schedule.cpp gives the same rounds.
+"""The order in which all pairs of ranks meet (METHOD 26); native/measure/pairs/pair_schedule.cpp gives the same rounds.
 
 A tournament of two levels: nodes meet by the circle method, and while two nodes meet, their ranks do by cyclic shifts;
 then the ranks of each node meet among themselves, on all nodes at once.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much a rank of the sample sort can receive; the C++ kernel counts the same (native/measure/splitters.hpp)."""
+"""How much a rank of the sample sort can receive; the C++ kernel (exchange/splitters.hpp) counts the same."""
 
 import math
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ The segments of such a cell (native/measure/pairs.cpp writes them), each with on
 ``all.r12@262144`` (``isolated``, ``node``)
     Samples of the pings that the rank began, cold and warm.
 ``summary.all.r12@262144``
-    In the place of warm samples: order statistics, then buckets of a histogram (native/measure/pair_summary.hpp).
+    In the place of warm samples: order statistics, then buckets of a histogram (native/measure/pairs/pair_summary.hpp).
 ``forward.all.r12@262144``
     One row: number of samples, and in the column of taints the median of the time one way by the clocks of both ends.
 ``again.all.r12@262144``

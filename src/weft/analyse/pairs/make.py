@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -21,7 +21,8 @@ from weft.store.files import Schema, Table, write_parquet
 from weft.store.tables import read_table
 
 Row = dict[str, Any]
-Rows = list[Row] | Table
+#: Rows as dictionaries, or a large table column by column.
+Rows: TypeAlias = list[Row] | Table
 Found = dict[str, Rows]
 
 WORST = 100
@@ -66,9 +67,10 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
     where = {"nodes": len(places.nodes), "ranks": places.ranks}
     if isinstance(rows, list):
         return pa.Table.from_pylist([where | row for row in rows], schema=schema)
+    table: Any = rows
     for name, value in where.items():
-        rows = rows.append_column(name, pa.repeat(pa.scalar(value, pa.int32()), len(rows)))
-    return rows.select(schema.names).cast(schema)
+        table = table.append_column(name, pa.repeat(pa.scalar(value, pa.int32()), len(table)))
+    return table.select(schema.names).cast(schema)
 
 
 def placements(ranks: Sequence[Row], measured: Iterable[str], plan: Row) -> list[tuple[list[str], Places]]:

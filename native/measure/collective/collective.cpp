@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel `collective`: one collective call over a sweep of sizes.
+//
+//   collective  bcast | alltoall | alltoallv | scatter | gather | allgather | allreduce | reduce | reduce_scatter
+//   bytes       sizes of a block (what one rank sends to one other) or of the message; see size_sweep.hpp
+//   refine      sizes to add where the times leave the line between their neighbours
+//   form        plain | inplace | vector
+//   root        a rank, or -1: each call has the next one
+//   pattern     of alltoallv: equal | linear | heavy | matrix, with `weights`, p x p whole numbers
+//
+// The operations are named after all this, "alltoallv-linear@1024", and `barrier` is their floor.
+#include "collective/collective_data.hpp"
+#include "kernels.hpp"
+#include "size_sweep.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+namespace weft {
+
+namespace {
+
+/// A cell of this kernel, read.
+struct CollectiveRequest {
+    CollectiveForm form;
+    std::shared_ptr<BlockPattern const> pattern;
+    std::vector<std::int64_t> sizes;
+    std::string op; ///< without the size
+};
+
+Failure collective_failure(Cell const &cell, std::string const &why) {
+    return {"cell " + cell.name() + ": " + why, "change the study's section [collective]", true};
+}
+
+std::shared_ptr<BlockPattern const> pattern_of(Cell const &cell) {
+    std::vector<std::int64_t> weights;
+    if (cell.has("weights")) {
+        for (std::string const &word : cell.words("weights")) {
+            weights.push_back(to_integer(word, "weights"));
+        }
+    }
+    try {
+        return std::make_shared<BlockPattern const>(cell.text("pattern", "equal"), cell.team().size,
+                                                    std::move(weights));
+    } catch (std::invalid_argument const &why) {
+        throw collective_failure(cell, why.what());
+    }
+}
+
+void set_form(Cell const &cell, CollectiveRequest &request) {
+    std::string const form = cell.text("form", "plain");
+    Collective const &collective = *request.form.collective;
+    request.form.in_place = form == "inplace";
+    request.form.spread = form == "vector";
+    if (form != "plain" && !request.form.in_place && !request.form.spread) {
+        throw collective_failure(cell, "form " + form + " is none of plain, inplace, vector");
+    }
+    bool const unequal = collective.by_counts && cell.text("pattern", "equal") != "equal";
+    if (request.form.in_place && (!collective.in_place || unequal)) {
+        throw collective_failure(cell, request.op + " has no form in place");
+    }
+    if (request.form.spread && collective.reduces) {
+        throw collective_failure(cell, request.op + " adds up doubles, and MPI_SUM takes no derived datatype");
+    }
+    request.op += form == "plain" ? "" : "-" + form;
+}
+
+CollectiveRequest collective_request(Cell const &cell) {
+    CollectiveRequest request;
+    request.form.collective = &collective_named(cell.text("collective"));
+    request.op = request.form.collective->name;
+    request.pattern = pattern_of(cell);
+    request.form.pattern = request.pattern.get();
+    if (request.form.collective->by_counts && cell.text("pattern", "equal") != "equal") {
+        request.op += "-" + cell.text("pattern");
+    }
+    set_form(cell, request);
+    std::int64_t const root = cell.integer("root", -1);
+    if (root >= cell.team().size) {
+        throw collective_failure(cell, "root " + std::to_string(root) + " is none of its " +
+                                           std::to_string(cell.team().size) + " ranks");
+    }
+    if (root >= 0) {
+        request.form.root = int(root);
+    }
+    request.sizes = sizes_of(cell);
+    for (std::int64_t const bytes : request.sizes) {
+        if (bytes % request.form.unit() != 0) {
+            throw collective_failure(cell, request.op + " of " + std::to_string(bytes) + " bytes: its elements have " +
+                                               std::to_string(request.form.unit()));
+        }
+    }
+    return request;
+}
+
+/// The test hook WEFT_PLANT=corrupt: one bit in the middle of what the lowest rank with any received.
+void plant_in_block(Cell const &cell, std::span<std::byte> received) {
+    if (!planted(cell, "corrupt")) {
+        return;
+    }
+    Team const &team = cell.team();
+    if (min_over(team.comm, received.empty() ? team.size : team.rank) == team.rank) {
+        received[received.size() - 1] ^= std::byte{1};
+    }
+}
+
+/// On iterations of their own: every size that was measured, for the first and the last root.
+void prove_all(Cell &cell, CollectiveData &data, CollectiveRequest const &request,
+               std::vector<std::int64_t> const &measured) {
+    if (!data.real()) {
+        return cell.skip_validation("the simulator folds buffers of this size: they have no contents to prove");
+    }
+    std::vector<int> roots{request.form.root.value_or(0)};
+    if (request.form.collective->rooted && !request.form.root && cell.team().size > 1) {
+        roots.push_back(cell.team().size - 1);
+    }
+    Flaws flaws;
+    for (std::int64_t const bytes : measured) {
+        data.set_block(bytes);
+        for (int const root : roots) {
+            flaws.join(data.prove(root, [&](std::span<std::byte> received) { plant_in_block(cell, received); }));
+        }
+    }
+    cell.set_validation(std::int64_t(flaws.count), flaws.first);
+}
+
+} // namespace
+
+Need collective_need(Cell const &cell) {
+    CollectiveRequest const request = collective_request(cell);
+    std::int64_t const most = request.sizes.back();
+    if (auto const why = CollectiveData::refusal(cell.team(), request.form, most); !why.empty()) {
+        throw Refusal("fabric", why);
+    }
+    Need need;
+    CollectiveData::add_need(need, cell.team(), request.form, most);
+    need.parts.push_back({"samples", Recorder::bytes(most_sizes(cell) + 1, cell.rules())});
+    need.parts.push_back({"library staging", library_staging_bytes(cell.team().size)});
+    return need;
+}
+
+void run_collective(Cell &cell) {
+    CollectiveRequest const request = collective_request(cell);
+    CollectiveData data(cell.team(), request.form, request.sizes.back());
+    data.settle();
+    Sampler &sampler = cell.sampler();
+    auto const call = [&] { data.call(); };
+    // A root that is always the same runs ahead of the others in a batch; one that changes has to have received first.
+    How const how{.batch = !(request.form.collective->rooted && request.form.root)};
+    auto const first_call = [&](std::int64_t bytes) {
+        data.set_block(bytes);
+        data.set_root(request.form.root.value_or(0));
+        sampler.cold(op_at(request.op, bytes), call);
+    };
+    // First contact: from the smallest size on, as an application would meet them; then each size by itself.
+    for (std::int64_t const bytes : request.sizes) {
+        first_call(bytes);
+    }
+    std::vector<std::int64_t> measured;
+    sweep_sizes(cell, request.op, request.form.unit(), [&](std::int64_t bytes) {
+        if (std::find(request.sizes.begin(), request.sizes.end(), bytes) == request.sizes.end()) {
+            first_call(bytes);
+        }
+        data.set_block(bytes);
+        sampler.warm(op_at(request.op, bytes), call, how);
+        measured.push_back(bytes);
+    });
+    MPI_Comm const comm = cell.team().comm;
+    auto const barrier = [comm] { check(MPI_Barrier(comm), "MPI_Barrier"); };
+    sampler.cold("barrier", barrier);
+    sampler.warm("barrier", barrier);
+    std::sort(measured.begin(), measured.end());
+    prove_all(cell, data, request, measured);
+}
+
+} // namespace weft

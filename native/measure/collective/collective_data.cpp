@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collective/collective_data.hpp"
+
+#include "hash.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <cstring>
+#include <numeric>
+
+namespace weft {
+
+namespace {
+
+constexpr std::int64_t word_bytes = 8;
+
+std::int64_t block_count(Blocks blocks, int ranks) {
+    return blocks == Blocks::all ? ranks : blocks == Blocks::one ? 1 : 0;
+}
+
+/// Payload bytes of a rank's array of so many blocks. A rank that is never the root holds less where the roots are
+/// fixed, but then the neediest rank decides; so all are taken alike.
+std::int64_t payload(CollectiveForm const &form, int ranks, std::int64_t bytes, bool received) {
+    Collective const &what = *form.collective;
+    Blocks blocks = received ? what.received : what.sent;
+    if (received && form.in_place && !what.rooted) {
+        blocks = std::max(what.sent, what.received); // the one array has room for what it sends, too
+    }
+    return block_count(blocks, ranks) * bytes;
+}
+
+std::int64_t memory_of(CollectiveForm const &form, int ranks, std::int64_t bytes, bool received) {
+    return payload(form, ranks, bytes, received) * (form.spread ? 2 : 1);
+}
+
+/// The sum over all ranks of what `summand` gives is a whole number far below 2^53: exact in any order of additions.
+double summand(int rank, std::int64_t element) {
+    return double(rank + 1) * double(1 + element % 251);
+}
+
+double sum_over_ranks(int ranks, std::int64_t element) {
+    return 0.5 * double(ranks) * double(ranks + 1) * double(1 + element % 251);
+}
+
+void lay_out(std::vector<int> const &counts, std::vector<int> &places) {
+    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+}
+
+} // namespace
+
+CollectiveData::CollectiveData(Team const &team, CollectiveForm const &form, std::int64_t most_bytes)
+    : team_(team), form_(form), rotating_(form.collective->rooted && !form.root) {
+    send_ = Buffer::make(team, std::size_t(memory_of(form, team.size, most_bytes, false)), "send");
+    receive_ = Buffer::make(team, std::size_t(memory_of(form, team.size, most_bytes, true)), "receive");
+    arguments_.send = send_.data();
+    arguments_.receive = receive_.data();
+    arguments_.in_place = form.in_place;
+    arguments_.comm = team.comm;
+    arguments_.rank = team.rank;
+    arguments_.root = form.root.value_or(0);
+    if (form.spread) {
+        spread_type_ = Datatype::resized(MPI_DOUBLE, 2 * word_bytes);
+        arguments_.type = spread_type_;
+    } else if (form.collective->reduces) {
+        arguments_.type = MPI_DOUBLE;
+    }
+    auto const ranks = static_cast<std::size_t>(team.size);
+    arguments_.receive_counts.resize(ranks);
+    if (form.collective->by_counts) {
+        arguments_.send_counts.resize(ranks);
+        arguments_.send_places.resize(ranks);
+        arguments_.receive_places.resize(ranks);
+    }
+}
+
+void CollectiveData::add_need(Need &need, Team const &team, CollectiveForm const &form, std::int64_t most_bytes) {
+    need.parts.push_back({"send", memory_of(form, team.size, most_bytes, false)});
+    need.parts.push_back({"receive", memory_of(form, team.size, most_bytes, true)});
+    need.parts.push_back({"counts", std::int64_t(4 * sizeof(int)) * team.size});
+}
+
+std::string CollectiveData::refusal(Team const &team, CollectiveForm const &form, std::int64_t bytes) {
+    std::int64_t const block = bytes / form.unit();
+    if (block > INT_MAX) {
+        return "a block of " + std::to_string(bytes) + " bytes has more elements than the " + std::to_string(INT_MAX) +
+               " that an MPI-3 call counts: take smaller blocks";
+    }
+    if (form.collective->by_counts && block > INT_MAX / team.size) {
+        return std::to_string(team.size) + " blocks of " + std::to_string(bytes) +
+               " bytes have displacements over the " + std::to_string(INT_MAX) +
+               " of an MPI-3 call: take smaller blocks, or fewer ranks";
+    }
+    return {};
+}
+
+void CollectiveData::set_block(std::int64_t bytes) {
+    bytes_ = bytes;
+    std::int64_t const unit = form_.unit();
+    arguments_.count = int(bytes / unit);
+    std::fill(arguments_.receive_counts.begin(), arguments_.receive_counts.end(), arguments_.count);
+    if (!form_.collective->by_counts) {
+        return;
+    }
+    for (int other = 0; other < team_.size; ++other) {
+        auto const place = static_cast<std::size_t>(other);
+        arguments_.send_counts[place] = int(form_.pattern->block(team_.rank, other, bytes, unit) / unit);
+        arguments_.receive_counts[place] = int(form_.pattern->block(other, team_.rank, bytes, unit) / unit);
+    }
+    lay_out(arguments_.send_counts, arguments_.send_places);
+    lay_out(arguments_.receive_counts, arguments_.receive_places);
+}
+
+void CollectiveData::settle() {
+    if (!form_.collective->reduces || !real()) {
+        return;
+    }
+    auto const numbers = send_.as<double>();
+    std::fill(numbers.begin(), numbers.end(), 1.0);
+    std::memset(receive_.data(), 0,
+                receive_.bytes()); // in place, 0 + 0 stays 0 where other sums would grow without end
+}
+
+bool CollectiveData::takes_part_in_place() const {
+    return form_.in_place && (!form_.collective->rooted || arguments_.is_root());
+}
+
+Buffer const &CollectiveData::source() const {
+    bool const scatters = form_.collective->rooted && form_.collective->sent == Blocks::all;
+    return takes_part_in_place() && !scatters ? receive_ : send_;
+}
+
+std::byte *CollectiveData::at(Buffer const &buffer, std::int64_t payload) const {
+    return buffer.data() + payload * (form_.spread ? 2 : 1);
+}
+
+/// Blocks of the whole array, one of each rank: sent to it, or received from it.
+std::vector<CollectiveData::Span> CollectiveData::blocks_of(bool received) const {
+    std::vector<Span> all;
+    for (int other = 0; other < team_.size; ++other) {
+        auto const k = static_cast<std::size_t>(other);
+        std::int64_t begin = other * bytes_;
+        std::int64_t bytes = bytes_;
+        if (form_.collective->by_counts) {
+            begin = (received ? arguments_.receive_places : arguments_.send_places)[k] * form_.unit();
+            bytes = (received ? arguments_.receive_counts : arguments_.send_counts)[k] * form_.unit();
+        }
+        all.push_back(received ? Span{other, team_.rank, begin, bytes} : Span{team_.rank, other, begin, bytes});
+    }
+    return all;
+}
+
+std::vector<CollectiveData::Span> CollectiveData::contributed() const {
+    Collective const &what = *form_.collective;
+    if (what.sent == Blocks::all) {
+        return what.rooted && !arguments_.is_root() ? std::vector<Span>{} : blocks_of(false);
+    }
+    if (what.name == "bcast" && !arguments_.is_root()) {
+        return {};
+    }
+    // Everybody gets the same: `to` is 0. In place a rank's block stands where it belongs in the whole.
+    bool const among_others = what.received == Blocks::all && takes_part_in_place();
+    return {{team_.rank, 0, among_others ? team_.rank * bytes_ : 0, bytes_}};
+}
+
+std::vector<CollectiveData::Span> CollectiveData::expected() const {
+    Collective const &what = *form_.collective;
+    bool const root = arguments_.is_root();
+    if (what.name == "bcast") {
+        return root ? std::vector<Span>{} : std::vector<Span>{{arguments_.root, 0, 0, bytes_}};
+    }
+    if (what.received == Blocks::all) {
+        if (what.rooted && !root) {
+            return {};
+        }
+        std::vector<Span> all = blocks_of(true);
+        for (Span &span : all) {
+            span.to = what.sent == Blocks::all ? team_.rank : 0;
+        }
+        return all;
+    }
+    if (what.reduces) {
+        return what.rooted && !root ? std::vector<Span>{} : std::vector<Span>{{0, team_.rank, 0, bytes_}};
+    }
+    return takes_part_in_place() ? std::vector<Span>{} : std::vector<Span>{{arguments_.root, team_.rank, 0, bytes_}};
+}
+
+/// Word number `word` of what a rank contributes. Those of a block depend on who sends it and to whom, so that a block
+/// that went astray shows.
+std::uint64_t CollectiveData::content(Span const &span, std::int64_t word) const {
+    if (form_.collective->reduces) {
+        return std::bit_cast<std::uint64_t>(summand(span.from, span.begin / word_bytes + word));
+    }
+    return mix(mix(std::uint64_t(span.from) << 32 | std::uint64_t(span.to)) + std::uint64_t(word));
+}
+
+std::uint64_t CollectiveData::result(Span const &span, std::int64_t word) const {
+    if (!form_.collective->reduces) {
+        return content(span, word);
+    }
+    bool const scattered = form_.collective->sent == Blocks::all;
+    std::int64_t const first = scattered ? team_.rank * bytes_ / word_bytes : 0;
+    return std::bit_cast<std::uint64_t>(sum_over_ranks(team_.size, first + word));
+}
+
+void CollectiveData::check_span(Span const &span, Flaws &flaws) const {
+    for (std::int64_t done = 0; done < span.bytes; done += word_bytes) {
+        std::uint64_t const wanted = result(span, done / word_bytes);
+        std::uint64_t found = 0;
+        auto const length = std::size_t(std::min(word_bytes, span.bytes - done));
+        std::memcpy(&found, at(receive_, span.begin + done), length);
+        if (std::memcmp(&found, &wanted, length) != 0) {
+            flaws.add([&] {
+                return "rank " + std::to_string(team_.rank) + ": " + std::string(form_.collective->name) + " of " +
+                       std::to_string(bytes_) + " bytes, root " + std::to_string(arguments_.root) + ": byte " +
+                       std::to_string(done) + " and its neighbours of the block from rank " +
+                       std::to_string(span.from) + " are not what was expected";
+            });
+        }
+    }
+}
+
+Flaws CollectiveData::prove(int root, std::function<void(std::span<std::byte>)> const &disturb) {
+    int const next_root = arguments_.root;
+    arguments_.root = root;
+    std::memset(receive_.data(), 0xff, receive_.bytes()); // NaNs as doubles, and no word that is expected
+    for (Span const &span : contributed()) {
+        for (std::int64_t done = 0; done < span.bytes; done += word_bytes) {
+            std::uint64_t const word = content(span, done / word_bytes);
+            std::memcpy(at(source(), span.begin + done), &word, std::size_t(std::min(word_bytes, span.bytes - done)));
+        }
+    }
+    form_.collective->call(arguments_);
+    std::vector<Span> const wanted = expected();
+    if (!wanted.empty()) {
+        Span const &last = wanted.back();
+        disturb({receive_.data(), std::size_t(at(receive_, last.begin + last.bytes) - receive_.data())});
+    } else {
+        disturb({});
+    }
+    Flaws flaws;
+    for (Span const &span : wanted) {
+        check_span(span, flaws);
+    }
+    arguments_.root = next_root;
+    return flaws;
+}
+
+} // namespace weft

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The buffers of the contention set and the three calls on them (paper 000, Table 4.6).
+#pragma once
+
+#include "buffer.hpp"
+#include "exchange/block_table.hpp"
+#include "memory.hpp"
+#include "proof.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace weft {
+
+/// Which of the three calls are measured.
+struct Calls {
+    bool counts = false;   ///< A: MPI_Alltoall of one int
+    bool integers = false; ///< B: MPI_Alltoallv of l_n / p ints a pair
+    bool vectors = false;  ///< C: MPI_Alltoallv of l_n / p m-vectors a pair
+
+    [[nodiscard]] int count() const { return int(counts) + int(integers) + int(vectors); }
+};
+
+/// May change received bytes before they are checked.
+using Disturb = std::function<void(std::span<std::byte> received)>;
+
+class ContentionExchange {
+  public:
+    /// Allocates what the calls need: C the two arrays, B two arrays of l_n ints. Collective; throws Refusal
+    /// (`memory`).
+    ContentionExchange(Team const &team, ContentionSet const &set, std::uint64_t m, Calls calls);
+
+    /// Adds what one rank allocates; the same on every rank.
+    static void add_need(Need &need, ContentionSet const &set, std::uint64_t m, Calls calls);
+
+    /// False in a simulator that folds the arrays.
+    [[nodiscard]] bool real() const;
+    /// Writes the data set into what is sent.
+    void fill();
+
+    void exchange_counts();   ///< A
+    void exchange_integers(); ///< B
+    void exchange_vectors();  ///< C
+
+    /// Collective: every call once more, into spoilt receive buffers, and every received value against what it must be.
+    /// The public MPI_ names here too: a library or an interposer that answers wrong must not pass. `disturb` gets what
+    /// the last of the calls received, before that is checked: for planted faults.
+    [[nodiscard]] Flaws prove(Disturb const &disturb);
+
+  private:
+    [[nodiscard]] Vectors array(Buffer const &buffer) const { return {buffer.as<double>().data(), set_.local(), m_}; }
+    [[nodiscard]] Flaws prove_counts(Disturb const &disturb);
+    [[nodiscard]] Flaws prove_integers(Disturb const &disturb);
+    [[nodiscard]] Flaws prove_vectors(Disturb const &disturb);
+
+    Team const &team_;
+    ContentionSet set_;
+    std::uint64_t m_;
+    Calls calls_;
+    Buffer unsorted_;
+    Buffer sorted_;
+    Buffer sent_integers_;
+    Buffer received_integers_;
+    BlockTable table_;
+    Datatype vector_type_;
+    std::vector<std::uint64_t> begins_; ///< what the proof reads call A's counts into
+};
+
+} // namespace weft

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes the samples of one round of pairs at one size under the rules of METHOD 2 to 11. All ranks of the round take
+// the same number of samples, so that one record holds them; what is measured in several ways (isolated and all at
+// once) is interleaved chunk by chunk (METHOD 17).
+#pragma once
+
+#include "cell.hpp"
+#include "pairs/pair_turns.hpp"
+#include "pairs/ping_pong.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// What one rank found with one partner: enough to judge it, and to measure it again.
+struct PairFinding {
+    std::string op; ///< like `all.r12@262144`
+    int kind;       ///< the same number for the same size and way of measuring
+    int partner;    ///< -1: none
+    std::int64_t bytes;
+    std::int64_t samples;
+    Trips trips;      ///< of a sample
+    double median_ns; ///< one way, of the pings this rank began; 0 where there is no partner
+};
+
+class PairMeter {
+  public:
+    /// `raw`: keep every sample, instead of a summary.
+    PairMeter(Cell &cell, PairTurns &turns, std::vector<Crowd> crowds, bool raw);
+
+    /// Collective. Records the segments of each way of measuring (docs/pairs.md), and adds to the findings.
+    void measure(PairRound const &round, PingPong const &ping);
+    std::vector<PairFinding> const &findings() const noexcept { return findings_; }
+
+  private:
+    /// One way of measuring the round.
+    struct Stream {
+        Crowd crowd;
+        std::string op;
+        std::vector<Row> rows;              ///< of the pings this rank began
+        std::vector<std::int64_t> arrivals; ///< of the pings it answered, on its own clock
+        std::int64_t count = 0;
+        std::vector<std::int64_t> batches; ///< medians of the warm-up
+    };
+    /// How it stands; the same on every rank.
+    struct Course {
+        std::int64_t began;
+        std::int64_t budget_ns; ///< for all turns
+        std::int64_t began_samples = 0;
+        std::int64_t elapsed_ns = 0;
+        Trips trips = {};
+        std::int64_t unrecorded = 0; ///< round trips before the first sample
+        std::int64_t batch = 0;      ///< the last of the warm-up: still in the rows
+        EndedBy ended_by = EndedBy::samples;
+    };
+
+    void take(PairRound const &round, PingPong const &ping, std::int64_t samples, Trips trips);
+    void first_contact(PairRound const &round, PingPong const &ping);
+    void warm_up(PairRound const &round, PingPong const &ping, Course &course);
+    void calibrate(PairRound const &round, PingPong const &ping, Course &course);
+    void sample(PairRound const &round, PingPong const &ping, Course &course);
+    std::int64_t turns_of(PairRound const &round) const;
+    std::int64_t fastest(PairRound const &round, std::int64_t samples, std::int64_t most_ns) const;
+    bool all_agree(bool mine, Course &course);
+    bool steady(std::int64_t batch);
+    bool precise() const;
+    void record(Stream &stream, PairRound const &round, PingPong const &ping, Course const &course);
+    void record_samples(Stream &stream, Course const &course, bool idle);
+    int kind_of(Crowd crowd, std::int64_t bytes);
+    void record_forward(Stream &stream, PairRound const &round);
+
+    Cell &cell_;
+    Team const &team_;
+    PairTurns &turns_;
+    Rules rules_;
+    bool raw_;
+    bool met_ = false; ///< the pairs of the round
+    std::vector<Stream> streams_;
+    std::vector<std::int64_t> sizes_; ///< met so far
+    std::vector<PairFinding> findings_;
+};
+
+} // namespace weft

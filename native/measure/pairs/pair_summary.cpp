@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pairs/pair_summary.hpp"
+
+#include "stop_rule.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+
+namespace {
+
+/// The order statistic x(ceil(q n)); as weft.analyse.quantile, with its guard against 0.95 * 20 > 19.
+std::int64_t quantile_of(std::span<std::int64_t const> sorted, double q) {
+    auto const rank = std::int64_t(std::ceil(q * double(sorted.size()) - 1e-9));
+    return sorted[std::size_t(std::max<std::int64_t>(rank, 1) - 1)];
+}
+
+Row pair_of_numbers(std::int64_t first, std::int64_t second) {
+    return {0, first, second};
+}
+
+/// One row a bucket that holds something; sorted times make equal buckets neighbours.
+void add_buckets(std::span<std::int64_t const> sorted, std::int64_t batch, std::vector<Row> &rows) {
+    std::size_t const first = rows.size();
+    for (std::int64_t const duration : sorted) {
+        std::int64_t const bucket = log_bucket(duration, batch);
+        if (rows.size() > first && rows.back().duration_ns == bucket) {
+            ++rows.back().taint;
+        } else {
+            rows.push_back(pair_of_numbers(bucket, 1));
+        }
+    }
+}
+
+} // namespace
+
+std::int64_t log_bucket(std::int64_t duration_ns, std::int64_t batch) {
+    double const each_ns = double(duration_ns) / double(batch);
+    return each_ns <= 1 ? 0 : std::int64_t(std::floor(std::log2(each_ns) * 32));
+}
+
+std::vector<Row> summary_of(std::span<Row const> samples, std::int64_t batch) {
+    std::vector<Row> rows;
+    if (samples.empty()) {
+        return rows;
+    }
+    std::vector<std::int64_t> sorted;
+    std::int64_t tainted = 0;
+    double sum = 0;
+    for (Row const &row : samples) {
+        sorted.push_back(row.duration_ns);
+        tainted += row.taint != 0 ? 1 : 0;
+        sum += double(row.duration_ns);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    auto const n = std::int64_t(sorted.size());
+    auto const at = [&](double q) { return quantile_of(sorted, q); };
+    // without an interval of 95 % (under 6 samples) the widest there is
+    MedianRanks const interval = median_ranks(n).value_or(MedianRanks{1, n});
+    rows = {pair_of_numbers(n, tainted),
+            pair_of_numbers(sorted.front(), at(0.05)),
+            pair_of_numbers(at(0.25), median_of_sorted(sorted)),
+            pair_of_numbers(at(0.75), at(0.95)),
+            pair_of_numbers(at(0.99), sorted.back()),
+            pair_of_numbers(std::llround(sum / double(n)), 0),
+            pair_of_numbers(sorted[std::size_t(interval.low - 1)], sorted[std::size_t(interval.high - 1)])};
+    add_buckets(sorted, batch, rows);
+    return rows;
+}
+
+} // namespace weft

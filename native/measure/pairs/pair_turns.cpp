@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pairs/pair_turns.hpp"
+
+#include "error.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace weft {
+
+namespace {
+
+constexpr int turn_tag = 12;
+
+bool is_in(Pair const &pair, int rank) {
+    return pair.low == rank || pair.high == rank;
+}
+
+} // namespace
+
+Crowd crowd_named(std::string_view name) {
+    if (name == "isolated") {
+        return Crowd::isolated;
+    }
+    if (name == "node") {
+        return Crowd::node;
+    }
+    if (name == "all") {
+        return Crowd::all;
+    }
+    throw Failure("unknown concurrency `" + std::string(name) + "`", "use isolated, node or all", true);
+}
+
+char const *name(Crowd crowd) noexcept {
+    switch (crowd) {
+    case Crowd::isolated:
+        return "isolated";
+    case Crowd::node:
+        return "node";
+    case Crowd::all:
+        break;
+    }
+    return "all";
+}
+
+PairRound make_round(Team const &team, int number, std::vector<Pair> pairs) {
+    PairRound round{number, std::move(pairs), -1, {}};
+    std::vector<std::vector<bool>> busy; // of each group: its nodes
+    for (Pair const &pair : round.pairs) {
+        if (is_in(pair, team.rank)) {
+            round.partner = pair.low == team.rank ? pair.high : pair.low;
+        }
+        auto const a = std::size_t(team.node_of[std::size_t(pair.low)]);
+        auto const b = std::size_t(team.node_of[std::size_t(pair.high)]);
+        std::size_t group = 0;
+        while (group < busy.size() && (busy[group][a] || busy[group][b])) {
+            ++group;
+        }
+        if (group == busy.size()) {
+            busy.emplace_back(std::size_t(team.nodes), false);
+            round.once.emplace_back();
+        }
+        busy[group][a] = busy[group][b] = true;
+        round.once[group].push_back(pair);
+    }
+    return round;
+}
+
+void PairTurns::take(Crowd crowd, PairRound const &round, Work const &work) {
+    switch (crowd) {
+    case Crowd::isolated:
+        return one_by_one(round.pairs, [&](int, int partner) { work(partner); });
+    case Crowd::node:
+        return one_a_node(round, work);
+    case Crowd::all:
+        break;
+    }
+    together(round, work);
+}
+
+void PairTurns::together(PairRound const &round, Work const &work) {
+    start_.wait();
+    if (round.partner >= 0) {
+        work(round.partner);
+    }
+}
+
+void PairTurns::one_a_node(PairRound const &round, Work const &work) {
+    for (std::vector<Pair> const &group : round.once) {
+        start_.wait(); // all are awake by now, so the pairs of the group start together
+        for (Pair const &pair : group) {
+            if (is_in(pair, team_.rank)) {
+                work(round.partner);
+            }
+        }
+        rest();
+    }
+}
+
+void PairTurns::one_by_one(std::span<Pair const> turns, std::function<void(int turn, int partner)> const &work) {
+    start_.wait(); // nobody measures before all others have come to rest
+    bool const simulated = platform::one_clock();
+    for (std::size_t turn = 0; turn < turns.size(); ++turn) {
+        Pair const &pair = turns[turn];
+        if (is_in(pair, team_.rank)) {
+            if (simulated) {
+                take_token(turns, turn);
+            }
+            work(int(turn), pair.low == team_.rank ? pair.high : pair.low);
+            if (simulated) {
+                pass_token(turns, turn);
+            }
+        }
+        if (!simulated) {
+            rest();
+        }
+    }
+    if (simulated) {
+        rest();
+    }
+}
+
+// A message from pair to pair is cheaper than a barrier at each turn, and in a simulator a barrier is what costs. On a
+// real machine such messages would be the first contact of pairs that are still to be measured; a barrier speaks only
+// to ranks that the start barrier has spoken to already.
+void PairTurns::take_token(std::span<Pair const> turns, std::size_t turn) const {
+    if (turn > 0 && turns[turn - 1].high != team_.rank) {
+        char token = 0;
+        check(PMPI_Recv(&token, 1, MPI_CHAR, turns[turn - 1].high, turn_tag, team_.comm, MPI_STATUS_IGNORE),
+              "MPI_Recv of a turn");
+    }
+}
+
+void PairTurns::pass_token(std::span<Pair const> turns, std::size_t turn) const {
+    if (turns[turn].high != team_.rank || turn + 1 == turns.size()) {
+        return;
+    }
+    char const token = 1;
+    for (int const rank : {turns[turn + 1].low, turns[turn + 1].high}) {
+        if (rank != team_.rank) {
+            check(PMPI_Send(&token, 1, MPI_CHAR, rank, turn_tag, team_.comm), "MPI_Send of a turn");
+        }
+    }
+}
+
+/// Until all have come here. Sleeps ever longer: nobody looks up more often, nor later, than in proportion to how long
+/// it lasts anyway.
+void PairTurns::rest() {
+    if (!sleep_) {
+        start_.wait();
+        return;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(PMPI_Ibarrier(team_.comm, &request), "MPI_Ibarrier after a turn");
+    if (platform::one_clock()) { // in a simulator waiting costs nothing, and looking again and again does
+        check(PMPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait after a turn");
+        return;
+    }
+    constexpr std::int64_t shortest_ns = 10'000;
+    constexpr std::int64_t longest_ns = 500'000;
+    std::int64_t const began = platform::now_ns();
+    int done = 0;
+    while (true) {
+        check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test after a turn");
+        if (done != 0) {
+            return;
+        }
+        platform::sleep_ns(std::clamp((platform::now_ns() - began) / 4, shortest_ns, longest_ns));
+    }
+}
+
+} // namespace weft

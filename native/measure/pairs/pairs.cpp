@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel `pairs`: one-way latency of pairs of ranks, a block of rounds of the tournament (METHOD 26) a cell.
+//
+//   bytes          message sizes
+//   mode           isolated | node | all: one pair in the job, one pair a node, or all pairs of a round at a time
+//   contention     1: each round also isolated, interleaved chunk by chunk (METHOD 17)
+//   store          raw | summary
+//   rounds T, first_round, last_round   which rounds (inclusive) of a tournament that has T; or
+//   pairs          these pairs, isolated: words `a-b`, several that share no rank joined by commas: `0-5,1-7 2-9`
+//   leaf, pod      of each node, for the classes that slow pairs are compared within; both optional
+#include "kernels.hpp"
+
+#include "pairs/pair_retrial.hpp"
+#include "pairs/pair_schedule.hpp"
+#include "pairs/pair_values.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <sstream>
+
+namespace weft {
+
+namespace {
+
+struct PairsRequest {
+    std::vector<std::int64_t> sizes;
+    std::vector<Crowd> crowds; // interleaved
+    bool raw = true;
+    std::int64_t first = 0;
+    std::int64_t last = -1;
+    std::vector<std::vector<Pair>> chosen; // instead of the tournament's rounds
+
+    std::int64_t rounds() const { return last - first + 1; }
+    std::int64_t largest() const { return *std::max_element(sizes.begin(), sizes.end()); }
+};
+
+Failure bad_value(Cell const &cell, std::string const &what) {
+    return {"cell " + cell.name() + ": " + what, "the plan is of another version of weft: start the study again", true};
+}
+
+std::vector<std::int64_t> integers(Cell const &cell, std::string_view key) {
+    std::vector<std::int64_t> values;
+    for (std::string const &word : cell.words(key)) {
+        values.push_back(to_integer(word, key));
+    }
+    return values;
+}
+
+/// `0-5,1-7`: pairs that share no rank.
+std::vector<Pair> disjoint_pairs(Cell const &cell, std::string const &word) {
+    std::vector<Pair> pairs;
+    std::vector<bool> met(std::size_t(cell.team().size), false);
+    std::istringstream stream(word);
+    std::string text;
+    while (std::getline(stream, text, ',')) {
+        std::size_t const dash = std::min(text.find('-'), text.size());
+        std::int64_t const low = to_integer(text.substr(0, dash), "pairs");
+        std::int64_t const high = dash < text.size() ? to_integer(text.substr(dash + 1), "pairs") : -1;
+        if (low < 0 || high <= low || high >= cell.team().size || met[std::size_t(low)] || met[std::size_t(high)]) {
+            throw bad_value(cell, "`pairs` has " + text + " in " + word + " for " + std::to_string(cell.team().size) +
+                                      " ranks");
+        }
+        met[std::size_t(low)] = met[std::size_t(high)] = true;
+        pairs.push_back({int(low), int(high)});
+    }
+    return pairs;
+}
+
+std::vector<Crowd> crowds_of(Cell const &cell) {
+    Crowd const crowd = crowd_named(cell.text("mode"));
+    if (cell.integer("contention", 0) == 0) {
+        return {crowd};
+    }
+    if (crowd == Crowd::isolated) {
+        throw bad_value(cell, "`contention 1` needs a mode other than isolated");
+    }
+    return {Crowd::isolated, crowd};
+}
+
+PairsRequest pairs_request(Cell const &cell) {
+    PairsRequest request;
+    request.sizes = integers(cell, "bytes");
+    request.crowds = crowds_of(cell);
+    bool const sizes_fit = std::all_of(request.sizes.begin(), request.sizes.end(),
+                                       [](std::int64_t bytes) { return bytes >= 0 && bytes <= INT_MAX; });
+    if (request.sizes.empty() || !sizes_fit) {
+        throw bad_value(cell, "`bytes " + cell.text("bytes") + "`: sizes from 0 to 2^31 - 1");
+    }
+    request.raw = cell.text("store", "raw") == "raw";
+    if (cell.has("pairs")) {
+        for (std::string const &word : cell.words("pairs")) {
+            request.chosen.push_back(disjoint_pairs(cell, word));
+        }
+        request.last = std::int64_t(request.chosen.size()) - 1;
+        return request;
+    }
+    request.first = cell.integer("first_round");
+    request.last = cell.integer("last_round");
+    if (request.first < 0 || request.last < request.first || request.last >= cell.integer("rounds")) {
+        throw bad_value(cell, "rounds " + cell.text("first_round") + " to " + cell.text("last_round") + " of " +
+                                  cell.text("rounds"));
+    }
+    return request;
+}
+
+/// The plan counted the rounds for the nodes it placed the ranks on. On others, pairs would meet twice or never.
+void refuse_other_shape(Cell const &cell, PairSchedule const &schedule) {
+    if (schedule.rounds() != cell.integer("rounds")) {
+        throw Refusal("fabric", "the plan has " + cell.text("rounds") + " rounds, but for the " +
+                                    std::to_string(cell.team().nodes) + " nodes on which the ranks are there are " +
+                                    std::to_string(schedule.rounds()) +
+                                    ": the launcher placed them otherwise than planned");
+    }
+}
+
+std::vector<PairRound> rounds_of(Cell const &cell, PairsRequest const &request) {
+    std::vector<PairRound> rounds;
+    for (std::size_t i = 0; i < request.chosen.size(); ++i) {
+        rounds.push_back(make_round(cell.team(), int(i), request.chosen[i]));
+    }
+    if (rounds.empty()) {
+        PairSchedule const schedule(cell.team().node_of);
+        refuse_other_shape(cell, schedule);
+        for (std::int64_t number = request.first; number <= request.last; ++number) {
+            rounds.push_back(make_round(cell.team(), int(number), schedule.pairs(int(number))));
+        }
+    }
+    // unequal nodes leave rounds without a pair
+    std::erase_if(rounds, [](PairRound const &round) { return round.pairs.empty(); });
+    return rounds;
+}
+
+/// Pairs of one class should be equally fast: of one node, one leaf switch, one pod, or none of these in common.
+std::function<int(int, int)> classes_of(Cell const &cell) {
+    auto const places = [&](char const *key) {
+        auto values = cell.has(key) ? integers(cell, key) : std::vector<std::int64_t>{};
+        return int(values.size()) == cell.team().nodes ? values : std::vector<std::int64_t>{};
+    };
+    return [node_of = cell.team().node_of, leaf = places("leaf"), pod = places("pod")](int source, int target) {
+        auto const a = std::size_t(node_of[std::size_t(source)]);
+        auto const b = std::size_t(node_of[std::size_t(target)]);
+        if (a == b) {
+            return 0;
+        }
+        if (!leaf.empty() && leaf[a] == leaf[b]) {
+            return 1;
+        }
+        return !pod.empty() && pod[a] == pod[b] ? 2 : 3;
+    };
+}
+
+/// Who met whom: a segment of one row, the partner's rank in the column `duration_ns`, the own one for a bye. So the
+/// record needs no schedule to be understood.
+void record_partner(Cell &cell, PairRound const &round) {
+    Segment &segment = cell.sampler().recorder().open("partner.r" + std::to_string(round.number), Phase::cold, 1);
+    segment.rows[0] = {0, round.partner >= 0 ? round.partner : cell.team().rank, 0};
+    segment.count = 1;
+}
+
+} // namespace
+
+Need pairs_need(Cell const &cell) {
+    auto const request = pairs_request(cell);
+    Rules const &rules = cell.rules();
+    constexpr std::int64_t beside = 3;             // cold, forward, again
+    constexpr std::int64_t summary_rows = 7 + 128; // order statistics, and as many buckets as a slow tail may fill
+    std::int64_t const kept = request.raw ? rules.max_samples : std::min(rules.max_samples, summary_rows);
+    auto const crowds = std::int64_t(request.crowds.size());
+    std::int64_t const operations = request.rounds() * std::int64_t(request.sizes.size()) * crowds;
+    constexpr auto row = std::int64_t(sizeof(Row));
+    Need need;
+    need.parts.push_back({"messages", 2 * std::max<std::int64_t>(request.largest(), 1)});
+    // Twice: the slab that is written is a copy.
+    need.parts.push_back({"samples", 2 * operations * (kept + beside) * row + crowds * rules.max_samples * (row + 8)});
+    need.parts.push_back({"library staging", (std::int64_t{32} << 20) + (std::int64_t{128} << 10) * cell.team().size});
+    return need;
+}
+
+void run_pairs(Cell &cell) {
+    auto const request = pairs_request(cell);
+    Team const &team = cell.team();
+    auto const rounds = rounds_of(cell, request);
+    auto const bytes = std::size_t(request.largest());
+    Buffer send = Buffer::make(team, bytes, "send");
+    Buffer receive = Buffer::make(team, bytes, "receive");
+    PairValues values(cell, send, receive);
+    bool const slow = planted(cell, "slow") && team.rank == team.size - 1;
+    auto const ping_of = [&](std::int64_t size) {
+        PingPong ping(team.comm, cell.sampler().clock(), send, receive, size);
+        ping.slow_down(slow ? 200'000 : 0);
+        return ping;
+    };
+    PairTurns turns(team, cell.sampler().start());
+    PairMeter meter(cell, turns, request.crowds, request.raw);
+    for (PairRound const &round : rounds) {
+        record_partner(cell, round);
+        for (std::int64_t const size : request.sizes) {
+            meter.measure(round, ping_of(size));
+            values.prove(round, size);
+        }
+    }
+    auto const left_over = measure_slow_again(cell, turns, meter.findings(), classes_of(cell), ping_of);
+    if (left_over > 0) {
+        cell.warn(std::to_string(left_over) + " more pairs took over 1.5 times the median of their class than were " +
+                  "measured again (64 of a block); smaller blocks (pairs.block in the study) would judge them all");
+    }
+    values.settle();
+}
+
+} // namespace weft

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pairs/ping_pong.hpp"
+
+#include "taint.hpp"
+
+namespace weft {
+
+PingPong::PingPong(MPI_Comm comm, Clock const &clock, Buffer const &send, Buffer const &receive, std::int64_t bytes)
+    : comm_(comm), clock_(clock), send_(send.data()), receive_(receive.data()), bytes_(int(bytes)) {}
+
+// The usage read after a sample is also the one before the next: one system call a sample, outside of the timed part.
+void PingPong::initiate(int partner, Trips trips, std::span<Row> rows) const {
+    auto before = platform::usage();
+    for (Row &row : rows) {
+        if (trips.lead) {
+            wake(partner, true);
+        }
+        auto const begin = clock_.now();
+        for (std::int64_t call = 0; call < trips.timed; ++call) {
+            ping(partner);
+            pong(partner);
+        }
+        auto const end = clock_.now();
+        auto const after = platform::usage();
+        row = {begin, end - begin, taint(before, after)};
+        before = after;
+    }
+}
+
+void PingPong::respond(int partner, Trips trips, std::span<std::int64_t> arrivals) const {
+    for (std::int64_t &arrival : arrivals) {
+        if (trips.lead) {
+            wake(partner, false);
+        }
+        pong(partner);
+        arrival = clock_.now();
+        dawdle();
+        ping(partner);
+        for (std::int64_t call = 1; call < trips.timed; ++call) {
+            pong(partner);
+            dawdle();
+            ping(partner);
+        }
+    }
+}
+
+void PingPong::wake(int partner, bool initiates) const {
+    if (initiates) {
+        ping(partner);
+    }
+    pong(partner);
+    if (!initiates) {
+        ping(partner);
+    }
+}
+
+void PingPong::meet(int partner, bool initiates) const {
+    constexpr int meeting = 15;
+    if (initiates) {
+        check(PMPI_Recv(receive_, 0, MPI_BYTE, partner, meeting, comm_, MPI_STATUS_IGNORE), "MPI_Recv of a meeting");
+    } else {
+        check(PMPI_Send(send_, 0, MPI_BYTE, partner, meeting, comm_), "MPI_Send of a meeting");
+    }
+}
+
+void PingPong::dawdle() const {
+    if (delay_ns_ > 0) [[unlikely]] {
+        platform::sleep_ns(delay_ns_);
+    }
+}
+
+} // namespace weft
