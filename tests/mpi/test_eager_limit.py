@@ -14,7 +14,7 @@ from weft.report.view import load_view
 #: The finest step of the refinement of sizes.
 STEP = 2 ** (1 / 8)
 #: Of twenty runs one may miss (bench/eager_limits.py counts them), so a miss is measured anew.
-ATTEMPTS = 3
+ATTEMPTS = 6
 STUDY = """\
 name = "limit"
 kernel = "bandwidth"
