@@ -87,9 +87,8 @@ void run(int rounds) {
                 offsets[i] = int(i) * bytes;
             }
             MPI_Comm const comm = job.team.comm;
-            compare(job, "alltoall", bytes, round, [&] {
-                MPI_Alltoall(send.data(), bytes, MPI_CHAR, receive.data(), bytes, MPI_CHAR, comm);
-            });
+            compare(job, "alltoall", bytes, round,
+                    [&] { MPI_Alltoall(send.data(), bytes, MPI_CHAR, receive.data(), bytes, MPI_CHAR, comm); });
             compare(job, "alltoallv", bytes, round, [&] {
                 MPI_Alltoallv(send.data(), counts.data(), offsets.data(), MPI_CHAR, receive.data(), counts.data(),
                               offsets.data(), MPI_CHAR, comm);

@@ -19,7 +19,8 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view how_to_write = "; write the keys with numpy.save(path, keys) where keys is a 1-D float64 array";
+constexpr std::string_view how_to_write =
+    "; write the keys with numpy.save(path, keys) where keys is a 1-D float64 array";
 
 [[noreturn]] void reject(std::string const &why) {
     throw KeyFileError(why + std::string(how_to_write));
