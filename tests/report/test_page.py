@@ -13,7 +13,8 @@ from PIL import Image
 
 from weft.cli.app import main
 from weft.errors import WeftError
-from weft.report.page import embedded, parts, vega_bundle, write
+from weft.report.html import embedded, parts, vega_bundle
+from weft.report.page import write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.report

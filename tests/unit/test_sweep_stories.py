@@ -12,7 +12,8 @@ from weft.plan import Cell
 from weft.report.figures import all_figures
 from weft.report.figures.files import write_figures
 from weft.report.figures.theme import Figure
-from weft.report.page import parts, write
+from weft.report.html import parts
+from weft.report.page import write
 from weft.report.sweeps import lines_of
 from weft.report.tables import all_tables, render
 from weft.report.view import RunView, load_view

@@ -85,13 +85,9 @@ def link_rows(
     ranks = {cell["id"]: cell["ranks"] for cell in plan["cells"]}
     rows: list[Row] = []
     for launch in plan["launches"]:
-        path = links_file(root, launch["id"])
-        if not path.is_file():
-            continue
-        cells = read_cell_links(path)
-        whole = launch["cells"][0] if len(launch["cells"]) == 1 else launch["id"].rpartition(".")[0]
-        for name, counts in (cells or {whole: read_links(path)}).items():
-            measured = [name] if cells else launch["cells"]
+        by_cell, method = _counted(root, launch)
+        for name, counts in by_cell.items():
+            measured = [name] if name in ranks else launch["cells"]
             seconds = sum(busy.get((cell, launch["index"]), 0.0) for cell in measured)
             own: Row = {
                 "cell": name,
@@ -101,10 +97,19 @@ def link_rows(
                 "ranks": ranks.get(name, launch["ranks"]),
                 "seconds": seconds or _wall_seconds(root, launch["id"]),
                 "basis": OPERATIONS if seconds else LAUNCH,
-                "method": str(read_json(path).get("method", "")),
+                "method": method,
             }
             rows += [own | row for row in rows_of(counts, hosts, own["seconds"])]
     return rows
+
+
+def _counted(root: Path, launch: Mapping[str, Any]) -> tuple[Mapping[str, Sequence[LinkCount]], str]:
+    """What a launch's links carried, by cell (as its one cell or batch where no borders were seen), and who counted."""
+    path = links_file(root, launch["id"])
+    if not path.is_file():
+        return {}, ""
+    whole = launch["cells"][0] if len(launch["cells"]) == 1 else launch["id"].rpartition(".")[0]
+    return read_cell_links(path) or {whole: read_links(path)}, str(read_json(path).get("method", ""))
 
 
 def rows_of(counts: Sequence[LinkCount], hosts: Sequence[str], seconds: float | None) -> list[Row]:

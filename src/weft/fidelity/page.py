@@ -3,13 +3,12 @@
 
 import json
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from weft import __version__
 from weft.errors import StudyError
 from weft.fidelity import Part
-from weft.folder import explain, write_atomic
+from weft.report.html import fill, write_page
 from weft.tabular import markdown
 
 TITLE = "Fidelity: the papers' figures, simulated"
@@ -32,12 +31,8 @@ def write(parts: Sequence[Part], page: Path) -> list[Path]:
     check_name(page)
     texts = {".md": as_markdown(parts), ".html": as_html(parts), ".json": as_json(parts)}
     paths = [page.with_suffix(suffix) for suffix in texts]
-    try:
-        page.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise explain(page, error) from error
     for path, text in zip(paths, texts.values(), strict=True):
-        write_atomic(path, text.encode())
+        write_page(path, text)
     return paths
 
 
@@ -61,16 +56,7 @@ def as_markdown(parts: Sequence[Part]) -> str:
 
 def as_html(parts: Sequence[Part]) -> str:
     """All parts as one offline page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=PackageLoader("weft.fidelity", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    style = Markup((files("weft.report") / "template" / "style.css").read_text())
-    return environment.get_template("page.html").render(
-        title=TITLE, opening=OPENING, parts=parts, style=style, version=__version__
-    )
+    return fill("fidelity.html", charts=False, title=TITLE, opening=OPENING, parts=parts)
 
 
 def as_json(parts: Sequence[Part]) -> str:

@@ -2,13 +2,10 @@
 """One offline page about a comparison: what differs, figures, tables, and where the runs come from."""
 
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from weft import __version__
 from weft.analyse.compare import Comparison, Verdict
-from weft.folder import explain, write_atomic
 from weft.report import facts
 from weft.report.compare.figures import all_figures
 from weft.report.compare.load import Compare
@@ -16,7 +13,7 @@ from weft.report.compare.tables import MEANING, all_tables
 from weft.report.compare.words import gate_text, headline, sentences, title
 from weft.report.figures.files import write_figures
 from weft.report.figures.theme import Figure
-from weft.report.page import embedded, parts, vega_bundle
+from weft.report.html import figure_values, fill, write_page
 
 
 def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, files_too: bool = True) -> Path:
@@ -37,11 +34,7 @@ def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, files_too:
         The page cannot be written.
     """
     figures = all_figures(found)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise explain(path, error) from error
-    write_atomic(path, render(found, verdicts, figures).encode())
+    write_page(path, render(found, verdicts, figures))
     if files_too:
         write_figures(figures, path.parent / "figures")
     return path
@@ -49,37 +42,15 @@ def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, files_too:
 
 def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure]) -> str:
     """The page's HTML."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=PackageLoader("weft.report", "template"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    filters: dict[str, Any] = environment.filters
-    filters["parts"] = parts
-    filters["json"] = embedded
-    own = files("weft.report") / "template"
-    return environment.get_template("compare.html").render(
+    return fill(
+        "compare.html",
         title=title(found),
         label=found.label,
         comparisons=[_comparison(each) for each in found.comparisons],
         gates=[{"text": gate_text(each), "state": each.state} for each in verdicts],
-        figures=[
-            {
-                "id": figure.name,
-                "title": figure.title,
-                "key": figure.key,
-                "reading": figure.reading,
-                "panels": figure.specifications(),
-            }
-            for figure in figures
-        ],
+        figures=[figure_values(figure.name, figure) for figure in figures],
         runs=[{"name": side.name, "provenance": provenance(found, index)} for index, side in enumerate(found.sides)],
         differences=differences(found),
-        version=__version__,
-        style=Markup((own / "style.css").read_text()),
-        script=Markup((own / "page.js").read_text()),
-        vega=Markup(vega_bundle()),
         meaning=MEANING,
     )
 

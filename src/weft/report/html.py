@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The frame of every page that Weft writes: templates, what they may call, the drawing script, and the writing."""
+
+import json
+import re
+from contextlib import suppress
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from weft import __version__
+from weft.errors import WeftError
+from weft.folder import explain, write_atomic
+from weft.report.figures.files import vegalite_version
+from weft.report.figures.picture import Picture
+from weft.report.figures.theme import Figure
+from weft.shipped import cache
+
+_BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|µs|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
+
+
+def fill(template: str, *, charts: bool = True, **values: Any) -> str:
+    """A page of ``template/`` with its values; style, version and (with ``charts``) the drawing script come with it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("weft.report", "template"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    filters: dict[str, Any] = environment.filters
+    filters["parts"] = parts
+    filters["json"] = embedded
+    own = files("weft.report") / "template"
+    if charts:
+        values |= {"script": Markup((own / "page.js").read_text()), "vega": Markup(vega_bundle())}
+    style = Markup((own / "style.css").read_text())
+    return environment.get_template(template).render(style=style, version=__version__, **values)
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page, whole or not at all; its folder is made.
+
+    Raises
+    ------
+    DataError
+        The disk is full, or the folder cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise explain(path, error) from error
+    write_atomic(path, text.encode())
+
+
+def figure_values(place: str, figure: Figure | Picture) -> dict[str, Any]:
+    """A figure as the template sets it: panels of charts, or a drawing that needs no script."""
+    from markupsafe import Markup
+
+    said = {"id": place, "title": figure.title, "key": figure.key, "reading": figure.reading}
+    if isinstance(figure, Picture):
+        return said | {"panels": [], "svg": Markup(figure.svg), "extra": Markup(figure.extra_html)}
+    return said | {"panels": figure.specifications(), "svg": "", "extra": ""}
+
+
+def parts(cell: str) -> tuple[str, str]:
+    """A table's cell as its main number and what stands small beneath it: interval, or the bound's name."""
+    found = _BOUND.fullmatch(cell)
+    return (found["main"], found["of"] or found["interval"]) if found else (cell, "")
+
+
+def embedded(value: Any) -> Any:
+    """JSON as Markup that cannot end the script element it stands in."""
+    from markupsafe import Markup
+
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    return Markup(text)
+
+
+@lru_cache(maxsize=1)
+def vega_bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script without imports, closed off so that its names stay its own.
+
+    Bundling takes three seconds and depends on nothing but two versions, so it is done once and kept.
+    """
+    import vl_convert
+
+    kept = cache() / f"vega-{vegalite_version()}-vl-convert-{version('vl-convert-python')}.js"
+    if kept.is_file():
+        return kept.read_text()
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
+    script = "(() => {" + bundle.replace("</script", "<\\/script") + "})();"
+    with suppress(OSError, WeftError):  # no room for a cache: the page is made all the same
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(kept, script.encode())
+    return script
