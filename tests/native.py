@@ -28,7 +28,7 @@ def test_under(name: str, mpicxx: Path, *chosen: str) -> bool:
     build.mkdir(parents=True, exist_ok=True)
     options = ["-DWEFT_TESTS=ON", f"-DMPI_CXX_COMPILER={mpicxx}"]
     configure = ["cmake", "-G", "Ninja", *options, str(ROOT / "native")]
-    steps = (configure, ["cmake", "--build", "."], ["ctest", "--output-on-failure", "--timeout", "120", *chosen])
+    steps = (configure, ["cmake", "--build", "."], ["ctest", "--output-on-failure", "-j2", "--timeout", "120", *chosen])
     return all(run(step, build) == 0 for step in steps)
 
 

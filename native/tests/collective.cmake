@@ -8,18 +8,9 @@ foreach(noun parties size_sweep bandwidth)
 endforeach()
 weft_test(collective TIMEOUT 300) # nine calls in all their forms: 8 busy-waiting ranks on 2 cores take a minute
 
-list(JOIN weft_mpiexec_flags "|" weft_parts_launch)
-set(weft_parts_launch "${WEFT_MPIEXEC}|${weft_parts_launch}")
-string(REGEX REPLACE "\\|$" "" weft_parts_launch "${weft_parts_launch}")
-
 # weft_parts_test(<name> <ranks> <exit code> <cell lines, joined by "|"> [-D...]): see scripts/run_parts.cmake
 function(weft_parts_test name ranks exit cells)
-  set(full parts.${name}.${ranks})
-  add_test(NAME ${full}
-           COMMAND ${CMAKE_COMMAND} -D MEASURE=$<TARGET_FILE:weft-measure> -D LAUNCH=${weft_parts_launch}
-                   -D RANKS=${ranks} -D FOLDER=${CMAKE_CURRENT_BINARY_DIR}/${full} "-DEXIT=${exit}" "-DCELLS=${cells}"
-                   ${ARGN} -P ${CMAKE_CURRENT_SOURCE_DIR}/scripts/run_parts.cmake)
-  set_tests_properties(${full} PROPERTIES TIMEOUT 180 PROCESSORS 2 ENVIRONMENT "${weft_test_environment}")
+  weft_launch_test(parts.${name} ${ranks} ${exit} run_parts "-DCELLS=${cells}" ${ARGN})
 endfunction()
 
 set(weft_part "cell c000|kernel collective|collective alltoall|bytes 8 1024|ranks 2|end")

@@ -1,17 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Whole launches of weft-measure: what stands in its records, its exit codes, and the faults planted by WEFT_PLANT.
-list(JOIN weft_mpiexec_flags "|" weft_floor_launch)
-set(weft_floor_launch "${WEFT_MPIEXEC}|${weft_floor_launch}")
-string(REGEX REPLACE "\\|$" "" weft_floor_launch "${weft_floor_launch}")
-
 # weft_floor_test(<name> <ranks> <exit code> [-D...]): see scripts/run_floor.cmake
 function(weft_floor_test name ranks exit)
-  set(full launch.${name}.${ranks})
-  add_test(NAME ${full}
-           COMMAND ${CMAKE_COMMAND} -D MEASURE=$<TARGET_FILE:weft-measure> -D LAUNCH=${weft_floor_launch}
-                   -D RANKS=${ranks} -D FOLDER=${CMAKE_CURRENT_BINARY_DIR}/${full} "-DEXIT=${exit}" ${ARGN} -P
-                   ${CMAKE_CURRENT_SOURCE_DIR}/scripts/run_floor.cmake)
-  set_tests_properties(${full} PROPERTIES TIMEOUT 180 PROCESSORS 2 ENVIRONMENT "${weft_test_environment}")
+  weft_launch_test(launch.${name} ${ranks} ${exit} run_floor ${ARGN})
 endfunction()
 
 foreach(ranks 1 2 3 4 8)

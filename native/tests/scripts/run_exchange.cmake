@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One launch of weft-measure on a plan of one exchange cell, from the flat plan to the cell's record:
-#   cmake -D MEASURE=.. -D LAUNCH=<mpiexec and flags, joined by "|"> -D RANKS=.. -D FOLDER=.. -D DATA=.. -D N=.. -D M=..
-#         -D EXIT=<exit code> -D STATUS=<status> [-D REASON=<words of the reason>] [-D PLANT=..] [-D KEYS=..] [-D EXTRA=..]
-#         -P run_exchange.cmake
-# It fails unless the launch ends with that exit code and the record has that status; REASON is looked for in the
-# record, or in the output where there is no record (STATUS none).
+# One launch of weft-measure on a plan of one exchange cell, from the flat plan to the cell's record; beside what
+# measure.cmake takes:
+#   -D DATA=.. -D N=.. -D M=.. -D STATUS=<status> [-D REASON=<words of the reason>] [-D KEYS=..] [-D EXTRA=..]
+# It fails unless the record has that status; REASON is looked for in the record, or in the output where there is no
+# record (STATUS none).
 cmake_minimum_required(VERSION 3.20)
+include(${CMAKE_CURRENT_LIST_DIR}/measure.cmake)
 
-file(REMOVE_RECURSE ${FOLDER})
-file(MAKE_DIRECTORY ${FOLDER})
 set(plan ${FOLDER}/c000.l1.plan)
 file(WRITE ${plan} "weft-plan 1
 launch c000.l1
@@ -36,15 +34,7 @@ if(KEYS)
 endif()
 file(APPEND ${plan} "end\n")
 
-string(REPLACE "|" ";" launch "${LAUNCH}")
-if(PLANT)
-  set(ENV{WEFT_PLANT} ${PLANT})
-endif()
-execute_process(COMMAND ${launch} -n ${RANKS} ${MEASURE} ${plan} RESULT_VARIABLE code OUTPUT_VARIABLE output
-                ERROR_VARIABLE output)
-if(NOT code EQUAL EXIT)
-  message(FATAL_ERROR "exit code ${code}, expected ${EXIT}:\n${output}")
-endif()
+measure(${plan})
 
 set(record ${FOLDER}/cells/c000.l1.json)
 if(STATUS STREQUAL none)

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One launch of weft-measure with two cells of the kernel `floor`, c000 and c001:
-#   cmake -D MEASURE=.. -D LAUNCH=<mpiexec and flags, joined by "|"> -D RANKS=.. -D FOLDER=.. -D EXIT=<exit code, or
-#         "not 0"> [-D LINES=<lines of the plan, joined by "|">] [-D PLANT=..] [-D FAKE=<ranks per fake node>]
-#         [-D RECORD=<words that the record of c001 must have>] [-D NO_RECORD=TRUE] [-D SLOTS=<words of the status file>]
-#         [-D SAYS=<words of the output>] -P run_floor.cmake
+# One launch of weft-measure with two cells of the kernel `floor`, c000 and c001; beside what measure.cmake takes:
+#   [-D LINES=<lines of the plan, joined by "|">] [-D RECORD=<words that the record of c001 must have>]
+#   [-D NO_RECORD=TRUE] [-D SLOTS=<words of the status file>]
 cmake_minimum_required(VERSION 3.20)
+include(${CMAKE_CURRENT_LIST_DIR}/measure.cmake)
 
-file(REMOVE_RECURSE ${FOLDER})
-file(MAKE_DIRECTORY ${FOLDER})
 string(REPLACE "|" "\n" lines "${LINES}")
 set(plan ${FOLDER}/g000.l2.plan)
 file(WRITE ${plan} "weft-plan 1
@@ -27,24 +24,8 @@ kernel floor
 end
 ")
 
-set(ENV{WEFT_PLANT} "${PLANT}")
-if(FAKE)
-  set(ENV{WEFT_FAKE_RANKS_PER_NODE} ${FAKE})
-endif()
-string(REPLACE "|" ";" launch "${LAUNCH}")
-execute_process(COMMAND ${launch} -n ${RANKS} ${MEASURE} ${plan} RESULT_VARIABLE exit OUTPUT_VARIABLE output
-                ERROR_VARIABLE output)
-if(EXIT STREQUAL "not 0")
-  if(exit STREQUAL "0")
-    message(FATAL_ERROR "exit code 0; output:\n${output}")
-  endif()
-elseif(NOT exit STREQUAL EXIT)
-  message(FATAL_ERROR "exit code ${exit} instead of ${EXIT}; output:\n${output}")
-endif()
+measure(${plan})
 
-if(SAYS AND NOT output MATCHES "${SAYS}")
-  message(FATAL_ERROR "the output does not say \"${SAYS}\":\n${output}")
-endif()
 if(NO_RECORD)
   if(EXISTS ${FOLDER}/cells/c001.l2.json)
     message(FATAL_ERROR "c001 has a record")
@@ -69,12 +50,8 @@ elseif(RECORD)
   endif()
 endif()
 if(SLOTS)
-  file(STRINGS ${FOLDER}/launches/g000.l2.status slots)
-  if(NOT slots MATCHES "${SLOTS}")
-    message(FATAL_ERROR "the status slots have no \"${SLOTS}\": ${slots}")
-  endif()
+  check_slots(${FOLDER}/launches/g000.l2.status "${SLOTS}")
 endif()
-file(GLOB_RECURSE parts ${FOLDER}/*.part)
-if(parts AND NOT PLANT)
-  message(FATAL_ERROR "left behind: ${parts}")
+if(NOT PLANT)
+  check_nothing_torn()
 endif()

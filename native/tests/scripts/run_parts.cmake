@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One launch of weft-measure whose cells take parts of its ranks:
-#   cmake -D MEASURE=.. -D LAUNCH=<mpiexec and flags, joined by "|"> -D RANKS=.. -D FOLDER=.. -D EXIT=<exit code, or
-#         "not 0"> -D CELLS=<lines of the cells, joined by "|"> [-D LIMIT=<ns>] [-D PLANT=..] [-D FAKE=<ranks per fake
-#         node>] [-D "RECORD=<cell> <words its record must have>"] [-D SLOTS=<words of the status file>]
-#         [-D SAYS=<words of the output>] -P run_parts.cmake
+# One launch of weft-measure whose cells take parts of its ranks; beside what measure.cmake takes:
+#   -D CELLS=<lines of the cells, joined by "|"> [-D LIMIT=<ns>] [-D "RECORD=<cell> <words its record must have>"]
+#   [-D SLOTS=<words of the status file, joined by "|">]
 cmake_minimum_required(VERSION 3.20)
+include(${CMAKE_CURRENT_LIST_DIR}/measure.cmake)
 
-file(REMOVE_RECURSE ${FOLDER})
-file(MAKE_DIRECTORY ${FOLDER})
 string(REPLACE "|" "\n" cells "${CELLS}")
 if(NOT LIMIT)
   set(LIMIT 100000000000)
@@ -25,23 +22,7 @@ limit_ns ${LIMIT}
 ${cells}
 ")
 
-set(ENV{WEFT_PLANT} "${PLANT}")
-if(FAKE)
-  set(ENV{WEFT_FAKE_RANKS_PER_NODE} ${FAKE})
-endif()
-string(REPLACE "|" ";" launch "${LAUNCH}")
-execute_process(COMMAND ${launch} -n ${RANKS} ${MEASURE} ${plan} RESULT_VARIABLE exit OUTPUT_VARIABLE output
-                ERROR_VARIABLE output)
-if(EXIT STREQUAL "not 0")
-  if(exit STREQUAL "0")
-    message(FATAL_ERROR "exit code 0; output:\n${output}")
-  endif()
-elseif(NOT exit STREQUAL EXIT)
-  message(FATAL_ERROR "exit code ${exit} instead of ${EXIT}; output:\n${output}")
-endif()
-if(SAYS AND NOT output MATCHES "${SAYS}")
-  message(FATAL_ERROR "the output does not say \"${SAYS}\":\n${output}")
-endif()
+measure(${plan})
 if(RECORD)
   string(REGEX MATCH "^[^ ]+" cell "${RECORD}")
   string(REGEX REPLACE "^[^ ]+ " "" words "${RECORD}")
@@ -60,17 +41,8 @@ if(EXIT STREQUAL "0")
       message(FATAL_ERROR "${path}: ${status}, proven ${performed}")
     endif()
   endforeach()
-  file(GLOB parts ${FOLDER}/cells/*.part)
-  if(parts)
-    message(FATAL_ERROR "left behind: ${parts}")
-  endif()
+  check_nothing_torn()
 endif()
 if(SLOTS)
-  file(STRINGS ${FOLDER}/launches/g000.l1.status slots)
-  string(REPLACE "|" ";" wanted "${SLOTS}")
-  foreach(words IN LISTS wanted)
-    if(NOT slots MATCHES "${words}")
-      message(FATAL_ERROR "the status slots have no \"${words}\": ${slots}")
-    endif()
-  endforeach()
+  check_slots(${FOLDER}/launches/g000.l1.status "${SLOTS}")
 endif()

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the scripts beside this one share: a folder of its own, one launch of weft-measure, and what it must leave.
+# They take
+#   -D MEASURE=.. -D LAUNCH=<mpiexec and flags, joined by "|"> -D RANKS=.. -D FOLDER=.. -D EXIT=<exit code, or "not 0">
+#   [-D PLANT=<fault>] [-D FAKE=<ranks per fake node>] [-D SAYS=<words of the output>]
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+
+# Starts a launch of the plan; it must end with EXIT and say SAYS. Sets `output`.
+macro(measure plan)
+  set(ENV{WEFT_PLANT} "${PLANT}")
+  if(FAKE)
+    set(ENV{WEFT_FAKE_RANKS_PER_NODE} ${FAKE})
+  endif()
+  string(REPLACE "|" ";" launch "${LAUNCH}")
+  execute_process(COMMAND ${launch} -n ${RANKS} ${MEASURE} ${plan} RESULT_VARIABLE exit OUTPUT_VARIABLE output
+                  ERROR_VARIABLE output)
+  if(EXIT STREQUAL "not 0")
+    if(exit STREQUAL "0")
+      message(FATAL_ERROR "exit code 0; output:\n${output}")
+    endif()
+  elseif(NOT exit STREQUAL EXIT)
+    message(FATAL_ERROR "exit code ${exit} instead of ${EXIT}; output:\n${output}")
+  endif()
+  if(SAYS AND NOT output MATCHES "${SAYS}")
+    message(FATAL_ERROR "the output does not say \"${SAYS}\":\n${output}")
+  endif()
+endmacro()
+
+# The slots of a status file must have each of the words, joined by "|".
+function(check_slots path words)
+  file(STRINGS ${path} slots)
+  string(REPLACE "|" ";" wanted "${words}")
+  foreach(word IN LISTS wanted)
+    if(NOT slots MATCHES "${word}")
+      message(FATAL_ERROR "the status slots have no \"${word}\": ${slots}")
+    endif()
+  endforeach()
+endfunction()
+
+# No file may be left half written.
+function(check_nothing_torn)
+  file(GLOB_RECURSE torn ${FOLDER}/*.part)
+  if(torn)
+    message(FATAL_ERROR "left behind: ${torn}")
+  endif()
+endfunction()
