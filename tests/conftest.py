@@ -4,9 +4,13 @@
 import sys
 from pathlib import Path
 
+from altair.utils import schemapi
 from hypothesis import settings
+
+import weft.report.figures.theme  # noqa: F401  # it turns the check off
 
 # a property that takes long on a busy machine is not wrong for that; pytest-timeout ends what hangs
 settings.register_profile("weft", deadline=None)
 settings.load_profile("weft")
+schemapi.enable_debug_mode()  # here each chart is held against Vega-Lite's schema
 sys.path.insert(0, str(Path(__file__).parent / "flow"))

@@ -13,7 +13,7 @@ from weft.report.compare.lines import Axis, Row, Sheet, ratio_points, sheets, ti
 from weft.report.compare.load import Compare
 from weft.report.compare.words import call_text, place, takes
 from weft.report.figures.calls import SECONDS_LABEL
-from weft.report.figures.theme import BLUE, CONFIG, GREEN, GREY, INK, ORANGE, RED, Figure, values
+from weft.report.figures.theme import BLUE, CONFIG, GREEN, GREY, INK, ORANGE, RED, Figure, specification, values
 from weft.report.numbers import plural
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, INK, GREY)
@@ -39,11 +39,11 @@ class Sheeted(Figure):
         """The figure with its title, for a file of its own."""
         title = alt.TitleParams(self.title, subtitle=self.key)
         chart = alt.concat(*self.panels, columns=COLUMNS, title=title, spacing=30)
-        return chart.configure(**CONFIG).properties(padding=12).to_dict()
+        return specification(chart.configure(**CONFIG).properties(padding=12))
 
     def specifications(self) -> list[Row]:
         """Each panel for a page; a single one keeps its size too."""
-        return [panel.configure(**CONFIG).to_dict() for panel in self.panels]
+        return [specification(panel.configure(**CONFIG)) for panel in self.panels]
 
 
 def all_figures(found: Compare) -> list[Figure]:

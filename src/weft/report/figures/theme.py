@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import altair as alt
+from altair.utils import schemapi
 
 from weft.report.numbers import second_unit
 
@@ -18,6 +19,10 @@ BLUE, ORANGE, GREEN, RED, GREY, INK = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 WIDTH, HEIGHT = 620, 320
 COLUMNS = 3
+
+# Whether a chart keeps to Vega-Lite's schema does not depend on what was measured: the tests ask that of each figure
+# (tests/conftest.py turns this on again), and no reader waits for it.
+schemapi.disable_debug_mode()
 
 CONFIG: Row = {
     "font": FONT,
@@ -75,7 +80,7 @@ class Figure:
         """Each panel for a page: as wide as its place where it stands alone, without the title (the page has it)."""
         alone = len(self.panels) == 1
         return [
-            (panel.properties(width="container") if alone else panel).configure(**CONFIG).to_dict()
+            specification((panel.properties(width="container") if alone else panel).configure(**CONFIG))
             for panel in self.panels
         ]
 
@@ -86,7 +91,12 @@ class Figure:
             chart = self.panels[0].properties(title=title, width=WIDTH)
         else:
             chart = alt.concat(*self.panels, columns=COLUMNS, title=title, spacing=28)
-        return chart.configure(**CONFIG).properties(padding=12).to_dict()
+        return specification(chart.configure(**CONFIG).properties(padding=12))
+
+
+def specification(chart: Chart) -> Row:
+    """A chart as Vega-Lite's JSON, held against its schema in tests only."""
+    return chart.to_dict(validate=schemapi.DEBUG_MODE)
 
 
 def _wrapped(text: str, width: int = 95) -> list[str]:
