@@ -12,9 +12,9 @@ from typing import Literal
 
 from weft.errors import LaunchError
 from weft.fabric.host import read, read_host
-from weft.launch.build import compiler, compiler_version, tool
 from weft.launch.family import cores_here
 from weft.launch.mpi import find_mpi
+from weft.launch.toolchain import compiler, compiler_version, tool
 from weft.launch.virtual.permission import forbidden, remedy, unshare_command
 from weft.units import format_bytes
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from weft.errors import DataError, LaunchError
-from weft.launch import build
-from weft.launch.build import build_kernels, cache_key, first_error, library_identity
+from weft.launch import build, toolchain
+from weft.launch.build import build_kernels, cache_key, library_identity
 from weft.launch.mpi import Mpi
+from weft.launch.toolchain import first_error
 
 KERNEL = """#!/bin/sh
 case "$1" in
@@ -105,7 +106,7 @@ def test_anything_that_changes_the_program_changes_its_key(site: Site, monkeypat
     keys.append(cache_key(site.mpi, site.sources))
     (site.root / "mpi/bin/mpicxx").write_text(WRAPPER.format(lib=site.root / "lib -DX"))
     keys.append(cache_key(site.mpi, site.sources))
-    monkeypatch.setattr(build, "compiler_version", lambda: "another compiler")
+    monkeypatch.setattr(toolchain, "compiler_version", lambda: "another compiler")
     keys.append(cache_key(site.mpi, site.sources))
     assert len(set(keys)) == len(keys)
 

@@ -4,35 +4,35 @@
 An MPI found when Weft was installed is seldom the one a job runs under, so nothing is compiled before it is known.
 """
 
-import fcntl
-import hashlib
 import os
-import platform
 import re
 import shlex
 import shutil
-import signal
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from weft.errors import LaunchError
-from weft.folder import explain, told, write_atomic
+from weft.folder import told, write_atomic
 from weft.launch.family import as_root
 from weft.launch.keeper import sweep
 from weft.launch.mpi import Library, Mpi, is_program, last_line, parse_library
+from weft.launch.toolchain import (
+    build_once,
+    compiler,
+    first_error,
+    key_of,
+    run_logged,
+    source_files,
+    tool,
+)
 from weft.shipped import cache, shipped
 
 PROGRAM = "weft-measure"
 SETTINGS = "default-settings.txt"
 VERSION = "library.txt"
-SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "CMakeLists.txt", "*.cmake")
 # what a clean environment keeps: everything else may be a setting of some MPI
 CLEAN = ("PATH", "LD_LIBRARY_PATH", "LANG", "TMPDIR", "USER", "LOGNAME")
 
@@ -103,35 +103,26 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
     """
     native = sources or shipped("native")
     place = cache() / cache_key(mpi, native)
-    with told(place):
-        place.parent.mkdir(parents=True, exist_ok=True)
-    with one_at_a_time(place.with_name(place.name + ".lock")):
-        if not is_program(place / PROGRAM):
-            library = mpi.described()
-            name = f"for {library} " if library else ""
-            say(f"building the kernels {name}with {mpi.wrapper} (once, some seconds)")
-            build_into(place, mpi, native)
+
+    def make(work: Path, ready: Path, log: Path) -> None:
+        library = mpi.described()
+        name = f"for {library} " if library else ""
+        say(f"building the kernels {name}with {mpi.wrapper} (once, some seconds)")
+        compile_kernels(work / "build", mpi, native, log)
+        with told(place):
+            shutil.copy2(built_program(work / "build", log), ready / PROGRAM)
+            shutil.copy2(log, ready / "build.log")
+        write_atomic(ready / VERSION, asked_version(ready / PROGRAM, mpi).encode())
+        write_atomic(ready / SETTINGS, default_settings(ready / PROGRAM, work).encode())
+
+    build_once(place, PROGRAM, make)
     return Kernels(place, mpi, parse_library((place / VERSION).read_text()))
 
 
 def cache_key(mpi: Mpi, native: Path) -> str:
     """Hash of everything that the built kernels depend on."""
     show = mpi.show()
-    parts = [str(mpi.wrapper), show, platform.machine(), compiler_version(), *library_identity(show)]
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part.encode() + b"\0")
-    for path in real_sources(native):
-        digest.update(str(path.relative_to(native)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:20]
-
-
-def source_files(native: Path) -> list[Path]:
-    """Every file that the kernels are made of; tests are none of them."""
-    if not (native / "CMakeLists.txt").is_file():
-        raise LaunchError(f"the kernels' sources are missing: no {native}/CMakeLists.txt", "install Weft again")
-    found = {path for pattern in SOURCES for path in native.rglob(pattern)}
-    return sorted(path for path in found if "tests" not in path.relative_to(native).parts)
+    return key_of([str(mpi.wrapper), show, *library_identity(show)], native, real_sources(native))
 
 
 def real_sources(native: Path) -> list[Path]:
@@ -163,59 +154,6 @@ def linked_files(library: Path) -> list[Path]:
     return [library, *(path for name in names if (path := library.parent / name).is_file())]
 
 
-def compiler() -> str:
-    """Name of the C++ compiler that CMake will take."""
-    chosen = os.environ.get("CXX", "").split()
-    candidates = [chosen[0]] if chosen else ["c++", "g++", "clang++"]
-    for name in candidates:
-        if shutil.which(name):
-            return name
-    raise LaunchError(
-        f"no C++ compiler: {' and '.join(candidates)} not found",
-        "on Debian: apt install g++; on a cluster: module load gcc; or set CXX to a compiler with C++20",
-    )
-
-
-def compiler_version() -> str:
-    """Path and first line of the version of the C++ compiler."""
-    name = compiler()
-    done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    return f"{shutil.which(name)} {(done.stdout.splitlines() or [''])[0]}"
-
-
-def tool(name: str) -> str:
-    """Path of a build tool: Weft's own wheel of it, else the one on PATH."""
-    own = Path(sys.prefix) / "bin" / name
-    found = str(own) if is_program(own) else shutil.which(name)
-    if found is None:
-        raise LaunchError(f"{name} not found", f"pip install {name}")
-    return found
-
-
-def build_into(place: Path, mpi: Mpi, native: Path) -> None:
-    """Build in a temporary folder, try the program, and move it to its place in one step."""
-    log = place.with_name(place.name + ".log")
-    for left in place.parent.glob(f"{place.name}.*.part"):
-        shutil.rmtree(left, ignore_errors=True)  # of a build that was killed: its lock is ours now
-    with told(place):
-        work = Path(tempfile.mkdtemp(prefix=place.name + ".", suffix=".part", dir=place.parent))
-    try:
-        compile_kernels(work / "build", mpi, native, log)
-        ready = work / "ready"
-        with told(place):
-            ready.mkdir()
-            shutil.copy2(built_program(work / "build", log), ready / PROGRAM)
-            shutil.copy2(log, ready / "build.log")
-        write_atomic(ready / VERSION, asked_version(ready / PROGRAM, mpi).encode())
-        write_atomic(ready / SETTINGS, default_settings(ready / PROGRAM, work).encode())
-        with told(place):
-            shutil.rmtree(place, ignore_errors=True)
-            ready.rename(place)
-            log.unlink(missing_ok=True)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
 def compile_kernels(build: Path, mpi: Mpi, native: Path, log: Path) -> None:
     """Configure and compile; everything that is printed goes to the log."""
     configure = [
@@ -224,27 +162,9 @@ def compile_kernels(build: Path, mpi: Mpi, native: Path, log: Path) -> None:
         f"-DCMAKE_CXX_COMPILER={shutil.which(compiler())}",
     ]  # fmt: skip
     make = [tool("cmake"), "--build", str(build), "--target", PROGRAM]
-    try:
-        with log.open("wb") as out:
-            for command in (configure, make):
-                out.write(f"$ {shlex.join(command)}\n".encode())
-                out.flush()
-                code = finished(command, out)
-                if code:
-                    raise failed(code, mpi, log)
-    except OSError as error:
-        raise explain(log, error) from error
-
-
-def finished(command: list[str], out: IO[bytes]) -> int:
-    """Exit code of a step; interrupted, it takes the compilers with it that it has started."""
-    step = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        return step.wait()
-    finally:
-        if step.poll() is None:
-            os.killpg(step.pid, signal.SIGTERM)
-            step.wait()
+    code = run_logged([(configure, {}), (make, {})], log)
+    if code:
+        raise failed(code, mpi, log)
 
 
 def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
@@ -259,18 +179,6 @@ def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
         f"the kernels could not be built with {mpi.wrapper} (exit code {code}): {first_error(text)}",
         f"the whole output is in {log}; another MPI: --mpicxx PATH; another compiler: CXX=PATH",
     )
-
-
-def first_error(text: str) -> str:
-    """First error of a compiler, linker or CMake in a build's output."""
-    lines = [line.strip() for line in text.splitlines()]
-    for number, line in enumerate(lines):
-        if re.search(r"\b(fatal )?error\b ?:|undefined reference|cannot find -l", line):
-            return line
-        if line.startswith("CMake Error"):
-            # CMake puts the reason on the lines below
-            return " ".join([line, *(following for following in lines[number + 1 : number + 4] if following)])
-    return last_line(text)
 
 
 def built_program(build: Path, log: Path) -> Path:
@@ -318,15 +226,3 @@ def default_settings(program: Path, scratch: Path) -> str:
         return ""
     # what names our scratch folder is a place, not a setting, and would differ in every launch
     return "".join(line for line in done.stdout.splitlines(keepends=True) if str(home) not in line)
-
-
-@contextmanager
-def one_at_a_time(path: Path) -> Generator[None]:
-    """Let one process at a time build one key; the second finds it built."""
-    with told(path):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

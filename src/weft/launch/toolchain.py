@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each build at first use needs: sources, compiler and tools, a log with its first error, a place in the cache."""
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TypeAlias
+
+from weft.errors import LaunchError
+from weft.folder import told
+from weft.launch.mpi import is_program, last_line
+
+SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "CMakeLists.txt", "*.cmake")
+
+#: A command, and what its environment has beside ours.
+Step: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
+
+
+def source_files(native: Path) -> list[Path]:
+    """Every file that the kernels are made of; tests are none of them."""
+    if not (native / "CMakeLists.txt").is_file():
+        raise LaunchError(f"the kernels' sources are missing: no {native}/CMakeLists.txt", "install Weft again")
+    found = {path for pattern in SOURCES for path in native.rglob(pattern)}
+    return sorted(path for path in found if "tests" not in path.relative_to(native).parts)
+
+
+def key_of(parts: Iterable[str], native: Path, files: Iterable[Path]) -> str:
+    """Name in the cache: a hash of the compiler, of sources below ``native``, and of what else a build depends on."""
+    digest = hashlib.sha256()
+    for part in (*parts, platform.machine(), compiler_version()):
+        digest.update(part.encode() + b"\0")
+    for path in files:
+        digest.update(str(path.relative_to(native)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:20]
+
+
+def compiler() -> str:
+    """Name of the C++ compiler that CMake will take."""
+    chosen = os.environ.get("CXX", "").split()
+    candidates = [chosen[0]] if chosen else ["c++", "g++", "clang++"]
+    for name in candidates:
+        if shutil.which(name):
+            return name
+    raise LaunchError(
+        f"no C++ compiler: {' and '.join(candidates)} not found",
+        "on Debian: apt install g++; on a cluster: module load gcc; or set CXX to a compiler with C++20",
+    )
+
+
+def compiler_version() -> str:
+    """Path and first line of the version of the C++ compiler."""
+    name = compiler()
+    done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return f"{shutil.which(name)} {(done.stdout.splitlines() or [''])[0]}"
+
+
+def tool(name: str) -> str:
+    """Path of a build tool: Weft's own wheel of it, else the one on PATH."""
+    own = Path(sys.prefix) / "bin" / name
+    found = str(own) if is_program(own) else shutil.which(name)
+    if found is None:
+        raise LaunchError(f"{name} not found", f"pip install {name}")
+    return found
+
+
+def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None]) -> None:
+    """Have ``place`` built, unless the program ``wanted`` is in it already.
+
+    One process at a time builds it, in a temporary folder that is moved to its place in one step.
+
+    Parameters
+    ----------
+    make
+        Takes a folder to work in, an empty folder to fill, and the path of a log, which stays where the build fails.
+
+    Raises
+    ------
+    DataError
+        The cache cannot be written.
+    """
+    log = place.with_name(place.name + ".log")
+    with told(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with _one_at_a_time(place.with_name(place.name + ".lock")):
+        if (place / wanted).is_file():
+            return
+        for left in place.parent.glob(f"{place.name}.*.part"):
+            shutil.rmtree(left, ignore_errors=True)  # of a build that was killed: its lock is ours now
+        with told(place):
+            work = Path(tempfile.mkdtemp(prefix=place.name + ".", suffix=".part", dir=place.parent))
+        try:
+            ready = work / "ready"
+            with told(place):
+                ready.mkdir()
+            make(work, ready, log)
+            with told(place):
+                shutil.rmtree(place, ignore_errors=True)
+                ready.rename(place)
+                log.unlink(missing_ok=True)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def run_logged(steps: Iterable[Step], log: Path) -> int:
+    """Run commands until one fails; all they print goes to the log. Returns 0, or the exit code of the failed one."""
+    with told(log), log.open("wb") as out:
+        for command, extra in steps:
+            out.write(f"$ {shlex.join(command)}\n".encode())
+            out.flush()
+            if code := _finished(command, extra, out):
+                return code
+    return 0
+
+
+def _finished(command: Sequence[str], extra: Mapping[str, str], out: IO[bytes]) -> int:
+    """Exit code of a step; interrupted, it takes the compilers with it that it has started."""
+    step = subprocess.Popen(
+        command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env={**os.environ, **extra}, start_new_session=True
+    )
+    try:
+        return step.wait()
+    finally:
+        if step.poll() is None:
+            os.killpg(step.pid, signal.SIGTERM)
+            step.wait()
+
+
+def first_error(text: str) -> str:
+    """First error of a compiler, linker or CMake in a build's output."""
+    lines = [line.strip() for line in text.splitlines()]
+    for number, line in enumerate(lines):
+        if re.search(r"\b(fatal )?error\b ?:|undefined reference|cannot find -l", line):
+            return line
+        if line.startswith("CMake Error"):
+            # CMake puts the reason on the lines below
+            return " ".join([line, *(following for following in lines[number + 1 : number + 4] if following)])
+    return last_line(text)
+
+
+@contextmanager
+def _one_at_a_time(path: Path) -> Generator[None]:
+    """Let one process at a time build one key; the second finds it built."""
+    with told(path):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
