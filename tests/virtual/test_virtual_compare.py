@@ -6,21 +6,12 @@ from pathlib import Path
 
 import pytest
 from clusters import Installed
+from over_fabric import OVER_FABRIC, run_over
 
 from weft.cli.app import main
 from weft.fabric import load_fabric
-from weft.launch.build import build_kernels
-from weft.launch.virtual.fabric_spec import spec_of
-from weft.launch.virtual.launcher import VirtualLauncher
-from weft.run import run_study
-from weft.study import load_study
 
-pytestmark = [
-    pytest.mark.virtual,
-    pytest.mark.mpi,
-    pytest.mark.timeout(900),  # the kernels may have to be built first
-    pytest.mark.parametrize("installed", ["openmpi4"], indirect=True),
-]
+pytestmark = OVER_FABRIC
 
 STUDY = """
 name = "two-networks"
@@ -64,14 +55,11 @@ link_rate = "{rate} MB/s"
 def test_half_the_rate_takes_twice_the_time_and_fails_the_gate(
     installed: Installed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "study.toml").write_text(STUDY)
     runs: list[str] = []
     for name, rate in (("full", 1.0), ("half", 0.5)):
         (tmp_path / f"{name}.toml").write_text(FABRIC.format(name=name, rate=rate))
         fabric = load_fabric(tmp_path / f"{name}.toml")
-        launcher = VirtualLauncher(spec_of(fabric), build_kernels(installed.mpi))
-        folder = run_study(load_study(tmp_path / "study.toml"), fabric, tmp_path / name, launcher)
-        runs.append(str(folder.path))
+        runs.append(str(run_over(fabric, installed, STUDY, tmp_path / name).path))
     capsys.readouterr()
     page = tmp_path / "page" / "compare.html"
     words = ["compare", *runs, "--phase", "warm", "--format", "json"]

@@ -4,21 +4,13 @@
 import statistics
 from pathlib import Path
 
-import pytest
 from clusters import Installed
-from walked import rows_of, walked
+from over_fabric import OVER_FABRIC, run_over
+from walked import rows_of
 
 from weft.fabric import load_fabric
-from weft.launch.build import build_kernels
-from weft.launch.virtual.fabric_spec import spec_of
-from weft.launch.virtual.launcher import VirtualLauncher
 
-pytestmark = [
-    pytest.mark.virtual,
-    pytest.mark.mpi,
-    pytest.mark.timeout(900),  # the kernels may have to be built first
-    pytest.mark.parametrize("installed", ["openmpi4"], indirect=True),
-]
+pytestmark = OVER_FABRIC
 
 STUDY = """
 name = "four-hosts"
@@ -41,9 +33,7 @@ UPLINK = 15.625e6  # bytes a second, of virtual-narrow-uplinks
 
 
 def test_pairs_across_the_narrow_uplink_take_as_long_as_it_lets_them(installed: Installed, tmp_path: Path) -> None:
-    fabric = load_fabric("virtual-narrow-uplinks")
-    launcher = VirtualLauncher(spec_of(fabric), build_kernels(installed.mpi))
-    folder = walked(tmp_path, STUDY, fabric, launcher)
+    folder = run_over(load_fabric("virtual-narrow-uplinks"), installed, STUDY, tmp_path)
     found = {(row["bytes"], row["source"], row["target"]): row for row in rows_of(folder, "pairs")}
     assert len(found) == 2 * 12
     node = {row["rank"]: row["node"] for row in rows_of(folder, "ranks") if row["launch_id"] == "g000.l1"}

@@ -5,26 +5,14 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 from clusters import Installed
+from over_fabric import OVER_FABRIC, run_over
 
 from weft.fabric import load_fabric
-from weft.folder import RunFolder
-from weft.launch.build import build_kernels
 from weft.launch.links import links_file, read_links
-from weft.launch.virtual.fabric_spec import spec_of
-from weft.launch.virtual.launcher import VirtualLauncher
-from weft.progress import Silent
-from weft.run import begin
-from weft.study import load_study
-from weft.walk import Walk
+from weft.run import read_plan
 
-pytestmark = [
-    pytest.mark.virtual,
-    pytest.mark.mpi,
-    pytest.mark.timeout(900),  # the kernels may have to be built first
-    pytest.mark.parametrize("installed", ["openmpi4"], indirect=True),
-]
+pytestmark = OVER_FABRIC
 
 # 9.8 MB in all: at N = 4 each leaf sends 2.46 MB of them over an uplink of 15.625 MB/s
 STUDY = """
@@ -50,14 +38,8 @@ m = 64
 
 
 def test_a_study_runs_over_the_links(installed: Installed, tmp_path: Path) -> None:
-    (tmp_path / "tiny.toml").write_text(STUDY)
-    study, fabric = load_study(tmp_path / "tiny.toml"), load_fabric("virtual-narrow-uplinks")
-    launcher = VirtualLauncher(spec_of(fabric), build_kernels(installed.mpi))
-    folder = RunFolder(tmp_path / "run")
-    with folder.lock():
-        plan = begin(folder, study, fabric, launcher)
-        Walk(folder, plan, launcher, Silent()).go()
-    cells = {cell.nodes: cell for cell in plan.cells if cell.kernel == "exchange"}
+    folder = run_over(load_fabric("virtual-narrow-uplinks"), installed, STUDY, tmp_path)
+    cells = {cell.nodes: cell for cell in read_plan(folder).cells if cell.kernel == "exchange"}
     assert set(cells) == {1, 2, 4}
     for nodes, cell in cells.items():
         record = json.loads(folder.cell_record(cell.id, 1).read_text())

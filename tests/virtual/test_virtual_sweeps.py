@@ -6,27 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from clusters import Installed
+from over_fabric import OVER_FABRIC, run_over
 
 from weft.fabric import load_fabric
 from weft.folder import RunFolder
-from weft.launch.build import build_kernels
 from weft.launch.links import links_file, read_links
-from weft.launch.virtual.fabric_spec import spec_of
-from weft.launch.virtual.launcher import VirtualLauncher
 from weft.plan import Plan
-from weft.progress import Silent
-from weft.run import begin
-from weft.study import load_study
-from weft.walk import Walk
+from weft.run import read_plan
 
-pytestmark = [
-    pytest.mark.virtual,
-    pytest.mark.mpi,
-    pytest.mark.timeout(900),  # the kernels may have to be built first
-    pytest.mark.parametrize("installed", ["openmpi4"], indirect=True),
-]
+pytestmark = OVER_FABRIC
 
 MEASURE = """
 [measure]
@@ -68,13 +57,8 @@ processes = [2, 4]
 
 def measured(installed: Installed, folder: Path, text: str) -> tuple[RunFolder, Plan, dict[str, dict[str, Any]]]:
     """A study over the links: its folder, its plan, and the records of its cells."""
-    (folder / "study.toml").write_text(text)
-    study, fabric = load_study(folder / "study.toml"), load_fabric("virtual-default")
-    launcher = VirtualLauncher(spec_of(fabric), build_kernels(installed.mpi))
-    run = RunFolder(folder / "run")
-    with run.lock():
-        plan = begin(run, study, fabric, launcher)
-        Walk(run, plan, launcher, Silent()).go()
+    run = run_over(load_fabric("virtual-default"), installed, text, folder)
+    plan = read_plan(run)
     cells = [cell.id for cell in plan.measured]
     return run, plan, {name: json.loads(run.cell_record(name, 1).read_text()) for name in cells}
 

@@ -5,25 +5,16 @@ from pathlib import Path
 
 import pytest
 from clusters import Installed
+from over_fabric import OVER_FABRIC, run_over
 
 from weft.cli.app import main
 from weft.fabric import load_fabric
-from weft.launch.build import build_kernels
 from weft.launch.links import links_file, read_links
-from weft.launch.virtual.fabric_spec import spec_of
-from weft.launch.virtual.launcher import VirtualLauncher
 from weft.report.links import held_back
 from weft.report.tables import render
 from weft.report.view import RunView, load_view
-from weft.run import run_study
-from weft.study import load_study
 
-pytestmark = [
-    pytest.mark.virtual,
-    pytest.mark.mpi,
-    pytest.mark.timeout(900),  # the kernels may have to be built first
-    pytest.mark.parametrize("installed", ["openmpi4"], indirect=True),
-]
+pytestmark = OVER_FABRIC
 
 STUDY = """
 name = "verdict"
@@ -52,10 +43,8 @@ def measure(
     installed: Installed, folder: Path, fabric_name: str, nodes: str = "[1, 2, 4]", ranks_per_node: str = "1"
 ) -> RunView:
     """A small contention study over a shipped virtual fabric."""
-    (folder / "verdict.toml").write_text(STUDY.format(nodes=nodes, ranks_per_node=ranks_per_node))
-    fabric = load_fabric(fabric_name)
-    launcher = VirtualLauncher(spec_of(fabric), build_kernels(installed.mpi))
-    return load_view(run_study(load_study(folder / "verdict.toml"), fabric, folder / "run", launcher))
+    study = STUDY.format(nodes=nodes, ranks_per_node=ranks_per_node)
+    return load_view(run_over(load_fabric(fabric_name), installed, study, folder))
 
 
 @pytest.mark.parametrize(
@@ -107,10 +96,7 @@ ranks_per_node = 1
 
 
 def test_the_cells_of_one_launch_have_a_load_each(installed: Installed, tmp_path: Path) -> None:
-    (tmp_path / "cells.toml").write_text(COLLECTIVE)
-    fabric = load_fabric("virtual-default")
-    launcher = VirtualLauncher(spec_of(fabric), build_kernels(installed.mpi))
-    view = load_view(run_study(load_study(tmp_path / "cells.toml"), fabric, tmp_path / "run", launcher))
+    view = load_view(run_over(load_fabric("virtual-default"), installed, COLLECTIVE, tmp_path))
     (launch,) = (each for each in view.plan.launches if len(each.cells) > 1)
     rows = [row for row in view.table("links") if row["launch_id"] == launch.id and row["link"] == "link leaf0 up"]
     assert {row["cell"] for row in rows} == set(launch.cells)

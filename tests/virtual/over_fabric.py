@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study measured by the real kernels over a virtual network: what the tests that do so share."""
+
+from pathlib import Path
+
+import pytest
+from clusters import Installed
+
+from weft.fabric import Fabric
+from weft.folder import RunFolder
+from weft.launch.build import build_kernels
+from weft.launch.virtual.fabric_spec import spec_of
+from weft.launch.virtual.launcher import VirtualLauncher
+from weft.run import run_study
+from weft.study import load_study
+
+#: Marks of a module whose tests do so; which MPI it is does not matter to them.
+OVER_FABRIC = [
+    pytest.mark.virtual,
+    pytest.mark.mpi,
+    pytest.mark.timeout(900),  # the kernels may have to be built first
+    pytest.mark.parametrize("installed", ["openmpi4"], indirect=True),
+]
+
+
+def launcher_over(fabric: Fabric, installed: Installed) -> VirtualLauncher:
+    """The launcher of a virtual fabric, with the kernels built for an MPI."""
+    return VirtualLauncher(spec_of(fabric), build_kernels(installed.mpi))
+
+
+def run_over(fabric: Fabric, installed: Installed, study: str, folder: Path) -> RunFolder:
+    """A run of a study's text over the fabric; what is there of it already is kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "study.toml").write_text(study)
+    return run_study(load_study(folder / "study.toml"), fabric, folder / "run", launcher_over(fabric, installed))
