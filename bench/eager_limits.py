@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether Weft finds an eager limit where it was moved to, and names the knob that moved it.
 
-    python bench/eager_limits.py [--mpicxx .venv/bin/mpicxx] [--runs 20] [--seed 1] [--rest 0]
+    python bench/eager_limits.py [--mpicxx .venv/bin/mpicxx] [--runs 20] [--seed 1] [--rest 0] [--keep DIR]
 
 Moves the limit of shared memory (Open MPI: btl_sm_eager_limit, btl_vader_eager_limit before 5.0; MPICH:
 MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE) to a size drawn at random, measures the windowed bandwidth between two ranks
@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,7 @@ kernel = "bandwidth"
 launches = 5
 min_samples = 10
 max_samples = 100
-budget = "30 ms"
+budget = "0.1 s"
 limit = "60 s"
 seed = 1
 
@@ -89,6 +91,17 @@ def verdict(changes: list[dict[str, Any]], limit: int, knob: str) -> str:
     return "found and named" if named else "found" if near else "missed"
 
 
+@contextmanager
+def kept(keep: Path | None, name: str) -> Iterator[Path]:
+    """A folder for one run: of its own name where runs are kept, else for the moment."""
+    if keep:
+        (keep / name).mkdir(parents=True)
+        yield keep / name
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+
+
 def main() -> None:
     """Move, measure, count."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -96,6 +109,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rest", type=float, default=0.0, help="seconds to leave the machine to others between runs")
+    parser.add_argument("--keep", type=Path, help="keep the runs in this folder, to look at those that missed")
     given = parser.parse_args()
     kernels = build_kernels(find_mpi(given.mpicxx))
     variable, knob, low, high = knob_of(str(kernels.library.text))
@@ -103,8 +117,8 @@ def main() -> None:
     hits = 0
     for number in range(1, given.runs + 1):
         limit = int(math.exp(draw.uniform(math.log(low), math.log(high)))) // 64 * 64
-        with tempfile.TemporaryDirectory() as folder:
-            value = measure(Path(folder), kernels.mpi.wrapper, {variable: str(limit)})
+        with kept(given.keep, f"{number:03}-{limit}") as folder:
+            value = measure(folder, kernels.mpi.wrapper, {variable: str(limit)})
         found = verdict(value["change_overs"], limit, knob)
         hits += found == "found and named"
         places = [f"{change['lower']}-{change['upper']} x{change['factor']:.2f}" for change in value["change_overs"]]

@@ -25,8 +25,9 @@ import pyarrow as pa
 
 from weft.analyse.pairs.places import Places, located
 from weft.fabric.model import Fabric
-from weft.store.files import write_parquet
-from weft.store.pairs import DIFFERENCES, RUNS, SAMPLES, SCHEMA
+from weft.store.files import ROW_GROUP, write_parquet
+from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, rows_of
+from weft.store.pairs import write_samples
 
 SIZES = (0, 262_144)
 PER_NODE, PER_LEAF, LEAVES_PER_POD = 16, 8, 4
@@ -52,40 +53,42 @@ def generate(folder: Path, ranks: int, iterations: int) -> None:
     hops = np.array(places.hops)[places.classes]
     nodes = len(places.nodes)
     for turn in range(nodes):
-        tables = _round(places, hops, turn, iterations, noise, rng)
-        path = folder / "samples" / f"c{turn:03}.parquet"
-        write_parquet(path, tables, SCHEMA, SAMPLES, differences=DIFFERENCES, runs=RUNS)
+        name = f"c{turn:03}.parquet"
+        runs = _runs(places, turn, iterations)
+        write_parquet(folder / "samples" / PLACE / name, [runs], RUNS_SCHEMA, RUNS)
+        write_samples(folder / "samples" / name, _rows(runs, places, hops, noise, rng))
 
 
-def _round(
-    places: Places, hops: np.ndarray, turn: int, iterations: int, noise: np.ndarray, rng: np.random.Generator
-) -> Iterator[pa.Table]:
+def _runs(places: Places, turn: int, iterations: int) -> pa.RecordBatch:
+    """Who meets whom while the nodes do that are ``turn`` apart."""
     nodes = len(places.nodes)
-    for first in range(0, nodes, 4):
-        source = np.repeat(np.arange(first * PER_NODE, min(first + 4, nodes) * PER_NODE), PER_NODE)
-        partner = (source // PER_NODE) ^ turn  # every two nodes meet once as the turns go round
-        target = partner * PER_NODE + np.tile(np.arange(PER_NODE), len(source) // PER_NODE)
-        kept = (source != target) & (partner < nodes)
-        source, target, partner = source[kept], target[kept], partner[kept]
-        near = np.where(turn == 0, 800.0, 1300.0 + 350.0 * hops[source // PER_NODE, partner])
-        each = len(SIZES) * iterations
-        base = (near[:, None] * np.array([1.0, 26.0])[None, :]).ravel().repeat(iterations)
+    source = np.repeat(np.arange(nodes * PER_NODE), PER_NODE)
+    partner = (source // PER_NODE) ^ turn  # every two nodes meet once as the turns go round
+    target = partner * PER_NODE + np.tile(np.arange(PER_NODE), nodes * PER_NODE)
+    kept = (source != target) & (partner < nodes)
+    source, target = (ends[kept].repeat(len(SIZES)) for ends in (source, target))
+    columns = {
+        "cell": f"c{turn:03}", "launch": 1, "source": source, "target": target,
+        "bytes": np.tile(SIZES, len(source) // len(SIZES)), "mode": "all", "phase": "warm", "batch": 1,
+        "samples": iterations,
+    }  # fmt: skip
+    filled = [pa.array(np.broadcast_to(columns[field.name], len(source))).cast(field.type) for field in RUNS_SCHEMA]
+    return pa.RecordBatch.from_arrays(filled, schema=RUNS_SCHEMA)
+
+
+def _rows(
+    runs: pa.RecordBatch, places: Places, hops: np.ndarray, noise: np.ndarray, rng: np.random.Generator
+) -> Iterator[pa.RecordBatch]:
+    iterations = runs["samples"][0].as_py()
+    step = ROW_GROUP // iterations
+    for first in range(0, len(runs), step):
+        some = runs.slice(first, step)
+        source, target = (some[name].to_numpy() // PER_NODE for name in ("source", "target"))
+        near = np.where(source == target, 800.0, 1300.0 + 350.0 * hops[source, target])
+        base = np.where(some["bytes"].to_numpy() == 0, near, 26.0 * near).repeat(iterations)
         begin = int(rng.integers(0, len(noise)))
         duration = (base * noise[(np.arange(len(base)) + begin) & (len(noise) - 1)]).astype(np.int64)
-        rows = len(duration)
-
-        def name(text: str, rows: int = rows) -> pa.Array:
-            return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [text])
-
-        columns = {
-            "cell": name(f"c{turn:03}"), "launch": np.ones(rows, np.int16),
-            "source": source.repeat(each).astype(np.int32), "target": target.repeat(each).astype(np.int32),
-            "mode": name("all"), "phase": name("warm"),
-            "bytes": np.tile(np.array(SIZES, np.int64).repeat(iterations), len(source)), "duration_ns": duration,
-            "iteration": np.tile(np.arange(iterations, dtype=np.int32), len(SIZES) * len(source)),
-            "batch": np.ones(rows, np.int32), "taint": np.zeros(rows, np.int64),
-        }  # fmt: skip
-        yield pa.table([columns[field.name] for field in SCHEMA], schema=SCHEMA)
+        yield rows_of(some, duration, np.zeros_like(duration))
 
 
 def analyse(folder: Path, ranks: int) -> dict[str, int]:
@@ -102,10 +105,10 @@ def analyse(folder: Path, ranks: int) -> dict[str, int]:
     backend = connect()
     histogram, classes = ibis.memtable(found.histogram), ibis.memtable(places.class_table())
     by_class = class_histogram(histogram, classes)
-    seats = ibis.memtable(places.rank_table())
-    pairs = ibis.memtable(found.pairs).inner_join(seats.select(source=seats["rank"], source_node=seats.node), "source")
-    pairs = pairs.inner_join(seats.select(target=seats["rank"], target_node=seats.node), "target")
-    pairs = pairs.inner_join(classes, ["source_node", "target_node"])
+    rows = found.pairs
+    for end in ("source", "target"):
+        rows = rows.append_column(f"{end}_node", pa.array(places.node_of[rows[end].to_numpy()]))
+    pairs = ibis.memtable(rows).inner_join(classes, ["source_node", "target_node"])
     hops = backend.to_pyarrow(hops_of_samples(by_class, pairs).order_by(CLASS))
     medians = backend.to_pyarrow(
         quantiles(histogram, ["bytes", "mode", "source_node", "target_node"], {"median_s": 0.5})

@@ -5,6 +5,7 @@ Standard library only: this runs before there is a virtual environment.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 
 class Package(NamedTuple):
-    """A Debian package, how to see that it is there, and what is left out without it."""
+    """A Debian package (``a|b``: the first that this release has), how to see that it is there, and what it is for."""
 
     name: str
     proof: str
@@ -36,6 +37,8 @@ PACKAGES = (
     Package("libsimgrid-dev", "smpicxx", "tests/simulated: the simulated fabrics"),
     Package("slurm-wlm", "slurmctld", "tests/slurm: a rootless Slurm"),
     Package("munge", "munged", "tests/slurm: a rootless Slurm"),
+    # the default of Ubuntu 22.04 is 11, too old for Spark 4; Debian 13 has no 17 any more, and its default is 21
+    Package("openjdk-17-jre-headless|default-jre-headless", "java:17", "tests/flow: the tables made by Spark"),
 )
 
 
@@ -45,16 +48,36 @@ def is_present(package: Package) -> bool:
         module = package.proof.removeprefix("python:")
         tried = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, check=False)
         return tried.returncode == 0
+    if package.proof.startswith("java:"):
+        return java_version() >= int(package.proof.removeprefix("java:"))
     if package.proof.startswith("/"):
         return Path(package.proof).exists()
     return shutil.which(package.proof, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is not None
+
+
+def java_version() -> int:
+    """17 for the Java that PySpark would start; 0 where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
+    if java is None:
+        return 0
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(\d+)', said)
+    return int(found[1]) if found else 0
+
+
+def of_this_release(names: str) -> str:
+    """The first of ``a|b`` that apt knows; the first of all where it knows none."""
+    each = names.split("|")
+    shown = (subprocess.run(["apt-cache", "show", name], capture_output=True, check=False) for name in each)
+    return next((name for name, done in zip(each, shown, strict=True) if done.returncode == 0), each[0])
 
 
 def install(names: list[str]) -> None:
     """Install Debian packages without asking and without recommendations."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run(["apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL)
-    command = ["apt-get", "install", "-q", "-y", "--no-install-recommends", *names]
+    command = ["apt-get", "install", "-q", "-y", "--no-install-recommends", *map(of_this_release, names)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
 
 
@@ -69,9 +92,9 @@ def main() -> int:
         install(names)
         missing = [package for package in missing if not is_present(package)]
     for package in missing:
-        print(f"missing: {package.name:18} leaves out {package.left_out}")
+        print(f"missing: {package.name.partition('|')[0]:18} leaves out {package.left_out}")
     if missing:
-        print("to run these as well: apt install " + " ".join(package.name for package in missing))
+        print("to run these as well: apt install " + " ".join(package.name.partition("|")[0] for package in missing))
     return 2 if any(package.left_out.startswith("everything") for package in missing) else 0
 
 

@@ -3,16 +3,24 @@
 
 import csv
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from weft.errors import DataError, StudyError
 from weft.fabric.model import Fabric
+from weft.fabric.nodeset import expand
+from weft.folder import RunFolder, read_json
+
+
+def nodes_of(given: Any) -> Any:
+    """Names of a node set, where one is written."""
+    return expand(given) if isinstance(given, str) and given else given or ()
 
 
 class MeasuredCell(BaseModel):
@@ -30,6 +38,9 @@ class MeasuredCell(BaseModel):
     call: str = Field("C", pattern="^[ABC]$", description="A, B or C")
     seconds: float = Field(gt=0, allow_inf_nan=False)
     name: str = Field("", description='what to call it; "N=3 m=512" by default')
+    # Where it ran, in a table as a node set ("n[37-39]"), and how its ranks lay there; by default the fabric's first.
+    hosts: Annotated[tuple[str, ...], BeforeValidator(nodes_of)] = ()
+    order: Literal["block", "cyclic"] = "block"
 
     @property
     def label(self) -> str:
@@ -80,14 +91,23 @@ def checked(row: Any, number: int, path: Path) -> MeasuredCell:
 
 
 def merged(cells: list[MeasuredCell]) -> list[MeasuredCell]:
-    """Cells of the same sizes as one."""
+    """Cells of the same sizes on the same nodes as one, each with a name that no other has."""
     found: dict[tuple[Any, ...], list[MeasuredCell]] = {}
     for cell in cells:
-        found.setdefault((cell.nodes, cell.ranks_per_node, cell.n, cell.m, cell.call), []).append(cell)
-    return [
+        key = (cell.nodes, cell.ranks_per_node, cell.n, cell.m, cell.call, cell.hosts, cell.order)
+        found.setdefault(key, []).append(cell)
+    once = [
         same[0].model_copy(update={"seconds": sum(cell.seconds for cell in same) / len(same)})
         for same in found.values()
     ]
+    shared = {label for label, count in Counter(cell.label for cell in once).items() if count > 1}
+    return [cell.model_copy(update={"name": longer(cell)}) if cell.label in shared else cell for cell in once]
+
+
+def longer(cell: MeasuredCell) -> str:
+    """A name that tells a cell from one of the same N and m: with its ranks, its n, and where it ran."""
+    text = f"{cell.label} r={cell.ranks_per_node} n={cell.n}"
+    return f"{text} {cell.order} on {cell.hosts[0]}..{cell.hosts[-1]}" if cell.hosts else text
 
 
 def run_rows(folder: Path) -> list[dict[str, Any]]:
@@ -98,11 +118,17 @@ def run_rows(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise DataError(f"{folder} has no {path.name}", f"weft report {folder} makes the tables of a run")
     wanted = ("nodes", "ranks_per_node", "n", "m", "call")
+    places = {cell["id"]: {key: cell[key] for key in ("hosts", "order")} for cell in planned_cells(folder)}
     return [
-        {**{key: row[key] for key in wanted}, "seconds": row["median_s"]}
+        {**{key: row[key] for key in wanted}, **places.get(row["cell"], {}), "seconds": row["median_s"]}
         for row in pq.read_table(path).to_pylist()
         if row["kernel"] == "exchange" and row["phase"] == "warm" and row["status"] == "ok" and row["call"] in "ABC"
     ]
+
+
+def planned_cells(folder: Path) -> list[dict[str, Any]]:
+    """Cells of a run's plan."""
+    return list(read_json(RunFolder(folder).plan).get("cells", []))
 
 
 @dataclass(frozen=True)
@@ -125,22 +151,29 @@ class Parameter:
 
     def of(self, fabric: Fabric) -> float:
         """Its value to begin with."""
-        section, name = self.key.split(".")
-        owner = getattr(fabric, section)
-        return (getattr(owner, name) if owner is not None else None) or self.begin
+        value: Any = fabric
+        for part in self.key.split("."):
+            value = getattr(value, part) if value is not None else None
+        return value or self.begin
 
     def put(self, fabric: Fabric, value: float) -> Fabric:
         """The fabric with another value."""
-        section, name = self.key.split(".")
-        owner = getattr(fabric, section)
-        if owner is None:
-            raise StudyError(f"{fabric.path} has no section [{section}] for {self.key}", f"write one: [{section}]")
-        return fabric.model_copy(update={section: owner.model_copy(update={name: value})})
+        section, _, name = self.key.rpartition(".")
+        owners: list[Any] = [fabric]
+        for part in section.split("."):
+            owners.append(getattr(owners[-1], part))
+            if owners[-1] is None:
+                raise StudyError(f"{fabric.path} has no section [{section}] for {self.key}", f"write one: [{section}]")
+        changed: Any = value
+        for owner, part in zip(reversed(owners), (name, *reversed(section.split("."))), strict=True):
+            changed = owner.model_copy(update={part: changed})
+        return changed
 
 
 PARAMETERS = {
     "copy_rate": Parameter("node.copy_rate", "B/s", 5e9),
     "adapter_rate": Parameter("network.adapter_rate", "B/s", 3e9),
+    "link_rate": Parameter("network.tree.link_rate", "B/s", 3e9),
     "message_cost": Parameter("network.message_cost", "s", 1e-5),
     "rendezvous_latency": Parameter("network.rendezvous_latency", "s", 1e-5),
     "latency": Parameter("network.latency", "s", 1e-6),

@@ -18,7 +18,7 @@ KERNEL = "exchange"
 
 @dataclass(frozen=True)
 class Placed:
-    """A measured cell on the first nodes of a fabric."""
+    """A measured cell on its nodes of a fabric."""
 
     kernel: str
     nodes: int
@@ -29,9 +29,11 @@ class Placed:
 
 
 def placed(fabric: Fabric, cell: MeasuredCell) -> Placed:
-    """Put a cell on the first nodes."""
+    """Put a cell where it ran; on the first nodes where nothing is said of that, or the fabric has no such nodes."""
     values = {"n": cell.n, "m": cell.m, "data": "contention", "calls": [cell.call]}
-    return Placed(KERNEL, cell.nodes, cell.ranks_per_node, cell.ranks, fabric.hosts[: cell.nodes], values)
+    there = bool(cell.hosts) and set(cell.hosts) <= set(fabric.hosts)
+    hosts = cell.hosts if there else fabric.hosts[: cell.nodes]
+    return Placed(KERNEL, cell.nodes, cell.ranks_per_node, cell.ranks, hosts, values)
 
 
 def bound_time(fabric: Fabric, cell: MeasuredCell) -> float:
@@ -93,7 +95,7 @@ def request(fabric: Fabric, cell: MeasuredCell, name: str, folder: Path) -> Laun
     plan = folder / "launches" / f"{name}.l1.plan"
     plan.write_text("\n".join(lines) + "\n")
     return LaunchRequest(
-        id=f"{name}.l1", ranks=cell.ranks, nodes=where.hosts, ranks_per_node=cell.ranks_per_node, order="block",
+        id=f"{name}.l1", ranks=cell.ranks, nodes=where.hosts, ranks_per_node=cell.ranks_per_node, order=cell.order,
         oversubscribed=False, plan=plan, folder=folder, limit_s=0.0,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.fit import Fit, Floats, Model, fit
 from weft.fit_inputs import MeasuredCell, Parameter, parameters_named, read_cells, with_values
+from weft.fit_machine import machine_of
 from weft.fit_models import bound_time, simulated_times
 
 
@@ -27,6 +28,8 @@ def fit_fabric(
 
     Parameters
     ----------
+    fabric
+        Of any kind: it is modelled as a machine to simulate (:func:`weft.fit_machine.machine_of`).
     table
         A run folder or a table of cells.
     names
@@ -43,7 +46,8 @@ def fit_fabric(
     LaunchError
         SimGrid is missing, or a simulation failed.
     """
-    return fit_cells(fabric, read_cells(table), names, chosen, simulate=simulate, say=say)
+    machine, _ = machine_of(fabric, table)
+    return fit_cells(machine, read_cells(table), names, chosen, simulate=simulate, say=say)
 
 
 def fit_cells(

@@ -2,23 +2,29 @@
 """A fabric file with fitted numbers in the place of its own, each with its source; all else as it was written."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.errors import FabricError, StudyError
 from weft.fabric.model import Fabric, load_fabric
 from weft.fit import Fit
 from weft.fit_inputs import PARAMETERS
+from weft.fit_machine import Filled
 from weft.folder import write_atomic
 
 HEADER = re.compile(r"\[(?P<section>[^\[\]]+)\]\s*(#.*)?$")
 DIGITS = 4
 
 
-def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool) -> None:
+def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool, filled: Sequence[Filled] = ()) -> None:
     """Write the fabric with the fitted values, and read it again.
 
     Parameters
     ----------
+    fabric
+        As it was read, of any kind.
+    filled
+        What makes it a machine to simulate (:func:`weft.fit_machine.machine_of`).
     path
         The new file, ``.toml``; never the one that was read.
     simulated
@@ -35,35 +41,47 @@ def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool) -> No
         raise StudyError(f"{path} is no fabric file", "give -o NEW.toml")
     if path.exists() and path.samefile(fabric.path):
         raise StudyError(f"{path} is the file that was read", "write another one: -o NEW.toml")
-    write_atomic(path, fitted_text(fabric.text, fit, simulated=simulated).encode())
+    write_atomic(path, fitted_text(fabric.text, fit, simulated=simulated, filled=filled).encode())
     again = load_fabric(path)
     for name, value in fit.parameters.items():
         if abs(PARAMETERS[name].of(again) / value - 1) > 10.0 ** (1 - DIGITS):
             raise FabricError(f"{path}: {PARAMETERS[name].key} could not be written", "edit the file by hand")
 
 
-def fitted_text(text: str, fit: Fit, *, simulated: bool) -> str:
+def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled] = ()) -> str:
     """The file's text with the fitted values and where they come from."""
     cells = ", ".join(cell.name for cell in fit.cells if cell.fitted)
     how = "simulation" if simulated else "the closed form"
     source = f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {fit.leave_out_error:.1%}"
     lines = text.splitlines()
-    for name, value in fit.parameters.items():
-        section, key = PARAMETERS[name].key.split(".")
-        put(lines, section, key, written(value, PARAMETERS[name].unit))
-        put(lines, "sources", f'"{section}.{key}"', source)
+    fitted = [
+        Filled(PARAMETERS[name].key, written(value, PARAMETERS[name].unit), source)
+        for name, value in fit.parameters.items()
+    ]
+    for entry in (*filled, *fitted):
+        section, _, key = entry.key.rpartition(".")
+        put(lines, section, key, entry.text)
+        if entry.source:
+            put(lines, "sources", f'"{entry.key}"', entry.source)
     return "\n".join(lines) + "\n"
 
 
 def written(value: float, unit: str) -> str:
-    """A value as a fabric file has it: ``5.364 GB/s``, ``165.1 us``."""
-    return f"{value / 1e9:.{DIGITS}g} GB/s" if unit == "B/s" else f"{value * 1e6:.{DIGITS}g} us"
+    """A value as a fabric file has it: ``5.364 GB/s``, ``15.5 MB/s``, ``165.1 us``."""
+    if unit == "B/s":
+        scale, prefix = (1e9, "G") if value >= 1e9 else (1e6, "M")
+        return f"{value / scale:.{DIGITS}g} {prefix}B/s"
+    return f"{value * 1e6:.{DIGITS}g} us"
 
 
 def put(lines: list[str], section: str, key: str, value: str) -> None:
-    """Set a key of a section in place: the line that has it, or a new one at the section's end, or a new section."""
+    """Set a key of a section in place: the line that has it, or a new one at the section's end, or a new section.
+
+    The section without a name is what stands before the first header.
+    """
     line = f'{key} = "{value}"'
-    headers = [(at, found["section"].strip()) for at, text in enumerate(lines) if (found := HEADER.match(text.strip()))]
+    found = [(at, header["section"].strip()) for at, text in enumerate(lines) if (header := HEADER.match(text.strip()))]
+    headers = [(-1, ""), *found]
     begin = next((at for at, name in headers if name == section), None)
     if begin is None:
         lines += ["", f"[{section}]", line]

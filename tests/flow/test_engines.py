@@ -2,30 +2,72 @@
 """DuckDB and Spark make the same tables of the same samples."""
 
 import math
-import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from made_pair_cells import MadePairs, write_pairs_cell
 from made_run import make_run
 
 from made_pairs import Cluster, Faults
 from made_pairs_run import make_pairs_run
+from provision import java_version
 from weft.analyse.engine import connect
 from weft.analyse.make import load_plan, make_tables
+from weft.analyse.pair_tables import make_pair_tables
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.schemas import SCHEMAS
 from weft.errors import DataError
+from weft.report.exact import exact_table
+from weft.report.view import load_view
 from weft.store import convert
 
 SPARK = "spark://local[2]"
-MISSING = [name for name, there in (("Java 17", shutil.which("java")),) if not there]
-try:
-    import pyspark  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
-except ImportError:
-    MISSING.append("PySpark")
+#: State of a socket, and 127.0.0.1 (alone, and as an IPv6 address) and ::1, as /proc/net/tcp and tcp6 write them.
+LISTENS = "0A"
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+MISSING = [name for name, there in (("Java 17", java_version() >= 17), ("PySpark", find_spec("pyspark"))) if not there]
 with_spark = pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not here: pip install 'weft[spark]'")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def spark_leaves_nothing() -> Iterator[None]:
+    """A lean Java machine, gone with the last test, that left nothing in the folder where the tests began."""
+    before = set(Path.cwd().iterdir())
+    with pytest.MonkeyPatch.context() as patch:
+        # hundreds of small queries: more goes into compiling their code well than comes back
+        patch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        yield
+    java = stop_spark()
+    assert java is None or java.poll() is not None
+    left = {path.name for path in set(Path.cwd().iterdir()) - before}
+    assert not left & {"metastore_db", "derby.log", "spark-warehouse", "artifacts"}
+
+
+def stop_spark() -> "subprocess.Popen[bytes] | None":
+    """End the session and the Java machine behind it, which else lives as long as the tests do."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    session: Any = SparkSession.getActiveSession()
+    if session is not None:
+        session.stop()
+    gateway: Any = SparkContext._gateway
+    if gateway is None:
+        return None
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(60)
+    SparkContext._gateway = SparkContext._jvm = None
+    return gateway.proc
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -58,6 +100,37 @@ def test_pairs_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
     assert [row["name"] for row in embedded["pair_blame.parquet"]] == ["n3", "1 on n0 with 9 on n4"]
 
 
+def times(mode: str, size: int, source: int, target: int) -> Any:
+    """Samples of a pair, of two messages each; enough for a p99."""
+    return np.random.default_rng([len(mode), size, source, target]).lognormal(9.0, 0.5, 101).astype(np.int64)
+
+
+@with_spark
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("raw", [True, False], ids=["samples", "summaries"])
+def test_statistics_of_pairs_are_the_same_on_both_engines(tmp_path: Path, raw: bool) -> None:
+    """Spark refused the BIGINT by which a quantile was looked up among the samples of a real run."""
+    write_pairs_cell(tmp_path, MadePairs([0, 0, 1, 1], times, raw=raw))
+    convert(tmp_path)
+    names = ("pairs.parquet", "pair_histogram.parquet")
+    make_pair_tables(tmp_path, connect(), ["c000"])
+    embedded = {name: rows_of(tmp_path / "tables" / name) for name in names}
+    make_pair_tables(tmp_path, connect(SPARK), ["c000"])
+    for name in names:
+        assert embedded[name]
+        assert same(embedded[name], rows_of(tmp_path / "tables" / name)), name
+
+
+@with_spark
+def test_exact_quantiles_are_the_same_on_both_engines(tmp_path: Path) -> None:
+    cluster = Cluster(2, 2, per_leaf=2)
+    run = make_pairs_run(tmp_path / "run", cluster)
+    (cell,) = [cell.id for cell in load_view(run).plan.cells if cell.kernel == "pairs"]
+    write_pairs_cell(run, MadePairs([0, 0, 1, 1], times), cell=cell)
+    view = load_view(run)
+    assert exact_table(view, SPARK).rows == exact_table(view).rows
+
+
 @with_spark
 @pytest.mark.timeout(900)
 def test_calls_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
@@ -70,6 +143,22 @@ def test_calls_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
     for name in names:
         assert embedded[name]
         assert same(embedded[name], rows_of(run / "tables" / name)), name
+
+
+@with_spark
+def test_spark_listens_to_this_host_alone(tmp_path: Path) -> None:
+    session = connect(SPARK)._session
+    java = session.sparkContext._gateway.proc.pid
+    own = {str(path.readlink()) for path in Path(f"/proc/{java}/fd").iterdir() if path.is_symlink()}
+    addresses = [
+        words[1].rpartition(":")[0]
+        for name in ("tcp", "tcp6")
+        for words in map(str.split, Path(f"/proc/{java}/net/{name}").read_text().splitlines()[1:])
+        if words[3] == LISTENS and f"socket:[{words[9]}]" in own
+    ]
+    assert addresses
+    assert set(addresses) <= LOOPBACK
+    assert session.sparkContext.uiWebUrl is None
 
 
 def test_an_engine_that_nobody_knows_is_refused() -> None:

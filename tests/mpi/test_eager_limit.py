@@ -23,7 +23,7 @@ kernel = "bandwidth"
 launches = {launches}
 min_samples = 10
 max_samples = 100
-budget = "30 ms"
+budget = "0.1 s"
 limit = "{limit}"
 seed = 1
 

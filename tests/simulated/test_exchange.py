@@ -40,6 +40,14 @@ def test_each_message_costs_its_sender_what_the_fabric_says(simulate: Simulate) 
     assert extra == pytest.approx(8 * (0.05 - 160e-6), rel=0.1)
 
 
+@pytest.mark.parametrize("nodes", [3, 33])
+def test_ranks_of_open_mpi_that_pair_up_need_not_be_a_power_of_two(simulate: Simulate, nodes: int) -> None:
+    # 3 and 66 ranks waited for ever: SMPI's namesake of Open MPI's algorithm pairs by exclusive or.
+    text, ranks = TARA.replace("mvapich2", "ompi"), 1 if nodes == 3 else 2
+    run = simulate(nodes=nodes, ranks_per_node=ranks, n=(nodes * ranks) ** 2, m=8, text=text)
+    assert run.outcome.returncode == 0, run.log
+
+
 def test_small_messages_do_not_ask_first(simulate: Simulate) -> None:
     dear = TARA.replace('"160 us"', '"1 s"')
     small = {"n": 256, "m": 8}

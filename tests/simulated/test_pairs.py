@@ -27,8 +27,7 @@ name = "all"
 nodes = {nodes}
 ranks_per_node = {ranks}
 """
-# Two nodes under each leaf, and what crosses leaves goes two links further. Without a cost of rendezvous: SMPI charges
-# it to MPI_Isend alone, and a ping-pong sends by MPI_Send.
+# Two nodes under each leaf, and what crosses leaves goes two links further.
 TWO_LEAVES = (
     TARA.replace("nodes_per_leaf = 18", "nodes_per_leaf = 2")
     .replace('link_rate = "3.5 GB/s"', 'link_rate = "3.5 GB/s"\nlink_latency = "500 ns"')
@@ -36,9 +35,11 @@ TWO_LEAVES = (
 )
 
 
-def pairs(tmp_path: Path, programs: Programs, nodes: int, ranks: int) -> list[dict[str, Any]]:
+def pairs(
+    tmp_path: Path, programs: Programs, nodes: int, ranks: int, machine: str = TWO_LEAVES
+) -> list[dict[str, Any]]:
     path = tmp_path / "fabric.toml"
-    path.write_text(TWO_LEAVES)
+    path.write_text(machine)
     fabric = load_fabric(path)
     text = STUDY.format(nodes=nodes, ranks=ranks)
     return rows_of(walked(tmp_path, text, fabric, SimulatedLauncher(fabric, programs)), "pairs")
@@ -65,6 +66,16 @@ def test_a_large_message_takes_as_long_as_its_bytes(tmp_path: Path, programs: Pr
     assert set(found) == {(0, 1), (1, 0)}
     for seconds in found.values():
         assert seconds == pytest.approx(1.2e-6 + 262_144 / 2.62e9, rel=0.02)
+
+
+def test_a_large_message_asks_first_and_a_small_one_does_not(tmp_path: Path, programs: Programs) -> None:
+    # SMPI charges a blocking MPI_Send for that only where it is small; a ping-pong sends by nothing else.
+    machine = TWO_LEAVES.replace('rendezvous_latency = "0 us"', 'rendezvous_latency = "30 us"')
+    rows = pairs(tmp_path, programs, nodes=2, ranks=1, machine=machine)
+    for seconds in medians(rows, 262_144, "isolated").values():
+        assert seconds == pytest.approx(1.2e-6 + 262_144 / 2.62e9 + 30e-6, rel=0.005)
+    for seconds in medians(rows, 0, "isolated").values():
+        assert seconds == pytest.approx(1.2e-6, rel=0.02)
 
 
 def test_pairs_that_share_an_adapter_contend_for_it(tmp_path: Path, programs: Programs) -> None:

@@ -185,6 +185,48 @@ def test_on_a_quiet_machine_the_medians_are_read() -> None:
     assert series.statistic == "median"
 
 
+def test_a_launch_that_was_interrupted_in_every_sample_of_a_size_is_not_read_there() -> None:
+    """One tainted sample of 500 us was all that a launch had of a size of 1 us: the scatter hid every step."""
+    rng = np.random.default_rng(19)
+    hits = 0
+    for _ in range(SERIES // 4):
+        planted = drawn(rng)
+        sizes = sizes_of("refined", planted)
+        rows, medians = made_tables(rng, with_jump(latency_and_rate(rng), planted, 1.5), sizes, 0.02, launches=5)
+        for row in medians:
+            interrupted = rng.random() < 0.2
+            row |= {"samples": 10, "tainted": 2}
+            if interrupted:
+                row |= {"samples": 1, "tainted": 1, "median_s": 500 * row["median_s"], "min_s": 500 * row["min_s"]}
+        hits += any(
+            abs(sizes.index(found.lower) - step_of(sizes, planted)) <= 1 for found in change_overs(rows, medians)
+        )
+    assert hits >= 0.95 * (SERIES // 4)
+
+
+def test_where_everything_was_interrupted_everything_is_read() -> None:
+    """Ranks that yield their core are tainted in every sample."""
+    rng = np.random.default_rng(20)
+    curve = with_jump(lambda size: 1e-6 + size / 1e9, 4096, 2.0)
+    rows, medians = made_tables(rng, curve, sizes_of("octaves"), 0.01)
+    tainted = [row | {"samples": 10, "tainted": 10} for row in medians]
+    assert [found.lower for found in change_overs(rows, tainted)] == [4096]
+
+
+def test_a_size_in_the_midst_of_a_step_does_not_hide_it() -> None:
+    """MPICH's cell of 4544 B: 4467 B took half of the step that 4871 B took in full, and two bends were found."""
+    rng = np.random.default_rng(21)
+    hits = 0
+    for _ in range(SERIES):
+        sizes = sizes_of("refined", 4096)
+        half = sizes[sizes.index(4096) + 1]
+        curve = latency_and_rate(rng)
+        both = with_jump(with_jump(curve, 4096, 1.5), half, 1.4)
+        found = changes_of(made_series(rng, both, sizes, 0.02))
+        hits += any(each.kind == "jump" and each.lower <= half and each.upper >= half for each in found)
+    assert hits >= 0.95 * SERIES
+
+
 def test_too_few_sizes_give_none() -> None:
     rng = np.random.default_rng(1)
     curve = with_jump(lambda size: 1e-6, 16, 5.0)

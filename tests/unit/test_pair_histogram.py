@@ -11,7 +11,7 @@ from weft.analyse.pairs import samples
 from weft.analyse.pairs.histogram import BUCKETS, ERROR, edge, quantile
 from weft.analyse.quantile import quantile_rank
 from weft.errors import DataError
-from weft.store.pair_scan import bucket_of
+from weft.store.pair_tally import bucket_of
 
 SHAPES = {
     "narrow": lambda rng, n: rng.normal(50_000, 500, n),

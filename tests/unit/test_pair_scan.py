@@ -6,42 +6,48 @@ from pathlib import Path
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from weft.analyse.engine import connect, read
 from weft.analyse.pair_statistics import buckets, by_node
 from weft.errors import DataError
+from weft.store import pair_scan
 from weft.store.files import write_parquet
+from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, SCHEMA, rows_of
 from weft.store.pair_scan import scan
-from weft.store.pairs import DIFFERENCES, RUNS, SAMPLES, SCHEMA
+from weft.store.pairs import write_samples
 
 NODE_OF = np.array([0, 0, 1, 1, 2], np.int32)
 
 
-def write_samples(path: Path, seed: int, batch: int = 1, longest: float = 1e5) -> None:
-    """Some cold and warm samples of every pair of five ranks."""
+def made(path: Path, seed: int, batch: int = 1, longest: float = 1e5) -> Path:
+    """A file of cold and warm samples of every pair of five ranks, as many as each happens to have."""
     rng = np.random.default_rng(seed)
-    rows = []
+    found = []
     for source in range(5):
         for target in range(5):
             for size in (0, 1 << 18) if source != target else ():
-                count = int(rng.integers(1, 60))
-                for iteration in range(count):
-                    row = {"cell": "c000", "launch": 1, "source": source, "target": target, "bytes": size, "taint": 0}
-                    row |= {"mode": "all" if size else "isolated", "phase": "warm" if iteration else "cold"}
-                    row |= {"iteration": iteration, "duration_ns": int(rng.uniform(0, longest)), "batch": batch}
-                    rows.append(row)
-    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+                pair = {"cell": "c000", "launch": 1, "source": source, "target": target, "bytes": size, "batch": batch}
+                pair["mode"] = "all" if size else "isolated"
+                found += [pair | {"phase": "cold", "samples": 1}]
+                found += [pair | {"phase": "warm", "samples": int(count)} for count in rng.integers(0, 60, 1) if count]
+    runs = pa.RecordBatch.from_pylist(found, schema=RUNS_SCHEMA)
+    count = sum(run["samples"] for run in found)
+    table = rows_of(runs, rng.uniform(0, longest, count).astype(np.int64), np.zeros(count, np.int64))
     # several row groups, cut in the midst of pairs
-    pieces = [table.slice(start, 333) for start in range(0, len(table), 333)]
-    write_parquet(path, pieces, SCHEMA, SAMPLES, differences=DIFFERENCES, runs=RUNS)
+    write_samples(path, (table.slice(start, 333) for start in range(0, count, 333)))
+    write_parquet(path.parent / PLACE / path.name, [runs], RUNS_SCHEMA, RUNS)
+    return path
 
 
+@pytest.mark.parametrize("block", [pair_scan.BLOCK, 50])
 @pytest.mark.parametrize(("batch", "longest"), [(1, 1e5), (8, 1e5), (1, 1e10)])
-def test_the_pass_and_the_engine_agree_on_every_bucket(tmp_path: Path, batch: int, longest: float) -> None:
-    paths = [tmp_path / "c000.parquet", tmp_path / "c001.parquet"]
-    for seed, path in enumerate(paths):
-        write_samples(path, seed, batch, longest)
+def test_the_pass_and_the_engine_agree_on_every_bucket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, longest: float, block: int
+) -> None:
+    monkeypatch.setattr(pair_scan, "BLOCK", block)
+    paths = [made(tmp_path / f"c00{seed}.parquet", seed, batch, longest) for seed in range(2)]
     found = scan(paths, NODE_OF)
     samples = read(connect(), paths).mutate(launch_id=ibis.literal("l"))
     ranks = ibis.memtable(pa.table({"launch_id": ["l"] * 5, "rank": np.arange(5, dtype=np.int32), "node": NODE_OF}))
@@ -62,10 +68,34 @@ def test_no_samples_are_an_empty_histogram() -> None:
     assert (len(found.histogram), len(found.pairs)) == (0, 0)
 
 
+@pytest.mark.parametrize("runs", [1, 0])
+def test_cold_samples_alone_and_a_file_without_rows_are_an_empty_histogram(tmp_path: Path, runs: int) -> None:
+    path = tmp_path / "c000.parquet"
+    cold = {"cell": "c000", "launch": 1, "source": 0, "target": 1, "bytes": 0, "mode": "all", "phase": "cold"}
+    batch = pa.RecordBatch.from_pylist([cold | {"batch": 1, "samples": 3}] * runs, schema=RUNS_SCHEMA)
+    write_samples(path, iter([rows_of(batch, *np.full((2, 3 * runs), 5))]))
+    write_parquet(path.parent / PLACE / path.name, [batch], RUNS_SCHEMA, RUNS)
+    found = scan([path], NODE_OF)
+    assert (len(found.histogram), len(found.pairs)) == (0, 0)
+
+
 def test_a_rank_without_a_node_and_a_torn_file_are_told(tmp_path: Path) -> None:
-    write_samples(tmp_path / "c000.parquet", 1)
+    made(tmp_path / "c000.parquet", 1)
     with pytest.raises(DataError, match="rank 4 has no node"):
         scan([tmp_path / "c000.parquet"], NODE_OF[:4])
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(DataError, match="cannot be read"):
         scan([tmp_path / "torn.parquet"], NODE_OF)
+
+
+def test_samples_without_their_runs_and_runs_of_other_samples_are_refused(tmp_path: Path) -> None:
+    one, other = (made(tmp_path / str(seed) / "c000.parquet", seed) for seed in (1, 2))
+    runs = one.parent / PLACE / one.name
+    (other.parent / PLACE / other.name).replace(runs)
+    with pytest.raises(DataError, match=r"runs of [\d,]+ samples, but c000.parquet has") as raised:
+        scan([one], NODE_OF)
+    assert str(one) in raised.value.remedy
+    runs.unlink()
+    with pytest.raises(DataError, match="the runs of the samples cannot be read"):
+        scan([one], NODE_OF)
+    assert pq.read_schema(one).remove_metadata().equals(SCHEMA)

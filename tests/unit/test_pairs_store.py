@@ -55,6 +55,13 @@ def test_samples_of_one_pair_stand_together(tmp_path: Path) -> None:
     assert [source for source, _ in runs] == sorted(source for source, _ in runs)
 
 
+def test_runs_say_where_the_samples_of_each_pair_stand(tmp_path: Path) -> None:
+    root = make(tmp_path, modes=("isolated", "all"))
+    same = ("cell", "launch", "source", "target", "bytes", "mode", "phase", "batch")
+    spread = [{name: run[name] for name in same} for run in rows(root, "runs") for _ in range(run["samples"])]
+    assert spread == [{name: row[name] for name in same} for row in rows(root)]
+
+
 def test_some_ranks_at_a_time_give_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = rows(make(tmp_path))
     (tmp_path / "samples" / "c000.parquet").unlink()
@@ -93,7 +100,7 @@ def test_a_run_of_raw_samples_has_no_buckets(tmp_path: Path) -> None:
 def test_cells_that_have_not_changed_are_left_alone(tmp_path: Path) -> None:
     root = make(tmp_path)
     files = list((root / "samples").rglob("*.parquet"))
-    assert len(files) == 3
+    assert len(files) == 4  # samples, runs, findings, buckets
     before = {file: file.stat().st_mtime_ns for file in files}
     convert(root)
     assert {file: file.stat().st_mtime_ns for file in files} == before

@@ -50,7 +50,9 @@ def test_ranks_split_over_several_row_groups_stay_whole(run: Path, monkeypatch: 
 def test_the_encoding_is_one_that_spark_reads(run: Path) -> None:
     file = pq.ParquetFile(run / "samples" / "c001.parquet")
     columns = [file.metadata.row_group(0).column(index) for index in range(len(parquet.SCHEMA))]
-    assert {column.compression for column in columns} == {"ZSTD"}
+    packed = {column.path_in_schema for column in columns if column.compression == "UNCOMPRESSED"}
+    assert packed == set(parquet.DIFFERENCES)
+    assert {column.compression for column in columns} == {"ZSTD", "UNCOMPRESSED"}
     encodings = {column.path_in_schema: set(column.encodings) for column in columns}
     assert not any("BYTE_STREAM_SPLIT" in found for found in encodings.values())
     assert "DELTA_BINARY_PACKED" in encodings["duration_ns"]

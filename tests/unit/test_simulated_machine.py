@@ -10,7 +10,7 @@ from weft.errors import FabricError, LaunchError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.simulation import SimulationSection
-from weft.launch.simulated.cost import cost_of, messages_of
+from weft.launch.simulated.cost import cost_of, is_eager, messages_of
 from weft.launch.simulated.flatten import read_flat, simulated_plan
 from weft.launch.simulated.machine import describe_machine, host_file, links_between
 from weft.launch.simulated.simgrid import find_simgrid, options
@@ -164,8 +164,19 @@ def test_a_simulation_costs_more_than_in_proportion_to_its_messages() -> None:
     exchange = {"kernel": "exchange", "calls": "C"}
     small, large = (cost_of(ranks, messages_of(exchange, ranks, 2)) for ranks in (288, 1152))
     assert large.messages > 14 * small.messages
-    assert large.seconds > 2 * small.seconds * large.messages / small.messages
+    assert large.seconds > 1.4 * small.seconds * large.messages / small.messages
     assert large.memory_bytes > small.memory_bytes
+
+
+def test_blocks_that_are_sent_without_asking_cost_the_simulator_more() -> None:
+    def block(size: int) -> dict[str, str]:
+        return {"kernel": "exchange", "calls": "C", "n": str(1152 * 1152), "m": str(size // 8)}
+
+    assert is_eager(block(16384), 1152, 16384)
+    assert not is_eager(block(16392), 1152, 16384)
+    assert is_eager(block(16392) | {"calls": "A C"}, 1152, 16384), "A sends counts"
+    assert is_eager({"kernel": "collective", "bytes": "8 65536"}, 1152, 16384)
+    assert cost_of(1152, 1000, eager=True).seconds > 1.5 * cost_of(1152, 1000).seconds
 
 
 @pytest.mark.parametrize(
@@ -203,6 +214,16 @@ def test_selectors_that_split_communicators_or_crash_are_left_out(library: str, 
     told = options(simulation, None, collectives=True)
     assert ("smpi/bcast" in told) == given
     assert told["smpi/alltoallv"] == library
+
+
+@pytest.mark.parametrize(("ranks", "taken"), [(2, "ring"), (3, "ring"), (6, "ompi"), (66, "ring"), (140, "ompi")])
+def test_where_open_mpi_exchanges_pair_by_pair_smpi_is_given_its_algorithm_and_not_its_name(
+    ranks: int, taken: str
+) -> None:
+    section = SimulationSection(collectives="ompi")
+    assert options(section, None, ranks={ranks})["smpi/alltoallv"] == taken
+    assert options(section, None, ranks={ranks})["smpi/alltoall"] == "ompi"
+    assert options(SimulationSection(collectives="mpich"), None, ranks={ranks})["smpi/alltoallv"] == "mpich"
 
 
 def test_what_a_library_keeps_for_each_rank_takes_the_place_of_the_estimate() -> None:

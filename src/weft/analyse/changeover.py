@@ -104,7 +104,7 @@ def _fit(series: SizeSeries, keep: Sequence[int]) -> Pieces:
 
 def _without_spikes(series: SizeSeries) -> list[int]:
     """Places of the series without sizes that stand out alone: one disturbed size is no protocol of its own."""
-    keep = list(range(len(series.sizes)))
+    keep = [place for place, error in enumerate(series.errors) if math.isfinite(error)]
     for _ in range(MOST_SPIKES):
         if len(keep) < 2 * LEAST + 1:
             break
@@ -121,14 +121,20 @@ def _without_spikes(series: SizeSeries) -> list[int]:
 
 
 def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:
-    """Inner places far off the line between their neighbours, on logarithmic axes."""
+    """Inner places far off the line between their neighbours, on logarithmic axes, or in the midst of a step.
+
+    No latency and rate let a time grow faster than the size. Where it does on both sides of a size, the size lies
+    within the change (a limit counts headers, or the cells of a queue), and would tie the two sides together.
+    """
     found: list[int] = []
     for left, here, right in zip(keep, keep[1:], keep[2:], strict=False):
         logs = [math.log(series.seconds[place]) for place in (left, here, right)]
-        steps = [math.log2(max(series.sizes[place], 0.5)) for place in (left, here, right)]
+        steps = [math.log(max(series.sizes[place], 0.5)) for place in (left, here, right)]
         share = (steps[1] - steps[0]) / (steps[2] - steps[0])
         off = logs[1] - (1 - share) * logs[0] - share * logs[2]
-        if abs(off) > max(4 * series.errors[here], math.log(LEAST_FACTOR)):
+        beyond = max(4 * series.errors[here], math.log(LEAST_FACTOR))
+        steep = min(logs[k + 1] - logs[k] - steps[k + 1] + steps[k] for k in (0, 1))
+        if abs(off) > beyond or steep > beyond:
             found.append(here)
     return found
 

@@ -19,6 +19,9 @@ Numbers: TypeAlias = NDArray[np.float64]
 
 #: Fewer points could be met by latency and rate exactly: they would say nothing.
 LEAST = 3
+#: Where a time grows faster than this power of the size, a step is passed through: no rate does it. A cache that
+#: overflows makes it 2 at most.
+STEEPEST = 3.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,10 @@ class Pieces:
         safe = np.where(determinant > 1e-12 * uu * vv, determinant, np.inf)
         found = np.maximum(ww - (uw * uw * vv - 2 * uw * vw * uv + vw * vw * uu) / safe, 0.0)
         long_enough = np.triu(np.ones((count, count), dtype=bool), LEAST - 1)
-        return np.where(long_enough, found, np.inf)
+        latency = (uw * vv - vw * uv) / safe * self._scale[0]
+        bytes_s = (vw * uu - uw * uv) / safe * self._scale[1] * self.sizes[:, None]
+        too_steep = (bytes_s > 0) & (bytes_s > STEEPEST * (latency + bytes_s))
+        return np.where(long_enough & ~too_steep, found, np.inf)
 
     def piece(self, first: int, last: int) -> Piece:
         """The best latency and rate of some points."""

@@ -8,10 +8,13 @@ one launch only, the interval of the median takes its place.
 
 On a machine that others use too, most samples of a launch can be disturbed, and its median with them; its fastest
 samples are not. Where the fastest samples of the launches agree much better than their medians do, they are read in
-place of them. That is decided by how much launches scatter, never by what the times show.
+place of them. Where even those were disturbed, because the system took the core away in every sample of a launch at a
+size, that launch says nothing about that size and is left out there. Both are decided by how much launches scatter and
+by what the system tells of its interruptions (METHOD 11), never by what the times show.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -46,7 +49,8 @@ class SizeSeries:
     sizes
         Bytes, ascending.
     seconds, errors
-        Time at each size over all launches, offsets of launches taken out, and its relative standard error.
+        Time at each size over all launches, offsets of launches taken out, and its relative standard error: infinite
+        where every launch was disturbed.
     launches
         Degrees of freedom that the launches give to the errors; 0 for one launch.
     rows
@@ -80,8 +84,8 @@ def size_series(rows: Iterable[Row], medians: Iterable[Row]) -> list[SizeSeries]
         name, size = split_op(row["call"])
         if size is not None and row["phase"] == "warm" and row["status"] == "ok" and (row["median_s"] or 0) > 0:
             groups.setdefault((row["cell"], name), {})[size] = row
-    listed = list(medians)
-    usual, fastest = _by_launch(listed, "median_s"), _by_launch(listed, "min_s")
+    told = _undisturbed([row for row in medians if row["phase"] == "warm"])
+    usual, fastest = _by_launch(told, "median_s"), _by_launch(told, "min_s")
     return [
         _quieter(
             make_series(*key, [found[size] for size in sorted(found)], usual.get(key, {})),
@@ -91,12 +95,24 @@ def size_series(rows: Iterable[Row], medians: Iterable[Row]) -> list[SizeSeries]
     ]
 
 
+def _undisturbed(medians: Sequence[Row]) -> list[Row]:
+    """Rows but those of which every sample was tainted.
+
+    Ranks that yield their core are tainted all the time: a series keeps all its rows where fewer than half would stay.
+    """
+    clean = [row for row in medians if row.get("tainted", 0) < row.get("samples", 1)]
+    every, stay = (Counter((row["cell"], split_op(row["call"])[0]) for row in each) for each in (medians, clean))
+    kept = {key for key, count in every.items() if 2 * stay[key] >= count}
+    rest = [row for row in medians if (row["cell"], split_op(row["call"])[0]) not in kept]
+    return [row for row in clean if (row["cell"], split_op(row["call"])[0]) in kept] + rest
+
+
 def _by_launch(medians: Iterable[Row], column: str) -> dict[tuple[str, str], dict[int, dict[int, float]]]:
     """Cell and operation -> launch -> size -> seconds."""
     found: dict[tuple[str, str], dict[int, dict[int, float]]] = {}
     for row in medians:
         name, size = split_op(row["call"])
-        if size is not None and row["phase"] == "warm" and (row.get(column) or 0) > 0:
+        if size is not None and (row.get(column) or 0) > 0:
             found.setdefault((row["cell"], name), {}).setdefault(row["launch"], {})[size] = row[column]
     return found
 
@@ -129,6 +145,9 @@ def make_series(
     freedom = sum(len(each) - 1 for each in values) - (len(logs) - 1 if logs else 0)
     errors = _launch_errors(values) if freedom > 0 else _interval_errors(rows)
     errors = np.maximum(errors, SUREST)
+    if logs:
+        told = set[int]().union(*logs.values())
+        errors = np.where([size in told for size in sizes], errors, np.inf)
     return SizeSeries(cell, name, tuple(sizes), np.exp(centres), errors, max(freedom, 0), tuple(rows), statistic)
 
 

@@ -2,6 +2,7 @@
 """The engine that evaluates the Ibis expressions, chosen by URL; the expressions are the same for each."""
 
 import glob
+import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,6 +48,9 @@ def _spark(rest: str) -> Backend:
         raise DataError(
             "the engine spark:// needs PySpark", "pip install 'weft[spark]'; it needs Java 17 or later"
         ) from None
+    if rest.startswith("local"):
+        # before Java starts: it would look for this host's other addresses, and warn of them
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     master = rest if rest.startswith("local") else f"spark://{rest}"
     builder: Any = SparkSession.builder.master(master).config("spark.sql.session.timeZone", "UTC")
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")

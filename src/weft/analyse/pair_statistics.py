@@ -56,7 +56,8 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
     joined = joined.mutate(times=joined.times.sort())
 
     def at(rank: Expression) -> Expression:
-        return joined.times[rank.cast("int64") - 1]  # ranks count from 1
+        # ranks count from 1; Spark refuses a BIGINT as the index of an array
+        return joined.times[(rank - 1).cast("int32")]
 
     n = joined.samples
     found = {

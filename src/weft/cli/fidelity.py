@@ -15,8 +15,8 @@ def fidelity(
 ) -> None:
     """Compute the papers' figures again on simulated machines, and write them beside the printed ones.
 
-    Writes one page as .html and .md, and its numbers as .json. Needs SimGrid. All parts take a quarter of an hour or
-    two on two cores, most of it for `beyond`; simulations that are done are not done again.
+    Writes one page as .html and .md, and its numbers as .json. Needs SimGrid. All parts take about three quarters of an
+    hour on two cores, most of it for `beyond`; simulations that are done are not done again.
 
     Parameters
     ----------

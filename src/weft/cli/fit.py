@@ -24,6 +24,9 @@ def fit(
 ) -> None:
     """Fit a few numbers of a fabric to measured cells, and predict the other cells.
 
+    A fabric of another kind than simulated is modelled as one that is; what its file does not state is taken from the
+    run: what a node copies, the shortest message, whose algorithms ran.
+
     Prints for each cell whether it was fitted or predicted, and its error; and the error on cells not seen by the fit.
 
     Parameters
@@ -33,7 +36,8 @@ def fit(
     to
         Measured cells: a run folder, or a table (.toml with [[cell]], .csv) of nodes, ranks_per_node, n, m, seconds.
     parameters
-        What to fit: copy_rate, adapter_rate, message_cost, rendezvous_latency, latency, connection_cost.
+        What to fit: copy_rate, adapter_rate, link_rate (between switches of a tree), message_cost, rendezvous_latency,
+        latency, connection_cost.
     cells
         Names of the cells to fit to, separated by commas; chosen so that they see all parameters by default.
     model
@@ -44,17 +48,19 @@ def fit(
     from rich.console import Console
 
     from weft.fabric import load_fabric
+    from weft.fit_machine import machine_of
     from weft.fit_run import fit_fabric
     from weft.fit_show import describe_fit
     from weft.fit_write import write_fitted
 
     given = load_fabric(fabric)
+    machine, filled = machine_of(given, to)
     console = Console()
     names = [name.strip() for name in parameters.split(",") if name.strip()]
     chosen = [name.strip() for name in cells.split(",") if name.strip()]
     result = fit_fabric(given, to, names, chosen, simulate=model == "simulation", say=console.print)
     if output:
-        write_fitted(given, result, output, simulated=model == "simulation")
-    console.print(describe_fit(result, given.name, simulated=model == "simulation"))
+        write_fitted(given, result, output, simulated=model == "simulation", filled=filled)
+    console.print(describe_fit(result, machine.name, simulated=model == "simulation"))
     if output:
         console.print(f"wrote {output}", markup=False)

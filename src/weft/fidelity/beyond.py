@@ -28,13 +28,7 @@ def compute(bench: Bench) -> Part:
         values |= {f"{series.name}{row['nodes']}": row["median_s"] for row in rows if row["status"] == "ok"}
         values |= {f"{series.name}{row['nodes']}_closed": row["closed_s"] for row in rows}
         told.append(weak_sentence(rows) if series.scaling == "weak" else strong_sentence(rows))
-    simulated = max(row["nodes"] for row in view.rows if row["status"] == "ok")
-    told.append(
-        f"Simulated up to N = {simulated}. What would take longer than simulation.budget is a row `bound`: it has its "
-        "lower bound, and here the closed form of the fit (page on simulated machines): bytes over rates, and the "
-        "cost of each "
-        "message."
-    )
+    told.append(reach(view))
     told.append(eager_words(view))
     return Part("beyond", PARTS["beyond"], tuple(told), tuple(tables), values)
 
@@ -84,6 +78,20 @@ def weak_sentence(rows: list[Row]) -> str:
         f"{last['nodes']} (simulated), and to {seconds_text(end['closed_s'])} at N = {end['nodes']} by the closed "
         f"form: "
         "the bytes that leave a node hardly grow any more, the messages do."
+    )
+
+
+def reach(view: RunView) -> str:
+    """How far the simulation went, and what became of the rest."""
+    ends = [
+        f"up to N = {max(row['nodes'] for row in rows if row['status'] == 'ok')} in {series.name}"
+        for series in view.plan.series
+        if (rows := view.of_series(series, CALL)) and any(row["status"] == "ok" for row in rows)
+    ]
+    return (
+        f"Simulated {' and '.join(ends)}. What would take longer than simulation.budget is a row `bound`: it has its "
+        "lower bound, and here the closed form of the fit (page on simulated machines): bytes over rates, and the cost "
+        "of each message."
     )
 
 

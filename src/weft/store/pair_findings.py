@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the kernel ``pairs`` found of each pair beside its samples: summaries, forward times, second looks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from weft.store.cells import DURATION, TAINT, CellData
+from weft.store.cells import DURATION, CellData
 from weft.store.files import Table
-from weft.store.pair_layout import PAIR, WAY, Layout, Way, layout_of
-from weft.store.records import CellRecord
+from weft.store.pair_layout import PAIR, WAY, Layout, Way
+from weft.store.records import CellRecord, Segment
 
 FINDINGS, BUCKETS = "weft-pair-findings/1", "weft-pair-buckets/1"
 #: Rows 0 to 6 of a summary, by their two columns.
@@ -25,92 +25,81 @@ SUMMARY = (
     ("low_ns", "high_ns"),
 )
 SUMMARY_COLUMNS = tuple(name for both in SUMMARY for name in both if name)
+_NAMED = [place for place, name in enumerate(name for both in SUMMARY for name in both) if name]
+FOUND = ("forward_samples", "forward_ns", "again_1_ns", "again_2_ns")
 FINDINGS_SCHEMA = pa.schema(
-    [
-        *PAIR,
-        *WAY,
-        ("batch", pa.int32()),
-        *((name, pa.int64()) for name in ("forward_ns", "forward_samples", "again_1_ns", "again_2_ns")),
-        *((name, pa.int64()) for name in SUMMARY_COLUMNS),
-    ]
+    [*PAIR, *WAY, ("batch", pa.int32()), *((name, pa.int64()) for name in (*FOUND, *SUMMARY_COLUMNS))]
 )
 BUCKETS_SCHEMA = pa.schema([*PAIR, *WAY, ("bucket", pa.int16()), ("count", pa.int64())])
 
 Column = NDArray[np.int64]
 
 
-def finding_tables(data: CellData) -> Iterator[Table]:
-    """What the kernel found of each pair beside its samples: a row for each ordered pair, size and way of measuring."""
-    samples, layout = data.samples, layout_of(data.record)
-    if samples is None:
-        return
-    summaries, again = dict(layout.of["summary"]), dict(layout.of["again"])
-    warm = {way: segment for way, segment in layout.of["samples"] if segment.phase == "warm"}
-    for way, forward in layout.of["forward"]:
-        ends = _ends(samples, layout, way)
-        look = samples[ends.source, again[way].first] if way in again else np.zeros((len(ends.source), 3), np.int64)
-        there = samples[ends.source, forward.first]
-        columns: dict[str, Table] = {
-            "forward_ns": there[:, TAINT],
-            "forward_samples": there[:, DURATION],
-            "again_1_ns": _but_zero(look[:, DURATION]),
-            "again_2_ns": _but_zero(look[:, TAINT]),
-        }
-        summary = summaries.get(way)
-        if summary:
-            rows = samples[ends.source, summary.first : summary.first + len(SUMMARY)]
-            for row, both in enumerate(SUMMARY):
-                columns |= {name: rows[:, row, DURATION + i] for i, name in enumerate(both) if name}
-        measured = summary or warm[way]
-        yield _pair_rows(data.record, way, ends, columns | {"batch": measured.batch}, FINDINGS_SCHEMA)
-
-
-def bucket_tables(data: CellData) -> Iterator[Table]:
-    """Histograms of summarised pairs: a row for each ordered pair, size, way of measuring and bucket in use."""
-    samples, layout = data.samples, layout_of(data.record)
-    if samples is None:
-        return
-    for way, summary in layout.of["summary"]:
-        ends = _ends(samples, layout, way)
-        rows = samples[ends.source, summary.first + len(SUMMARY) : summary.first + summary.count]
-        pair, place = np.nonzero(rows[:, :, TAINT])
-        held = rows[pair, place]
-        both = Ends(ends.source[pair], ends.target[pair])
-        yield _pair_rows(data.record, way, both, {"bucket": held[:, DURATION], "count": held[:, TAINT]}, BUCKETS_SCHEMA)
-
-
 class Ends(NamedTuple):
-    """Source and target of some pairs, shape (pairs,) each."""
+    """Ordered pairs, by the way they were measured (a place in a list of ways); shape (pairs,) each."""
 
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-
-
-def _ends(samples: Column, layout: Layout, way: Way) -> Ends:
-    """Who began pings in a round, and who answered; without those that had a bye."""
-    partner = np.asarray(samples[:, layout.partner[way.round], DURATION])
-    source = np.flatnonzero(partner != np.arange(len(partner)))
-    return Ends(source, partner[source])
+    way: Column
+    source: Column
+    target: Column
 
 
-def _but_zero(values: Column) -> Table:
-    """Zero stands for what was not measured."""
-    return pa.array(values, mask=values == 0)
+def finding_tables(data: CellData, layout: Layout) -> Iterator[Table]:
+    """What the kernel found of each pair beside its samples: a row for each ordered pair, size and way of measuring."""
+    samples = data.samples
+    assert samples is not None
+    forward, again, summaries = (dict(layout.of[what]) for what in ("forward", "again", "summary"))
+    measured = {way: each for way, each in layout.of["samples"] if each.phase == "warm"} | summaries
+    ways = list(forward)
+    ends = _ends(samples, layout, ways)
+    both = [_rows(samples, ends, [of.get(way) for way in ways], 1) for of in (forward, again)]
+    columns: dict[str, Any] = dict(zip(FOUND, np.concatenate(both, axis=1).T, strict=True))
+    for name in ("again_1_ns", "again_2_ns"):
+        columns[name] = pa.array(columns[name], mask=columns[name] == 0)  # zero stands for what was not measured
+    told = _rows(samples, ends, [summaries.get(way) for way in ways], len(SUMMARY))[:, _NAMED].T
+    columns |= {name: pa.array(row, mask=told[0] == 0) for name, row in zip(SUMMARY_COLUMNS, told, strict=True)}
+    columns["batch"] = np.array([measured[way].batch for way in ways], np.int64)[ends.way]
+    yield _table(data.record, ways, ends, columns, FINDINGS_SCHEMA)
 
 
-def _pair_rows(record: CellRecord, way: Way, ends: Ends, columns: dict[str, Any], schema: Any) -> Table:
-    """Rows of one way of measuring; columns that are not given are null, single values are the same for all pairs."""
-    count = len(ends.source)
-    single = {"cell": record.cell, "launch": record.launch_index, "bytes": way.bytes, "mode": way.mode}
-    given = single | {"source": ends.source, "target": ends.target} | columns
+def bucket_tables(data: CellData, layout: Layout) -> Iterator[Table]:
+    """Histograms of summarised pairs: a row for each ordered pair, size, way of measuring and bucket in use."""
+    samples = data.samples
+    if samples is None or not layout.of["summary"]:
+        return
+    ways, summaries = zip(*layout.of["summary"], strict=True)
+    ends = _ends(samples, layout, ways)
+    most = max(summary.count for summary in summaries)
+    rows = _rows(samples, ends, summaries, most)[:, 2 * len(SUMMARY) :].reshape(len(ends.way), -1, 2)
+    pair, place = np.nonzero(rows[:, :, 1])
+    columns: dict[str, Any] = dict(zip(("bucket", "count"), rows[pair, place].T, strict=True))
+    yield _table(data.record, ways, Ends(*(each[pair] for each in ends)), columns, BUCKETS_SCHEMA)
 
-    def column(name: str, kind: Any) -> Table:
-        value = given.get(name)
-        if value is None:
-            return pa.nulls(count, kind)
-        if isinstance(value, str | int):
-            return pa.repeat(pa.scalar(value), count).cast(kind)
-        array: Table = value if isinstance(value, pa.Array) else pa.array(value)
-        return array.cast(kind)
 
-    return pa.Table.from_arrays([column(field.name, field.type) for field in schema], schema=schema)
+def _ends(samples: Column, layout: Layout, ways: Sequence[Way]) -> Ends:
+    """Who began pings, and who answered; without those that had a bye."""
+    target = samples[:, [layout.partner[way.round] for way in ways], DURATION].T
+    way, source = np.nonzero(target != np.arange(len(samples)))
+    return Ends(way, source, target[way, source])
+
+
+def _rows(samples: Column, ends: Ends, segments: Sequence[Segment | None], count: int) -> Column:
+    """The two numbers of each of so many rows of a segment, shape (pairs, 2 count); zeros where it has none."""
+    first, held = np.array([(each.first, each.count) if each else (0, 0) for each in segments], np.int64)[ends.way].T
+    pair, place = np.nonzero(np.arange(count) < held[:, np.newaxis])
+    found = np.zeros((len(first), count, 2), np.int64)
+    found[pair, place] = samples[ends.source[pair], first[pair] + place, DURATION:]
+    return found.reshape(len(found), 2 * count)
+
+
+def _table(record: CellRecord, ways: Sequence[Way], ends: Ends, columns: dict[str, Any], schema: Any) -> Table:
+    """Rows with the columns that say of which pair, and how measured, each is."""
+    modes = pa.array([way.mode for way in ways], pa.string()).dictionary_encode()
+    columns |= {
+        "cell": pa.repeat(pa.scalar(record.cell), len(ends.way)),
+        "launch": np.full(len(ends.way), record.launch_index),
+        "source": ends.source,
+        "target": ends.target,
+        "bytes": np.array([way.bytes for way in ways], np.int64)[ends.way],
+        "mode": modes.take(pa.array(ends.way)),
+    }
+    return pa.Table.from_arrays([pa.array(columns[field.name]).cast(field.type) for field in schema], schema=schema)

@@ -18,7 +18,7 @@ The segments of such a cell (native/measure/pairs.cpp writes them), each with on
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -28,10 +28,17 @@ from weft.store.records import MEASURE_AGAIN, CellRecord, Segment
 _OP = re.compile(r"(?:(?P<what>summary|forward|again)\.)?(?P<mode>isolated|node|all)\.r(?P<round>\d+)@(?P<bytes>\d+)")
 _PARTNER = re.compile(r"partner\.r(?P<round>\d+)")
 
-#: Columns that say of which pair, and how measured, a row is.
 NAME = pa.dictionary(pa.int32(), pa.string())
-PAIR = [("cell", NAME), ("launch", pa.int16()), ("source", pa.int32()), ("target", pa.int32())]
-WAY = [("bytes", pa.int64()), ("mode", NAME)]
+
+
+def filled(name: str, kind: Any) -> Any:
+    """A column without nulls, declared so: what Parquet notes of rows that may be null doubles a column's cost."""
+    return pa.field(name, kind, nullable=False)
+
+
+#: Columns that say of which pair, and how measured, a row is.
+PAIR = [filled("cell", NAME), filled("launch", pa.int16()), filled("source", pa.int32()), filled("target", pa.int32())]
+WAY = [filled("bytes", pa.int64()), filled("mode", NAME)]
 
 
 class Way(NamedTuple):

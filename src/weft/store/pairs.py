@@ -3,11 +3,8 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from weft.store.cells import DURATION, TAINT, CellData
 from weft.store.files import ROW_GROUP, Table, ahead, write_parquet
@@ -19,102 +16,61 @@ from weft.store.pair_findings import (
     bucket_tables,
     finding_tables,
 )
-from weft.store.pair_layout import NAME, PAIR, WAY, Way, layout_of
-from weft.store.records import CellRecord, Segment
+from weft.store.pair_layout import Layout, layout_of
+from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, SCHEMA, met, rows_of, run_batches
 
 KERNEL = "pairs"
-SAMPLES = "weft-pair-samples/1"
+SAMPLES = "weft-pair-samples/2"
 DIFFERENCES = ("duration_ns",)
-RUNS = ("launch", "source", "target", "iteration", "batch", "taint")
-SCHEMA = pa.schema(
-    [
-        *PAIR,
-        *WAY,
-        ("phase", NAME),
-        ("iteration", pa.int32()),
-        ("duration_ns", pa.int64()),
-        ("batch", pa.int32()),
-        ("taint", pa.int64()),
-    ]
+REPEATED = ("launch", "source", "target", "iteration", "batch", "taint")
+BESIDE = (
+    (PLACE, run_batches, RUNS_SCHEMA, RUNS),
+    ("findings", finding_tables, FINDINGS_SCHEMA, FINDINGS),
+    ("buckets", bucket_tables, BUCKETS_SCHEMA, BUCKETS),
 )
 
 
 def write_cell(path: Path, launches: Iterable[CellData], sources: str) -> None:
-    """Write the samples of a cell to ``path``, and beside it ``findings/`` and ``buckets/``.
+    """Write the samples of a cell to ``path``, and beside it ``runs/``, ``findings/`` and ``buckets/``.
 
     Parameters
     ----------
     path
-        ``samples/<cell>.parquet``; written last, because it says that all three are up to date.
+        ``samples/<cell>.parquet``; written last, because it says that all four are up to date.
     launches
         The cell in each launch, verified.
     sources
         What the files are made from, to be remembered.
     """
-    read = list(launches)  # mapped, not loaded
-    for place, tables, schema, name in (
-        ("findings", finding_tables, FINDINGS_SCHEMA, FINDINGS),
-        ("buckets", bucket_tables, BUCKETS_SCHEMA, BUCKETS),
-    ):
-        beside = path.parent / place / path.name
-        # one table a launch: hundreds of rounds would become as many row groups
-        whole = (pa.concat_tables(found) for data in read if (found := list(tables(data))))
-        write_parquet(beside, whole, schema, name)
-    tables = (table for data in read for table in sample_tables(data))
+    read = [(data, layout_of(data.record)) for data in launches if data.samples is not None]  # mapped, not loaded
+    for place, batches, schema, name in BESIDE:
+        whole = (batch for data, layout in read for batch in batches(data, layout))
+        write_parquet(path.parent / place / path.name, whole, schema, name)
+    write_samples(path, (rows for data, layout in read for rows in sample_batches(data, layout)), sources)
+
+
+def write_samples(path: Path, batches: Iterator[Table], sources: str = "") -> None:
+    """Write rows of samples, which are made while the ones before are written."""
     remembered = {"sources": sources}
-    write_parquet(path, ahead(tables), SCHEMA, SAMPLES, metadata=remembered, differences=DIFFERENCES, runs=RUNS)
+    write_parquet(path, ahead(batches), SCHEMA, SAMPLES, metadata=remembered, differences=DIFFERENCES, runs=REPEATED)
 
 
-def sample_tables(data: CellData) -> Iterator[Table]:
+def sample_batches(data: CellData, layout: Layout) -> Iterator[Table]:
     """Samples of one cell and launch as rows, some ranks at a time; rows of one pair stand together."""
-    samples, layout = data.samples, layout_of(data.record)
-    ways = sorted(layout.of["samples"], key=lambda each: each[0].round)
-    if samples is None or not ways:
-        return
-    segments = [segment for _, segment in ways]
-    lengths = np.array([segment.count for segment in segments])
-    columns = np.concatenate([np.arange(segment.first, segment.first + segment.count) for segment in segments])
-    partner = np.stack([samples[:, layout.partner[way.round], DURATION] for way, _ in ways], axis=1)
-    step = max(1, ROW_GROUP // len(columns))
-    constant = _constant_columns(data.record, ways, lengths, min(step, len(samples)))
-    for first in range(0, len(samples), step):
-        slab = samples[first : first + step]
-        rows = len(slab) * len(columns)
-        source = np.arange(first, first + len(slab), dtype=np.int32)
-        target = partner[first : first + step].astype(np.int32)
-        table = pa.Table.from_pydict(
-            {name: column.slice(0, rows) for name, column in constant.items()}
-            | {
-                "source": np.repeat(source, len(columns)),
-                "target": np.repeat(target.ravel(), np.tile(lengths, len(slab))),
-                "duration_ns": np.take(slab[:, :, DURATION], columns, axis=1).ravel(),
-                "taint": np.take(slab[:, :, TAINT], columns, axis=1).ravel(),
-            }
-        ).select(SCHEMA.names)
-        alone = target == source[:, np.newaxis]  # a bye
-        yield table.filter(pa.array(np.repeat(~alone.ravel(), np.tile(lengths, len(slab))))) if alone.any() else table
-
-
-def _constant_columns(
-    record: CellRecord, ways: list[tuple[Way, Segment]], lengths: NDArray[np.int64], ranks: int
-) -> dict[str, Table]:
-    """Columns that are the same for each rank, for so many ranks: made once."""
-
-    def numbers(values: list[int], kind: Any) -> Table:
-        return pa.array(np.tile(np.repeat(np.array(values, kind), lengths), ranks))
-
-    def names(values: list[str]) -> Table:
-        distinct = sorted(set(values))
-        codes = np.repeat(np.array([distinct.index(value) for value in values], np.int32), lengths)
-        return pa.DictionaryArray.from_arrays(np.tile(codes, ranks), pa.array(distinct, pa.string()))
-
-    iteration = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
-    return {
-        "cell": names([record.cell] * len(ways)),
-        "launch": numbers([record.launch_index] * len(ways), np.int16),
-        "bytes": numbers([way.bytes for way, _ in ways], np.int64),
-        "mode": names([way.mode for way, _ in ways]),
-        "phase": names([segment.phase for _, segment in ways]),
-        "iteration": pa.array(np.tile(iteration, ranks)),
-        "batch": numbers([segment.batch for _, segment in ways], np.int32),
-    }
+    samples, joined = data.samples, met(data, layout)
+    assert samples is not None
+    lengths = [segment.count for segment in joined.segments]
+    begin = 0
+    for runs in run_batches(data, layout):
+        step = max(1, ROW_GROUP // sum(lengths))
+        for first in range(0, len(samples), step):
+            slab, own = samples[first : first + step], joined.paired[first : first + step]
+            there = slice(None) if own.all() else np.repeat(own, lengths, axis=1)  # a bye has no samples
+            rows = [slab[:, segment.first : segment.first + segment.count] for segment in joined.segments]
+            duration, taint = (
+                np.concatenate([each[:, :, column] for each in rows], axis=1)[there].ravel()
+                for column in (DURATION, TAINT)
+            )
+            count = int(own.sum())
+            yield rows_of(runs.slice(begin, count), duration, taint)
+            begin += count

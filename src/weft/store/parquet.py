@@ -71,7 +71,8 @@ def convert(folder: Any) -> None:
 
 def _convert_cell(root: Path, cell: str, kernel: str, launches: list[int]) -> None:
     path = root / "samples" / f"{cell}.parquet"
-    sources = json.dumps([_fingerprint(root, cell, launch) for launch in launches])
+    schema = pairs.SAMPLES if kernel == pairs.KERNEL else SAMPLES  # files of an older layout are made again, too
+    sources = json.dumps([schema, *(_fingerprint(root, cell, launch) for launch in launches)])
     if _remembered(path) == sources:
         return
     read = (read_cell(root, cell, launch) for launch in launches)

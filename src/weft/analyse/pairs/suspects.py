@@ -95,7 +95,7 @@ def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[i
     """One suspect for each key, with the cells that carry it."""
     order = np.argsort(key, kind="stable")
     keys, starts = np.unique(key[order], return_index=True)
-    for value, forth in zip(keys.tolist(), np.split(cells[order], starts[1:]), strict=True):
+    for value, forth in zip(keys.tolist(), np.split(cells[order], starts)[1:], strict=True):
         source, target = np.divmod(forth, count)
         both = np.unique(np.concatenate([forth, target * count + source]))
         yield Suspect(kind, name(int(value)), both, np.unique(forth))

@@ -5,11 +5,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Fitted to runs of the tara cells on one core (2026): 35 us a message at 288 ranks. The fluid model solves all flows
-# that share a link again whenever one of them ends, so a message costs more the more ranks there are.
+# Fitted to runs of tara's cells and of its extension on one core (2026): 35 us a message at 288 ranks, 43 us at 576,
+# 52 us at 1,152. A message that is sent without asking first leaves its sender going, and SimGrid walks the list of
+# all that a rank has under way whenever one of them ends: 90 us at 1,152 ranks.
 MESSAGE_S = 35e-6
 AT_RANKS = 288
-GROWTH = 1.3
+GROWTH = 0.3
+EAGER_GROWTH = 0.7
 SETUP_MESSAGES = 60  # a rank's, for placement, communicators, clocks and barriers
 RANK_BYTES = 2**20
 PAIR_BYTES = 160  # counts and places of a rank for each other, twice
@@ -27,7 +29,7 @@ class Cost:
     memory_bytes: int
 
 
-def cost_of(ranks: int, messages: int, real_bytes: int = 0) -> Cost:
+def cost_of(ranks: int, messages: int, real_bytes: int = 0, *, eager: bool = False) -> Cost:
     """Expected cost of simulating a launch.
 
     Parameters
@@ -38,11 +40,30 @@ def cost_of(ranks: int, messages: int, real_bytes: int = 0) -> Cost:
         Of all cells, phases and samples (:func:`messages_of`); what the harness itself sends comes on top.
     real_bytes
         Buffers of all ranks that are not folded.
+    eager
+        Whether many messages are sent without asking first.
     """
     messages += SETUP_MESSAGES * ranks
-    each_s = MESSAGE_S * max(1.0, (ranks / AT_RANKS) ** GROWTH)
+    each_s = MESSAGE_S * max(1.0, (ranks / AT_RANKS) ** (EAGER_GROWTH if eager else GROWTH))
     memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + real_bytes
     return Cost(messages, messages * each_s, memory)
+
+
+def ranks_of(cell: Mapping[str, str], ranks: int) -> int:
+    """Ranks that take part in a cell of a flat plan, in a launch of so many."""
+    if named := cell.get("members"):
+        return len(named.split())
+    return int(cell.get("ranks", ranks))
+
+
+def is_eager(cell: Mapping[str, str], ranks: int, limit: int | None) -> bool:
+    """Whether a cell of a flat plan exchanges blocks that need no asking first, up to a limit in bytes."""
+    p = ranks_of(cell, ranks)
+    if cell.get("kernel") != "exchange":
+        return limit is None or min(map(int, cell.get("bytes", "0").split())) <= limit
+    if set(cell.get("calls", "A").split()) & {"A", "B"}:
+        return True
+    return limit is None or 8 * int(cell.get("n", "0")) * int(cell.get("m", "1")) <= limit * p * p
 
 
 def messages_of(cell: Mapping[str, str], ranks: int, calls: int) -> int:
@@ -57,9 +78,7 @@ def messages_of(cell: Mapping[str, str], ranks: int, calls: int) -> int:
     calls
         Of each operation, over all phases and samples.
     """
-    p = int(cell.get("ranks", ranks))
-    if named := cell.get("members"):
-        p = len(named.split())
+    p = ranks_of(cell, ranks)
     barrier = p * max(1, math.ceil(math.log2(p))) if p > 1 else 0
     sizes = len(cell.get("bytes", "0").split())
     match cell.get("kernel"):

@@ -18,7 +18,7 @@ from weft.fabric.network.build import build_network
 from weft.folder import told, write_atomic
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
-from weft.launch.simulated.cost import Cost, cost_of, messages_of
+from weft.launch.simulated.cost import Cost, cost_of, is_eager, messages_of, ranks_of
 from weft.launch.simulated.flatten import FlatPlan, read_flat, simulated_plan
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
 from weft.launch.simulated.programs import Programs
@@ -29,8 +29,7 @@ NEVER_FOLD = str(2**62)
 FOLD_ABOVE = str(2**20)
 COLD = 1  # calls of an operation before its samples
 # Full looks at all flows whenever one ends, Lazy keeps a heap of them. Up to so many ranks Full is a quarter cheaper,
-# at
-# a thousand many times dearer; times differ by 0.1 % where many flows end at once.
+# at a thousand many times dearer; times differ by 0.1 % where many flows end at once.
 FULL_UP_TO = 300
 SLACK = 4.0  # a simulation may take this many times what it was expected to
 
@@ -81,11 +80,13 @@ class SimulatedLauncher:
             "options": self.options(),
         }
 
-    def options(self, plan: FlatPlan | None = None) -> dict[str, str]:
-        """SimGrid's options for this fabric, and for what a plan measures."""
+    def options(self, plan: FlatPlan | None = None, ranks: int = 0) -> dict[str, str]:
+        """SimGrid's options for this fabric, and for what a plan measures with so many ranks."""
         network = self.fabric.network
         measured = plan is not None and any(cell.get("kernel") == "collective" for cell in plan.cells)
-        return options(self.simulation, network.eager_limit if network else None, collectives=measured)
+        sizes = {ranks_of(cell, ranks) for cell in plan.cells} if plan else set[int]()
+        limit = network.eager_limit if network else None
+        return options(self.simulation, limit, collectives=measured, ranks=sizes)
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Start the requests side by side, as many as there are cores, and yield their outcomes in order."""
@@ -106,7 +107,7 @@ class SimulatedLauncher:
 
     def command(self, request: LaunchRequest) -> list[str]:
         """Words that simulate a request; its files are written by :meth:`prepare`."""
-        files, chosen = Files(request), self.options(read_flat(request.plan.read_text()))
+        files, chosen = Files(request), self.options(read_flat(request.plan.read_text()), request.ranks)
         return [
             str(self.programs.simgrid.smpirun), "-np", str(request.ranks), "-platform", str(self.programs.machine),
             "-hostfile", str(files.hosts), f"--cfg=network/optim:{'Full' if request.ranks <= FULL_UP_TO else 'Lazy'}",
@@ -128,7 +129,9 @@ class SimulatedLauncher:
 
     def cost(self, request: LaunchRequest) -> Cost:
         """What a request is expected to take of this host."""
-        return expected_cost(read_flat(request.plan.read_text()), request.ranks, self.simulation.samples)
+        network = self.fabric.network
+        limit = network.eager_limit if network else None
+        return expected_cost(read_flat(request.plan.read_text()), request.ranks, self.simulation.samples, limit)
 
     def refusal(self, request: LaunchRequest) -> str:
         """Why a request is not simulated; empty when it is."""
@@ -181,10 +184,11 @@ class Files:
         self.hosts = stem.with_name(f"{request.id}.hosts")
 
 
-def expected_cost(plan: FlatPlan, ranks: int, samples: int) -> Cost:
+def expected_cost(plan: FlatPlan, ranks: int, samples: int, eager_limit: int | None) -> Cost:
     """What simulating a plan costs this host."""
     real = 0 if plan.folds else sum(sorting_bytes(cell) for cell in plan.cells)
-    return cost_of(ranks, sum(messages_of(cell, ranks, COLD + samples) for cell in plan.cells), real)
+    messages = sum(messages_of(cell, ranks, COLD + samples) for cell in plan.cells)
+    return cost_of(ranks, messages, real, eager=any(is_eager(cell, ranks, eager_limit) for cell in plan.cells))
 
 
 def sorting_bytes(cell: dict[str, str]) -> int:

@@ -4,6 +4,7 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,9 @@ EXCHANGES = ("alltoall", "alltoallv")
 # Only where they are measured themselves: Weft's own broadcasts of a table to a thousand ranks would become rings.
 ROOTED = ("bcast", "gather", "scatter")
 WITH_ROOTED = ("ompi", "mpich")
+# Numbers of ranks at which Open MPI 4 exchanges pair by pair. SMPI's selector for it then takes an algorithm that pairs
+# by exclusive or, in which ranks wait for ever unless they are a power of two. Open MPI's own is SMPI's "ring".
+PAIRED = (range(2, 4), range(64, 128), range(256, 1024))
 MODELS = {"fair": "SMPI", "infiniband": "IB"}
 # The InfiniBand model divides the bound of a flow, and without a TCP window (so large that it binds nobody) there is
 # none.
@@ -84,7 +88,9 @@ def told_version(smpirun: str) -> str:
     return found[1] if found else ""
 
 
-def options(simulation: SimulationSection, eager_limit: int | None, *, collectives: bool = False) -> dict[str, str]:
+def options(
+    simulation: SimulationSection, eager_limit: int | None, *, collectives: bool = False, ranks: Iterable[int] = ()
+) -> dict[str, str]:
     """SimGrid's options (``--cfg``), without those that name files.
 
     Its defaults are a calibration of Gigabit Ethernet (factors on bandwidth and latency, time measured on this host):
@@ -98,9 +104,13 @@ def options(simulation: SimulationSection, eager_limit: int | None, *, collectiv
         Bytes up to which a message is sent without asking first; SMPI's own where the fabric states none.
     collectives
         Whether broadcasts, gathers and scatters are measured, and so take the library's algorithms.
+    ranks
+        Of each cell that is measured.
     """
     rooted = ROOTED if collectives and simulation.collectives in WITH_ROOTED else ()
     chosen = {f"smpi/{call}": simulation.collectives for call in (*EXCHANGES, *rooted)}
+    if simulation.collectives == "ompi" and any(count in some for count in ranks for some in PAIRED):
+        chosen["smpi/alltoallv"] = "ring"
     return {
         "network/model": MODELS[simulation.model],
         "smpi/bw-factor": "0:1",  # a bare 1 crashes SimGrid 3.32

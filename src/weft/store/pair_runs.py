@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of samples of pairs: stretches of rows of one pair, measured in one way, that stand together in a sample file.
+
+The store knows them when it writes, so it keeps them beside the samples, one row a run in the order of the rows. Who
+wants times alone (`weft.store.pair_scan`) then need not read eleven columns, ten of which say the same for many rows.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from weft.errors import DataError
+from weft.store.cells import DURATION, CellData
+from weft.store.files import Table
+from weft.store.pair_layout import NAME, PAIR, WAY, Layout, Way, filled
+from weft.store.records import Segment
+
+PLACE, RUNS = "runs", "weft-pair-runs/1"
+_SAME = [*PAIR, *WAY, filled("phase", NAME), filled("batch", pa.int32())]
+RUNS_SCHEMA = pa.schema([*_SAME, filled("samples", pa.int64())])
+#: Of the rows themselves (`weft.store.pairs`).
+SCHEMA = pa.schema(
+    [*_SAME, filled("iteration", pa.int32()), filled("duration_ns", pa.int64()), filled("taint", pa.int64())]
+)
+
+
+class Met(NamedTuple):
+    """Who met whom in a launch.
+
+    Attributes
+    ----------
+    ways, segments
+        How each run was measured, and where it stands in the cell; by rounds.
+    target
+        The rank met, shape (ranks, ways); the own one for a bye.
+    """
+
+    ways: list[Way]
+    segments: list[Segment]
+    target: NDArray[np.int64]
+
+    @property
+    def paired(self) -> NDArray[np.bool_]:
+        """Where there is no bye, shape (ranks, ways)."""
+        return self.target != np.arange(len(self.target))[:, np.newaxis]
+
+
+def met(data: CellData, layout: Layout) -> Met:
+    """Read from a cell with samples who met whom."""
+    found = sorted((each for each in layout.of["samples"] if each[1].count), key=lambda each: each[0].round)
+    ways, segments = [way for way, _ in found], [segment for _, segment in found]
+    assert data.samples is not None
+    return Met(ways, segments, data.samples[:, [layout.partner[way.round] for way in ways], DURATION])
+
+
+def run_batches(data: CellData, layout: Layout) -> Iterator[Table]:
+    """The runs of a cell and launch, ordered by source and round; none is empty."""
+    ways, segments, target = joined = met(data, layout)
+    if not ways:
+        return
+    source, way = np.nonzero(joined.paired)
+
+    def names(values: list[str]) -> Table:
+        distinct = sorted(set(values))
+        codes = np.array([distinct.index(value) for value in values], np.int32)
+        return pa.DictionaryArray.from_arrays(codes[way], pa.array(distinct, pa.string()))
+
+    def numbers(values: list[int]) -> NDArray[np.int64]:
+        return np.array(values, np.int64)[way]
+
+    columns = {
+        "cell": names([data.record.cell] * len(ways)),
+        "launch": numbers([data.record.launch_index] * len(ways)),
+        "source": source,
+        "target": target[source, way],
+        "bytes": numbers([each.bytes for each in ways]),
+        "mode": names([each.mode for each in ways]),
+        "phase": names([segment.phase for segment in segments]),
+        "batch": numbers([segment.batch for segment in segments]),
+        "samples": numbers([segment.count for segment in segments]),
+    }
+    arrays = [pa.array(columns[field.name]).cast(field.type) for field in RUNS_SCHEMA]
+    yield pa.RecordBatch.from_arrays(arrays, schema=RUNS_SCHEMA)
+
+
+def rows_of(runs: Table, duration_ns: NDArray[np.int64], taint: NDArray[np.int64]) -> Table:
+    """The rows (`SCHEMA`) of a batch of runs, from the times and taints of all of them, one after the other."""
+    length = runs["samples"].to_numpy()
+
+    def repeated(column: Table) -> Table:
+        if pa.types.is_dictionary(column.type):
+            return pa.DictionaryArray.from_arrays(repeated(column.indices), column.dictionary)
+        return pa.array(np.repeat(column.to_numpy(), length))
+
+    columns = {field.name: repeated(runs[field.name]) for field in _SAME}
+    begin = np.repeat((np.cumsum(length) - length).astype(np.int32), length)
+    columns["iteration"] = pa.array(np.arange(len(begin), dtype=np.int32) - begin)
+    columns |= {"duration_ns": pa.array(duration_ns), "taint": pa.array(taint)}
+    return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def read_runs(path: Path, rows: int) -> Table:
+    """The runs of a sample file, which has so many rows.
+
+    Raises
+    ------
+    DataError
+        They are missing or torn, or are those of other samples.
+    """
+    beside = path.parent / PLACE / path.name
+    remedy = f"delete {path}: `weft show RUN` makes it and its runs again from the cells"
+    try:
+        with pq.ParquetFile(beside) as file:
+            runs = file.read().unify_dictionaries().combine_chunks()
+    except (OSError, ValueError) as error:  # pyarrow's own errors derive from these two
+        raise DataError(f"{beside}: the runs of the samples cannot be read: {error}", remedy) from None
+    held = int(runs["samples"].to_numpy().sum())
+    if held != rows:
+        raise DataError(f"{beside}: runs of {held:,} samples, but {path.name} has {rows:,}", remedy)
+    return runs

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the durations of one sample file of pairs come to: histograms by nodes; count, extremes and sum of each pair."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import DataError
+from weft.store.files import Table
+
+Ints: TypeAlias = NDArray[np.int64]
+#: Bytes, and mode.
+Way: TypeAlias = tuple[int, str]
+
+#: Buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS).
+BUCKETS = 32
+MOST_BUCKETS = 63 * BUCKETS
+#: Buckets of the first whole numbers of nanoseconds are looked up: a logarithm of each sample would cost more.
+KNOWN_NS = 1 << 21
+
+
+def bucket_of(ns: NDArray[Any]) -> Ints:
+    """Bucket of each duration: floor(log2(ns) * 32), 0 up to 1 ns."""
+    return np.floor(np.log2(np.maximum(ns, 1.0)) * BUCKETS).astype(np.int64)
+
+
+def known_buckets() -> NDArray[np.uint16]:
+    """Bucket of each whole number of nanoseconds below `KNOWN_NS`."""
+    return bucket_of(np.arange(KNOWN_NS)).astype(np.uint16)
+
+
+class Tally:
+    """Counts and extremes of the runs of one file (`weft.store.pair_runs`), to which rows are added in their order.
+
+    Parameters
+    ----------
+    runs
+        Its runs.
+    node_of
+        Node of each rank, shape (ranks,).
+    known
+        `known_buckets`.
+
+    Raises
+    ------
+    DataError
+        A rank has no node.
+    """
+
+    def __init__(self, runs: Table, node_of: Ints, known: NDArray[np.uint16]) -> None:
+        self.length, self.source, self.target, self.batch = (
+            runs[name].to_numpy().astype(np.int64) for name in ("samples", "source", "target", "batch")
+        )
+        self.end, self.rows = np.cumsum(self.length), 0
+        (size, sizes), (mode, modes), (phase, phases) = (_coded(runs[name]) for name in ("bytes", "mode", "phase"))
+        self.warm = np.array([name == "warm" for name in phases], bool)[phase]
+        self.ways: list[Way] = [(each, name) for each in sizes for name in modes]
+        self.way = size * len(modes) + mode
+        highest = max(self.source.max(initial=-1), self.target.max(initial=-1))
+        if highest >= len(node_of):
+            raise DataError(f"rank {highest} has no node", "start the same `weft run` again")
+        # runs of one histogram have one key, and those of one source, which stand together, have keys that are near
+        shared = (node_of[self.source], node_of[self.target], self.way, self.warm)
+        self.shape = (len(node_of), len(node_of), len(self.ways), 2)
+        self.keys, self.key = np.unique(np.ravel_multi_index(shared, self.shape), return_inverse=True)
+        self.known, self.counted = known, [np.empty((2, 0), np.int64)]
+        self.least = np.full(len(runs), np.iinfo(np.int64).max)
+        self.most, self.total = np.zeros((2, len(runs)), np.int64)
+
+    def add(self, duration: Ints) -> None:
+        """Take in the next rows; the first and the last of their runs may go on in other blocks of rows."""
+        first, last = np.searchsorted(self.end, (self.rows, self.rows + len(duration) - 1), side="right")
+        own = slice(first, last + 1)
+        begin = np.maximum(self.end[own] - self.length[own] - self.rows, 0)
+        length = np.minimum(self.end[own] - self.rows, len(duration)) - begin
+        self.rows += len(duration)
+        self.least[own] = np.minimum(self.least[own], np.minimum.reduceat(duration, begin))
+        self.most[own] = np.maximum(self.most[own], np.maximum.reduceat(duration, begin))
+        self.total[own] += np.add.reduceat(duration, begin)
+        bucket, key = self._buckets(duration, self.batch[own], length), self.key[own]
+        low, low_key = int(bucket.min()), int(key.min())
+        width = int(bucket.max()) - low + 1
+        cell = np.repeat((key - low_key) * width - low, length)
+        cell += bucket
+        counts = np.bincount(cell)
+        used = np.flatnonzero(counts)
+        codes = (used // width + low_key) * MOST_BUCKETS + used % width + low
+        self.counted.append(np.stack([codes, counts[used]]))
+
+    def _buckets(self, duration: Ints, batch: Ints, length: Ints) -> NDArray[Any]:
+        if (batch != 1).any():
+            return bucket_of(duration / np.repeat(batch, length))
+        bucket = self.known.take(duration, mode="clip")
+        beyond = np.flatnonzero(duration >= KNOWN_NS)
+        bucket[beyond] = bucket_of(duration[beyond])
+        return bucket
+
+    def histogram(self) -> tuple[Ints, ...]:
+        """Way, node of the source and of the target, bucket and count of warm samples."""
+        code, (count,) = merged(*np.concatenate(self.counted, axis=1), how=[np.add])
+        source, target, way, warm = np.unravel_index(self.keys[code // MOST_BUCKETS], self.shape)
+        columns = (way, source, target, code % MOST_BUCKETS, count)
+        return tuple(column[warm == 1] for column in columns)
+
+    def pairs(self) -> tuple[NDArray[Any], ...]:
+        """Way, source, target, samples, shortest, longest and sum in ns of one message, of each warm run."""
+        times = (each / self.batch for each in (self.least, self.most, self.total))
+        return tuple(each[self.warm] for each in (self.way, self.source, self.target, self.length, *times))
+
+
+def _coded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
+    """Indices into the distinct values of a column, and these."""
+    codes = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    return codes.indices.to_numpy(), codes.dictionary.to_pylist()
+
+
+def merged(code: Ints, *columns: NDArray[Any], how: Sequence[np.ufunc]) -> tuple[Ints, list[NDArray[Any]]]:
+    """Rows of one code made one, ordered by code, each column by its function."""
+    order = np.argsort(code)
+    code = code[order]
+    begin = np.flatnonzero(np.diff(code, prepend=-1))
+    return code[begin], [function.reduceat(each[order], begin) for function, each in zip(how, columns, strict=True)]
