@@ -8,7 +8,7 @@ from simulated_cells import TARA
 
 from weft.cli.app import main
 from weft.fabric import load_fabric
-from weft.fit_run import fit_fabric
+from weft.fit.run import fit_fabric
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.programs import Programs
 from weft.run import run_study

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from weft.errors import DataError, StudyError
 from weft.fabric import load_fabric
-from weft.fit import Floats, choose, fit, smallest_sight
-from weft.fit_inputs import MeasuredCell, parameters_named, read_cells, with_values
-from weft.fit_models import bound_time
-from weft.fit_run import fit_fabric
-from weft.fit_show import describe_fit
+from weft.fit.inputs import MeasuredCell, parameters_named, read_cells, with_values
+from weft.fit.models import bound_time
+from weft.fit.run import fit_fabric
+from weft.fit.show import describe_fit
+from weft.fit.squares import Floats, choose, fit, smallest_sight
 
 TARA = """
 name = "tara"

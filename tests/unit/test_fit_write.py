@@ -10,9 +10,9 @@ from weft.analyse import make_tables
 from weft.cli.app import main
 from weft.errors import StudyError
 from weft.fabric import load_fabric
-from weft.fit import Cell, Fit
-from weft.fit_inputs import read_cells
-from weft.fit_write import fitted_text, write_fitted
+from weft.fit.inputs import read_cells
+from weft.fit.squares import Cell, Fit
+from weft.fit.write import fitted_text, write_fitted
 from weft.store import convert
 
 FILE = """# A machine.

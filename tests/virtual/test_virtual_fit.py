@@ -9,7 +9,7 @@ from clusters import Installed
 
 from weft.cli.app import main
 from weft.fabric import Fabric, load_fabric
-from weft.fit_inputs import read_cells
+from weft.fit.inputs import read_cells
 from weft.launch.build import build_kernels
 from weft.launch.simulated import make_launcher
 from weft.launch.virtual.fabric_spec import spec_of

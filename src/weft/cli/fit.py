@@ -48,10 +48,10 @@ def fit(
     from rich.console import Console
 
     from weft.fabric import load_fabric
-    from weft.fit_machine import machine_of
-    from weft.fit_run import fit_fabric
-    from weft.fit_show import describe_fit
-    from weft.fit_write import write_fitted
+    from weft.fit.machine import machine_of
+    from weft.fit.run import fit_fabric
+    from weft.fit.show import describe_fit
+    from weft.fit.write import write_fitted
 
     given = load_fabric(fabric)
     machine, filled = machine_of(given, to)

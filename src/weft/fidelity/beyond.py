@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from weft.fidelity import PARTS, Part
 from weft.fidelity.bench import Bench, Row, time_or_status
-from weft.fit_inputs import MeasuredCell
-from weft.fit_models import bound_time
+from weft.fit.inputs import MeasuredCell
+from weft.fit.models import bound_time
 from weft.report.numbers import bound_text, seconds_text
 from weft.report.view import RunView
 from weft.tabular import Table

@@ -6,7 +6,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.fidelity import PARTS, Part
 from weft.fidelity.bench import Bench
 from weft.fidelity.tables import both_tables, cells, errors
-from weft.fit_run import fit_cells
+from weft.fit.run import fit_cells
 from weft.units import format_rate, format_seconds
 
 NOMINAL = 3.5e9  # paper 000, section 2.1: quad-data-rate InfiniBand, "up to 3.5 GB/s"

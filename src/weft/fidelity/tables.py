@@ -4,9 +4,9 @@
 from weft.fabric import load_fabric
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench
-from weft.fit import Cell, Fit
-from weft.fit_inputs import PARAMETERS, MeasuredCell
-from weft.fit_run import fit_cells
+from weft.fit.inputs import PARAMETERS, MeasuredCell
+from weft.fit.run import fit_cells
+from weft.fit.squares import Cell, Fit
 from weft.tabular import Table
 from weft.units import format_rate, format_seconds
 

@@ -4,8 +4,8 @@
 from rich.console import Group
 from rich.table import Table
 
-from weft.fit import Fit
-from weft.fit_inputs import PARAMETERS
+from weft.fit.inputs import PARAMETERS
+from weft.fit.squares import Fit
 from weft.units import format_rate, format_seconds
 
 

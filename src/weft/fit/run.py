@@ -9,10 +9,10 @@ import numpy as np
 
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
-from weft.fit import Fit, Floats, Model, fit
-from weft.fit_inputs import MeasuredCell, Parameter, parameters_named, read_cells, with_values
-from weft.fit_machine import machine_of
-from weft.fit_models import bound_time, simulated_times
+from weft.fit.inputs import MeasuredCell, Parameter, parameters_named, read_cells, with_values
+from weft.fit.machine import machine_of
+from weft.fit.models import bound_time, simulated_times
+from weft.fit.squares import Fit, Floats, Model, fit
 
 
 def fit_fabric(
@@ -29,7 +29,7 @@ def fit_fabric(
     Parameters
     ----------
     fabric
-        Of any kind: it is modelled as a machine to simulate (:func:`weft.fit_machine.machine_of`).
+        Of any kind: it is modelled as a machine to simulate (:func:`weft.fit.machine.machine_of`).
     table
         A run folder or a table of cells.
     names
@@ -42,7 +42,7 @@ def fit_fabric(
     Raises
     ------
     StudyError, DataError
-        See :func:`weft.fit.fit` and :func:`weft.fit_inputs.read_cells`.
+        See :func:`weft.fit.squares.fit` and :func:`weft.fit.inputs.read_cells`.
     LaunchError
         SimGrid is missing, or a simulation failed.
     """

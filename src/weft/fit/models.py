@@ -9,7 +9,7 @@ from typing import Any
 from weft.bound import terms_of
 from weft.errors import LaunchError
 from weft.fabric.model import Fabric
-from weft.fit_inputs import MeasuredCell
+from weft.fit.inputs import MeasuredCell
 from weft.kernel import kernel_named
 from weft.launch.launcher import Launcher, LaunchRequest
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from weft.errors import FabricError, StudyError
 from weft.fabric.model import Fabric, load_fabric
-from weft.fit import Fit
-from weft.fit_inputs import PARAMETERS
-from weft.fit_machine import Filled
+from weft.fit.inputs import PARAMETERS
+from weft.fit.machine import Filled
+from weft.fit.squares import Fit
 from weft.folder import write_atomic
 
 HEADER = re.compile(r"\[(?P<section>[^\[\]]+)\]\s*(#.*)?$")
@@ -24,7 +24,7 @@ def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool, fille
     fabric
         As it was read, of any kind.
     filled
-        What makes it a machine to simulate (:func:`weft.fit_machine.machine_of`).
+        What makes it a machine to simulate (:func:`weft.fit.machine.machine_of`).
     path
         The new file, ``.toml``; never the one that was read.
     simulated
