@@ -55,3 +55,17 @@ TEST_CASE("the order of sizes is the launch's own, and the same on every rank") 
 TEST_CASE("refined sizes count for the memory that samples take") {
     CHECK(weft::most_sizes(with_sizes("1 8 64", "5").cell()) == 8);
 }
+
+TEST_CASE("a sweep is refined where the times of rank 0 step, on every rank alike") {
+    MeasuredCell const cell = with_sizes("1024 2048 4096 8192", "3");
+    std::vector<std::int64_t> measured;
+    weft::sweep_sizes(cell.cell(), "bcast", 1, [&](std::int64_t bytes) {
+        weft::Segment &segment = cell.cell().sampler().recorder().open(op_at("bcast", bytes), weft::Phase::warm, 1);
+        segment.count = 1;
+        segment.median_ns = cell.team().rank == 0 ? (bytes > 3000 ? 30'000 : 10'000) : 0;
+        measured.push_back(bytes);
+    });
+    REQUIRE(measured.size() == 7);
+    std::sort(measured.begin(), measured.begin() + 4); // the plan's own are shuffled
+    CHECK(measured == std::vector<std::int64_t>{1024, 2048, 4096, 8192, 2896, 3444, 3158});
+}
