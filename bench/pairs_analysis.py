@@ -101,7 +101,8 @@ def analyse(folder: Path, ranks: int) -> dict[str, int]:
     from weft.store.pair_scan import scan
 
     places = places_for(ranks)
-    found = scan(sorted((folder / "samples").glob("*.parquet")), places.node_of)
+    paths = sorted((folder / "samples").glob("*.parquet"))
+    found = scan(paths, {(path.stem, 1): places.node_of for path in paths})
     backend = connect()
     histogram, classes = ibis.memtable(found.histogram), ibis.memtable(places.class_table())
     by_class = class_histogram(histogram, classes)

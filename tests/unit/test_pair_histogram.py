@@ -8,10 +8,10 @@ import pytest
 
 from weft.analyse.engine import connect
 from weft.analyse.pairs import samples
-from weft.analyse.pairs.histogram import BUCKETS, ERROR, edge, quantile
+from weft.analyse.pairs.histogram import ERROR, edge, quantile
 from weft.analyse.quantile import quantile_rank
 from weft.errors import DataError
-from weft.store.pair_tally import bucket_of
+from weft.store.pair_tally import BUCKETS, bucket_of
 
 SHAPES = {
     "narrow": lambda rng, n: rng.normal(50_000, 500, n),

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from weft.analyse.engine import Expression
 from weft.analyse.quantile import median_ranks
 from weft.analyse.times import P99_FROM
+from weft.store.pair_tally import BUCKETS
 
-#: Buckets a factor of two is cut into; a bucket is floor(log2(ns) * BUCKETS).
-BUCKETS = 32
 PAIR = ("launch_id", "launch", "bytes", "mode", "source", "target")
 QUANTILES = {"p5_s": 0.05, "p25_s": 0.25, "p75_s": 0.75, "p95_s": 0.95, "p99_s": 0.99}
 STATISTICS = (

@@ -4,12 +4,15 @@
 from collections.abc import Collection
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from weft.analyse import pair_statistics as of
 from weft.analyse.engine import Backend, Expression, read
 from weft.store.files import Schema, write_parquet
 from weft.store.pair_findings import BUCKETS_SCHEMA, FINDINGS_SCHEMA
+from weft.store.pair_scan import HISTOGRAM, scan
+from weft.store.pair_tally import Seats
 from weft.store.pairs import SCHEMA
 
 PAIRS = pa.schema(
@@ -26,16 +29,6 @@ PAIRS = pa.schema(
         ("launch_id", pa.string()),
     ]
 )
-HISTOGRAM = pa.schema(
-    [
-        ("bytes", pa.int64()),
-        ("mode", pa.string()),
-        ("source_node", pa.int32()),
-        ("target_node", pa.int32()),
-        ("bucket", pa.int16()),
-        ("count", pa.int64()),
-    ]
-)
 
 
 def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> None:
@@ -50,6 +43,8 @@ def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> No
     cells
         Ids of the plan's cells of the kernel ``pairs``.
     """
+    import ibis
+
     launches = _launches(root, backend)
     samples = _placed(root, backend, cells, "", SCHEMA, launches)
     findings = _placed(root, backend, cells, "findings", FINDINGS_SCHEMA, launches)
@@ -57,8 +52,13 @@ def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> No
     table = _pairs(samples, findings).select(*PAIRS.names).order_by(["bytes", "mode", "launch", "source", "target"])
     write_parquet(root / "tables" / "pairs.parquet", [table.to_pyarrow()], PAIRS, "weft-pairs/1")
     ranks = read(backend, [root / "tables" / "ranks.parquet"])
-    both = of.buckets(samples).union(counted.select(*of.PAIR, "bucket", "count"))
-    histogram = of.by_node(both, ranks).order_by(HISTOGRAM.names)
+    if backend.name == "duckdb":
+        # it would hash the key of every sample: here they are counted by the runs that the store noted
+        raw = ibis.memtable(scan(_files(root, cells), _seats(launches, ranks)).histogram)
+    else:
+        raw = of.by_node(of.buckets(samples), ranks)
+    both: Expression = raw.union(of.by_node(counted.select(*of.PAIR, "bucket", "count"), ranks))
+    histogram = both.group_by(HISTOGRAM.names[:-1]).agg(count=both["count"].sum()).order_by(HISTOGRAM.names)
     path = root / "tables" / "pair_histogram.parquet"
     write_parquet(path, [histogram.to_pyarrow()], HISTOGRAM, "weft-pair-histogram/1")
 
@@ -76,10 +76,26 @@ def _placed(
     """Rows of some files of the store with the launch that each belongs to."""
     import ibis
 
-    paths = [root / "samples" / place / f"{cell}.parquet" for cell in sorted(cells)]
-    there = [path for path in paths if path.is_file()]
+    there = _files(root, cells, place)
     rows = read(backend, there) if there else ibis.memtable(schema.empty_table())
     return rows.join(launches, ["cell", "launch"])
+
+
+def _files(root: Path, cells: Collection[str], place: str = "") -> list[Path]:
+    """Files of the store for these cells, where there are any."""
+    paths = (root / "samples" / place / f"{cell}.parquet" for cell in sorted(cells))
+    return [path for path in paths if path.is_file()]
+
+
+def _seats(launches: Expression, ranks: Expression) -> Seats:
+    """Node of each rank, for each of the cells and launches."""
+    node_of: dict[str, list[int]] = {}
+    for row in ranks.select("launch_id", "rank", "node").order_by("rank").to_pyarrow().to_pylist():
+        node_of.setdefault(row["launch_id"], []).append(row["node"])
+    return {
+        (row["cell"], row["launch"]): np.array(node_of.get(row["launch_id"], []), np.int64)
+        for row in launches.to_pyarrow().to_pylist()
+    }
 
 
 def _pairs(samples: Expression, findings: Expression) -> Expression:

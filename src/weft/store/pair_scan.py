@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One pass over the raw samples of pairs: histograms by nodes, and each pair's count, extremes and sum.
 
-The one summary that is not an Ibis expression. What an engine has to hash for every row is looked up once a run here:
-the store keeps the runs beside the samples (`weft.store.pair_runs`), so that of the rows only the durations are read
-(bench/pairs_analysis.py measures both ways, a test compares them). It is mergeable, and exact but for the buckets.
+The one summary that is not an Ibis expression, taken where the engine is the embedded one. What an engine has to hash
+for every row is looked up once a run here: the store keeps the runs beside the samples (`weft.store.pair_runs`), so
+that of the rows only the durations are read (bench/pairs_analysis.py measures both ways, a test compares them). It is
+mergeable, and exact but for the buckets.
 """
 
 import os
@@ -22,14 +23,14 @@ from numpy.typing import NDArray
 from weft.errors import DataError
 from weft.store.files import Table
 from weft.store.pair_runs import read_runs
-from weft.store.pair_tally import MOST_BUCKETS, Ints, Tally, known_buckets, merged
+from weft.store.pair_tally import MOST_BUCKETS, Seats, Tally, known_buckets, merged
 
 #: Rows at a time: what is worked out of each of them, some numbers of 8 bytes, stays in a core's cache.
 BLOCK = 1 << 17
 
 _WAY = [("bytes", pa.int64()), ("mode", pa.string())]
 _NODES = [("source_node", pa.int32()), ("target_node", pa.int32())]
-_HISTOGRAM = pa.schema([*_WAY, *_NODES, ("bucket", pa.int16()), ("count", pa.int64())])
+HISTOGRAM = pa.schema([*_WAY, *_NODES, ("bucket", pa.int16()), ("count", pa.int64())])
 _TIMES = [(name, pa.float64()) for name in ("min_ns", "max_ns", "sum_ns")]
 _PAIRS = pa.schema([*_WAY, ("source", pa.int32()), ("target", pa.int32()), ("samples", pa.int64()), *_TIMES])
 
@@ -50,29 +51,31 @@ class Scan:
     pairs: Table
 
 
-def scan(paths: Sequence[Path], node_of: NDArray[np.integer]) -> Scan:
+def scan(paths: Sequence[Path], seats: Seats) -> Scan:
     """Read the warm samples of pairs once.
 
     Parameters
     ----------
     paths
         Sample files (`weft.store.pair_runs.SCHEMA`), with their runs beside them.
-    node_of
-        Node of each rank, shape (ranks,).
+    seats
+        Node of each rank, shape (ranks,), by cell and launch; what is of others is left out.
 
     Raises
     ------
     DataError
         A file cannot be read, has no runs, or a rank has no node.
     """
-    nodes = np.asarray(node_of, np.int64)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        files = list(pool.map(partial(_tallied, node_of=nodes, known=known_buckets()), paths))
+        files = list(pool.map(partial(_tallied, seats=seats, known=known_buckets()), paths))
     histograms, pairs = [file.histogram() for file in files], [file.pairs() for file in files]
-    ends = (len(nodes), len(nodes))
+    nodes, ranks = (
+        max((int(each.max()) + 1 for own in found for each in own[1:3] if len(each)), default=1)
+        for found in (histograms, pairs)
+    )
     return Scan(
-        _table(files, histograms, (*ends, MOST_BUCKETS), [np.add], _HISTOGRAM),
-        _table(files, pairs, ends, [np.add, np.minimum, np.maximum, np.add], _PAIRS),
+        _table(files, histograms, (nodes, nodes, MOST_BUCKETS), [np.add], HISTOGRAM),
+        _table(files, pairs, (ranks, ranks), [np.add, np.minimum, np.maximum, np.add], _PAIRS),
     )
 
 
@@ -102,11 +105,11 @@ def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: li
     )
 
 
-def _tallied(path: Path, node_of: Ints, known: NDArray[np.uint16]) -> Tally:
+def _tallied(path: Path, seats: Seats, known: NDArray[np.uint16]) -> Tally:
     """What one file comes to, block by block: memory does not grow with the rows."""
     try:
         with pq.ParquetFile(path) as file:
-            found = Tally(read_runs(path, file.metadata.num_rows), node_of, known)
+            found = Tally(read_runs(path, file.metadata.num_rows), seats, known)
             for block in file.iter_batches(BLOCK, columns=["duration_ns"], use_threads=False):
                 found.add(block.column(0).to_numpy())
     except (OSError, ValueError, KeyError) as error:  # pyarrow's own errors derive from the first two

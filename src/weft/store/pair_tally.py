@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the durations of one sample file of pairs come to: histograms by nodes; count, extremes and sum of each pair."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +13,8 @@ from weft.store.files import Table
 Ints: TypeAlias = NDArray[np.int64]
 #: Bytes, and mode.
 Way: TypeAlias = tuple[int, str]
+#: Node of each rank, shape (ranks,), by cell and launch.
+Seats: TypeAlias = Mapping[tuple[str, int], NDArray[np.integer]]
 
 #: Buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS).
 BUCKETS = 32
@@ -38,8 +40,8 @@ class Tally:
     ----------
     runs
         Its runs.
-    node_of
-        Node of each rank, shape (ranks,).
+    seats
+        Where the ranks sat; what was measured in other cells and launches is left out.
     known
         `known_buckets`.
 
@@ -49,25 +51,35 @@ class Tally:
         A rank has no node.
     """
 
-    def __init__(self, runs: Table, node_of: Ints, known: NDArray[np.uint16]) -> None:
+    def __init__(self, runs: Table, seats: Seats, known: NDArray[np.uint16]) -> None:
         self.length, self.source, self.target, self.batch = (
             runs[name].to_numpy().astype(np.int64) for name in ("samples", "source", "target", "batch")
         )
         self.end, self.rows = np.cumsum(self.length), 0
         (size, sizes), (mode, modes), (phase, phases) = (_coded(runs[name]) for name in ("bytes", "mode", "phase"))
-        self.warm = np.array([name == "warm" for name in phases], bool)[phase]
+        self.source_node, self.target_node = np.full((2, len(runs)), -1)
+        self._seat(runs, seats)
+        self.wanted = np.array([name == "warm" for name in phases], bool)[phase] & (self.source_node >= 0)
         self.ways: list[Way] = [(each, name) for each in sizes for name in modes]
         self.way = size * len(modes) + mode
-        highest = max(self.source.max(initial=-1), self.target.max(initial=-1))
-        if highest >= len(node_of):
-            raise DataError(f"rank {highest} has no node", "start the same `weft run` again")
         # runs of one histogram have one key, and those of one source, which stand together, have keys that are near
-        shared = (node_of[self.source], node_of[self.target], self.way, self.warm)
-        self.shape = (len(node_of), len(node_of), len(self.ways), 2)
+        ends = [np.maximum(node, 0) for node in (self.source_node, self.target_node)]
+        self.shape = (*(int(node.max(initial=0)) + 1 for node in ends), len(self.ways), 2)
+        shared = (*ends, self.way, self.wanted)
         self.keys, self.key = np.unique(np.ravel_multi_index(shared, self.shape), return_inverse=True)
         self.known, self.counted = known, [np.empty((2, 0), np.int64)]
         self.least = np.full(len(runs), np.iinfo(np.int64).max)
         self.most, self.total = np.zeros((2, len(runs)), np.int64)
+
+    def _seat(self, runs: Table, seats: Seats) -> None:
+        """Find the nodes of each run's ends."""
+        (cell, cells), launch = _coded(runs["cell"]), runs["launch"].to_numpy()
+        for (name, number), node_of in seats.items():
+            own = (launch == number) & (cell == cells.index(name)) if name in cells else np.zeros(len(runs), bool)
+            highest = max(self.source[own].max(initial=-1), self.target[own].max(initial=-1))
+            if highest >= len(node_of):
+                raise DataError(f"rank {highest} of cell {name} has no node", "start the same `weft run` again")
+            self.source_node[own], self.target_node[own] = node_of[self.source[own]], node_of[self.target[own]]
 
     def add(self, duration: Ints) -> None:
         """Take in the next rows; the first and the last of their runs may go on in other blocks of rows."""
@@ -100,14 +112,14 @@ class Tally:
     def histogram(self) -> tuple[Ints, ...]:
         """Way, node of the source and of the target, bucket and count of warm samples."""
         code, (count,) = merged(*np.concatenate(self.counted, axis=1), how=[np.add])
-        source, target, way, warm = np.unravel_index(self.keys[code // MOST_BUCKETS], self.shape)
+        source, target, way, wanted = np.unravel_index(self.keys[code // MOST_BUCKETS], self.shape)
         columns = (way, source, target, code % MOST_BUCKETS, count)
-        return tuple(column[warm == 1] for column in columns)
+        return tuple(column[wanted == 1] for column in columns)
 
     def pairs(self) -> tuple[NDArray[Any], ...]:
-        """Way, source, target, samples, shortest, longest and sum in ns of one message, of each warm run."""
+        """Way, source, target, samples, shortest, longest and sum in ns of one message, of each run of warm samples."""
         times = (each / self.batch for each in (self.least, self.most, self.total))
-        return tuple(each[self.warm] for each in (self.way, self.source, self.target, self.length, *times))
+        return tuple(each[self.wanted] for each in (self.way, self.source, self.target, self.length, *times))
 
 
 def _coded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:

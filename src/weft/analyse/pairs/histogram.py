@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.quantile import quantile_rank
+from weft.store.pair_tally import BUCKETS
 
-#: Buckets a factor of two.
-BUCKETS = 32
 #: Largest relative error of a quantile, either way.
 ERROR = 2 ** (1 / (2 * BUCKETS)) - 1
 

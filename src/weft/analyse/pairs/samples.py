@@ -5,10 +5,10 @@ import math
 from collections.abc import Sequence
 
 from weft.analyse.engine import Expression
-from weft.analyse.pairs.histogram import BUCKETS
 from weft.analyse.pairs.tables import CLASS
 from weft.errors import DataError
 from weft.fabric.host import read_host, smallest
+from weft.store.pair_tally import BUCKETS
 from weft.units import format_bytes
 
 #: Bytes that DuckDB holds for each sample of an exact quantile (measured: 6.6 GiB for 501 million).
