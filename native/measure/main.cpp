@@ -10,6 +10,7 @@
 #include "provenance.hpp"
 #include "settings.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -23,11 +24,15 @@ void print_error(std::string const &what, std::string const &remedy) {
                  remedy.empty() ? "" : "\n");
 }
 
+/// Hydra (MPICH) throws away what it has not yet read of a rank's output when it hears of an abort.
+constexpr std::int64_t read_by_then_ns = 200'000'000;
+
 /// A failure of this rank alone: the others wait for it somewhere, so the launch cannot end in good order.
 int abort_launch(std::string const &what, std::string const &remedy) {
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     print_error("rank " + std::to_string(rank) + ": " + what, remedy);
+    weft::platform::sleep_ns(read_by_then_ns);
     PMPI_Abort(MPI_COMM_WORLD, 1);
     return 1;
 }
