@@ -6,28 +6,18 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from weft.analyse import make_tables
 from weft.fabric import Fabric
 from weft.folder import RunFolder
 from weft.launch.launcher import Launcher
-from weft.progress import Silent
-from weft.run import begin
-from weft.store import convert
+from weft.run import run_study
 from weft.study import load_study
-from weft.walk import Walk
 
 
 def walked(place: Path, text: str, fabric: Fabric, launcher: Launcher) -> RunFolder:
-    """Measure a study given as text below ``place``."""
+    """Measure a study given as text below ``place``, to its tables."""
     path = place / "study.toml"
     path.write_text(text)
-    folder = RunFolder(place / "run")
-    with folder.lock():
-        plan = begin(folder, load_study(path), fabric, launcher)
-        Walk(folder, plan, launcher, Silent()).go()
-    convert(folder)
-    make_tables(folder)
-    return folder
+    return run_study(load_study(path), fabric, place / "run", launcher)
 
 
 def rows_of(folder: RunFolder, table: str) -> list[dict[str, Any]]:

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 from clusters import Installed
+from walked import walked
 
 from weft.fabric import Fabric
 from weft.folder import RunFolder
 from weft.launch.build import build_kernels
 from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.launcher import VirtualLauncher
-from weft.run import run_study
-from weft.study import load_study
 
 #: Marks of a module whose tests do so; which MPI it is does not matter to them.
 OVER_FABRIC = [
@@ -31,5 +30,4 @@ def launcher_over(fabric: Fabric, installed: Installed) -> VirtualLauncher:
 def run_over(fabric: Fabric, installed: Installed, study: str, folder: Path) -> RunFolder:
     """A run of a study's text over the fabric; what is there of it already is kept."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "study.toml").write_text(study)
-    return run_study(load_study(folder / "study.toml"), fabric, folder / "run", launcher_over(fabric, installed))
+    return walked(folder, study, fabric, launcher_over(fabric, installed))

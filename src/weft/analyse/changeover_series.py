@@ -101,10 +101,14 @@ def _undisturbed(medians: Sequence[Row]) -> list[Row]:
     Ranks that yield their core are tainted all the time: a series keeps all its rows where fewer than half would stay.
     """
     clean = [row for row in medians if row.get("tainted", 0) < row.get("samples", 1)]
-    every, stay = (Counter((row["cell"], split_op(row["call"])[0]) for row in each) for each in (medians, clean))
-    kept = {key for key, count in every.items() if 2 * stay[key] >= count}
-    rest = [row for row in medians if (row["cell"], split_op(row["call"])[0]) not in kept]
-    return [row for row in clean if (row["cell"], split_op(row["call"])[0]) in kept] + rest
+    every, stay = (Counter(map(_series_of, rows)) for rows in (medians, clean))
+    poor = {series for series, count in every.items() if 2 * stay[series] < count}
+    return [row for row in medians if _series_of(row) in poor] + [row for row in clean if _series_of(row) not in poor]
+
+
+def _series_of(row: Row) -> tuple[str, str]:
+    """Cell and operation, without the size."""
+    return row["cell"], split_op(row["call"])[0]
 
 
 def _by_launch(medians: Iterable[Row], column: str) -> dict[tuple[str, str], dict[int, dict[int, float]]]:

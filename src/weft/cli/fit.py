@@ -58,7 +58,7 @@ def fit(
     console = Console()
     names = [name.strip() for name in parameters.split(",") if name.strip()]
     chosen = [name.strip() for name in cells.split(",") if name.strip()]
-    result = fit_fabric(given, to, names, chosen, simulate=model == "simulation", say=console.print)
+    result = fit_fabric(machine, to, names, chosen, simulate=model == "simulation", say=console.print)
     if output:
         write_fitted(given, result, output, simulated=model == "simulation", filled=filled)
     console.print(describe_fit(result, machine.name, simulated=model == "simulation"))

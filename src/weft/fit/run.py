@@ -10,7 +10,6 @@ import numpy as np
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.fit.inputs import MeasuredCell, Parameter, parameters_named, read_cells, with_values
-from weft.fit.machine import machine_of
 from weft.fit.models import bound_time, simulated_times
 from weft.fit.squares import Fit, Floats, Model, fit
 
@@ -29,7 +28,7 @@ def fit_fabric(
     Parameters
     ----------
     fabric
-        Of any kind: it is modelled as a machine to simulate (:func:`weft.fit.machine.machine_of`).
+        A machine to simulate; :func:`weft.fit.machine.machine_of` makes one of a fabric of any kind.
     table
         A run folder or a table of cells.
     names
@@ -46,8 +45,7 @@ def fit_fabric(
     LaunchError
         SimGrid is missing, or a simulation failed.
     """
-    machine, _ = machine_of(fabric, table)
-    return fit_cells(machine, read_cells(table), names, chosen, simulate=simulate, say=say)
+    return fit_cells(fabric, read_cells(table), names, chosen, simulate=simulate, say=say)
 
 
 def fit_cells(

@@ -12,7 +12,7 @@ from typing import Any
 
 from weft import __version__
 from weft.errors import WeftError
-from weft.folder import explain, write_atomic
+from weft.folder import told, write_atomic
 from weft.report.figures.files import vegalite_version
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
@@ -47,10 +47,8 @@ def write_page(path: Path, text: str) -> None:
     DataError
         The disk is full, or the folder cannot be written.
     """
-    try:
+    with told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise explain(path, error) from error
     write_atomic(path, text.encode())
 
 

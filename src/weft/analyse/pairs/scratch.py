@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from weft.analyse.engine import Backend, Expression, read
-from weft.folder import explain
+from weft.folder import told
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ def scratch(backend: Backend, beside: Path) -> Generator[Scratch]:
     DataError
         The folder cannot be written.
     """
-    try:
+    with told(beside):
         beside.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".analysis-", dir=beside) as folder:
             yield Scratch(backend, Path(folder))
-    except OSError as error:
-        raise explain(beside, error) from None

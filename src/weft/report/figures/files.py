@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from weft.folder import explain, write_atomic
+from weft.folder import told, write_atomic
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 
@@ -35,10 +35,8 @@ def write_figures(figures: Iterable[Figure | Picture], folder: Path) -> list[Pat
 
     version = vegalite_version()
     written: list[Path] = []
-    try:
+    with told(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise explain(folder, error) from error
     for figure in figures:
         if isinstance(figure, Picture):
             svg = figure.svg
