@@ -27,7 +27,7 @@ from weft.plan import Cell, LaunchPlan, Plan, flat_plan
 from weft.progress import Progress
 
 GIVE_UP_AFTER = 3
-"""Failed starts in a row, with nothing measured before them, after which mpiexec is held to be broken."""
+"""Failed starts in a row after which it is no accident; with nothing measured before them, mpiexec is broken."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ class Walk:
         self.total = sum(len(launch.cells) for launch in plan.launches)
         self.done = 0
         self.failed_starts = 0
+        self.second_starts: set[str] = set()
         self.measured_any = False
         self.expected_s = 0.0
         self.seen_s = 0.0
@@ -137,8 +138,7 @@ class Walk:
         slots = read_slots(self.folder.status_file(step.launch.id), not_before)
         status = status_of(outcome, slots)
         if status == LAUNCH:
-            self._failed_start(step, missing, outcome)
-            return []
+            return self._failed_start(step, missing, outcome)
         self.failed_starts, self.measured_any = 0, True
         if status == BOUND:
             for name in missing:
@@ -149,10 +149,14 @@ class Walk:
         rest = tuple(name for name in missing if name != culprit)
         return [Step(step.launch, rest)] if rest else []
 
-    def _failed_start(self, step: Step, missing: Sequence[str], outcome: Outcome) -> None:
+    def _failed_start(self, step: Step, missing: Sequence[str], outcome: Outcome) -> list[Step]:
+        """A start that fails alone gets a second chance, later: libraries have races in MPI_Init."""
+        self.failed_starts += 1
+        if self.failed_starts < GIVE_UP_AFTER and step.launch.id not in self.second_starts:
+            self.second_starts.add(step.launch.id)
+            return [Step(step.launch, tuple(missing))]
         for name in missing:
             write_row(self.folder, step.launch, self.cells[name], LAUNCH, outcome, [])
-        self.failed_starts += 1
         if self.failed_starts >= GIVE_UP_AFTER and not self.measured_any:
             tail = "\n    ".join(log_tail(outcome.log, TAIL_LINES)) or "(it printed nothing)"
             raise LaunchError(
@@ -160,6 +164,7 @@ class Walk:
                 f"Its last lines:\n    {tail}",
                 f"the whole output is in {outcome.log}; weft doctor looks for causes",
             )
+        return []
 
     def _tell(self, step: Step, broken_off: Sequence[Step], waiting: Sequence[Step]) -> None:
         """Tell of each cell of a launch that has ended, for better or worse."""

@@ -157,6 +157,15 @@ def test_failed_starts_later_on_are_rows_and_the_walk_goes_on(study: Study, fabr
     assert statuses(folder) == {"ok": 3, "launch": 6}
 
 
+def test_a_start_that_fails_once_is_tried_again_and_leaves_no_row(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    launcher = FakeLauncher({"c001.l1": "start"})
+    launcher.before = lambda request: launcher.faults.clear() if launcher.started.count("c001.l1") == 2 else None
+    folder = walk(study, fabric, tmp_path / "run", launcher)
+    assert launcher.started.count("c001.l1") == 2
+    assert len(launcher.started) == 10
+    assert statuses(folder) == {"ok": 9}
+
+
 def test_an_old_status_file_does_not_turn_a_failed_start_into_a_crash(
     study: Study, fabric: Fabric, tmp_path: Path
 ) -> None:

@@ -85,7 +85,7 @@ partition = "batch"
 mpi = "pmix"
 poll = "200 ms"
 time_limit = "10 min"
-setup = ["export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,sm,tcp OMPI_MCA_btl_tcp_if_include=eth0"]
+setup = ["export SLURM_PMIX_FENCE=ring OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,sm,tcp OMPI_MCA_btl_tcp_if_include=eth0"]
 """
 
 
