@@ -29,6 +29,7 @@ whose rate the fabric does not give is left out. The largest is the bound, and i
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic import BaseModel
@@ -72,6 +73,18 @@ class Placed(Protocol):
     def hosts(self) -> tuple[str, ...]: ...
     @property
     def parameters(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class PlacedCell:
+    """Just that, of a cell that is not of a plan in hand: a stored one, or one of a table."""
+
+    kernel: str
+    nodes: int
+    ranks_per_node: int
+    ranks: int
+    hosts: tuple[str, ...]
+    parameters: Mapping[str, Any]
 
 
 def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:

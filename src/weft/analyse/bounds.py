@@ -2,11 +2,10 @@
 """The lower bound of each call: the plan's, or recomputed with the rates that the run itself measured."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from weft.analyse.floor import Floor
-from weft.bound import Bound, terms_of, with_rates
+from weft.bound import Bound, PlacedCell, terms_of, with_rates
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.kernel import kernel_named
@@ -17,18 +16,6 @@ Row = dict[str, Any]
 
 #: Kinds whose copy rate and latency are those of the machine underneath, which only a measurement knows.
 MEASURED = frozenset({"local", "virtual"})
-
-
-@dataclass(frozen=True)
-class PlacedCell:
-    """What a bound needs to know of a cell of the plan."""
-
-    kernel: str
-    nodes: int
-    ranks_per_node: int
-    ranks: int
-    hosts: tuple[str, ...]
-    parameters: Mapping[str, Any]
 
 
 class Bounds:

@@ -2,11 +2,9 @@
 """Models of a cell's time: the bound with message costs, at once; and the simulation, in seconds a cell."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from weft.bound import terms_of
+from weft.bound import PlacedCell, terms_of
 from weft.errors import LaunchError
 from weft.fabric.model import Fabric
 from weft.fit.inputs import MeasuredCell
@@ -16,24 +14,12 @@ from weft.launch.launcher import Launcher, LaunchRequest
 KERNEL = "exchange"
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A measured cell on its nodes of a fabric."""
-
-    kernel: str
-    nodes: int
-    ranks_per_node: int
-    ranks: int
-    hosts: tuple[str, ...]
-    parameters: dict[str, Any]
-
-
-def placed(fabric: Fabric, cell: MeasuredCell) -> Placed:
+def placed(fabric: Fabric, cell: MeasuredCell) -> PlacedCell:
     """Put a cell where it ran; on the first nodes where nothing is said of that, or the fabric has no such nodes."""
     values = {"n": cell.n, "m": cell.m, "data": "contention", "calls": [cell.call]}
     there = bool(cell.hosts) and set(cell.hosts) <= set(fabric.hosts)
     hosts = cell.hosts if there else fabric.hosts[: cell.nodes]
-    return Placed(KERNEL, cell.nodes, cell.ranks_per_node, cell.ranks, hosts, values)
+    return PlacedCell(KERNEL, cell.nodes, cell.ranks_per_node, cell.ranks, hosts, values)
 
 
 def bound_time(fabric: Fabric, cell: MeasuredCell) -> float:
