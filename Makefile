@@ -13,10 +13,15 @@ study: $(VENV)/installed
 	if $(VENV)/bin/python -m weft.launch.virtual.permission; then on="$$on --on virtual-default"; fi; \
 	echo "$(WEFT) run studies/contention.toml $$on"; $(WEFT) run studies/contention.toml $$on
 
-# What the tests need, in order: system packages, the two MPI wheels, the kernel's own tests under each MPI, then everything else.
-test: provision
-	$(MAKE) native-tests
-	$(MAKE) python-tests
+# What the tests need first: system packages, the two MPI wheels. Then the kernel's own tests under each MPI, and everything else: each
+# part runs whatever became of the other, and the last lines say how long it took and which failed.
+test:
+	@told=; failed=; for part in provision native-tests python-tests; do \
+	  began=$$(date +%s); ended=ok; \
+	  $(MAKE) $$part || { ended=FAILED; failed="$$failed $$part"; }; \
+	  told="$$told\nmake test: $$part took $$(($$(date +%s) - began)) s, $$ended"; \
+	  if [ "$$part $$ended" = "provision FAILED" ]; then break; fi; \
+	done; printf "$${told#??}\n"; test -z "$$failed"
 
 provision:
 	$(PYTHON) tests/provision.py

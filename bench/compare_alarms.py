@@ -17,10 +17,10 @@ from pathlib import Path
 
 from weft.analyse.compare import Comparison
 from weft.fabric import load_fabric
+from weft.kernel.studies import load_study
 from weft.launch import launcher_for
 from weft.report.compare.load import load_compare
-from weft.run import run_study
-from weft.study import load_study
+from weft.run.one import run_study
 
 ALARMS, FOUND = 0.05, 0.95
 SLOWDOWN = 1.25

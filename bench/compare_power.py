@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from made_sides import CALLS, drawn_side, keys
+from made.sides import CALLS, drawn_side, keys
 from weft.analyse.compare import Comparison, Key, compare
 
 ROWS = keys(CALLS, tuple(4**power for power in range(2, 10)))

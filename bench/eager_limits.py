@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.launch.build import build_kernels
-from weft.launch.mpi import find_mpi
+from weft.mpi.library import find_mpi
 from weft.report.show_json import show_object
 from weft.report.view import load_view
 
@@ -68,8 +68,10 @@ def measure(folder: Path, wrapper: Path, environment: dict[str, str]) -> dict[st
     """One run of the study; what `weft show --format json` would print of it."""
     study = folder / "limit.toml"
     study.write_text(STUDY)
-    code = "import weft.run, weft.cli.app, weft.report.page, weft.report.tables, sys; nothing = lambda *a, **k: None; "
-    code += "weft.run.make_tables = weft.report.page.write = weft.report.tables.show = nothing; weft.cli.app.main()"
+    code = (
+        "import weft.run.one, weft.cli.app, weft.report.page, weft.report.tables, sys; nothing = lambda *a, **k: None; "
+    )
+    code += "weft.run.one.make_tables = weft.report.page.write = weft.report.tables.show = nothing; weft.cli.app.main()"
     words = ["run", str(study), "--on", "local", "--into", str(folder / "run"), "--mpicxx", str(wrapper)]
     done = subprocess.run(
         [sys.executable, "-c", code, *words],

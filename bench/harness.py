@@ -13,8 +13,8 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
-from weft.launch.family import cores_here, family_of
-from weft.launch.mpi import find_mpi, parse_library
+from weft.mpi.library import find_mpi, parse_library
+from weft.mpi.starting import cores_here, family_of
 
 ROOT = Path(__file__).resolve().parents[1]
 GOAL = 0.05

@@ -96,8 +96,8 @@ def analyse(folder: Path, ranks: int) -> dict[str, int]:
     import ibis
 
     from weft.analyse.engine import connect
-    from weft.analyse.pairs.samples import hops_of_samples, quantiles
-    from weft.analyse.pairs.tables import CLASS, class_histogram
+    from weft.analyse.pairs.all_samples import hops_of_samples, quantiles
+    from weft.analyse.pairs.hop_tables import CLASS, class_histogram
     from weft.store.pair_scan import scan
 
     places = places_for(ranks)
@@ -125,11 +125,11 @@ def analyse(folder: Path, ranks: int) -> dict[str, int]:
 
 
 def by_engine(folder: Path, ranks: int) -> dict[str, int]:
-    """The histogram by nodes as the Ibis expression of `weft.analyse.pair_statistics`, on DuckDB."""
+    """The histogram by nodes as the Ibis expression of `weft.analyse.pairs.statistics`, on DuckDB."""
     import ibis
 
     from weft.analyse.engine import connect, read
-    from weft.analyse.pair_statistics import buckets, by_node
+    from weft.analyse.pairs.statistics import buckets, by_node
 
     places = places_for(ranks)
     samples = read(connect(), sorted((folder / "samples").glob("*.parquet"))).mutate(launch_id=ibis.literal("l"))
@@ -143,7 +143,7 @@ def exactly(folder: Path, ranks: int) -> dict[str, int]:
     import ibis
 
     from weft.analyse.engine import connect, read
-    from weft.analyse.pairs.samples import exact_hops
+    from weft.analyse.pairs.all_samples import exact_hops
 
     places = places_for(ranks)
     seats, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())

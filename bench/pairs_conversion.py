@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 
 from weft.store import convert
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "flow"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from made_pair_cells import MadePairs, write_pairs_cell
+from made.pair_cells import MadePairs, write_pairs_cell
 
 
 def main() -> None:

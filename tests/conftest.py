@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Helpers that several kinds of tests share lie in tests/flow: ``made_run`` makes a run folder without measuring."""
-
-import sys
-from pathlib import Path
+"""What all tests share."""
 
 from altair.utils import schemapi
 from hypothesis import settings
@@ -13,4 +10,3 @@ import weft.report.figures.theme  # noqa: F401  # it turns the check off
 settings.register_profile("weft", deadline=None)
 settings.load_profile("weft")
 schemapi.enable_debug_mode()  # here each chart is held against Vega-Lite's schema
-sys.path.insert(0, str(Path(__file__).parent / "flow"))

@@ -27,6 +27,15 @@ PACKAGES = (
     Package("doctest-dev", "/usr/include/doctest/doctest.h", "native tests"),
     Package("libopenmpi-dev", "/usr/bin/mpicxx", "tests under Debian's Open MPI 4.1"),
     Package("openmpi-bin", "/usr/bin/mpiexec", "tests under Debian's Open MPI 4.1"),
+    Package("gfortran", "gfortran", "tests/mpi: Fortran programs under the interposer"),
+    # its priority among the alternatives is below Open MPI's: /usr/bin/mpicxx stays what it is
+    Package("libmpich-dev", "/usr/bin/mpicxx.mpich", "tests/mpi: the interposer in MPICH's Fortran bindings"),
+    Package("mpich", "/usr/bin/mpirun.mpich", "tests/mpi: the interposer in MPICH's Fortran bindings"),
+    Package("hpcc", "hpcc", "tests/mpi: HPCC under every all-to-all"),
+    Package("quantum-espresso", "pw.x", "tests/mpi: Quantum ESPRESSO under every all-to-all"),
+    Package(
+        "quantum-espresso-data", "/usr/share/espresso/pseudo", "tests/mpi: Quantum ESPRESSO under every all-to-all"
+    ),
     Package("chromium", "chromium", "tests/report: the report opened in a browser"),
     Package("fonts-dejavu-core", "/usr/share/fonts/truetype/dejavu", "tests/report: legible screenshots"),
     Package("iproute2", "ip", "tests/virtual: a cluster of namespaces"),
@@ -35,6 +44,9 @@ PACKAGES = (
     Package("hostname", "hostname", "tests/virtual: a cluster of namespaces"),
     Package("tcpdump", "tcpdump", "tests/virtual: packet capture"),
     Package("libsimgrid-dev", "smpicxx", "tests/simulated: the simulated fabrics"),
+    # routes as a real subnet manager makes them, on simulated fabrics: engines, their fall-backs, tables loaded again
+    Package("opensm", "opensm", "tests/flow/test_opensm.py: tables of a real subnet manager"),
+    Package("ibsim-utils", "ibsim", "tests/flow/test_opensm.py: the fabrics that OpenSM manages"),
     Package("slurm-wlm", "slurmctld", "tests/slurm: a rootless Slurm"),
     Package("munge", "munged", "tests/slurm: a rootless Slurm"),
     # the default of Ubuntu 22.04 is 11, too old for Spark 4; Debian 13 has no 17 any more, and its default is 21

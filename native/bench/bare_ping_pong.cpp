@@ -2,9 +2,9 @@
 // What does the kernel `pairs` cost? Its warm median of a pair beside that of a bare ping-pong loop with MPI_Wtime, in
 // one job, the two interleaved round by round.
 //   mpiexec -n 2 bare_ping_pong [rounds]   prints `pairs bytes round harness_ns bare_ns samples batch` lines
-#include "barrier.hpp"
-#include "cell.hpp"
+#include "cell/cell.hpp"
 #include "pairs/pair_meter.hpp"
+#include "time/barrier.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -39,7 +39,7 @@ weft::PairFinding harness(Pairing &job, int bytes) {
     weft::Buffer const send = weft::Buffer::make(job.team, std::size_t(bytes), "send");
     weft::Buffer const receive = weft::Buffer::make(job.team, std::size_t(bytes), "receive");
     weft::PairTurns turns(job.team, job.start);
-    weft::PairMeter meter(cell, turns, {weft::Crowd::all}, true);
+    weft::PairMeter meter(cell, turns, {weft::PairMode::all}, true);
     meter.measure(weft::make_round(job.team, 0, {{0, 1}}), {job.team.comm, job.clock, send, receive, bytes});
     return meter.findings().front();
 }

@@ -2,8 +2,8 @@
 // What do the kernels `collective` and `bandwidth` cost? Their warm medians beside those of bare loops of the same
 // calls with MPI_Barrier and MPI_Wtime, in one job, the two interleaved round by round.
 //   mpiexec -n 2 bare_sweep [rounds]   prints `call bytes round harness_ns bare_ns samples batch` lines
-#include "barrier.hpp"
-#include "kernels.hpp"
+#include "cell/kernels.hpp"
+#include "time/barrier.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct Found {
 
 /// The kernel, as a launch runs it, on one size.
 Found harness(Sweeping &job, std::string const &kernel, std::string const &call, int bytes) {
-    weft::CellPlan const values{"c000", kernel, {{"collective", call}, {"bytes", std::to_string(bytes)}}};
+    weft::CellPlan const values{"c000", kernel, "", {{"collective", call}, {"bytes", std::to_string(bytes)}}};
     weft::Recorder recorder;
     weft::Sampler sampler(job.team, job.clock, job.start, job.plan.rules, recorder, job.status);
     weft::Cell cell(job.plan, values, job.team);

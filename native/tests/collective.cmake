@@ -3,7 +3,7 @@
 foreach(noun refine block_pattern binding)
   weft_test(${noun} RANKS 1)
 endforeach()
-foreach(noun parties size_sweep bandwidth)
+foreach(noun timed_teams size_sweep bandwidth)
   weft_test(${noun})
 endforeach()
 weft_test(collective TIMEOUT 300) # nine calls in all their forms: 8 busy-waiting ranks on 2 cores take a minute

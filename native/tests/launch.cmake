@@ -6,7 +6,7 @@ function(weft_floor_test name ranks exit)
 endfunction()
 
 foreach(ranks 1 2 3 4 8)
-  weft_floor_test(plain ${ranks} 0 "-DRECORD=\"status\":\"ok\".*\"method\":\"shared\".*\"performed\":true,\"errors\":0")
+  weft_floor_test(plain ${ranks} 0 "-DRECORD=\"status\":\"ok\".*\"columns\":\\[\"start_ns\",\"duration_ns\",\"taint\"\\].*\"method\":\"shared\".*\"performed\":true,\"errors\":0")
 endforeach()
 foreach(ranks 3 4)
   weft_floor_test(fake-nodes ${ranks} 0 -D FAKE=2 "-DRECORD=\"method\":\"tree\",\"residual_ns\":[1-9]")
@@ -46,3 +46,20 @@ set_tests_properties(launch.settings PROPERTIES ENVIRONMENT "${weft_test_environ
                                                 "btl_tcp_eager_limit=[0-9]|MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE=[0-9]")
 add_test(NAME launch.usage COMMAND weft-measure)
 set_tests_properties(launch.usage PROPERTIES WILL_FAIL TRUE)
+
+# All launches of a cell have the batches of the first.
+foreach(ranks 2 3)
+  weft_launch_test(launch.again ${ranks} 0 run_again)
+endforeach()
+
+# More ranks than this host can have cores, or all on one: each cell says so, whatever the launcher thought.
+find_program(WEFT_TASKSET taskset)
+if(WEFT_TASKSET)
+  weft_floor_test(shared-core 2 0 -D ON_CORE=0 "-DRECORD=\"warnings\":\\[\"two ranks on one core: ranks 0, 1 of ")
+endif()
+
+# The floor copies as many bytes as the plan says, in buffers of that size, and proves each.
+weft_floor_test(copies 2 0 "-DCELL_LINES=copies 4096 100001" "-DRECORD=copy-4096.*copy-100001.*\"errors\":0.*every copied byte.*copy from 100001 ")
+weft_floor_test(copies-corrupt 3 3 "-DCELL_LINES=copies 4096 100001" -D PLANT=corrupt:c001
+                "-DRECORD=\"invalid\".*rank 2: byte 2048 of 4096 was not copied")
+weft_floor_test(copies-descend 2 1 "-DCELL_LINES=copies 4096 16" -D NO_RECORD=TRUE "-DSAYS=copies 16 is under 1, or does not ascend")

@@ -2,7 +2,7 @@
 // The main of every test: MPI around doctest. A check that fails on one rank fails the test; each rank that fails says
 // which it is. Put nothing collective behind a REQUIRE that only some ranks may fail: the others would wait.
 #define DOCTEST_CONFIG_IMPLEMENT
-#include "mpi.hpp"
+#include "mpi/handles.hpp"
 
 #include <doctest/doctest.h>
 

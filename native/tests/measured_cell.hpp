@@ -2,9 +2,9 @@
 // One cell of a kernel, measured by a real sampler with a handful of samples.
 #pragma once
 
-#include "barrier.hpp"
-#include "clock.hpp"
-#include "kernels.hpp"
+#include "cell/kernels.hpp"
+#include "time/barrier.hpp"
+#include "time/clock.hpp"
 
 #include <cstdlib>
 #include <map>
@@ -31,7 +31,7 @@ class MeasuredCell {
     using Values = std::map<std::string, std::string, std::less<>>;
 
     MeasuredCell(char const *kernel, Values values, MeasuringRanks &ranks = MeasuringRanks::all())
-        : team_(ranks.team), plan_(quick_plan()), values_{"c007", kernel, std::move(values)},
+        : team_(ranks.team), plan_(quick_plan()), values_{"c007", kernel, "", std::move(values)},
           cell_(plan_, values_, team_), sampler_(team_, ranks.clock, ranks.barrier, plan_.rules, recorder_, status_),
           kernel_(weft::kernel_named(kernel)) {
         cell_.use(sampler_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "team.hpp"
+#include "mpi/team.hpp"
 
 #include <array>
 #include <cstdlib>

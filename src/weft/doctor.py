@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is here, what is missing for what, and the command that mends it."""
+"""``weft doctor``: what this host has, what it lacks and for what, and the command that installs it."""
 
 import os
 import resource
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 from weft.errors import LaunchError
-from weft.fabric.host import read, read_host
-from weft.launch.family import cores_here
-from weft.launch.mpi import find_mpi
+from weft.format import format_bytes
+from weft.host import read, read_host
 from weft.launch.toolchain import compiler, compiler_version, tool
 from weft.launch.virtual.permission import forbidden, remedy, unshare_command
-from weft.units import format_bytes
+from weft.mpi.library import find_mpi
+from weft.mpi.starting import cores_here
 
 Verdict = Literal["ok", "warn", "missing"]
 PINNED_LEAST = 64 * 2**20
@@ -40,7 +40,7 @@ class Probe:
     needed_for
         What does not work without it, or what the warning means.
     remedy
-        The command that mends it; empty where nothing is to be mended.
+        The command that installs or corrects it; empty where there is nothing to do.
     needed
         Whether ``weft run`` on this host cannot do without it.
     """
@@ -71,7 +71,7 @@ class Root:
 def examine(root: Path = Path("/")) -> list[Probe]:
     """Look for everything that Weft can make use of.
 
-    Starts nothing but compilers that tell their version, and one process that tries for namespaces.
+    Starts compilers to read their version, and one process that tries to make namespaces; nothing else.
     """
     here = Root(root)
     each: tuple[Callable[[Root], Probe], ...] = (
@@ -93,7 +93,7 @@ def mpi(root: Root) -> Probe:
         starter = found.mpiexec()
     except LaunchError as error:
         return Probe("MPI", "", "missing", f"measuring anything: {error.what}", error.remedy, needed=True)
-    name = found.described() or "a library that does not tell its name"
+    name = found.described() or "a library that does not state its name"
     return Probe("MPI", f"{name}: {found.wrapper} (by {found.origin}), {starter}", "ok", needed=True)
 
 
@@ -131,7 +131,7 @@ def cores(root: Root) -> Probe:
 
 
 def load(root: Root) -> Probe:
-    """See whether others use the cores."""
+    """Check whether other processes use the cores."""
     first = root.text("proc/loadavg").partition(" ")[0] or "0"
     busy = float(first)
     if busy > 0.5 * cores_here().threads:
@@ -146,7 +146,7 @@ def load(root: Root) -> Probe:
 
 
 def memory(root: Root) -> Probe:
-    """Tell the memory that ranks can have, and who limits it."""
+    """Find the memory available to ranks, and what limits it."""
     host = read_host(root.path)
     limits = ", ".join(f"{limit.by} {format_bytes(limit.bytes)}" for limit in host.limits)
     swap = root.text("proc/swaps").splitlines()[1:]
@@ -159,7 +159,7 @@ def memory(root: Root) -> Probe:
 
 
 def locked_memory(root: Root) -> Probe:
-    """See how much memory may be pinned; InfiniBand and other RDMA networks pin their buffers."""
+    """Check how much memory may be pinned; InfiniBand and other RDMA networks pin their buffers."""
     soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     found = "unlimited" if soft == resource.RLIM_INFINITY else format_bytes(soft)
     adapter = root.there("sys/class/infiniband")
@@ -175,7 +175,7 @@ def locked_memory(root: Root) -> Probe:
 
 
 def shared_memory(root: Root) -> Probe:
-    """See the size of /dev/shm, through which ranks of one host talk."""
+    """Check the size of /dev/shm, through which ranks of one host exchange messages."""
     place = root.path / "dev/shm"
     if not place.is_dir():
         return Probe(
@@ -195,7 +195,7 @@ def shared_memory(root: Root) -> Probe:
 
 
 def governor(root: Root) -> Probe:
-    """See whether the cores change their frequency under way."""
+    """Check whether the cores' frequency may change during a run."""
     name = root.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if not name:
         return Probe("frequency governor", "not visible (a virtual machine?)", "ok")
@@ -211,7 +211,7 @@ def governor(root: Root) -> Probe:
 
 
 def virtual_fabrics(root: Root) -> Probe:
-    """Try whether this user may make a network of namespaces: settings, capabilities and tools all have a say."""
+    """Try to make network namespaces as this user: settings, capabilities and tools all matter."""
     reason = forbidden()
     if reason:
         seen = " ".join(reason.split())

@@ -5,22 +5,18 @@ What all kernels share stands here; each kernel extends :class:`Series` and :cla
 (:mod:`weft.kernel`).
 """
 
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    BaseModel,
     Field,
     PlainSerializer,
     PlainValidator,
-    PrivateAttr,
     WithJsonSchema,
     model_validator,
 )
 
-from weft.errors import StudyError
 from weft.fabric.nodeset import expand
-from weft.reading import locate, read_toml, validate
+from weft.files.section import Section, WholeFile
 from weft.units import Seconds
 
 Count = Annotated[int, Field(strict=True, ge=1, le=2**40)]
@@ -29,8 +25,9 @@ DOUBLING = "1..nodes"
 MOST_RANKS = 10_000_000
 
 
-class Section(BaseModel, frozen=True, extra="forbid"):
-    """A table of a file: nothing unknown in it, nothing changed after it is read."""
+def doubling(most: int) -> tuple[int, ...]:
+    """1, 2, 4 ... up to ``most``."""
+    return tuple(2**power for power in range(most.bit_length()))
 
 
 def whole_numbers(value: object) -> tuple[int, ...] | None:
@@ -42,7 +39,13 @@ def whole_numbers(value: object) -> tuple[int, ...] | None:
 
 
 def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
-    """Node counts of a series."""
+    """Node counts of a series.
+
+    Raises
+    ------
+    ValueError
+        No list of different whole numbers from 1, and not "1..nodes".
+    """
     numbers = whole_numbers(value)
     if value == DOUBLING:
         return DOUBLING
@@ -52,7 +55,13 @@ def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
 
 
 def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
-    """Ranks per node of a series."""
+    """Ranks per node of a series.
+
+    Raises
+    ------
+    ValueError
+        No whole number from 1 or list of different ones, and neither "cores" nor "fill".
+    """
     numbers = whole_numbers(value)
     if value == "cores":
         return "cores"
@@ -66,7 +75,13 @@ def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
 
 
 def parse_hosts(value: object) -> str | dict[int, str]:
-    """Where the nodes of a cell are taken from."""
+    """Where the nodes of a cell are taken from.
+
+    Raises
+    ------
+    ValueError
+        Neither "compact", a node set, nor a table of groups by number of nodes.
+    """
     if isinstance(value, str):
         if value != "compact":
             expand(value)
@@ -89,7 +104,7 @@ def numbers_or(*words: str) -> WithJsonSchema:
 
 
 def as_written(value: Any) -> Any:
-    """What the parsers above read again."""
+    """How a value is written so that the parsers above read it again."""
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -128,6 +143,9 @@ class Measure(Section, frozen=True):
     )
     budget: Seconds = Field(5.0, description='measuring time of one operation in one cell and launch: "5 s"')
     limit: Seconds = Field(120.0, description='a cell that runs longer is hung: "120 s"')
+    io: Literal["mpi", "posix"] = Field(
+        "mpi", description="mpi: ranks write samples by MPI-IO; posix: rank 0 gathers and writes them"
+    )
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(None, description="a whole number")
 
     @model_validator(mode="after")
@@ -164,7 +182,7 @@ class Series(Section, frozen=True):
     ranks_per_node: RanksPerNode = Field("cores", description='a number, a list of them, "cores" or "fill"')
 
 
-class Study(Section, frozen=True):
+class Study(WholeFile, frozen=True):
     """What to measure. Kernels extend it by a section of their own name and by their own series."""
 
     name: Name = Field(description="letters, digits, . _ -")
@@ -174,57 +192,11 @@ class Study(Section, frozen=True):
     placement: Placement = Field(Placement(), description="[placement]: which nodes")  # pyright: ignore[reportCallIssue]
     series: Annotated[tuple[Series, ...], Field(min_length=1)] = Field(description="[[series]]: at least one sweep")
 
-    _path: Path = PrivateAttr(default=Path())
-    _text: str = PrivateAttr(default="")
-
-    @property
-    def path(self) -> Path:
-        """File it was read from."""
-        return self._path
-
-    @property
-    def text(self) -> str:
-        """That file's text, for the run folder."""
-        return self._text
-
     @model_validator(mode="after")
     def names_differ(self) -> Self:
-        """Refuse two series of one name: rows could not be told apart."""
+        """Refuse two series of one name: their rows could not be distinguished."""
         names = [series.name for series in self.series]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
             raise ValueError(f'two series have the name "{twice}"')
         return self
-
-
-def make_study(tree: dict[str, Any], source: str) -> Study:
-    """Make the study of a TOML tree, by the rules of the kernel it names.
-
-    Raises
-    ------
-    StudyError
-        A mistake: with ``source``, key, value and what is allowed.
-    """
-    from weft.kernel import measured_kernels  # kernels extend this module
-
-    kernels = measured_kernels()
-    name = tree.get("kernel")
-    if not isinstance(name, str) or name not in kernels:
-        seen = "is missing" if name is None else f"= {name!r} is not known"
-        raise StudyError(f'{source}: the key "kernel" {seen}', f"kernels: {', '.join(kernels)}")
-    return validate(kernels[name].study, tree, source, StudyError)
-
-
-def load_study(given: str | Path) -> Study:
-    """Read a study file, by path or by the name of a shipped one (``contention``).
-
-    Raises
-    ------
-    StudyError
-        No such file, no TOML, or a mistake in it: with file, key, value and what is allowed.
-    """
-    path = locate(given, "studies", StudyError)
-    text, tree = read_toml(path, StudyError)
-    study = make_study(tree, str(path))
-    study._path, study._text = path, text  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-    return study

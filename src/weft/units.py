@@ -130,33 +130,3 @@ def quoted(parse: Callable[[object], Any], unit: str, example: str) -> tuple[Any
 Bytes = Annotated[int, *quoted(parse_bytes, "B", "256 KiB")]
 Rate = Annotated[float, *quoted(parse_rate, "B/s", "3.5 GB/s")]
 Seconds = Annotated[float, *quoted(parse_seconds, "s", "1.2 us")]
-
-
-def scaled(value: float, units: Mapping[str, Any], digits: int = 3) -> str:
-    """``value`` in the largest of ``units`` (name -> factor, ascending) that leaves at least 1."""
-    name, factor = next(iter(units.items()))
-    for candidate, size in units.items():
-        if abs(value) >= float(size):
-            name, factor = candidate, size
-    shown = value / float(factor)
-    # Past 1000 the significant digits would be written as 1.02e+03.
-    return f"{shown:.0f} {name}" if abs(shown) >= 10**digits else f"{shown:.{digits}g} {name}"
-
-
-def format_bytes(size: int) -> str:
-    """``size`` with a binary prefix: ``1.50 GiB`` reads "1.5 GiB"."""
-    return scaled(size, SIZES)
-
-
-def format_rate(rate: float) -> str:
-    """``rate`` in bytes per second, with a decimal prefix."""
-    return scaled(rate, RATES)
-
-
-def format_seconds(seconds: float) -> str:
-    """``seconds`` scaled to ns, us, ms or s, and to min and h beyond two minutes."""
-    if seconds >= 7200:
-        return f"{seconds / 3600:.1f} h"
-    if seconds >= 120:
-        return f"{seconds / 60:.1f} min"
-    return scaled(seconds, {name: TIMES[name] for name in ("ns", "us", "ms", "s")})

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from weft.fabric import Fabric, load_fabric
-from weft.study import Study, load_study
+from weft.kernel.studies import load_study
+from weft.study import Study
 
 STUDY = """\
 name = "small"
@@ -61,4 +62,4 @@ def fabric(tmp_path: Path) -> Fabric:
 @pytest.fixture
 def only_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make no tables: they would take nine tenths of the time, and tell nothing about the walk."""
-    monkeypatch.setattr("weft.run.make_tables", lambda folder: None)
+    monkeypatch.setattr("weft.run.one.make_tables", lambda folder: None)

@@ -4,12 +4,13 @@
 from pathlib import Path
 
 import pytest
-from fake_kernel import FakeLauncher
 
+from made.fake_kernel import FakeLauncher
 from weft.fabric import Fabric
-from weft.folder import RunFolder
-from weft.run import run_study, statuses
-from weft.study import Study, load_study
+from weft.kernel.studies import load_study
+from weft.run.one import run_study, statuses
+from weft.store.folder import RunFolder
+from weft.study import Study
 
 pytestmark = pytest.mark.usefixtures("only_measure")
 
@@ -57,7 +58,7 @@ def test_an_unfinished_run_is_gone_on_with(study: Study, fabric: Fabric) -> None
     folder = run_study(study, fabric, None, FakeLauncher(), told)
     assert folder.path.name == "small-on-made-host"
     assert "going on with runs/small-on-made-host" in told.lines
-    assert statuses(folder) == {"ok": 9}
+    assert statuses(folder) == {"ok": 12}
 
 
 def test_a_finished_run_is_followed_by_a_fresh_one(study: Study, fabric: Fabric) -> None:
@@ -83,8 +84,8 @@ def test_a_run_with_failed_rows_is_gone_on_with(study: Study, fabric: Fabric) ->
 def test_progress_counts_what_is_done_and_ends_at_nothing_left(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     told = Told()
     run_study(study, fabric, tmp_path / "run", FakeLauncher({"c002.l1": "crash"}), told)
-    assert told.totals == [(9, 0)]
-    assert [done for _, done, _ in told.seen] == list(range(1, 10))
+    assert told.totals == [(12, 0)]
+    assert [done for _, done, _ in told.seen] == list(range(1, 13))
     assert sum(status == "crash" for status, _, _ in told.seen) == 1
     assert told.seen[-1][2] == 0
     assert any("exchange on 1 node, 4 ranks: n=1600" in line and "m=4 (c002)" in line for line in told.lines)

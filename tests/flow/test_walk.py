@@ -2,19 +2,25 @@
 """The whole walk of a run, on a fake launcher with a fake kernel."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
-from fake_kernel import FakeLauncher
 
+from made.fake_kernel import FakeLauncher
+from made.view import load_view
 from weft.errors import DataError, LaunchError
 from weft.fabric import Fabric, load_fabric
-from weft.folder import RunFolder
-from weft.plan import Plan, flat_plan
-from weft.progress import Silent
-from weft.run import begin, exit_code, read_plan, run_study, statuses
-from weft.study import Study, load_study
-from weft.walk import Walk
+from weft.kernel.studies import load_study
+from weft.plan.records import Plan, read_plan
+from weft.plan.wire import flat_plan
+from weft.run.folder import locked
+from weft.run.one import begin, exit_code, run_study, statuses
+from weft.run.progress import Silent
+from weft.run.walk import Walk
+from weft.store.folder import RunFolder
+from weft.study import Study
 
 pytestmark = pytest.mark.usefixtures("only_measure")
 
@@ -32,10 +38,25 @@ def bytes_of_cells(folder: RunFolder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.cells.iterdir())}
 
 
-def test_floors_are_launched_first_and_once(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+def test_floors_are_launched_once_in_each_round(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     launcher = FakeLauncher()
     walk(study, fabric, tmp_path / "run", launcher)
-    assert [name for name in launcher.started if name.startswith("f")] == launcher.started[:3]
+    floors = {f"f00{k}" for k in range(3)}
+    first, second = launcher.started[:6], launcher.started[6:]
+    assert {name for name in first if name.startswith("f")} == {f"{floor}.l1" for floor in floors}
+    assert {name for name in second if name.startswith("f")} == {f"{floor}.l2" for floor in floors}
+
+
+@pytest.mark.parametrize("io", ["mpi", "posix"])
+def test_the_kernel_is_told_how_the_study_wants_samples_written(
+    study: Study, fabric: Fabric, tmp_path: Path, io: str
+) -> None:
+    text = study.text.replace("[measure]", f'[measure]\nio = "{io}"')
+    (tmp_path / "study.toml").write_text(text)
+    folder = walk(load_study(tmp_path / "study.toml"), fabric, tmp_path / "run", FakeLauncher())
+    plans = [path.read_text().splitlines() for path in folder.launches.glob("*.plan")]
+    assert plans
+    assert all(f"io {io}" in lines for lines in plans)
 
 
 def test_the_same_command_again_starts_nothing_and_changes_nothing(
@@ -59,7 +80,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(study: Study, fabric: Fabri
     second = FakeLauncher()
     walk(study, fabric, tmp_path / "run", second)
     assert sorted(first.measured + second.measured) == sorted(set(first.measured) | set(second.measured))
-    assert statuses(folder) == {"ok": 9}
+    assert statuses(folder) == {"ok": 12}
     assert before.items() <= bytes_of_cells(folder).items()
 
 
@@ -86,7 +107,7 @@ def test_damage_of_any_kind_makes_a_cell_unfinished(study: Study, fabric: Fabric
     elif damage == "gone":
         folder.cell_samples("c000", 1).unlink()
     else:
-        folder.cell_record("c000", 1).write_text('{"schema": "weft-cell/1", "cell')
+        folder.cell_record("c000", 1).write_text('{"schema": "weft-cell/2", "cell')
     again = FakeLauncher()
     walk(study, fabric, tmp_path / "run", again)
     assert again.started == ["c000.l1"]
@@ -102,7 +123,7 @@ def test_a_crash_is_a_row_with_exit_code_phases_and_log_and_the_walk_goes_on(
     assert "SIGKILL" in str(row["reason"])
     assert row["log_tail"] == ["rank 1: something broke"]
     assert {"rank": 1, "cell": "c001", "op": "C", "phase": "warm", "state": "measuring"} in row["phases"]  # type: ignore[operator]
-    assert statuses(folder) == {"ok": 8, "crash": 1}
+    assert statuses(folder) == {"ok": 11, "crash": 1}
     assert exit_code(statuses(folder)) == 1
     assert not folder.cell_samples("c001", 1).exists()
 
@@ -111,23 +132,23 @@ def test_a_hung_launch_is_a_row_and_the_walk_goes_on(study: Study, fabric: Fabri
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c002.l2": "hang"}))
     assert record(folder, "c002", 2)["status"] == "timeout"
     assert "7 s" in str(record(folder, "c002", 2)["reason"])
-    assert statuses(folder) == {"ok": 8, "timeout": 1}
+    assert statuses(folder) == {"ok": 11, "timeout": 1}
 
 
 def test_failed_rows_are_tried_again_by_the_same_command(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     folder = walk(
         study, fabric, tmp_path / "run", FakeLauncher({"c001.l1": "crash", "c002.l2": "hang", "c000.l1": "start"})
     )
-    assert statuses(folder) == {"ok": 6, "crash": 1, "timeout": 1, "launch": 1}
+    assert statuses(folder) == {"ok": 9, "crash": 1, "timeout": 1, "launch": 1}
     again = FakeLauncher()
     walk(study, fabric, tmp_path / "run", again)
     assert sorted(again.started) == ["c000.l1", "c001.l1", "c002.l2"]
-    assert statuses(folder) == {"ok": 9}
+    assert statuses(folder) == {"ok": 12}
 
 
 def test_an_invalid_cell_is_final_and_the_exit_code_says_so(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c001.l2": "invalid"}))
-    assert statuses(folder) == {"ok": 8, "invalid": 1}
+    assert statuses(folder) == {"ok": 11, "invalid": 1}
     assert exit_code(statuses(folder)) == 1
     again = FakeLauncher()
     walk(study, fabric, tmp_path / "run", again)
@@ -141,20 +162,20 @@ def test_a_launch_that_ends_well_without_a_record_is_a_crash(study: Study, fabri
 
 
 def test_mpiexec_that_fails_three_times_at_the_start_ends_the_run(study: Study, fabric: Fabric, tmp_path: Path) -> None:
-    launcher = FakeLauncher({f"f00{k}.l1": "start" for k in range(3)})
+    launcher = FakeLauncher({f"{kind}00{k}.l1": "start" for k in range(3) for kind in "cf"})
     with pytest.raises(LaunchError) as caught:
         walk(study, fabric, tmp_path / "run", launcher)
     assert len(launcher.started) == 3
     assert launcher.closed == 1
     assert "exit code 1" in str(caught.value)
     assert "not enough slots" in str(caught.value)
-    assert "f002.l1.log" in str(caught.value)
+    assert f"{launcher.started[-1]}.log" in str(caught.value)
 
 
 def test_failed_starts_later_on_are_rows_and_the_walk_goes_on(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     faults = {f"c00{k}.l{index}": "start" for k in range(3) for index in (1, 2)}
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher(faults))
-    assert statuses(folder) == {"ok": 3, "launch": 6}
+    assert statuses(folder) == {"ok": 6, "launch": 6}
 
 
 def test_a_start_that_fails_once_is_tried_again_and_leaves_no_row(study: Study, fabric: Fabric, tmp_path: Path) -> None:
@@ -162,8 +183,8 @@ def test_a_start_that_fails_once_is_tried_again_and_leaves_no_row(study: Study, 
     launcher.before = lambda request: launcher.faults.clear() if launcher.started.count("c001.l1") == 2 else None
     folder = walk(study, fabric, tmp_path / "run", launcher)
     assert launcher.started.count("c001.l1") == 2
-    assert len(launcher.started) == 10
-    assert statuses(folder) == {"ok": 9}
+    assert len(launcher.started) == 13
+    assert statuses(folder) == {"ok": 12}
 
 
 def test_an_old_status_file_does_not_turn_a_failed_start_into_a_crash(
@@ -187,7 +208,7 @@ def test_a_batch_that_dies_is_started_again_without_the_cell_that_killed_it(
 ) -> None:
     launcher = FakeLauncher({"c001": "crash"})
     folder = RunFolder(tmp_path / "run")
-    with folder.lock():
+    with locked(folder):
         plan = batched(begin(folder, study, fabric, launcher))
         Walk(folder, plan, launcher, Silent()).go()
     assert launcher.started == ["g000.l1", "g000.l1"]
@@ -210,7 +231,7 @@ def test_a_stored_plan_is_used_even_where_a_new_one_would_differ(study: Study, t
     seeds = {
         line for path in folder.launches.glob("*.plan") for line in path.read_text().splitlines() if line[:4] == "seed"
     }
-    assert seeds == {f"seed {read_plan(folder).seed}"}
+    assert seeds == {f"seed {read_plan(folder.plan).seed}"}
 
 
 def test_another_study_is_refused_and_the_difference_named(study: Study, fabric: Fabric, tmp_path: Path) -> None:
@@ -258,8 +279,47 @@ def test_leftovers_of_killed_launches_are_removed(study: Study, fabric: Fabric, 
     assert not list(folder.leftovers())
 
 
+@pytest.mark.parametrize("name", ["p#2", "p\n2", "p ", 'p"', "p\\x41", "p\u00e9\t", "#"])
+def test_a_run_never_writes_into_another(study: Study, fabric: Fabric, tmp_path: Path, name: str) -> None:
+    first = walk(study, fabric, tmp_path / "p", FakeLauncher())
+    before = {path.name: path.read_bytes() for path in first.cells.iterdir()}
+    second = walk(study, fabric, tmp_path / name, FakeLauncher())
+    assert {path.name: path.read_bytes() for path in first.cells.iterdir()} == before
+    assert {path.name for path in second.cells.iterdir()} == set(before)
+
+
+def test_records_of_another_run_are_measured_anew(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    foreign = walk(study, fabric, tmp_path / "foreign", FakeLauncher())
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
+    for path in foreign.cells.glob("c000.l1.*"):
+        shutil.copy(path, folder.cells / path.name)
+    again = FakeLauncher()
+    walk(study, fabric, tmp_path / "run", again)
+    assert again.measured == ["c000.l1"]
+
+
+def test_a_record_of_other_parameters_is_refused_and_measured_anew(
+    study: Study, fabric: Fabric, tmp_path: Path
+) -> None:
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
+    record = folder.cell_record("c000", 1)
+    record.write_text(record.read_text().replace(read_plan(folder.plan).cell("c000").hash, "0" * 16))
+    with pytest.raises(DataError, match="other parameters"):
+        load_view(folder.path)
+    again = FakeLauncher()
+    walk(study, fabric, tmp_path / "run", again)
+    assert again.measured == ["c000.l1"]
+
+
+def test_a_folder_whose_name_is_no_utf8_is_refused(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no UTF-8"):
+        walk(study, fabric, tmp_path / os.fsdecode(b"run\xff"), FakeLauncher())
+
+
 def test_the_flat_plan_names_only_the_cells_that_are_left(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
-    plan = read_plan(folder)
+    plan = read_plan(folder.plan)
     launch = plan.launches[-1]
-    assert (folder.launches / f"{launch.id}.plan").read_text() == flat_plan(plan, launch, folder.path)
+    assert (folder.launches / f"{launch.id}.plan").read_text() == flat_plan(
+        plan, launch, folder.path, run=folder.run_id()
+    )

@@ -3,20 +3,20 @@
 
 from pathlib import Path
 
-from fake_kernel import FakeLauncher
-
+from made.fake_kernel import FakeLauncher
 from weft.fabric import Fabric
-from weft.run import exit_code, read_plan, run_study, statuses
+from weft.plan.records import read_plan
+from weft.run.one import exit_code, run_study, statuses
 from weft.study import Study
 
 
 def test_a_study_is_measured_whole_and_its_tables_are_made(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     launcher = FakeLauncher()
     folder = run_study(study, fabric, tmp_path / "run", launcher)
-    plan = read_plan(folder)
+    plan = read_plan(folder.plan)
     assert launcher.started == [launch.id for launch in plan.launches]
-    assert len(launcher.started) == 3 + 2 * 3
-    assert statuses(folder) == {"ok": 9}
+    assert len(launcher.started) == 2 * (3 + 3)
+    assert statuses(folder) == {"ok": 12}
     assert exit_code(statuses(folder)) == 0
     assert (folder.tables / "calls.parquet").is_file()
     assert folder.study.read_bytes() == study.path.read_bytes()

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from weft.fabric import Fabric
-from weft.folder import RunFolder
+from weft.kernel.studies import load_study
 from weft.launch.launcher import Launcher
-from weft.run import run_study
-from weft.study import load_study
+from weft.run.one import run_study
+from weft.store.folder import RunFolder
 
 
 def walked(place: Path, text: str, fabric: Fabric, launcher: Launcher) -> RunFolder:

@@ -10,7 +10,7 @@ from real_weft import STUDY, Weft
 
 from weft.errors import LaunchError
 from weft.launch.build import Kernels, build_kernels
-from weft.launch.mpi import find_mpi
+from weft.mpi.library import find_mpi
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import weft.report.page
 import weft.report.tables
-import weft.run
+import weft.run.one
 from weft.cli.app import main
 
 
@@ -14,7 +14,7 @@ def nothing(*arguments: Any, **named: Any) -> None:
     """Make no table and no page."""
 
 
-weft.run.make_tables = nothing
+weft.run.one.make_tables = nothing
 weft.report.page.write = nothing  # pyright: ignore[reportAttributeAccessIssue]
 weft.report.tables.show = nothing
 

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,6 +58,14 @@ def processes() -> dict[int, tuple[int, str]]:
     return found
 
 
+def processes_below(pid: int) -> list[int]:
+    """Every descendant of a process."""
+    found, below = processes(), [pid]
+    for one in below:
+        below += [child for child, (parent, _) in found.items() if parent == one]
+    return below[1:]
+
+
 def working_on(folder: Path) -> list[str]:
     """Command lines of processes that name the run folder."""
     mine = os.getpid()
@@ -71,6 +80,16 @@ def eventually(check: Callable[[], bool], seconds: float = 30.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+@contextmanager
+def heard(number: int) -> Generator[None]:
+    """Let what is started here hear a signal, though these tests may run under nohup, which ignores SIGHUP."""
+    before = signal.signal(number, signal.default_int_handler)  # a handler of Python's is SIG_DFL after exec
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 @dataclass

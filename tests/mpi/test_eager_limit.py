@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from real_weft import MPIS, Weft
 
+from made.view import load_view
 from weft.report.show_json import show_object
-from weft.report.view import load_view
 
 #: The finest step of the refinement of sizes.
 STEP = 2 ** (1 / 8)

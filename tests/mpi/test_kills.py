@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from real_weft import Weft, eventually, processes, working_on
+from real_weft import Weft, eventually, processes, processes_below, working_on
 
 from weft.store import read_cell
 
@@ -60,6 +60,24 @@ def kill_one(weft: Weft, process: subprocess.Popen[str], what: str, delay_s: flo
     return shared
 
 
+def test_after_a_kill_of_everything_the_next_run_removes_its_shared_memory(make: Callable[..., Weft]) -> None:
+    weft = make(launches=3, WEFT_PLANT="hang:c001")
+    process = weft.start()
+    assert eventually(lambda: bool(list(weft.folder.glob("launches/c001.l*.json"))), 60)
+    shared = segments(victims(process.pid)["rank"])
+    assert shared, "Open MPI keeps one file a rank in /dev/shm, MPICH one a node"
+    family = [process.pid, *processes_below(process.pid)]
+    for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that nobody can clean up
+        for pid in family:
+            os.kill(pid, number)
+    process.communicate(timeout=30)
+    assert eventually(lambda: not working_on(weft.folder)), working_on(weft.folder)
+    weft.environment = {}
+    assert weft.run().returncode == 0
+    assert not [name for name in shared if Path(name).exists()]
+    weft.nothing_is_left()
+
+
 def test_kills_at_random_moments_lose_at_most_the_cell_under_way(make: Callable[..., Weft]) -> None:
     weft = make(launches=LAUNCHES)
     dice = random.Random(2026)
@@ -73,7 +91,7 @@ def test_kills_at_random_moments_lose_at_most_the_cell_under_way(make: Callable[
         what = VICTIMS[sum(kills.values()) % len(VICTIMS)]
         seen = kill_one(weft, process, what, dice.uniform(0.0, 0.6))
         if seen is None:
-            assert process.poll() is None or len(weft.finished()) < 2 + 2 * LAUNCHES, "the study ended too soon"
+            assert process.poll() is None or len(weft.finished()) < 4 * LAUNCHES, "the study ended too soon"
             continue
         kills[what] += 1
         shared |= seen
@@ -92,7 +110,7 @@ def test_kills_at_random_moments_lose_at_most_the_cell_under_way(make: Callable[
     last = weft.run()
     assert last.returncode == 0, last.stderr
     assert kept.items() <= weft.finished().items()
-    assert len(weft.finished()) == 2 + 2 * LAUNCHES
+    assert len(weft.finished()) == 4 * LAUNCHES
     for name in weft.finished():
         cell, _, launch = name.partition(".l")
         read_cell(weft.folder, cell, int(launch))

@@ -4,15 +4,17 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from real_weft import MPIS, Weft, eventually, working_on
+from real_weft import MPIS, Weft, eventually, heard, processes, processes_below, working_on
 
 from weft.launch.build import Kernels, build_kernels
-from weft.launch.mpi import Mpi, parse_library
+from weft.mpi.library import Mpi, parse_library
 from weft.store import read_cell
 
 
@@ -75,6 +77,22 @@ def test_a_torn_cell_is_measured_again_and_no_other(make: Callable[..., Weft]) -
     read_cell(weft.folder, "c001", 1)
 
 
+@pytest.mark.parametrize("name", ["p#2", "p\n2", 'p "x" \\x41 ', "#\t"])
+def test_a_run_never_writes_into_another(make: Callable[..., Weft], name: str) -> None:
+    weft = make(launches=1)
+    weft.folder = weft.folder.with_name("p")
+    assert weft.run().returncode == 0
+    before = weft.finished()
+    assert before
+    other = replace(weft, folder=weft.folder.with_name(name))
+    assert other.run().returncode == 0
+    assert weft.finished() == before
+    assert set(other.finished()) == set(before)
+    runs = [{record["run"] for record in each.records().values()} for each in (weft, other)]
+    assert runs == [{json.loads((each.folder / "weft.json").read_text())["run"]} for each in (weft, other)]
+    assert runs[0] != runs[1]
+
+
 def test_a_hung_rank_is_a_row_within_its_limit_and_the_others_go_on(make: Callable[..., Weft]) -> None:
     weft = make(launches=1, limit="5 s", WEFT_PLANT="hang:c000")
     began = time.monotonic()
@@ -92,6 +110,23 @@ def test_a_hung_rank_is_a_row_within_its_limit_and_the_others_go_on(make: Callab
     weft.environment = {}
     assert weft.run().returncode == 0
     assert set(weft.statuses().values()) == {"ok"}
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_rank_that_stops_after_its_cell_was_written_costs_the_limit_of_a_cell(
+    name: str, make: Callable[..., Weft]
+) -> None:
+    if not MPIS[name].exists():
+        pytest.skip(f"{name} is not installed: {MPIS[name]}")
+    weft = make(launches=1, limit="4 s", WEFT_PLANT="stop:c001")
+    weft.mpicxx = MPIS[name]
+    done = weft.run()
+    assert done.returncode == 0, done.stderr
+    assert set(weft.statuses().values()) == {"ok"}
+    outcome = json.loads((weft.folder / "launches/c001.l1.outcome.json").read_text())
+    assert not outcome["timed_out"]
+    assert 4 < outcome["wall_s"] < 4 + 5
+    weft.nothing_is_left()
 
 
 def test_a_crashing_cell_is_a_row_and_the_others_go_on(make: Callable[..., Weft]) -> None:
@@ -114,10 +149,11 @@ def test_a_corrupted_exchange_is_invalid_and_the_exit_code_says_so(make: Callabl
     assert weft.statuses()["c000.l1"] == "ok"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_keeps_what_is_done_and_leaves_nothing(make: Callable[..., Weft], number: int) -> None:
     weft = make(launches=4)
-    process = weft.start()
+    with heard(number):
+        process = weft.start()
     assert eventually(lambda: len(weft.finished()) >= 3, 60)
     assert eventually(lambda: any("mpiexec" in words for words in working_on(weft.folder)))
     process.send_signal(number)
@@ -129,7 +165,52 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_nothing(make: Callable[..., 
     before = weft.finished()
     assert weft.run().returncode == 0
     assert before.items() <= weft.finished().items()
-    assert len(weft.finished()) == 2 + 2 * 4
+    assert len(weft.finished()) == 4 * 4
+
+
+def test_under_nohup_a_run_outlives_its_terminal(make: Callable[..., Weft]) -> None:
+    weft = make(launches=2)
+    weft.prefix = ("nohup",)
+    process = weft.start()
+    assert eventually(lambda: len(weft.finished()) >= 1, 60)
+    process.send_signal(signal.SIGHUP)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert set(weft.statuses().values()) == {"ok"}
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_nothing_listens_beyond_loopback(name: str, make: Callable[..., Weft]) -> None:
+    if not MPIS[name].exists():
+        pytest.skip(f"{name} is not installed: {MPIS[name]}")
+    if subprocess.run(["unshare", "--user", "--net", "true"], check=False).returncode != 0:
+        pytest.skip("namespaces are forbidden here: ranks then start as they are")
+    weft = make(launches=1, limit="8 s", WEFT_PLANT="hang:c001")
+    weft.mpicxx = MPIS[name]
+    process = weft.start()
+    try:
+        assert eventually(lambda: (weft.folder / "launches/c001.l1.json").exists(), 100)
+        family = processes_below(process.pid)
+        found = processes()
+        ranks = [pid for pid in family if Path(found[pid][1].split(" ")[0]).name == "weft-measure"]
+        assert len(ranks) == 2
+        assert listeners(os.getpid()).isdisjoint(sockets(family)), "on an interface of this host"
+        assert Path(f"/proc/{ranks[0]}/net/dev").read_text().count(":") == 1, "interfaces beside lo"
+    finally:
+        process.communicate(timeout=120)
+    weft.nothing_is_left()
+
+
+def sockets(pids: list[int]) -> set[str]:
+    """Inodes of the sockets that processes have open."""
+    links = [link for pid in pids for link in Path(f"/proc/{pid}/fd").iterdir()]
+    return {name[8:-1] for name in (str(link.readlink()) for link in links if link.exists()) if name[:8] == "socket:["}
+
+
+def listeners(pid: int) -> set[str]:
+    """Inodes of the TCP sockets that listen in the network of a process, whoever's they are."""
+    lines = [line for kind in ("tcp", "tcp6") for line in Path(f"/proc/{pid}/net/{kind}").read_text().splitlines()[1:]]
+    return {line.split()[9] for line in lines if line.split()[3] == "0A"}
 
 
 def test_a_second_weft_on_the_same_folder_is_refused(make: Callable[..., Weft]) -> None:

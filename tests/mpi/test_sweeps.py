@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from real_weft import MPIS, Weft
 
-from weft.kernel.collective_study import NAMES
+from weft.kernel.collective.study import NAMES
 from weft.kernel.sizes import split_op
 from weft.store import read_cell
 

@@ -5,13 +5,14 @@ import re
 from pathlib import Path
 
 import pytest
-from made_run import make_run, tara_like
 from PIL import Image
 from test_page import Reader, browse, in_browser
 
+from made.run import make_run, tara_like
 from weft.analyse.compare import decide, parse_gate
 from weft.report.compare.load import load_compare
 from weft.report.compare.page import write
+from weft.run.refresh import refresh_compared
 
 pytestmark = pytest.mark.report
 
@@ -27,6 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for each in (slow, fast):
         each.study = each.study.replace("launches = 3", "launches = 4")
     runs = [make_run(folder / "slow", slow), make_run(folder / "fast", fast)]
+    refresh_compared(runs)
     found = load_compare(runs, phases=("cold", "warm"))
     return write(found, [decide(parse_gate("faster:2"), found.comparisons)], folder / "page.html", files_too=False)
 

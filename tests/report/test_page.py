@@ -8,13 +8,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from made_run import Made, make_run, tara_like
 from PIL import Image
 
+from made.run import Made, make_run, tara_like
 from weft.cli.app import main
 from weft.errors import WeftError
 from weft.report.html import embedded, parts, vega_bundle
 from weft.report.page import write
+from weft.run.refresh import refresh
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.report
@@ -41,6 +42,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     failures = {("c007", launch): "timeout" for launch in (1, 2, 3)}
     runs = [make_run(folder / "local"), make_run(folder / "tara", tara_like(failures=failures))]
+    for run in runs:
+        refresh(run)
     return write(runs, folder / "report.html", files_too=False)
 
 
@@ -164,6 +167,7 @@ def test_the_simulated_run_is_labelled_and_the_other_is_not(page: Path) -> None:
 def test_what_users_write_cannot_become_markup(tmp_path: Path) -> None:
     study = Made().study.replace("All-to-all on a made machine", "<script>alert(1)</script> & </script>")
     run = make_run(tmp_path / "run", Made(study=study, samples=3, mpi="</script><b>MPI</b>"))
+    refresh(run)
     html = write([run], tmp_path / "r.html", files_too=False).read_text()
     assert "<script>alert" not in html
     assert "<b>MPI" not in html

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from browser import CHROMIUM, Browser
 
-from made_pairs import Cluster, Faults
-from made_pairs_run import make_pairs_run
+from made.pairs import Cluster, Faults
+from made.pairs_run import make_pairs_run
 from weft.report.page import write
 
 pytestmark = [

@@ -67,7 +67,7 @@ def test_large_arrays_are_not_allocated_and_nothing_is_said_to_be_proven(simulat
 
 
 def test_sorted_data_is_real_and_proven(simulate: Simulate) -> None:
-    record = simulate(nodes=2, ranks_per_node=2, n=4000, m=4, values=("data uniform",)).cell.record
+    record = simulate(nodes=2, ranks_per_node=2, n=4000, m=4, values={"data": "uniform"}).cell.record
     assert record.validation.performed is True
     assert record.status == "ok"
 
@@ -129,7 +129,7 @@ def test_a_broken_description_is_told_with_its_line(simulate: Simulate, programs
             ["smpirun", "-np", "4", "-platform", str(programs.machine), "-hostfile",
              str(run.folder / "launches" / "c000.l1.hosts"), "--cfg=smpi/privatization:no",
              "--cfg=smpi/simulate-computation:no", "--cfg=smpi/host-speed:1f",
-             str(programs.kernels), str(run.folder / "launches" / "c000.l1.simulated.plan")],
+             str(programs.kernels), str(run.folder / "launches" / "c000.l1.plan")],
             env={**os.environ, "WEFT_PLATFORM": str(bad)}, capture_output=True, text=True, check=False, timeout=120,
         )  # fmt: skip
         assert done.returncode != 0
@@ -141,7 +141,7 @@ def test_ranks_share_the_files_of_their_process(simulate: Simulate) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (80, hard))
     try:
-        run = simulate(nodes=12, m=8, values=("data contention", "calls A"))
+        run = simulate(nodes=12, m=8, values={"data": "contention", "calls": ["A"]})
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert run.outcome.returncode == 0, run.log

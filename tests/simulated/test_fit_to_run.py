@@ -9,10 +9,10 @@ from simulated_cells import TARA
 from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.fit.run import fit_fabric
+from weft.kernel.studies import load_study
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.programs import Programs
-from weft.run import run_study
-from weft.study import load_study
+from weft.run.one import run_study
 
 pytestmark = pytest.mark.simulated
 STUDY = """

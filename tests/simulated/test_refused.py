@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from simulated_cells import TARA
 
+from made.view import load_view
 from weft.errors import LaunchError
 from weft.fabric import load_fabric
+from weft.kernel.studies import load_study
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.programs import Programs, build_programs
 from weft.report import tables
-from weft.report.view import load_view
-from weft.run import exit_code, run_study, statuses
-from weft.study import load_study
+from weft.run.one import exit_code, run_study, statuses
 
 pytestmark = pytest.mark.simulated
 STUDY = """

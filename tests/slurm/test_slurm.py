@@ -116,7 +116,7 @@ def test_a_job_killed_by_its_time_limit_in_mid_study_is_taken_up_again(slurm: Ro
     )  # fmt: skip
     assert not hold.exists()
     assert jobs(tmp_path) == 2
-    assert len(records(tmp_path)) == 9  # three floors and two launches of three cells
+    assert len(records(tmp_path)) == 12  # two launches of three floors and three cells
     assert {record["status"] for record in records(tmp_path).values()} == {"ok"}
 
 

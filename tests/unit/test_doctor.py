@@ -12,7 +12,7 @@ from weft import doctor
 from weft.cli.app import main
 from weft.doctor import Probe, Root, examine, healthy
 from weft.errors import LaunchError
-from weft.launch.family import Cores
+from weft.mpi.starting import Cores
 
 
 def machine(tmp_path: Path, **files: str) -> Root:

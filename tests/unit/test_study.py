@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from weft.errors import StudyError
-from weft.kernel.exchange_study import ExchangeStudy
-from weft.shipped import shipped
-from weft.study import load_study
+from weft.files.shipped import shipped
+from weft.kernel.exchange.study import ExchangeStudy
+from weft.kernel.studies import load_study
 
 GOOD = """
 name = "small"

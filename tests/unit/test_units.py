@@ -10,9 +10,6 @@ from weft.units import (
     Bytes,
     Rate,
     Seconds,
-    format_bytes,
-    format_rate,
-    format_seconds,
     parse_bytes,
     parse_rate,
     parse_seconds,
@@ -88,22 +85,3 @@ def test_a_rate_survives_being_written_and_read(rate: float) -> None:
 def test_a_time_survives_being_written_and_read(seconds: float) -> None:
     adapter = TypeAdapter(Seconds)
     assert adapter.validate_python(adapter.dump_python(seconds)) == seconds
-
-
-@pytest.mark.parametrize(
-    ("shown", "text"),
-    [
-        (format_bytes(0), "0 B"),
-        (format_bytes(1023), "1023 B"),
-        (format_bytes(1536), "1.5 KiB"),
-        (format_bytes(95_551_488), "91.1 MiB"),
-        (format_rate(3.5e9), "3.5 GB/s"),
-        (format_seconds(1.2e-6), "1.2 us"),
-        (format_seconds(0.0521), "52.1 ms"),
-        (format_seconds(0), "0 ns"),
-        (format_seconds(300), "5.0 min"),
-        (format_seconds(9000), "2.5 h"),
-    ],
-)
-def test_values_are_scaled_on_screen(shown: str, text: str) -> None:
-    assert shown == text

@@ -12,10 +12,10 @@ from shlex import quote
 import pytest
 from clusters import HERE, ROOT, Installed, two_leaves
 
-from weft.launch.mpi import Mpi
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.permission import forbidden
 from weft.launch.virtual.starters import starter_for
+from weft.mpi.library import Mpi
 
 WRAPPERS = {
     "openmpi5": Path(sys.prefix) / "bin" / "mpicxx",

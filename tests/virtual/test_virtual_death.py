@@ -20,8 +20,10 @@ from weft.launch.virtual.processes import inhabitants, standing_holders
 pytestmark = pytest.mark.virtual
 
 # brings a cluster up, starts something long on every host, tells the holder's number, and then does what it is told
+# (its own SIGHUP is set back: these tests may run under nohup)
 SESSION = """
-import json, subprocess, sys, time
+import json, signal, subprocess, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from clusters import two_leaves
 from weft.launch.virtual.cluster import Cluster
 with Cluster.start(two_leaves()) as up:

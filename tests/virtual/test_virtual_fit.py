@@ -9,14 +9,14 @@ from clusters import Installed
 
 from weft.cli.app import main
 from weft.fabric import Fabric, load_fabric
+from weft.files.shipped import shipped
 from weft.fit.inputs import read_cells
+from weft.kernel.studies import load_study
 from weft.launch.build import build_kernels
 from weft.launch.simulated import make_launcher
 from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.launcher import VirtualLauncher
-from weft.run import run_study
-from weft.shipped import shipped
-from weft.study import load_study
+from weft.run.one import run_study
 
 pytestmark = [
     pytest.mark.virtual,

@@ -111,7 +111,7 @@ def children() -> set[str]:
 def test_nothing_is_left_when_weft_ends_in_the_middle_of_a_launch(end: str, kernels: Kernels, tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from clusters import request, two_leaves\n"
-        "from weft.launch.build import Kernels; from weft.launch.mpi import Mpi\n"
+        "from weft.launch.build import Kernels; from weft.mpi.library import Mpi\n"
         "from weft.launch.virtual.launcher import VirtualLauncher\n"
         "mpi = Mpi(Path(sys.argv[1]), 'test'); it = Kernels(Path(sys.argv[2]), mpi, mpi.described())\n"
         "list(VirtualLauncher(two_leaves(), it).run([request(Path.cwd(), 0, 'touch there.$PPID; sleep 1000')]))\n"

@@ -7,12 +7,13 @@ import pytest
 from clusters import Installed
 from over_fabric import OVER_FABRIC, run_over
 
+from made.view import load_view
 from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.launch.links import links_file, read_links
 from weft.report.links import held_back
 from weft.report.tables import render
-from weft.report.view import RunView, load_view
+from weft.report.view import RunView
 
 pytestmark = OVER_FABRIC
 
@@ -59,19 +60,19 @@ def test_the_verdict_follows_the_narrow_link(
     installed: Installed, tmp_path: Path, fabric: str, two: str, four: str
 ) -> None:
     view = measure(installed, tmp_path, fabric)
-    found = {each.nodes: each for each in held_back(view)}
-    assert {nodes: each.name for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}, view.headline
+    found = {each["nodes"]: each for each in held_back(view)}
+    assert {nodes: each["name"] for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}, view.headline
     # the bound, which knows the file, and the counters, which know the wire, name the same link
-    assert {nodes: each.bound for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}
+    assert {nodes: each["bound"] for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}
     named = {"injection": "the hosts' own links", "link leaf0 up": "link leaf0 up"}
     assert f"{named[four]} at N = 4 (" in view.headline
     assert "memory copy at N = 1" in view.headline
-    assert all(each.bound_ratio and each.bound_ratio > 0.95 for each in found.values())
+    assert all(each["bound_ratio"] and each["bound_ratio"] > 0.95 for each in found.values())
 
 
 def test_on_one_host_memory_is_named_and_no_link(installed: Installed, tmp_path: Path) -> None:
     view = measure(installed, tmp_path, "virtual-default", "[1]", "[1, 2]")
-    assert {each.name for each in held_back(view)} == {"memory copy"}
+    assert {each["name"] for each in held_back(view)} == {"memory copy"}
     assert "The nearest lower bound at p = 2 is memory copy" in view.headline
     assert "link" not in view.headline
 

@@ -9,11 +9,11 @@
 //
 // The operation `send@B` is one message of a window: the time of a window, acknowledgement included, over its messages.
 #include "bandwidth/binding.hpp"
-#include "buffer.hpp"
-#include "hash.hpp"
-#include "kernels.hpp"
-#include "proof.hpp"
-#include "size_sweep.hpp"
+#include "cell/flaws.hpp"
+#include "cell/kernels.hpp"
+#include "cell/size_sweep.hpp"
+#include "host/buffer.hpp"
+#include "record/hash.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ constexpr char const *message = "send";
 constexpr int message_tag = 0;
 constexpr int done_tag = 1;
 
-struct Window {
+struct WindowLimits {
     std::int64_t most_messages;
     std::int64_t most_bytes;
 
@@ -44,27 +44,27 @@ struct Window {
     }
 };
 
-Window window_of(Cell const &cell) {
-    Window const window{cell.integer("window", 64), cell.integer("window_bytes", std::int64_t{64} << 20)};
-    if (window.most_messages < 1 || window.most_bytes < 1) {
-        throw Failure("cell " + cell.name() + ": a window of " + std::to_string(window.most_messages) +
-                          " messages and " + std::to_string(window.most_bytes) + " bytes",
+WindowLimits limits_of(Cell const &cell) {
+    WindowLimits const limits{cell.integer("window", 64), cell.integer("window_bytes", std::int64_t{64} << 20)};
+    if (limits.most_messages < 1 || limits.most_bytes < 1) {
+        throw Failure("cell " + cell.name() + ": a window of " + std::to_string(limits.most_messages) +
+                          " messages and " + std::to_string(limits.most_bytes) + " bytes",
                       "give the study's [bandwidth] a window of at least one message", true);
     }
-    return window;
+    return limits;
 }
 
 /// The two sides of one window of messages.
-class Stream {
+class MessageWindow {
   public:
-    Stream(Team const &team, Window const &window, std::vector<std::int64_t> const &sizes)
-        : team_(team), window_(window),
-          places_(Buffer::make(team, std::size_t(window.memory(sizes)), team.rank == 0 ? "send" : "receive")),
-          requests_(std::size_t(window.most_messages), MPI_REQUEST_NULL) {}
+    MessageWindow(Team const &team, WindowLimits const &limits, std::vector<std::int64_t> const &sizes)
+        : team_(team), limits_(limits),
+          places_(Buffer::make(team, std::size_t(limits.memory(sizes)), team.rank == 0 ? "send" : "receive")),
+          requests_(std::size_t(limits.most_messages), MPI_REQUEST_NULL) {}
 
     void set_size(std::int64_t bytes) {
         bytes_ = bytes;
-        messages_ = window_.messages(bytes);
+        messages_ = limits_.messages(bytes);
     }
     [[nodiscard]] std::int64_t messages() const { return messages_; }
     [[nodiscard]] bool real() const { return places_.real(); }
@@ -133,7 +133,7 @@ class Stream {
     }
 
     Team const &team_;
-    Window window_;
+    WindowLimits limits_;
     Buffer places_;
     std::vector<MPI_Request> requests_;
     std::int64_t bytes_ = 0;
@@ -141,12 +141,12 @@ class Stream {
 };
 
 /// Refuses the cell where the binding that was obtained is not the pattern's.
-void verify_seats(Cell &cell) {
+void verify_binding(Cell &cell) {
     Team const &team = cell.team();
     Sockets const mine = platform::one_clock() ? 0 : sockets_of(platform::host().cpus);
     std::array<std::uint64_t, 2> both{};
     check(PMPI_Allgather(&mine, 1, MPI_UINT64_T, both.data(), 1, MPI_UINT64_T, team.comm), "MPI_Allgather of sockets");
-    SeatFinding const found = check_seats(cell.text("pattern", ""), team.nodes == 1, both[0], both[1]);
+    BindingFinding const found = check_binding(cell.text("pattern", ""), team.nodes == 1, both[0], both[1]);
     if (!found.refusal.empty()) {
         throw Refusal("fabric", found.refusal); // both saw the same, so both throw
     }
@@ -156,19 +156,19 @@ void verify_seats(Cell &cell) {
 }
 
 /// One window of each size on an iteration of its own.
-void prove_stream(Cell &cell, Stream &stream, std::vector<std::int64_t> const &measured) {
-    if (!stream.real()) {
+void prove_windows(Cell &cell, MessageWindow &window, std::vector<std::int64_t> const &measured) {
+    if (!window.real()) {
         return cell.skip_validation("the simulator folds buffers of this size: they have no contents to prove");
     }
     Flaws flaws;
     for (std::int64_t const bytes : measured) {
-        stream.set_size(bytes);
-        stream.fill();
-        stream.send_window();
-        if (planted(cell, "corrupt") && !stream.received().empty()) {
-            stream.received()[stream.received().size() / 2] ^= std::byte{1};
+        window.set_size(bytes);
+        window.fill();
+        window.send_window();
+        if (planted(cell, "corrupt") && !window.received().empty()) {
+            window.received()[window.received().size() / 2] ^= std::byte{1};
         }
-        flaws.join(stream.check_received());
+        flaws.join(window.check_received());
     }
     cell.set_validation(std::int64_t(flaws.count), flaws.first);
 }
@@ -187,20 +187,20 @@ Need bandwidth_need(Cell const &cell) {
         throw Refusal("fabric", "a message of " + std::to_string(sizes.back()) +
                                     " bytes is more than an MPI-3 call counts: take sizes below 2 GiB");
     }
-    return {{{"messages under way", window_of(cell).memory(sizes)},
+    return {{{"messages under way", limits_of(cell).memory(sizes)},
              {"samples", Recorder::bytes(most_sizes(cell), cell.rules())},
              {"library staging", library_staging_bytes(2)}}};
 }
 
 void run_bandwidth(Cell &cell) {
-    verify_seats(cell);
+    verify_binding(cell);
     std::vector<std::int64_t> const sizes = sizes_of(cell);
-    Stream stream(cell.team(), window_of(cell), sizes);
+    MessageWindow window(cell.team(), limits_of(cell), sizes);
     Sampler &sampler = cell.sampler();
-    auto const call = [&] { stream.send_window(); };
+    auto const call = [&] { window.send_window(); };
     auto const first_call = [&](std::int64_t bytes) {
-        stream.set_size(bytes);
-        sampler.cold(op_at(message, bytes), call, {.operations = stream.messages()});
+        window.set_size(bytes);
+        sampler.cold(op_at(message, bytes), call, {.operations = window.messages()});
     };
     for (std::int64_t const bytes : sizes) {
         first_call(bytes);
@@ -210,12 +210,12 @@ void run_bandwidth(Cell &cell) {
         if (std::find(sizes.begin(), sizes.end(), bytes) == sizes.end()) {
             first_call(bytes);
         }
-        stream.set_size(bytes);
-        sampler.warm(op_at(message, bytes), call, {.operations = stream.messages()});
+        window.set_size(bytes);
+        sampler.warm(op_at(message, bytes), call, {.operations = window.messages()});
         measured.push_back(bytes);
     });
     std::sort(measured.begin(), measured.end());
-    prove_stream(cell, stream, measured);
+    prove_windows(cell, window, measured);
 }
 
 } // namespace weft

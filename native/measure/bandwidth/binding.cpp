@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bandwidth/binding.hpp"
 
-#include "host_memory.hpp"
+#include "host/host_memory.hpp"
 
 #include <bit>
 #include <charconv>
@@ -40,7 +40,7 @@ std::string bound_to(Sockets first, Sockets second) {
     return "rank 0 may run on socket " + sockets_in_words(first) + ", rank 1 on socket " + sockets_in_words(second);
 }
 
-SeatFinding check_sockets(std::string_view pattern, Sockets first, Sockets second) {
+BindingFinding check_sockets(std::string_view pattern, Sockets first, Sockets second) {
     bool const same = pattern == "intra-socket";
     bool const certain = std::has_single_bit(first) && std::has_single_bit(second);
     if ((certain && (first == second) != same) || (same && (first & second) == 0)) {
@@ -81,7 +81,7 @@ Sockets sockets_of(std::string_view cpus, std::string const &root) {
     return found;
 }
 
-SeatFinding check_seats(std::string_view pattern, bool one_node, Sockets first, Sockets second) {
+BindingFinding check_binding(std::string_view pattern, bool one_node, Sockets first, Sockets second) {
     bool const between_nodes = pattern == "inter-node";
     if (!between_nodes && pattern != "intra-socket" && pattern != "inter-socket") {
         return {};

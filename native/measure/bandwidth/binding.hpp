@@ -16,12 +16,12 @@ using Sockets = std::uint64_t;
 Sockets sockets_of(std::string_view cpus, std::string const &root = "");
 
 /// What is to be said of two ranks: a refusal ends the cell, a warning stands in its record; both may be empty.
-struct SeatFinding {
+struct BindingFinding {
     std::string refusal;
     std::string warning;
 };
 
 /// Do two ranks sit as `pattern` (intra-socket, inter-socket, inter-node) asks? Any other pattern asks for nothing.
-SeatFinding check_seats(std::string_view pattern, bool one_node, Sockets first, Sockets second);
+BindingFinding check_binding(std::string_view pattern, bool one_node, Sockets first, Sockets second);
 
 } // namespace weft

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much each rank sends to each other in an all-to-all of unequal blocks. Pure: no MPI. weft.kernel.blocks has the
-// same formulas. A sweep's size is the largest block.
+// How much each rank sends to each other in an all-to-all of unequal blocks. Pure: no MPI.
+// weft.kernel.collective.blocks has the same formulas. A sweep's size is the largest block.
 //   equal    all blocks alike
 //   linear   rank j is sent (j + 1) / p of the largest block by everybody: the last rank receives most
 //   heavy    rank 0 sends the largest block to everybody, all others an eighth of it

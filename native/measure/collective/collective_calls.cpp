@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/collective_calls.hpp"
 
-#include "error.hpp"
+#include "mpi/error.hpp"
 
 #include <array>
 #include <string>

@@ -2,7 +2,7 @@
 // The collective calls of MPI that the kernel `collective` measures: what each is called and what it works on.
 #pragma once
 
-#include "check.hpp"
+#include "mpi/check.hpp"
 
 #include <mpi.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/collective_data.hpp"
 
-#include "hash.hpp"
+#include "record/hash.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -2,12 +2,12 @@
 // The arrays of one collective on one rank: sized for the largest block of a sweep, filled, and proven (METHOD 12).
 #pragma once
 
-#include "buffer.hpp"
+#include "cell/flaws.hpp"
 #include "collective/block_pattern.hpp"
 #include "collective/collective_calls.hpp"
-#include "memory.hpp"
-#include "mpi.hpp"
-#include "proof.hpp"
+#include "host/buffer.hpp"
+#include "host/memory.hpp"
+#include "mpi/handles.hpp"
 
 #include <cstdint>
 #include <functional>

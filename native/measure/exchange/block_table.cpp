@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/block_table.hpp"
 
-#include "check.hpp"
+#include "mpi/check.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -2,7 +2,7 @@
 // Who sends how many m-vectors to whom, in the arrays that MPI wants, and the three calls of paper 000, Table 4.6.
 #pragma once
 
-#include "mpi.hpp"
+#include "mpi/handles.hpp"
 
 #include <climits>
 #include <cstdint>

@@ -2,10 +2,10 @@
 // The buffers of the contention set and the three calls on them (paper 000, Table 4.6).
 #pragma once
 
-#include "buffer.hpp"
 #include "exchange/block_table.hpp"
-#include "memory.hpp"
-#include "proof.hpp"
+#include "exchange/proof.hpp"
+#include "host/buffer.hpp"
+#include "host/memory.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -5,12 +5,12 @@
 //   data     contention | uniform | skewed | reverse | file
 //   file     the keys, for data = file
 //   calls    of A, B, C; for the contention set (a sort always measures sort, A, C, merge and total)
-#include "kernels.hpp"
+#include "cell/kernels.hpp"
 
 #include "exchange/contention_exchange.hpp"
 #include "exchange/joint_proof.hpp"
 #include "exchange/sample_sort.hpp"
-#include "npy_file.hpp"
+#include "record/npy_file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 // another.
 #pragma once
 
-#include "proof.hpp"
-#include "team.hpp"
+#include "exchange/proof.hpp"
+#include "mpi/team.hpp"
 
 #include <cstdint>
 

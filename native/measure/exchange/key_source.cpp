@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/key_source.hpp"
 
-#include "hash.hpp"
-#include "npy_file.hpp"
+#include "record/hash.hpp"
+#include "record/npy_file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/sample_sort.hpp"
 
-#include "error.hpp"
+#include "mpi/error.hpp"
 
 #include <algorithm>
 #include <cstring>

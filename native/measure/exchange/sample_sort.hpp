@@ -4,12 +4,12 @@
 //   unsorted -- local sort --> sorted -- splitters, all-to-all --> unsorted -- merge --> sorted
 #pragma once
 
-#include "buffer.hpp"
 #include "exchange/block_table.hpp"
 #include "exchange/key_source.hpp"
 #include "exchange/merge.hpp"
 #include "exchange/splitters.hpp"
-#include "memory.hpp"
+#include "host/buffer.hpp"
+#include "host/memory.hpp"
 
 #include <cstdint>
 #include <vector>

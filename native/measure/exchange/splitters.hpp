@@ -15,7 +15,7 @@
 #pragma once
 
 #include "exchange/local_sort.hpp"
-#include "share.hpp"
+#include "exchange/share.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -4,7 +4,8 @@
 // once) is interleaved chunk by chunk (METHOD 17).
 #pragma once
 
-#include "cell.hpp"
+#include "cell/cell.hpp"
+#include "pairs/pair_forward.hpp"
 #include "pairs/pair_turns.hpp"
 #include "pairs/ping_pong.hpp"
 
@@ -17,8 +18,10 @@ namespace weft {
 /// What one rank found with one partner: enough to judge it, and to measure it again.
 struct PairFinding {
     std::string op; ///< like `all.r12@262144`
-    int kind;       ///< the same number for the same size and way of measuring
-    int partner;    ///< -1: none
+    int round;
+    PairMode mode;
+    int kind;    ///< the same number for the same size and way of measuring
+    int partner; ///< -1: none
     std::int64_t bytes;
     std::int64_t samples;
     Trips trips;      ///< of a sample
@@ -28,16 +31,18 @@ struct PairFinding {
 class PairMeter {
   public:
     /// `raw`: keep every sample, instead of a summary.
-    PairMeter(Cell &cell, PairTurns &turns, std::vector<Crowd> crowds, bool raw);
+    PairMeter(Cell &cell, PairTurns &turns, std::vector<PairMode> modes, bool raw);
 
     /// Collective. Records the segments of each way of measuring (docs/pairs.md), and adds to the findings.
     void measure(PairRound const &round, PingPong const &ping);
     std::vector<PairFinding> const &findings() const noexcept { return findings_; }
+    /// When this rank last kept others company, on its own clock: in the last series; 0 where it did not.
+    std::int64_t last_sent_ns() const noexcept { return last_sent_ns_; }
 
   private:
     /// One way of measuring the round.
-    struct Stream {
-        Crowd crowd;
+    struct Series {
+        PairMode mode;
         std::string op;
         std::vector<Row> rows;              ///< of the pings this rank began
         std::vector<std::int64_t> arrivals; ///< of the pings it answered, on its own clock
@@ -45,7 +50,7 @@ class PairMeter {
         std::vector<std::int64_t> batches; ///< medians of the warm-up
     };
     /// How it stands; the same on every rank.
-    struct Course {
+    struct Timing {
         std::int64_t began;
         std::int64_t budget_ns; ///< for all turns
         std::int64_t began_samples = 0;
@@ -58,26 +63,29 @@ class PairMeter {
 
     void take(PairRound const &round, PingPong const &ping, std::int64_t samples, Trips trips);
     void first_contact(PairRound const &round, PingPong const &ping);
-    void warm_up(PairRound const &round, PingPong const &ping, Course &course);
-    void calibrate(PairRound const &round, PingPong const &ping, Course &course);
-    void sample(PairRound const &round, PingPong const &ping, Course &course);
+    void warm_up(PairRound const &round, PingPong const &ping, Timing &timing);
+    void calibrate(PairRound const &round, PingPong const &ping, Timing &timing);
+    void sample(PairRound const &round, PingPong const &ping, Timing &timing);
     std::int64_t turns_of(PairRound const &round) const;
     std::int64_t fastest(PairRound const &round, std::int64_t samples, std::int64_t most_ns) const;
-    bool all_agree(bool mine, Course &course);
+    bool all_agree(bool mine, Timing &timing);
     bool steady(std::int64_t batch);
     bool precise() const;
-    void record(Stream &stream, PairRound const &round, PingPong const &ping, Course const &course);
-    void record_samples(Stream &stream, Course const &course, bool idle);
-    int kind_of(Crowd crowd, std::int64_t bytes);
-    void record_forward(Stream &stream, PairRound const &round);
+    Progress progress(Timing const &timing, std::int64_t taken, bool precise) const;
+    void record(Series &series, PairRound const &round, PingPong const &ping, Timing const &timing);
+    void record_samples(Series &series, Timing const &timing, bool idle);
+    int kind_of(PairMode mode, std::int64_t bytes);
+    void record_forward(Series &series, PairRound const &round);
 
     Cell &cell_;
     Team const &team_;
     PairTurns &turns_;
+    std::shared_ptr<PairForwards> forwards_;
     Rules rules_;
     bool raw_;
     bool met_ = false; ///< the pairs of the round
-    std::vector<Stream> streams_;
+    std::int64_t last_sent_ns_ = 0;
+    std::vector<Series> series_;
     std::vector<std::int64_t> sizes_; ///< met so far
     std::vector<PairFinding> findings_;
 };

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/pair_retrial.hpp"
 
+#include "pairs/pair_exchange.hpp"
+
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -12,6 +15,7 @@ namespace {
 
 constexpr double slow_factor = 1.5;
 constexpr std::size_t most_suspects = 64; // of a block; the slowest
+constexpr Columns again_columns{"", "again_1_ns", "again_2_ns"};
 
 struct Measured {
     double median_ns;
@@ -60,38 +64,43 @@ std::vector<Suspect> agreed_suspects(Team const &team, std::span<PairFinding con
     return suspects;
 }
 
-/// The medians of one more look at each pair of one operation; those of others stay 0.
-std::int64_t look_again(Team const &team, PairTurns &turns, std::span<Suspect const> pairs, PairFinding const &first,
-                        PingPong const &ping) {
-    std::vector<Pair> order;
-    for (Suspect const &pair : pairs) {
-        order.push_back({int(pair.target), int(pair.source)}); // who begins also ends
-    }
-    std::int64_t found = 0;
-    turns.one_by_one(order, [&](int turn, int partner) {
-        bool const begins = order[std::size_t(turn)].high == team.rank;
-        if (platform::one_clock()) {
-            ping.meet(partner, begins);
-        } else {
-            ping.wake(partner, begins);
-        }
-        if (begins) {
-            std::vector<Row> rows(static_cast<std::size_t>(first.samples));
-            ping.initiate(partner, first.trips, rows);
-            std::vector<std::int64_t> durations;
-            for (Row const &row : rows) {
-                durations.push_back(row.duration_ns);
-            }
-            found = median(durations);
-        } else {
-            std::vector<std::int64_t> arrivals(static_cast<std::size_t>(first.samples));
-            ping.respond(partner, first.trips, arrivals);
-        }
+bool is_suspect(Pair const &pair, std::span<Suspect const> suspects) {
+    return std::any_of(suspects.begin(), suspects.end(), [&](Suspect const &suspect) {
+        return std::min(suspect.source, suspect.target) == pair.low &&
+               std::max(suspect.source, suspect.target) == pair.high;
     });
-    return found;
+}
+
+/// The median of one more look at the suspects of one finding; 0 on a rank that is no suspect's source.
+std::int64_t look_again(Team const &team, PairTurns &turns, std::span<Suspect const> suspects, PairFinding const &first,
+                        PairRound const &round, PingPong const &ping) {
+    std::vector<Row> rows(static_cast<std::size_t>(first.samples));
+    std::vector<std::int64_t> arrivals(static_cast<std::size_t>(first.samples));
+    take_series(team, turns, same_company(team, round, first.mode, suspects), ping,
+                {first.mode, first.trips, rows, arrivals});
+    bool const mine = std::any_of(suspects.begin(), suspects.end(),
+                                  [&](Suspect const &suspect) { return suspect.source == team.rank; });
+    auto durations = durations_of(rows);
+    return mine ? median(durations) : 0;
 }
 
 } // namespace
+
+PairRound same_company(Team const &team, PairRound const &round, PairMode mode, std::span<Suspect const> suspects) {
+    if (mode == PairMode::all) {
+        return round;
+    }
+    std::vector<Pair> pairs;
+    for (std::vector<Pair> const &group : round.once) {
+        auto const suspected = [&](Pair const &pair) { return is_suspect(pair, suspects); };
+        if (mode == PairMode::isolated) {
+            std::copy_if(group.begin(), group.end(), std::back_inserter(pairs), suspected);
+        } else if (std::any_of(group.begin(), group.end(), suspected)) {
+            pairs.insert(pairs.end(), group.begin(), group.end());
+        }
+    }
+    return make_round(team, round.number, std::move(pairs));
+}
 
 std::vector<Suspect> slow_pairs(std::span<int const> kinds, std::span<double const> medians,
                                 std::span<std::int64_t const> partners, std::function<int(int, int)> const &class_of) {
@@ -126,7 +135,7 @@ std::vector<Suspect> slow_pairs(std::span<int const> kinds, std::span<double con
 }
 
 std::int64_t measure_slow_again(Cell &cell, PairTurns &turns, std::span<PairFinding const> findings,
-                                std::function<int(int, int)> const &class_of,
+                                std::span<PairRound const> rounds, std::function<int(int, int)> const &class_of,
                                 std::function<PingPong(std::int64_t bytes)> const &ping_of) {
     auto suspects = agreed_suspects(cell.team(), findings, class_of);
     std::size_t const judged = std::min(suspects.size(), most_suspects);
@@ -145,14 +154,16 @@ std::int64_t measure_slow_again(Cell &cell, PairTurns &turns, std::span<PairFind
             }
             PairFinding const &finding = findings[std::size_t(which)];
             cell.sampler().status().set(finding.op, "warm", "again");
+            auto const round = std::find_if(rounds.begin(), rounds.end(),
+                                            [&](PairRound const &each) { return each.number == finding.round; });
             looks[which][look] = look_again(cell.team(), turns, std::span(suspects).subspan(first, end - first),
-                                            finding, ping_of(finding.bytes));
+                                            finding, *round, ping_of(finding.bytes));
             first = end;
         }
     }
     for (auto const &[which, medians] : looks) {
         PairFinding const &finding = findings[std::size_t(which)];
-        Segment &segment = cell.sampler().recorder().open("again." + finding.op, Phase::warm, 1);
+        Segment &segment = cell.sampler().recorder().open("again." + finding.op, Phase::warm, 1, again_columns);
         segment.rows[0] = {0, medians[0], medians[1]};
         segment.count = 1;
         segment.batch = 2 * finding.trips.timed;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slow pairs are measured again, twice, alone in the job (METHOD 19): is it the pair, or was it the moment?
+// Slow pairs are measured again, twice, in the same company (METHOD 17, 19): is it the pair, or was it the moment?
 #pragma once
 
-#include "cell.hpp"
+#include "cell/cell.hpp"
 #include "pairs/pair_meter.hpp"
 #include "pairs/pair_turns.hpp"
 
@@ -25,11 +25,15 @@ struct Suspect {
 std::vector<Suspect> slow_pairs(std::span<int const> kinds, std::span<double const> medians,
                                 std::span<std::int64_t const> partners, std::function<int(int, int)> const &class_of);
 
-/// Collective: finds the slow pairs of a block and measures them again. Records a segment `again.<op>` for each finding
-/// with suspects: the two medians in the columns `duration_ns` and `taint`, of samples as long as the first ones.
-/// Returns how many more pairs were slow than there was time for.
+/// What of a round is measured again: all its pairs where they were measured all at once, the groups with a suspect
+/// where one pair a node was, and the suspects alone where each pair was alone.
+PairRound same_company(Team const &team, PairRound const &round, PairMode mode, std::span<Suspect const> suspects);
+
+/// Collective: finds the slow pairs of a block and measures them again as they were measured before. Records a segment
+/// `again.<op>` for each finding with suspects: the two medians, of samples as long as the first ones. Returns how many
+/// more pairs were slow than there was time for.
 std::int64_t measure_slow_again(Cell &cell, PairTurns &turns, std::span<PairFinding const> findings,
-                                std::function<int(int, int)> const &class_of,
+                                std::span<PairRound const> rounds, std::function<int(int, int)> const &class_of,
                                 std::function<PingPong(std::int64_t bytes)> const &ping_of);
 
 } // namespace weft

@@ -28,9 +28,9 @@ PairSchedule::PairSchedule(std::span<int const> node_of) {
     auto const even = [](int count) { return count + count % 2; };
     halved_ = nodes > 1 && nodes % 2 == 1 && slots_ % 2 == 0;
     width_ = halved_ ? slots_ / 2 : slots_;
-    camps_ = halved_ ? 2 * nodes : even(nodes);
+    players_ = halved_ ? 2 * nodes : even(nodes);
     if (nodes > 1) {
-        between_ = (camps_ - (halved_ ? 2 : 1)) * width_;
+        between_ = (players_ - (halved_ ? 2 : 1)) * width_;
     }
     within_ = slots_ > 1 ? even(slots_) - 1 : 0;
 }
@@ -45,7 +45,7 @@ std::vector<Pair> PairSchedule::pairs(int round) const {
 }
 
 // In round 0 of the circle method meet the last player and 0, and k and last - k: these are the halves of one node.
-PairSchedule::Camp PairSchedule::camp(int number) const {
+PairSchedule::Player PairSchedule::player(int number) const {
     int const nodes = int(ranks_of_.size());
     if (!halved_) {
         return {number, 0};
@@ -53,7 +53,7 @@ PairSchedule::Camp PairSchedule::camp(int number) const {
     if (number < nodes) {
         return {number, 0};
     }
-    return {number == camps_ - 1 ? 0 : camps_ - 1 - number, width_};
+    return {number == players_ - 1 ? 0 : players_ - 1 - number, width_};
 }
 
 /// -1 where the node has no such slot, or there is no such node.
@@ -67,9 +67,9 @@ int PairSchedule::rank_at(int node, int slot) const {
 std::vector<Pair> PairSchedule::between(int round) const {
     int const shift = round % width_;
     std::vector<Pair> found;
-    for (auto const &[one, other] : circle(camps_, round / width_ + (halved_ ? 1 : 0))) {
-        Camp const a = camp(one);
-        Camp const b = camp(other);
+    for (auto const &[one, other] : circle(players_, round / width_ + (halved_ ? 1 : 0))) {
+        Player const a = player(one);
+        Player const b = player(other);
         for (int slot = 0; slot < width_; ++slot) {
             int const x = rank_at(a.node, a.first + slot);
             int const y = rank_at(b.node, b.first + (slot + shift) % width_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The order in which all pairs of ranks meet (METHOD 26): a tournament of two levels. Nodes meet by the circle method,
 // and while two nodes meet, their ranks do by cyclic shifts; then the ranks of each node meet among themselves, on all
-// nodes at once. weft.kernel.pairs_schedule gives the same rounds.
+// nodes at once. weft.kernel.pairs.schedule gives the same rounds.
 #pragma once
 
 #include <span>
@@ -35,11 +35,11 @@ class PairSchedule {
   private:
     /// What meets in the outer tournament: a node; or half of one, where the number of nodes is odd and each can be
     /// halved. Then the round in which the two halves of every node would meet is left out, and no node has a bye.
-    struct Camp {
+    struct Player {
         int node;
         int first; // slot
     };
-    Camp camp(int number) const;
+    Player player(int number) const;
     int rank_at(int node, int slot) const;
     std::vector<Pair> between(int round) const;
     std::vector<Pair> within(int round) const;
@@ -47,8 +47,8 @@ class PairSchedule {
     std::vector<std::vector<int>> ranks_of_; // each node's, in their order
     int slots_ = 0;                          // ranks of the largest node
     bool halved_ = false;
-    int width_ = 0; // slots of a camp
-    int camps_ = 0; // with the bye
+    int width_ = 0;   // slots of a player
+    int players_ = 0; // with the bye
     int between_ = 0;
     int within_ = 0;
 };

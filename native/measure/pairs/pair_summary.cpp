@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/pair_summary.hpp"
 
-#include "stop_rule.hpp"
+#include "sample/stop_rule.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,9 @@
 // order statistics, and a histogram of logarithmic buckets that can be added to others.
 #pragma once
 
-#include "recorder.hpp"
+#include "sample/recorder.hpp"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,10 +16,18 @@ namespace weft {
 /// weft.store.pairs counts the same buckets.
 std::int64_t log_bucket(std::int64_t duration_ns, std::int64_t batch);
 
-/// Rows of a summary, in their columns `duration_ns` and `taint`, by METHOD 14's definition of a quantile:
-///   n, tainted | min, p5 | p25, median | p75, p95 | p99, max | mean, 0 | low, high (of the median, 95 %)
-/// then one row a bucket: bucket, count. Durations are those of whole samples, of `batch` operations each.
-/// Nothing for no samples.
+/// Two numbers in each row of a summary: order statistics by METHOD 14's definition of a quantile in the first rows
+/// (`low_ns` and `high_ns` hold the median with 95 % confidence), then a row for each bucket in use.
+inline constexpr std::array<Columns, 7> summary_head{{{"", "samples", "tainted"},
+                                                      {"", "min_ns", "p5_ns"},
+                                                      {"", "p25_ns", "median_ns"},
+                                                      {"", "p75_ns", "p95_ns"},
+                                                      {"", "p99_ns", "max_ns"},
+                                                      {"", "mean_ns", ""},
+                                                      {"", "low_ns", "high_ns"}}};
+inline constexpr Columns bucket_columns{"", "bucket", "count"};
+
+/// The rows of a summary. Durations are those of whole samples, of `batch` operations each. Nothing for no samples.
 std::vector<Row> summary_of(std::span<Row const> samples, std::int64_t batch);
 
 } // namespace weft

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/pair_turns.hpp"
 
-#include "error.hpp"
+#include "mpi/error.hpp"
 
 #include <algorithm>
 #include <string>
@@ -18,26 +18,26 @@ bool is_in(Pair const &pair, int rank) {
 
 } // namespace
 
-Crowd crowd_named(std::string_view name) {
+PairMode pair_mode_named(std::string_view name) {
     if (name == "isolated") {
-        return Crowd::isolated;
+        return PairMode::isolated;
     }
     if (name == "node") {
-        return Crowd::node;
+        return PairMode::node;
     }
     if (name == "all") {
-        return Crowd::all;
+        return PairMode::all;
     }
     throw Failure("unknown concurrency `" + std::string(name) + "`", "use isolated, node or all", true);
 }
 
-char const *name(Crowd crowd) noexcept {
-    switch (crowd) {
-    case Crowd::isolated:
+char const *name(PairMode mode) noexcept {
+    switch (mode) {
+    case PairMode::isolated:
         return "isolated";
-    case Crowd::node:
+    case PairMode::node:
         return "node";
-    case Crowd::all:
+    case PairMode::all:
         break;
     }
     return "all";
@@ -66,34 +66,55 @@ PairRound make_round(Team const &team, int number, std::vector<Pair> pairs) {
     return round;
 }
 
-void PairTurns::take(Crowd crowd, PairRound const &round, Work const &work) {
-    switch (crowd) {
-    case Crowd::isolated:
+void PairTurns::take(PairMode mode, PairRound const &round, Work const &work, Company const &company) {
+    switch (mode) {
+    case PairMode::isolated:
         return one_by_one(round.pairs, [&](int, int partner) { work(partner); });
-    case Crowd::node:
-        return one_a_node(round, work);
-    case Crowd::all:
+    case PairMode::node:
+        return one_a_node(round, work, company);
+    case PairMode::all:
         break;
     }
-    together(round, work);
+    together(round, work, company);
 }
 
-void PairTurns::together(PairRound const &round, Work const &work) {
+void PairTurns::together(PairRound const &round, Work const &work, Company const &company) {
     start_.wait();
     if (round.partner >= 0) {
         work(round.partner);
     }
+    if (company && round.partner >= 0) {
+        stay(round.partner, company);
+    } else if (company) {
+        rest();
+    }
 }
 
-void PairTurns::one_a_node(PairRound const &round, Work const &work) {
+/// In company until all have come here, or to rest(): both enter the same barrier.
+void PairTurns::stay(int partner, Company const &company) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(PMPI_Ibarrier(team_.comm, &request), "MPI_Ibarrier of a round");
+    company(partner, [&request] {
+        int done = 0;
+        check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test of a round");
+        return done != 0;
+    });
+    check(PMPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait of a round"); // at once: the partner has seen the end
+}
+
+void PairTurns::one_a_node(PairRound const &round, Work const &work, Company const &company) {
     for (std::vector<Pair> const &group : round.once) {
         start_.wait(); // all are awake by now, so the pairs of the group start together
-        for (Pair const &pair : group) {
-            if (is_in(pair, team_.rank)) {
-                work(round.partner);
-            }
+        bool const mine =
+            std::any_of(group.begin(), group.end(), [&](Pair const &pair) { return is_in(pair, team_.rank); });
+        if (mine) {
+            work(round.partner);
         }
-        rest();
+        if (mine && company) {
+            stay(round.partner, company);
+        } else {
+            rest();
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 // Which of the pairs of a round measure at the same time: one pair in the job, one a node, or all.
 #pragma once
 
-#include "barrier.hpp"
+#include "mpi/team.hpp"
 #include "pairs/pair_schedule.hpp"
-#include "team.hpp"
+#include "time/barrier.hpp"
 
 #include <functional>
 #include <span>
@@ -13,15 +13,15 @@
 
 namespace weft {
 
-enum class Crowd {
+enum class PairMode {
     isolated, ///< one pair in the job
     node,     ///< one pair a node
     all,      ///< all pairs of the round
 };
 
 /// `isolated`, `node` or `all`; anything else throws Failure.
-Crowd crowd_named(std::string_view name);
-char const *name(Crowd crowd) noexcept;
+PairMode pair_mode_named(std::string_view name);
+char const *name(PairMode mode) noexcept;
 
 /// A round as one rank sees it.
 struct PairRound {
@@ -42,8 +42,13 @@ class PairTurns {
     /// What a rank does with its partner when its turn has come. The pair's higher rank must be the one that ends it.
     using Work = std::function<void(int partner)>;
 
-    /// Collective: the pairs of a round, each once.
-    void take(Crowd crowd, PairRound const &round, Work const &work);
+    /// What a rank does once its own work is done and that of others is not; `over` says when all are done. Only the
+    /// one of the two that begins may ask.
+    using Company = std::function<void(int partner, std::function<bool()> const &over)>;
+
+    /// Collective: the pairs of a round, each once. With `company`, nobody who is measured beside others finishes
+    /// alone.
+    void take(PairMode mode, PairRound const &round, Work const &work, Company const &company = {});
     /// Collective: pairs one after the other, whether or not they share ranks; `work` is told the turn, too. Of a
     /// turn {a, b} rank b ends it.
     void one_by_one(std::span<Pair const> turns, std::function<void(int turn, int partner)> const &work);
@@ -53,8 +58,9 @@ class PairTurns {
     void let_sleep(bool sleep) noexcept { sleep_ = sleep; }
 
   private:
-    void together(PairRound const &round, Work const &work);
-    void one_a_node(PairRound const &round, Work const &work);
+    void together(PairRound const &round, Work const &work, Company const &company);
+    void one_a_node(PairRound const &round, Work const &work, Company const &company);
+    void stay(int partner, Company const &company);
     void take_token(std::span<Pair const> turns, std::size_t turn) const;
     void pass_token(std::span<Pair const> turns, std::size_t turn) const;
     void rest();

@@ -2,8 +2,8 @@
 // What the messages of a ping-pong carry, and the proof that it arrives (METHOD 12).
 #pragma once
 
-#include "buffer.hpp"
-#include "cell.hpp"
+#include "cell/cell.hpp"
+#include "host/buffer.hpp"
 #include "pairs/pair_turns.hpp"
 
 #include <cstdint>

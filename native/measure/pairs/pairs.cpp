@@ -8,7 +8,7 @@
 //   rounds T, first_round, last_round   which rounds (inclusive) of a tournament that has T; or
 //   pairs          these pairs, isolated: words `a-b`, several that share no rank joined by commas: `0-5,1-7 2-9`
 //   leaf, pod      of each node, for the classes that slow pairs are compared within; both optional
-#include "kernels.hpp"
+#include "cell/kernels.hpp"
 
 #include "pairs/pair_retrial.hpp"
 #include "pairs/pair_schedule.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 struct PairsRequest {
     std::vector<std::int64_t> sizes;
-    std::vector<Crowd> crowds; // interleaved
+    std::vector<PairMode> modes; // interleaved
     bool raw = true;
     std::int64_t first = 0;
     std::int64_t last = -1;
@@ -66,21 +66,21 @@ std::vector<Pair> disjoint_pairs(Cell const &cell, std::string const &word) {
     return pairs;
 }
 
-std::vector<Crowd> crowds_of(Cell const &cell) {
-    Crowd const crowd = crowd_named(cell.text("mode"));
+std::vector<PairMode> modes_of(Cell const &cell) {
+    PairMode const mode = pair_mode_named(cell.text("mode"));
     if (cell.integer("contention", 0) == 0) {
-        return {crowd};
+        return {mode};
     }
-    if (crowd == Crowd::isolated) {
+    if (mode == PairMode::isolated) {
         throw bad_value(cell, "`contention 1` needs a mode other than isolated");
     }
-    return {Crowd::isolated, crowd};
+    return {PairMode::isolated, mode};
 }
 
 PairsRequest pairs_request(Cell const &cell) {
     PairsRequest request;
     request.sizes = integers(cell, "bytes");
-    request.crowds = crowds_of(cell);
+    request.modes = modes_of(cell);
     bool const sizes_fit = std::all_of(request.sizes.begin(), request.sizes.end(),
                                        [](std::int64_t bytes) { return bytes >= 0 && bytes <= INT_MAX; });
     if (request.sizes.empty() || !sizes_fit) {
@@ -149,10 +149,12 @@ std::function<int(int, int)> classes_of(Cell const &cell) {
     };
 }
 
-/// Who met whom: a segment of one row, the partner's rank in the column `duration_ns`, the own one for a bye. So the
-/// record needs no schedule to be understood.
+/// Who met whom: a segment of one row with the partner's rank, the own one for a bye. So the record needs no schedule
+/// to be understood.
 void record_partner(Cell &cell, PairRound const &round) {
-    Segment &segment = cell.sampler().recorder().open("partner.r" + std::to_string(round.number), Phase::cold, 1);
+    constexpr Columns columns{"", "partner", ""};
+    Segment &segment =
+        cell.sampler().recorder().open("partner.r" + std::to_string(round.number), Phase::cold, 1, columns);
     segment.rows[0] = {0, round.partner >= 0 ? round.partner : cell.team().rank, 0};
     segment.count = 1;
 }
@@ -165,13 +167,16 @@ Need pairs_need(Cell const &cell) {
     constexpr std::int64_t beside = 3;             // cold, forward, again
     constexpr std::int64_t summary_rows = 7 + 128; // order statistics, and as many buckets as a slow tail may fill
     std::int64_t const kept = request.raw ? rules.max_samples : std::min(rules.max_samples, summary_rows);
-    auto const crowds = std::int64_t(request.crowds.size());
-    std::int64_t const operations = request.rounds() * std::int64_t(request.sizes.size()) * crowds;
+    auto const modes = std::int64_t(request.modes.size());
+    std::int64_t const operations = request.rounds() * std::int64_t(request.sizes.size()) * modes;
     constexpr auto row = std::int64_t(sizeof(Row));
+    constexpr std::int64_t raw_forward = 16; // of each ping when it left and when it arrived, until the clock is closed
     Need need;
     need.parts.push_back({"messages", 2 * std::max<std::int64_t>(request.largest(), 1)});
     // Twice: the slab that is written is a copy.
-    need.parts.push_back({"samples", 2 * operations * (kept + beside) * row + crowds * rules.max_samples * (row + 8)});
+    need.parts.push_back({"samples", 2 * operations * (kept + beside) * row +
+                                         operations * rules.max_samples * raw_forward +
+                                         modes * rules.max_samples * (row + 8)});
     need.parts.push_back({"library staging", (std::int64_t{32} << 20) + (std::int64_t{128} << 10) * cell.team().size});
     return need;
 }
@@ -191,7 +196,7 @@ void run_pairs(Cell &cell) {
         return ping;
     };
     PairTurns turns(team, cell.sampler().start());
-    PairMeter meter(cell, turns, request.crowds, request.raw);
+    PairMeter meter(cell, turns, request.modes, request.raw);
     for (PairRound const &round : rounds) {
         record_partner(cell, round);
         for (std::int64_t const size : request.sizes) {
@@ -199,7 +204,7 @@ void run_pairs(Cell &cell) {
             values.prove(round, size);
         }
     }
-    auto const left_over = measure_slow_again(cell, turns, meter.findings(), classes_of(cell), ping_of);
+    auto const left_over = measure_slow_again(cell, turns, meter.findings(), rounds, classes_of(cell), ping_of);
     if (left_over > 0) {
         cell.warn(std::to_string(left_over) + " more pairs took over 1.5 times the median of their class than were " +
                   "measured again (64 of a block); smaller blocks (pairs.block in the study) would judge them all");

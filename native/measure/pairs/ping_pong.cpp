@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/ping_pong.hpp"
 
-#include "taint.hpp"
+#include "sample/taint.hpp"
 
 namespace weft {
 
@@ -51,6 +51,29 @@ void PingPong::wake(int partner, bool initiates) const {
     pong(partner);
     if (!initiates) {
         ping(partner);
+    }
+}
+
+std::int64_t PingPong::accompany(int partner, bool initiates, std::function<bool()> const &over) const {
+    std::int64_t last = clock_.now();
+    if (initiates) {
+        while (!over()) {
+            ping(partner);
+            pong(partner);
+            last = clock_.now();
+        }
+        check(PMPI_Send(send_, 0, MPI_BYTE, partner, farewell, comm_), "MPI_Send of a farewell");
+        return last;
+    }
+    while (true) {
+        MPI_Status status;
+        check(MPI_Recv(receive_, bytes_, MPI_BYTE, partner, MPI_ANY_TAG, comm_, &status), "MPI_Recv");
+        if (status.MPI_TAG == farewell) {
+            return last;
+        }
+        dawdle();
+        ping(partner);
+        last = clock_.now();
     }
 }
 

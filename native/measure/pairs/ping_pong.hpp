@@ -2,11 +2,12 @@
 // A message there and back between two ranks, timed by the one who begins.
 #pragma once
 
-#include "buffer.hpp"
-#include "clock.hpp"
-#include "recorder.hpp"
+#include "host/buffer.hpp"
+#include "sample/recorder.hpp"
+#include "time/clock.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace weft {
@@ -36,6 +37,10 @@ class PingPong {
     /// waited for, so that a ping which comes too early would seem slow.
     void meet(int partner, bool initiates) const;
 
+    /// Ping-pongs that nobody records, until `over` says so: traffic beside those who are still measured. Only the one
+    /// who initiates asks it; his partner is told. Returns when the last of them ended, on this rank's clock.
+    std::int64_t accompany(int partner, bool initiates, std::function<bool()> const &over) const;
+
     std::int64_t bytes() const noexcept { return bytes_; }
     /// The test hook WEFT_PLANT=slow: this rank takes so long over each answer.
     void slow_down(std::int64_t ns) noexcept { delay_ns_ = ns; }
@@ -48,6 +53,7 @@ class PingPong {
     void dawdle() const;
 
     static constexpr int tag = 0;
+    static constexpr int farewell = 16;
     MPI_Comm comm_;
     Clock const &clock_;
     std::byte const *send_;

@@ -31,7 +31,7 @@ Zone::Zone(Description net) : NetZoneImpl(net.name), net_(std::move(net)) {
 
 void Zone::add_host(std::string const &name, std::int32_t node, std::int32_t core) {
     auto *host = get_iface()->create_host(name, flops);
-    // What the ranks' platform tells of the place they run on (native/measure/platform_simulated.cpp).
+    // What the ranks' platform tells of the place they run on (native/measure/host/platform_simulated.cpp).
     host->set_property("node", net_.hosts[static_cast<std::size_t>(node)]);
     host->set_property("core", std::to_string(core));
     host->set_property("memory", std::to_string(static_cast<std::int64_t>(net_.memory_bytes)));

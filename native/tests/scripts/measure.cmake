@@ -3,6 +3,7 @@
 # They take
 #   -D MEASURE=.. -D LAUNCH=<mpiexec and flags, joined by "|"> -D RANKS=.. -D FOLDER=.. -D EXIT=<exit code, or "not 0">
 #   [-D PLANT=<fault>] [-D FAKE=<ranks per fake node>] [-D SAYS=<words of the output>]
+#   [-D ON_CORE=<the CPU that all ranks have to share>]
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 
@@ -13,6 +14,9 @@ macro(measure plan)
     set(ENV{WEFT_FAKE_RANKS_PER_NODE} ${FAKE})
   endif()
   string(REPLACE "|" ";" launch "${LAUNCH}")
+  if(DEFINED ON_CORE)
+    list(PREPEND launch taskset -c ${ON_CORE})
+  endif()
   execute_process(COMMAND ${launch} -n ${RANKS} ${MEASURE} ${plan} RESULT_VARIABLE exit OUTPUT_VARIABLE output
                   ERROR_VARIABLE output)
   if(EXIT STREQUAL "not 0")

@@ -8,7 +8,7 @@ cmake_minimum_required(VERSION 3.20)
 include(${CMAKE_CURRENT_LIST_DIR}/measure.cmake)
 
 set(plan ${FOLDER}/c000.l1.plan)
-file(WRITE ${plan} "weft-plan 1
+file(WRITE ${plan} "weft-plan 2
 launch c000.l1
 launch_index 1
 seed 42

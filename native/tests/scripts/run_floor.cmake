@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One launch of weft-measure with two cells of the kernel `floor`, c000 and c001; beside what measure.cmake takes:
 #   [-D LINES=<lines of the plan, joined by "|">] [-D RECORD=<words that the record of c001 must have>]
-#   [-D NO_RECORD=TRUE] [-D SLOTS=<words of the status file>]
+#   [-D CELL_LINES=<lines of the second cell>] [-D NO_RECORD=TRUE] [-D SLOTS=<words of the status file>]
 cmake_minimum_required(VERSION 3.20)
 include(${CMAKE_CURRENT_LIST_DIR}/measure.cmake)
 
 string(REPLACE "|" "\n" lines "${LINES}")
 set(plan ${FOLDER}/g000.l2.plan)
-file(WRITE ${plan} "weft-plan 1
+file(WRITE ${plan} "weft-plan 2
 launch g000.l2
 launch_index 2
 folder ${FOLDER}
@@ -21,6 +21,7 @@ kernel floor
 end
 cell c001
 kernel floor
+${CELL_LINES}
 end
 ")
 
@@ -33,7 +34,7 @@ if(NO_RECORD)
 elseif(RECORD)
   file(READ ${FOLDER}/cells/c001.l2.json record)
   string(JSON schema GET "${record}" schema)
-  if(NOT schema STREQUAL "weft-cell/1")
+  if(NOT schema STREQUAL "weft-cell/2")
     message(FATAL_ERROR "schema ${schema}")
   endif()
   if(NOT record MATCHES "${RECORD}")

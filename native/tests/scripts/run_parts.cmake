@@ -10,7 +10,7 @@ if(NOT LIMIT)
   set(LIMIT 100000000000)
 endif()
 set(plan ${FOLDER}/g000.l1.plan)
-file(WRITE ${plan} "weft-plan 1
+file(WRITE ${plan} "weft-plan 2
 launch g000.l1
 launch_index 1
 folder ${FOLDER}

@@ -7,10 +7,10 @@ no faster link would help.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
 
-Row = dict[str, Any]
+from weft.analyse.tables.links import HOSTS, BottleneckRow, LinkRow, Load, LoadRow
+from weft.analyse.tables.times import CallRow, TimedRow, timed
 
 #: A link is called the bottleneck from this share of its rate on. TCP over shaped links reaches 40 to 90 %, an exchange
 #: that is held back elsewhere under a tenth.
@@ -18,101 +18,52 @@ BUSY = 0.25
 #: Links this near to the busiest one are equally busy: counters differ by headers and acknowledgements.
 ALIKE = 0.9
 IDLE = 0.005
-HOSTS = "the hosts' own links"
 INJECTION = "injection"
 
 
-@dataclass(frozen=True)
-class Load:
-    """What crossed one direction of a link in a cell, over all its launches.
+def load_rows(rows: Iterable[LinkRow]) -> list[LoadRow]:
+    """Rows of ``tables/link_loads.parquet`` from those of the links: over all launches of a cell (or batch of cells).
 
-    Attributes
-    ----------
-    bytes
-        Of one launch, the mean.
-    share
-        Of the link's rate while the operations ran; None where the rate or the time is not known.
+    Returns
+    -------
+    list
+        Cell by cell, the busiest link first.
     """
-
-    link: str
-    cable: str
-    source: str
-    target: str
-    host_link: bool
-    rate: float | None
-    bytes: float
-    drops: int
-    share: float | None
-
-
-@dataclass(frozen=True)
-class Bottleneck:
-    """What holds one point back.
-
-    Attributes
-    ----------
-    name
-        ``injection`` (the hosts' own links), ``link leaf0 up``, ``memory copy``, ...; empty where links were counted
-        and none was busy.
-    bound, bound_ratio
-        The nearest lower bound, and the measured time over it.
-    busiest, other
-        The busiest link, and the busiest one of the other class (hosts' links, or links between switches).
-    """
-
-    cell: str
-    nodes: int
-    ranks: int
-    name: str
-    bound: str
-    bound_ratio: float | None
-    busiest: Load | None
-    other: Load | None
-
-    @property
-    def words(self) -> str:
-        """The point in words: ``link leaf0 up at N = 4 (85 % busy, the hosts' own links 16 %)``."""
-        at = f"at N = {self.nodes}"
-        if self.busiest is None or self.busiest.share is None:
-            return f"{self.name or 'nothing that is known'} {at}"
-        share = f"{self.busiest.share:.0%}".replace("%", " %")
-        if not self.name:
-            return f"no link {at} (the busiest, {self.busiest.link}, was at {share})"
-        beside = ""
-        if self.other is not None and self.other.share is not None and self.other.share >= IDLE:
-            what = HOSTS if self.other.host_link else self.other.link
-            beside = f", {what} {self.other.share:.0%}".replace("%", " %")
-        name = HOSTS if self.busiest.host_link else self.name
-        return f"{name} {at} ({share} busy{beside})"
-
-
-def loads(rows: Iterable[Row]) -> dict[str, list[Load]]:
-    """Loads of each cell (or batch of cells) from the rows of the table of links, the busiest link first."""
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
+    groups: dict[tuple[str, str, str, str], list[LinkRow]] = {}
     for row in rows:
         groups.setdefault((row["cell"], row["cable"], row["source"], row["target"]), []).append(row)
-    found: dict[str, list[Load]] = {}
-    for (cell, cable, source, target), own in groups.items():
-        first, moved = own[0], sum(row["bytes"] for row in own)
-        seconds = sum(row["seconds"] or 0.0 for row in own)
-        share = moved / (first["rate"] * seconds) if first["rate"] and seconds else None
-        drops = sum(row["drops"] for row in own)
-        load = Load(
-            first["link"], cable, source, target, first["host_link"], first["rate"], moved / len(own), drops, share
-        )
-        found.setdefault(cell, []).append(load)
-    return {cell: sorted(own, key=lambda load: (-(load.share or 0.0), -load.bytes)) for cell, own in found.items()}
+    found: dict[str, list[LoadRow]] = {}
+    for (cell, *_), own in groups.items():
+        found.setdefault(cell, []).append(_load(own))
+    for own in found.values():
+        moved = sum(load["bytes"] for load in own)
+        for load in own:
+            load["moved_bytes"] = moved
+        own.sort(key=lambda load: (-(load["share"] or 0.0), -load["bytes"]))
+    return [load for own in found.values() for load in own]
 
 
-def bottlenecks(calls: Iterable[Row], links: Iterable[Row], call: str) -> list[Bottleneck]:
+def _load(own: Sequence[LinkRow]) -> LoadRow:
+    """The load of one direction of a link from its launches."""
+    first, moved = own[0], sum(row["bytes"] for row in own)
+    seconds = sum(row["seconds"] or 0.0 for row in own)
+    share = moved / (first["rate"] * seconds) if first["rate"] and seconds else None
+    return LoadRow(
+        cell=first["cell"], nodes=first["nodes"], ranks=first["ranks"], link=first["link"], cable=first["cable"],
+        source=first["source"], target=first["target"], host_link=first["host_link"], rate=first["rate"],
+        bytes=moved / len(own), drops=sum(row["drops"] for row in own), share=share, moved_bytes=0.0,
+    )  # fmt: skip
+
+
+def bottlenecks(calls: Iterable[CallRow], loads: Sequence[LoadRow], call: str) -> list[BottleneckRow]:
     """What holds the main call back at each shape, along the nodes.
 
     Parameters
     ----------
     calls
         Rows of the table of calls.
-    links
-        Rows of the table of links.
+    loads
+        Rows of the table of link loads.
     call
         The call that the study is about.
 
@@ -120,40 +71,67 @@ def bottlenecks(calls: Iterable[Row], links: Iterable[Row], call: str) -> list[B
     -------
     list
         One for each cell that was timed and is not oversubscribed; the one that moved most where several have as many
-        nodes and ranks.
+        nodes and ranks. Empty where no link was counted.
     """
-    counted = loads(links)
-    usable = [row for row in calls if (row["call"], row["phase"], row["status"]) == (call, "warm", "ok")]
-    shapes: dict[tuple[int, int], Row] = {}
-    for row in sorted(usable, key=lambda row: row["array_bytes"] or 0):
-        if row["median_s"] and not row["oversubscribed"]:
+    if not loads:
+        return []
+    counted = {cell: list(own) for cell, own in groupby(loads, key=lambda load: load["cell"])}
+    shapes: dict[tuple[int, int], TimedRow] = {}
+    for row in sorted(timed(calls, call, "warm"), key=lambda row: row["array_bytes"] or 0):
+        if not row["oversubscribed"]:
             shapes[row["nodes"], row["ranks"]] = row
     return [_bottleneck(row, counted.get(row["cell"], [])) for _, row in sorted(shapes.items())]
 
 
-def _bottleneck(row: Row, found: Sequence[Load]) -> Bottleneck:
-    ratio = row["median_s"] / row["bound_s"] if row["bound_s"] else None
-    known = [load for load in found if load.share is not None] if row["nodes"] > 1 else []
+def _bottleneck(row: TimedRow, found: Sequence[LoadRow]) -> BottleneckRow:
+    known = [load for load in found if load["share"] is not None] if row["nodes"] > 1 else []
     busiest = known[0] if known else None
-    other = next((load for load in known if busiest and load.host_link != busiest.host_link), None)
-    name = _named(row["bound"], known) if busiest else row["bound"]
-    return Bottleneck(row["cell"], row["nodes"], row["ranks"], name, row["bound"], ratio, busiest, other)
+    other = next((load for load in known if busiest and load["host_link"] != busiest["host_link"]), None)
+    made = BottleneckRow(
+        cell=row["cell"], nodes=row["nodes"], ranks=row["ranks"], bound=row["bound"],
+        name=_named(row["bound"], known) if busiest else row["bound"],
+        bound_ratio=row["median_s"] / row["bound_s"] if row["bound_s"] else None,
+        busiest=_of_link(busiest), other=_of_link(other), statement="",
+    )  # fmt: skip
+    made["statement"] = _statement(made)
+    return made
 
 
-def _named(bound: str, known: Sequence[Load]) -> str:
+def _of_link(load: LoadRow | None) -> Load | None:
+    """The load without the cell that it stands beside."""
+    if load is None:
+        return None
+    return Load(
+        link=load["link"], cable=load["cable"], source=load["source"], target=load["target"],
+        host_link=load["host_link"], rate=load["rate"], bytes=load["bytes"], drops=load["drops"], share=load["share"],
+    )  # fmt: skip
+
+
+def _named(bound: str, known: Sequence[LoadRow]) -> str:
     """The busiest link by the bound's name where the two agree; empty where no link was busy."""
     busiest = known[0]
-    if not busiest.share or busiest.share < BUSY:
+    share = busiest["share"]
+    if not share or share < BUSY:
         return ""
-    if busiest.host_link:
+    if busiest["host_link"]:
         return INJECTION
-    alike = {load.link for load in known if load.share and load.share >= ALIKE * busiest.share}
-    return bound if bound in alike else busiest.link
+    alike = {load["link"] for load in known if load["share"] and load["share"] >= ALIKE * share}
+    return bound if bound in alike else busiest["link"]
 
 
-def sentence(found: Sequence[Bottleneck]) -> str:
-    """What holds it back along the nodes, one shape a number of nodes (that of most ranks); empty without counters."""
-    if not any(each.busiest for each in found):
-        return ""
-    nodes = {each.nodes: each for each in found}
-    return f"What holds it back: {'; '.join(each.words for _, each in sorted(nodes.items()))}."
+def _statement(found: BottleneckRow) -> str:
+    """The point in words: ``link leaf0 up at N = 4 (85 % busy, the hosts' own links 16 %)``."""
+    at, busiest, other = f"at N = {found['nodes']}", found["busiest"], found["other"]
+    if busiest is None or busiest["share"] is None:
+        return f"{found['name'] or 'nothing that is known'} {at}"
+    share = _percent(busiest["share"])
+    if not found["name"]:
+        return f"no link {at} (the busiest, {busiest['link']}, was at {share})"
+    beside = ""
+    if other is not None and other["share"] is not None and other["share"] >= IDLE:
+        beside = f", {HOSTS if other['host_link'] else other['link']} {_percent(other['share'])}"
+    return f"{HOSTS if busiest['host_link'] else found['name']} {at} ({share} busy{beside})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

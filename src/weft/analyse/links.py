@@ -3,42 +3,19 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import pyarrow as pa
-
-from weft.analyse.bounds import traffic_of
+from weft.analyse.tables.links import LinkRow
+from weft.analyse.tables.times import MedianRow
+from weft.bound.measured import traffic_of
 from weft.errors import DataError
 from weft.fabric.link_names import DOWN, UP, depths, link_name
 from weft.fabric.nodeset import expand
-from weft.folder import read_json
+from weft.files.atomic import read_json
 from weft.launch.links import LinkCount, links_file, read_cell_links, read_links
+from weft.store.rows import MeasuredRow, SegmentRow
 
 Row = dict[str, Any]
-
-SCHEMA = pa.schema(
-    [
-        ("cell", pa.string()),
-        ("launch", pa.int16()),
-        ("launch_id", pa.string()),
-        ("nodes", pa.int32()),
-        ("ranks", pa.int32()),
-        ("link", pa.string()),
-        ("cable", pa.string()),
-        ("source", pa.string()),
-        ("target", pa.string()),
-        ("direction", pa.string()),
-        ("host_link", pa.bool_()),
-        ("bytes", pa.int64()),
-        ("packets", pa.int64()),
-        ("drops", pa.int64()),
-        ("rate", pa.float64()),
-        ("seconds", pa.float64()),
-        ("basis", pa.string()),
-        ("share", pa.float64()),
-        ("method", pa.string()),
-    ]
-)
 
 OPERATIONS, LAUNCH = "operations", "launch"
 WHOLE = "total"
@@ -48,8 +25,12 @@ Volume = Callable[[str, str], float | None]
 
 
 def link_rows(
-    root: Path, plan: Mapping[str, Any], segments: Iterable[Row], by_launch: Iterable[Row], validated: Iterable[Row]
-) -> list[Row]:
+    root: Path,
+    plan: Mapping[str, Any],
+    segments: Iterable[SegmentRow],
+    by_launch: Iterable[MedianRow],
+    validated: Iterable[MeasuredRow],
+) -> list[LinkRow]:
     """Rows of ``tables/links.parquet``: one for each launch whose links were counted, and direction of a link.
 
     Parameters
@@ -83,7 +64,7 @@ def link_rows(
     names = (plan["planned_fabric"].get("node") or {}).get("names")
     hosts = expand(names) if names else ()
     ranks = {cell["id"]: cell["ranks"] for cell in plan["cells"]}
-    rows: list[Row] = []
+    rows: list[LinkRow] = []
     for launch in plan["launches"]:
         by_cell, method = _counted(root, launch)
         for name, counts in by_cell.items():
@@ -99,7 +80,7 @@ def link_rows(
                 "basis": OPERATIONS if seconds else LAUNCH,
                 "method": method,
             }
-            rows += [own | row for row in rows_of(counts, hosts, own["seconds"])]
+            rows += [cast(LinkRow, own | row) for row in rows_of(counts, hosts, own["seconds"])]
     return rows
 
 
@@ -137,7 +118,7 @@ def rows_of(counts: Sequence[LinkCount], hosts: Sequence[str], seconds: float | 
 
 
 def operation_seconds(
-    segments: Iterable[Row], by_launch: Iterable[Row], validated: Iterable[Row], volume: Volume
+    segments: Iterable[SegmentRow], by_launch: Iterable[MedianRow], validated: Iterable[MeasuredRow], volume: Volume
 ) -> dict[tuple[str, int], float]:
     """Seconds that the operations of each cell and launch took which moved its bytes, by their calls and mean times.
 

@@ -3,47 +3,27 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import Any, cast
 
 from weft.analyse import calls, floor, links
-from weft.analyse.bounds import Bounds
+from weft.analyse.answers import WRITTEN, Found, write_answers
 from weft.analyse.engine import Backend, Expression, connect, read
-from weft.analyse.pair_tables import make_pair_tables
 from weft.analyse.pairs.make import make_pair_analysis
-from weft.analyse.times import iteration_times, order_statistics
+from weft.analyse.pairs.pair_table import make_pair_tables
+from weft.analyse.tables.links import LINKS
+from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, MedianRow, QuartileRow
+from weft.analyse.times import iteration_times, order_statistics, quartiles
+from weft.bound.measured import Bounds
 from weft.errors import DataError
-from weft.folder import read_json
+from weft.files.atomic import read_json
+from weft.kernel.registry import kernel_named
 from weft.store.cells import folder_path
 from weft.store.files import write_parquet
 from weft.store.parquet import sample_files
-from weft.store.tables import read_table
+from weft.store.rows import MEASURED, SEGMENT_TABLE
 
 Row = dict[str, Any]
 
-ITERATIONS = pa.schema(
-    [
-        ("cell", pa.string()),
-        ("launch", pa.int16()),
-        ("call", pa.string()),
-        ("phase", pa.string()),
-        ("iteration", pa.int32()),
-        ("time_s", pa.float64()),
-        ("tainted", pa.bool_()),
-    ]
-)
-MEDIANS = pa.schema(
-    [
-        ("cell", pa.string()),
-        ("launch", pa.int16()),
-        ("call", pa.string()),
-        ("phase", pa.string()),
-        ("samples", pa.int64()),
-        ("tainted", pa.int64()),
-        *((name, pa.float64()) for name in calls.STATISTICS),
-    ]
-)
 GROUP = ["cell", "call", "phase"]
 
 
@@ -65,9 +45,9 @@ def load_plan(folder: Any) -> Row:
 
 
 def make_tables(folder: Any, engine: str = "duckdb://") -> None:
-    """Write ``tables/{iterations,medians,links,calls,floor}.parquet``; `weft.store.convert` comes before.
+    """Write the tables of `weft.analyse.tables`, ``calls`` last; `weft.store.convert` comes before.
 
-    Runs of the kernel ``pairs`` get ``pairs`` and ``pair_histogram`` (`weft.analyse.pair_tables`), too.
+    Runs of the kernel ``pairs`` get ``pairs`` and ``pair_histogram`` (`weft.analyse.pairs.pair_table`), too.
 
     Parameters
     ----------
@@ -84,28 +64,35 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     root = folder_path(folder)
     plan = load_plan(root)
     cells = {cell["id"]: cell for cell in plan["cells"]}
-    launches = read_table(root, "cells").to_pylist()
-    segments = read_table(root, "segments").to_pylist()
+    launches, segments = MEASURED.read(root), SEGMENT_TABLE.read(root)
     backend = connect(engine)
-    of_pairs = {name for name, cell in cells.items() if cell["kernel"] == "pairs"}
+    of_pairs = {name for name, cell in cells.items() if kernel_named(cell["kernel"]).has_pair_samples}
     if of_pairs:
         make_pair_tables(root, backend, of_pairs)
         make_pair_analysis(root, plan, backend)
     times = _write_iterations(root, backend, of_pairs)
-    pooled = _statistics(times, GROUP)
-    by_launch = _statistics(times, ["launch", *GROUP])
-    _write(root, "medians", MEDIANS, by_launch)
+    pooled, by_launch = _statistics(times, GROUP), _statistics(times, ["launch", *GROUP])
+    medians = cast(list[MedianRow], by_launch)
+    MEDIANS.write(root, medians)
+    QUARTILES.write(root, _quartiles(times, by_launch))
     floors = floor.floor_rows(_as_ops(pooled), cells)
-    _write(root, "floor", floor.SCHEMA, floors)
-    _write(root, "links", links.SCHEMA, links.link_rows(root, plan, segments, by_launch, launches))
-    bounds = Bounds(plan, floor.Floor(floors))
-    rows = calls.call_rows(plan["cells"], launches, segments, _as_ops(pooled), _as_ops(by_launch), bounds)
-    _write(root, "calls", calls.SCHEMA, rows)
+    FLOOR.write(root, floors)
+    counted = links.link_rows(root, plan, segments, medians, launches)
+    LINKS.write(root, counted)
+    known = floor.Floor(floors)
+    rows = calls.call_rows(plan["cells"], launches, segments, _as_ops(pooled), _as_ops(by_launch), Bounds(plan, known))
+    write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs)))
+    CALLS.write(root, rows)  # the last: it says that all others are there
+
+
+def has_tables(root: Path) -> bool:
+    """Whether a run has every table of answers: one made by an earlier Weft lacks some."""
+    return all(table.path(root).is_file() for table in (*WRITTEN, QUARTILES, LINKS, CALLS))
 
 
 def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Expression:
     """Write the time of each iteration ``but`` of some cells, and return them as a table of the engine."""
-    path = root / "tables" / "iterations.parquet"
+    path = ITERATIONS.path(root)
     batches: Any = []
     files = [path for path in sample_files(root) if path.stem not in but]
     if files:
@@ -117,7 +104,7 @@ def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Exp
         times = iteration_times(samples, segments).rename(call="op")
         # one whole table: DuckDB 2.0 took away the call by which Ibis 12 reads a result batch by batch
         batches = [times.order_by(["cell", "call", "phase", "launch", "iteration"]).to_pyarrow()]
-    write_parquet(path, batches, ITERATIONS, "weft-iterations/1", differences=("iteration",))
+    write_parquet(path, batches, ITERATIONS.schema, "weft-iterations/1", differences=("iteration",))
     return read(backend, [path])
 
 
@@ -130,10 +117,11 @@ def _statistics(times: Expression, key: list[str]) -> list[Row]:
     return found.order_by(key).to_pyarrow().to_pylist()
 
 
+def _quartiles(times: Expression, by_launch: list[Row]) -> list[QuartileRow]:
+    key = ["launch", *GROUP]
+    counts = sorted({row["samples"] for row in by_launch})
+    return quartiles(times, key, counts).order_by(key).to_pyarrow().to_pylist() if counts else []
+
+
 def _as_ops(rows: list[Row]) -> list[Row]:
     return [row | {"op": row["call"]} for row in rows]
-
-
-def _write(root: Path, name: str, schema: Any, rows: list[Row]) -> None:
-    table = pa.Table.from_pylist(rows, schema=schema)
-    write_parquet(root / "tables" / f"{name}.parquet", [table], schema, f"weft-{name}/1")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Order statistics: which of n sorted samples is a quantile, and which two hold the median with 95 % confidence.
 
-Definitions, shared with the kernel's stop rule (native/measure/stop_rule):
+Definitions, shared with the kernel's stop rule (native/measure/sample/stop_rule):
 
 - x(1) <= x(2) <= ... <= x(n) are the sorted samples.
 - The quantile q is x(ceil(q n)); the median is the mean of x(floor((n+1)/2)) and x(floor(n/2)+1).

@@ -58,16 +58,7 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
     Expression
         The key, samples, tainted, median_s, low_s, high_s, coverage, min_s, p5_s, p95_s, p99_s, max_s, mean_s.
     """
-    import ibis
-
-    group = ibis.window(group_by=list(key))
-    ordered = ibis.window(group_by=list(key), order_by="time_s")
-    ranked = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
-    ranks = ibis.memtable(
-        {name: [row[name] for row in map(_ranks_of, counts)] for name in _ranks_of(1)},
-        schema={name: "float64" if name == "coverage" else "int64" for name in _ranks_of(1)},
-    )
-    joined = ranked.join(ranks, ranked.samples == ranks.of)
+    joined = _ranked(times, key, counts)
 
     def at(column: str) -> Expression:
         return joined.time_s.max(where=joined.place == joined[column])
@@ -88,6 +79,37 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
     )
 
 
+def quartiles(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
+    """Quartiles of ``time_s`` within each group, as order statistics; parameters as of `order_statistics`.
+
+    Returns
+    -------
+    Expression
+        The key, q1_s, median_s, q3_s.
+    """
+    joined = _ranked(times, key, counts)
+
+    def at(column: str) -> Expression:
+        return joined.time_s.max(where=joined.place == joined[column])
+
+    median_s = (at("middle_low") + at("middle_high")) / 2
+    return joined.group_by(list(key)).agg(q1_s=at("p25"), median_s=median_s, q3_s=at("p75"))
+
+
+def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
+    """Times with their place within their group, and the places of the group's quantiles."""
+    import ibis
+
+    group = ibis.window(group_by=list(key))
+    ordered = ibis.window(group_by=list(key), order_by="time_s")
+    ranked = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
+    ranks = ibis.memtable(
+        {name: [row[name] for row in map(_ranks_of, counts)] for name in _ranks_of(1)},
+        schema={name: "float64" if name == "coverage" else "int64" for name in _ranks_of(1)},
+    )
+    return ranked.join(ranks, ranked.samples == ranks.of)
+
+
 def _ranks_of(n: int) -> dict[str, float]:
     """Ranks of all quantiles of n samples; rank 0 (which no sample has) where a quantile is not given."""
     low, high, coverage = median_ranks(n)
@@ -100,6 +122,8 @@ def _ranks_of(n: int) -> dict[str, float]:
         "middle_low": middle_low,
         "middle_high": middle_high,
         "p5": quantile_rank(n, 0.05),
+        "p25": quantile_rank(n, 0.25),
+        "p75": quantile_rank(n, 0.75),
         "p95": quantile_rank(n, 0.95),
         "p99": quantile_rank(n, 0.99) if n >= P99_FROM else 0,
     }

@@ -19,8 +19,11 @@ VERBS = {
     "report": ("weft.cli.report:report", "Write one offline page about runs."),
     "compare": ("weft.cli.compare:compare", "Say whether runs differ, by how much and how surely."),
     "fabric": ("weft.cli.fabric:app", "Look at fabrics: show, check, import, up, down, exec."),
+    "exec": ("weft.cli.exec:execute", "Run an application with Weft's all-to-all, without compiling it again."),
+    "route": ("weft.cli.route:app", "Which link limits which traffic, on real forwarding tables, and better tables."),
+    "place": ("weft.cli.place:place", "Say which free nodes to ask the scheduler for."),
     "fidelity": ("weft.cli.fidelity:fidelity", "Compute the papers' figures again on simulated machines."),
-    "doctor": ("weft.cli.doctor:doctor", "Say what is here, what is missing, and the command that mends it."),
+    "doctor": ("weft.cli.doctor:doctor", "Show what this host has and lacks, and the command that installs it."),
 }
 HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."
 
@@ -47,14 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return tell(str(problem).strip(), helps, 2)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of our output (head, less) has gone: nothing is wrong
+    except BrokenPipeError:  # the reader of our output (head, less) has closed it: no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return result if isinstance(result, int) else 0
 
 
 def tell(what: str, remedy: str, code: int) -> int:
-    """Print an error and the next step on stderr."""
+    """Print an error and its remedy on stderr."""
     sys.stderr.write(f"error: {what}\n" + (f"  -> {remedy}\n" if remedy else ""))
     return code
 

@@ -48,8 +48,10 @@ def compare(
     from weft.analyse.compare.comparison import PHASES
     from weft.report.compare import tables
     from weft.report.compare.load import load_compare
+    from weft.run.refresh import refresh_compared
 
     gates = [parse_gate(text) for text in fail_if or ()]
+    refresh_compared(runs)
     phases = PHASES if phase == "both" else (phase,)
     found = load_compare(runs, margin=margin, phases=phases, sizes=size_range(sizes) if sizes else None)
     verdicts = [decide(gate, found.comparisons) for gate in gates]

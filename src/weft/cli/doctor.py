@@ -6,7 +6,7 @@ from typing import Literal
 
 
 def doctor(*, format: Literal["text", "json"] = "text") -> int:
-    """Say what is here, what is missing for what, and the command that mends it.
+    """Show what this host has, what it lacks and for what, and the command that installs it.
 
     Exit code 0 when weft run can work on this host, else 1.
 

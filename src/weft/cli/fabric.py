@@ -40,8 +40,9 @@ def show(
     from rich.console import Console
 
     from weft.fabric import load_fabric
-    from weft.fabric.describe import describe, draw_summary, ranks_by_socket
-    from weft.fabric.drawing import save
+    from weft.fabric.drawing.describe import describe, ranks_by_socket
+    from weft.fabric.drawing.drawing import save
+    from weft.fabric.drawing.summary import draw_summary
     from weft.fabric.network import build_network
     from weft.fabric.summary import summarise
 
@@ -75,7 +76,7 @@ def check(file: str, /, *, format: Literal["text", "json"] = "text") -> int:
 
     from weft.fabric import load_fabric
     from weft.fabric.checks import check_fabric
-    from weft.fabric.describe import show_findings
+    from weft.fabric.drawing.describe import show_findings
 
     fabric = load_fabric(file)
     findings = check_fabric(fabric)
@@ -94,20 +95,24 @@ def import_(
     output: Annotated[Path, Parameter(name=("--output", "-o"))],
     names: Path | None = None,
     node: Path | None = None,
-    format: Literal["ibnetdiscover", "ports", "slurm", "ibsim"] | None = None,
+    tables: Path | None = None,
+    format: Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges"] | None = None,
 ) -> None:
     """Make a fabric file of a dump; the dump is laid beside it.
 
     Parameters
     ----------
     dump
-        Output of ibnetdiscover (plain, --full or -p), an ibsim .net file, a topology.conf, or scontrol show topology.
+        Output of ibnetdiscover (plain, --full or -p), opensm-subnet.lst, ibdiagnet2.db_csv, an ibsim .net file, a CSV
+        list of cables (a,a_port,b,b_port,rate), a topology.conf, or scontrol show topology.
     output
         The fabric file to write.
     names
         Names of adapters and switches by GUID, one "H-0002c90300080e84 node7" a line, or OpenSM's node-name-map.
     node
         Output of lstopo --of xml on one node: sockets, cores and memory.
+    tables
+        Forwarding tables of the same fabric: dump_fts, dump_lfts, ibroute, opensm-lfts.dump or opensm.fdbs.
     format
         The dump's format; found out by default. ports is ibnetdiscover -p.
     """
@@ -115,7 +120,7 @@ def import_(
 
     from weft.fabric.importing import import_dump
 
-    counts = import_dump(dump, output, names=names, node=node, form=format).counts
+    counts = import_dump(dump, output, names=names, node=node, form=format, tables=tables).counts
     words = {"switch": "switches", "host": "hosts", "aggregation": "SHARP aggregation nodes", "router": "routers"}
     told = ", ".join(f"{words[kind]} {count}" for kind, count in counts.items() if count)
     sys.stdout.write(f"{output}: {told}\nnext: weft fabric check {output}; weft fabric show {output}\n")

@@ -32,7 +32,7 @@ def fidelity(
     from weft.fidelity import compute, wanted
     from weft.fidelity.bench import Bench
     from weft.fidelity.page import check_name, write
-    from weft.tabular import terminal
+    from weft.report.tabular import terminal
 
     chosen = wanted(parts)
     check_name(output)

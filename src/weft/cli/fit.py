@@ -52,8 +52,11 @@ def fit(
     from weft.fit.run import fit_fabric
     from weft.fit.show import describe_fit
     from weft.fit.write import write_fitted
+    from weft.run.refresh import refresh
 
     given = load_fabric(fabric)
+    if to.is_dir():
+        refresh(to)
     machine, filled = machine_of(given, to)
     console = Console()
     names = [name.strip() for name in parameters.split(",") if name.strip()]

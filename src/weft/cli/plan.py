@@ -18,9 +18,9 @@ def plan(study: str, /, *, on: str = "local", format: Literal["text", "md", "csv
         text for people, md, csv (cells in bytes and seconds), or json (the plan itself).
     """
     from weft.fabric import load_fabric
-    from weft.plan import make_plan
-    from weft.plan_tables import as_csv, as_markdown, print_text
-    from weft.study import load_study
+    from weft.kernel.studies import load_study
+    from weft.plan.make import make_plan
+    from weft.report.plan_tables import as_csv, as_markdown, print_text
 
     planned = make_plan(load_study(study), load_fabric(on))
     if format == "text":

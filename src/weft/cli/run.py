@@ -41,9 +41,11 @@ def run(
     cancel
         On Ctrl-C also end the job in the scheduler's queue; otherwise it goes on, and the same command follows it.
     """
-    from weft.runs import Measuring
+    from weft.run.many import Measuring
 
-    signal.signal(signal.SIGTERM, interrupted)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup has a run outlive its terminal
+            signal.signal(number, interrupted)
     try:
         return Measuring(study, on, into, mpicxx, pcap, cancel).go()
     except KeyboardInterrupt:
@@ -52,5 +54,5 @@ def run(
 
 
 def interrupted(number: int, frame: FrameType | None) -> None:
-    """Treat SIGTERM (a scheduler, a system that shuts down) like Ctrl-C: end the ranks, keep what is done."""
+    """Treat SIGTERM (a scheduler, a system that shuts down) and SIGHUP (a terminal that closes) like Ctrl-C."""
     raise KeyboardInterrupt

@@ -3,12 +3,11 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from weft.files.section import Section
 from weft.units import Seconds
 
 
-class BatchSection(BaseModel):
+class BatchSection(Section, frozen=True):
     """What a job script of this site says besides the study.
 
     Attributes
@@ -30,8 +29,6 @@ class BatchSection(BaseModel):
     cancel_on_interrupt
         Whether Ctrl-C ends the job as well; otherwise it goes on, and the same ``weft run`` follows it again.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     partition: str = ""
     account: str = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is inconsistent in a fabric: its file, its dump, its network."""
+"""Checks of a fabric: its file, its dump, its network."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from weft.fabric.levels import levels
 from weft.fabric.network.build import build_network, read_section_dump
 from weft.fabric.network.follow import switch_steps
 from weft.fabric.network.graph import Network, directions
-from weft.units import format_rate
+from weft.format import format_factor, format_rate
 
 if TYPE_CHECKING:
     from weft.fabric.model import Fabric
@@ -58,7 +58,7 @@ def _nodes(fabric: "Fabric") -> list[Finding]:
 
 
 def _rates(fabric: "Fabric") -> list[Finding]:
-    """Rates that do not fit each other."""
+    """Rates that contradict each other."""
     node, network, findings = fabric.node, fabric.network, list[Finding]()
     if network is None:
         return findings
@@ -67,7 +67,7 @@ def _rates(fabric: "Fabric") -> list[Finding]:
             Finding(
                 "warning",
                 "network.adapter_rate is not given",
-                "no bound, bisection or load can be told in seconds",
+                "no bound, bisection or load can be given in seconds",
                 "give the data rate of an adapter (data sheets print the signalling rate: 4xQDR carries 4 GB/s, not 5)",
             )
         )
@@ -95,7 +95,7 @@ def _rates(fabric: "Fabric") -> list[Finding]:
 
 def _sources(fabric: "Fabric") -> list[Finding]:
     """Numbers that nobody vouches for; local and virtual fabrics are what they are."""
-    if fabric.kind in ("local", "virtual"):
+    if fabric.runs_here:
         return []
     given = [("node", fabric.node), ("network", fabric.network)]
     for name in ("tree", "dragonfly", "torus"):
@@ -111,7 +111,7 @@ def _sources(fabric: "Fabric") -> list[Finding]:
         "note",
         missing,
         "{n} parameter{s} without a source",
-        "a reader cannot tell a data sheet's value from a guess",
+        "a reader cannot distinguish a data sheet's value from a guess",
         "name the paper, data sheet or fit of each under [sources]",
     )
 
@@ -218,13 +218,13 @@ def _uneven(network: Network) -> list[Finding]:
         [f"{name} has {n}" for n, name in few],
         f"{{n}} leaf switch{{es}} {{have}} fewer cables up than the usual {usual}",
         "cables missing or down: an all-to-all waits for the leaf with the fewest for its hosts",
-        "compare with the plan of the cabling; weft fabric show tells what it costs",
+        "compare with the cabling plan; weft fabric show prints what it costs",
     )
 
 
 def _oversubscribed(network: Network) -> list[Finding]:
     places = [
-        f"level {level.level}: {level.most:.3g} to 1 at {level.worst}"
+        f"level {level.level}: {format_factor(level.most)} to 1 at {level.worst}"
         for level in levels(network)
         if np.isfinite(level.most) and level.most > 1.001
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cuts of a network: what any routing has to carry out of a part of it, and over which rate.
+"""Cuts of a network: the rate over which any routing must carry what leaves a part of it.
 
 A cut is a true lower bound whatever routes the messages take (adaptive ones too): what leaves a set of switches crosses
 the cables that leave it. The parts looked at are those where machines are narrow: every leaf, the pods of a tree, the
@@ -36,7 +36,7 @@ class Cut:
 
 
 def cuts(network: Network) -> tuple[Cut, ...]:
-    """Every cut that is looked at, of those parts that have hosts and a way out of known rate."""
+    """All cuts considered: of parts that have hosts and a way out of known rate."""
     return tuple(cut for name, inside in _parts(network) if (cut := _cut(network, name, inside)).hosts and cut.rate > 0)
 
 

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Contradictions inside a dump, before a network is made of it."""
+"""Checks of a dump before a network is made of it."""
 
 from collections import Counter, defaultdict
 
 from weft.fabric.findings import Finding, found
 from weft.fabric.readers.dump import Dump, End
 from weft.fabric.readers.rates import TEXT, rate_of
+from weft.fabric.table_checks import check_tables
 
 
 def check_dump(dump: Dump) -> list[Finding]:
-    """Findings about what a dump says of boxes and cables."""
+    """Findings about the switches, hosts and cables of a dump."""
     return [
         *_boxes(dump),
         *_lids(dump),
         *_ports(dump),
         *_far_ends(dump),
         *_speeds(dump),
+        *_tolerated(dump),
+        *check_tables(dump),
     ]
 
 
@@ -30,7 +33,7 @@ def _boxes(dump: Dump) -> list[Finding]:
             "note",
             unknown_cables,
             "the number and the rates of the cables are not known",
-            "this format tells which switch hangs on which, no more",
+            "this format states which switches are connected, and nothing else",
             "hop classes are right; loads need ibnetdiscover",
         ),
         *found(
@@ -97,9 +100,9 @@ def _ports(dump: Dump) -> list[Finding]:
         *found(
             "error",
             double,
-            "{n} port{s} {are} told more than once",
+            "{n} port{s} {are} described more than once",
             "two dumps in one file, or an edited one",
-            "dump again; the first telling is used",
+            "dump again; the first description is used",
         ),
         *found("error", itself, "{n} port{s} with a loop", "a loop-back plug or a wrong dump", "look at the port"),
     ]
@@ -118,7 +121,7 @@ def _far_ends(dump: Dump) -> list[Finding]:
         if end.peer not in dump.boxes:
             continue
         if back is None:
-            missing.append(f"{here} sees {end.peer} port {end.peer_port}, which tells nothing")
+            missing.append(f"{here} sees {end.peer} port {end.peer_port}, which reports nothing")
         elif (back.peer, back.peer_port) != (end.key, end.port):
             other.append(f"{here} sees {end.peer} port {end.peer_port}, which sees {back.peer} (line {back.line})")
         elif end.speed != back.speed and (end.key, end.port) < (end.peer, end.peer_port):
@@ -127,9 +130,9 @@ def _far_ends(dump: Dump) -> list[Finding]:
         *found(
             "error",
             missing,
-            "{n} cable{s} {are} told by one end only",
+            "{n} cable{s} {are} reported by one end only",
             "the scan ended early, or the far end went down in it",
-            "dump again; the cable is taken as the one end tells it",
+            "dump again; the cable is taken as that end reports it",
         ),
         *found(
             "error",
@@ -165,7 +168,7 @@ def _speeds(dump: Dump) -> list[Finding]:
             [f"{s} ({n} times)" for s, n in unknown.items()],
             "{n} speed{s} not known to Weft",
             "a newer generation, or a port that is still training",
-            f"tell the authors of Weft; known here: {known or 'none'}",
+            f"report it to the authors of Weft; known here: {known or 'none'}",
         ),
         *found(
             "warning",
@@ -173,6 +176,40 @@ def _speeds(dump: Dump) -> list[Finding]:
             f"{{n}} cable{{s}} between switches {{are}} slower than the usual {name}",
             "a cable or transceiver that trained down; or an older switch kept in the fabric",
             "look at the cable (ibdiagnet, mlxlink), reseat or replace it",
+        ),
+    ]
+
+
+def _tolerated(dump: Dump) -> list[Finding]:
+    """What real dumps have and routes leave out: links that are down, several LIDs a port, waiting ports."""
+    waiting = sorted(((c.waited_ticks, key, port) for (key, port), c in dump.counters.items()), reverse=True)
+    sent = max((c.sent_bytes for c in dump.counters.values()), default=0)
+    hot = [
+        f"{key} port {port}: {ticks:,} ticks, {dump.counters[key, port].sent_bytes:,} B sent"
+        for ticks, key, port in waiting
+        if ticks and sent
+    ]
+    return [
+        *found(
+            "warning",
+            [f"line {line}: {what}" for line, what in dump.down],
+            "{n} link{s} {are} not active",
+            "a cable or port that is down, disabled or still training",
+            "look at the port (ibportstate); it is left out of the routes",
+        ),
+        *found(
+            "note",
+            [f"{key}: LMC {lmc}" for key, lmc in dump.lmc.items() if lmc],
+            "{n} box{es} {have} several LIDs a port (LMC)",
+            "each LID may have a route of its own",
+            "loads are those of each port's first LID",
+        ),
+        *found(
+            "note",
+            hot,
+            "{n} port{s} {have} waited for credits since the counters were reset",
+            "measured: data waited there because what lies beyond was full",
+            "compare with weft route show FILE, which tells the links that routes fill",
         ),
     ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is wrong or worth knowing about a fabric: one finding for each cause, however many places it has."""
+"""Findings about a fabric: one for each cause, however many places it has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hop classes: how near two ranks sit, for all pairs at once.
+"""Hop classes: the distance of two ranks in links, for all pairs at once.
 
 Levels: ``socket`` (same processor package), ``node``, ``leaf`` (same leaf switch), ``pod`` (same pod of a three-level
 tree, same group of a dragonfly) and ``core`` (all others). Hops: switch-to-switch links on the route, so 0 up to the
 same leaf; a network may count the two host links as well (`Network.end_hops`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from weft.fabric.network.graph import Ints, Network
 
 LEVELS = ("socket", "node", "leaf", "pod", "core")
 SOCKET, NODE, LEAF, POD, CORE = range(5)
+ENTRIES = 2_000_000  # pairs of switch and host followed at once
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def host_hops(network: Network, hosts: Ints | None = None) -> NDArray[np.int16]:
     hosts
         Host indices; all hosts when None.
     """
-    chosen = np.arange(len(network.hosts), dtype=np.int32) if hosts is None else np.asarray(hosts, dtype=np.int32)
+    chosen = _chosen(network, hosts)
     leaves, row = np.unique(network.leaf[chosen], return_inverse=True)
     cabled = np.maximum(leaves, 0).astype(np.int32)
     steps = switch_steps(network, cabled, chosen)
@@ -61,7 +62,7 @@ def host_hops(network: Network, hosts: Ints | None = None) -> NDArray[np.int16]:
 
 def host_levels(network: Network, hosts: Ints | None = None) -> NDArray[np.int8]:
     """Level of each pair of hosts as an index into `LEVELS`, shape (hosts, hosts); the diagonal is ``node``."""
-    chosen = np.arange(len(network.hosts), dtype=np.int32) if hosts is None else np.asarray(hosts, dtype=np.int32)
+    chosen = _chosen(network, hosts)
     levels = np.full((len(chosen), len(chosen)), CORE, dtype=np.int8)
     for name, level in (("pod", POD), ("leaf", LEAF)):
         column = network.coordinates.get(name)
@@ -74,7 +75,7 @@ def host_levels(network: Network, hosts: Ints | None = None) -> NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class RankPairs:
-    """Where every two ranks sit: shape (ranks, ranks), diagonal included (a rank with itself: own socket, 0 hops)."""
+    """Hop class of every two ranks, shape (ranks, ranks), diagonal included (own socket, 0 hops)."""
 
     level: NDArray[np.int8]
     hops: NDArray[np.int16]
@@ -118,19 +119,82 @@ def hop_classes(
     ranks_per_socket
         Ranks on each socket of a host; ``(8, 8)`` for 16 ranks on two sockets.
     hosts
-        Host indices; all hosts when None.
+        Host indices, shape (hosts,); all hosts when None.
 
     Returns
     -------
     Classes, nearest first, with ordered pairs of distinct ranks.
     """
-    level, hops = host_levels(network, hosts), host_hops(network, hosts)
+    chosen = _chosen(network, hosts)
     on_node = sum(ranks_per_socket)
-    same = len(level) * sum(r * (r - 1) for r in ranks_per_socket)
-    node = len(level) * on_node * (on_node - 1) - same
-    far = (HopClass(c.level, c.hops, c.pairs * on_node**2) for c in _count(level, hops))
+    same = len(chosen) * sum(r * (r - 1) for r in ranks_per_socket)
+    node = len(chosen) * on_node * (on_node - 1) - same
+    far = (HopClass(c.level, c.hops, c.pairs * on_node**2) for c in _between_hosts(network, chosen))
     near = (HopClass("socket", 0, same), HopClass("node", 0, node))
     return tuple(c for c in (*near, *far) if c.pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """Hosts that see all others at the same level and distance: those of one leaf switch, leaf and pod.
+
+    Attributes
+    ----------
+    members
+        Positions of these hosts among the chosen ones.
+    level, hops
+        To each chosen host, shape (hosts,); to one of themselves as to another one of them.
+    """
+
+    members: NDArray[np.intp]
+    level: NDArray[np.int8]
+    hops: NDArray[np.int16]
+
+
+def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]:
+    """Groups of hosts with their rows of `host_levels` and `host_hops`, one after the other.
+
+    A machine has far fewer groups than hosts, and no matrix of all pairs is ever held.
+
+    Parameters
+    ----------
+    network
+        The network.
+    hosts
+        Host indices; all hosts when None.
+    """
+    chosen = _chosen(network, hosts)
+    columns = {name: network.coordinates[name][chosen] for name in ("pod", "leaf") if name in network.coordinates}
+    marks = np.stack([network.leaf[chosen], *columns.values()])
+    groups, group_of = np.unique(marks, axis=1, return_inverse=True)
+    order = np.argsort(group_of.ravel(), kind="stable")
+    members = np.split(order, np.cumsum(np.bincount(group_of.ravel()))[:-1])
+    at_once = max(1, ENTRIES // max(1, len(chosen)))
+    for start in range(0, groups.shape[1], at_once):
+        some = groups[:, start : start + at_once]
+        steps = switch_steps(network, np.maximum(some[0], 0).astype(np.int32), chosen)
+        steps[some[0] < 0] = -1
+        steps[steps >= 0] += network.end_hops
+        for number, hops in enumerate(steps):
+            level = np.full(len(chosen), CORE, dtype=np.int8)
+            for row, (name, column) in enumerate(columns.items(), start=1):
+                level[column == some[row, number]] = POD if name == "pod" else LEAF
+            yield Alike(members[start + number], level, hops)
+
+
+def _chosen(network: Network, hosts: Ints | None) -> Ints:
+    return np.arange(len(network.hosts), dtype=np.int32) if hosts is None else np.asarray(hosts, dtype=np.int32)
+
+
+def _between_hosts(network: Network, chosen: Ints) -> tuple[HopClass, ...]:
+    """Ordered pairs of distinct hosts by (level, hops)."""
+    width = len(network.switches) + network.end_hops + 2
+    counts = np.zeros(len(LEVELS) * width, dtype=np.int64)
+    for group in groups_alike(network, chosen):
+        code = group.level.astype(np.int64) * width + (group.hops + 1)
+        counts += np.bincount(code, minlength=len(counts)) * len(group.members)
+        counts -= np.bincount(code[group.members], minlength=len(counts))
+    return _classes(counts, width)
 
 
 def _count(level: NDArray[np.int8], hops: NDArray[np.int16]) -> tuple[HopClass, ...]:
@@ -140,6 +204,10 @@ def _count(level: NDArray[np.int8], hops: NDArray[np.int16]) -> tuple[HopClass, 
     counts = -np.bincount(np.diagonal(code), minlength=len(LEVELS) * width)
     for rows in np.array_split(code, max(1, code.size // 2**22)):  # bincount works on a 64-bit copy
         counts += np.bincount(rows.ravel(), minlength=len(counts))
+    return _classes(counts, width)
+
+
+def _classes(counts: NDArray[np.int64], width: int) -> tuple[HopClass, ...]:
     found = np.flatnonzero(counts)
     return tuple(HopClass(LEVELS[c // width], int(c % width) - 1, int(counts[c])) for c in found)
 

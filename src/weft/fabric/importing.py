@@ -4,13 +4,24 @@
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from weft.errors import FabricError
-from weft.fabric.network.dumped import network_of
+from weft.fabric.folding import fold
+from weft.fabric.network.dumped import unrouted
+from weft.fabric.network.tables import forward_of
 from weft.fabric.nodeset import expand
-from weft.fabric.readers import Dump, Format, Lines, NodeShape, read_dump, read_hwloc, read_names
+from weft.fabric.readers import Dump, Format, Lines, NodeShape, read_dump, read_hwloc, read_names, read_tables
 
+FORMS: dict[str, Format] = {
+    "ibnetdiscover": "ibnetdiscover",
+    "ibnetdiscover -p": "ports",
+    "ibsim": "ibsim",
+    "opensm-subnet.lst": "subnet-list",
+    "ibdiagnet2 db_csv": "ibdiagnet",
+    "edge list": "edges",
+}
 HEAD = """# Made by `weft fabric import {dump}`: {format}, {switches} switches, {hosts} hosts{other}.
 # {rates}
 name = {name}
@@ -33,7 +44,13 @@ format = {form}
 
 
 def import_dump(
-    dump: Path, into: Path, *, names: Path | None = None, node: Path | None = None, form: Format | None = None
+    dump: Path,
+    into: Path,
+    *,
+    names: Path | None = None,
+    node: Path | None = None,
+    form: Format | None = None,
+    tables: Path | None = None,
 ) -> Dump:
     """Write a fabric file that refers to a dump, and lay the dump beside it.
 
@@ -49,6 +66,8 @@ def import_dump(
         hwloc's XML of one node (``lstopo --of xml``): sockets, cores and memory of all nodes.
     form
         The dump's format; found out when None.
+    tables
+        Forwarding tables of the same fabric, laid beside it as well.
 
     Returns
     -------
@@ -62,10 +81,14 @@ def import_dump(
     if into.exists():
         raise FabricError(f"{into} is there already", "name another file with -o, or remove it")
     read = read_dump(dump, form)
-    network = network_of(read, names=read_names(names) if names else None)
+    if tables is not None:
+        read = replace(read, tables=read_tables(tables))
+    network = unrouted(read, names=read_names(names) if names else None)
+    if read.tables is not None:
+        forward_of(network, read.tables)[1].refuse_foreign(network)
     shape = read_hwloc(Lines.read(node)) if node else None
-    beside = [(dump, into.parent / dump.name)] + ([(names, into.parent / names.name)] if names else [])
-    text = _text(read, network.hosts, into, dump, names, shape)
+    beside = [(path, into.parent / path.name) for path in (dump, names, tables) if path is not None]
+    text = _text(read, network.hosts, into, dump, names, shape, tables)
     try:
         into.parent.mkdir(parents=True, exist_ok=True)
         for source, target in beside:
@@ -95,12 +118,20 @@ def quoted(text: str) -> str:
     return f'"{plain}"'
 
 
-def _text(dump: Dump, hosts: Sequence[str], into: Path, path: Path, names: Path | None, shape: NodeShape | None) -> str:
+def _text(
+    dump: Dump,
+    hosts: Sequence[str],
+    into: Path,
+    path: Path,
+    names: Path | None,
+    shape: NodeShape | None,
+    tables: Path | None,
+) -> str:
     counts = dump.counts
     other = f", {counts['aggregation']} SHARP aggregation nodes" if counts["aggregation"] else ""
     rated = any(end.rate == end.rate for end in dump.ends)
     name = re.sub(r"[^A-Za-z0-9._-]", "-", into.stem).lstrip("._-") or "fabric"
-    form = {"ibnetdiscover": "ibnetdiscover", "ibnetdiscover -p": "ports", "ibsim": "ibsim"}.get(dump.format, "slurm")
+    form = FORMS.get(dump.format, "slurm")
     return HEAD.format(
         dump=re.sub(r"\s", " ", path.name),
         format=dump.format,
@@ -119,6 +150,7 @@ def _text(dump: Dump, hosts: Sequence[str], into: Path, path: Path, names: Path 
         file=quoted(path.name),
         form=quoted(form),
         extra=(f"names = {quoted(names.name)}\n" if names else "")
+        + (f"tables = {quoted(tables.name)}\n" if tables else "")
         + ("" if rated else '# link_rate = "..."           # of links between switches\n'),
         source=quoted(f"{path.name}, read as {dump.format}"),
     )
@@ -141,8 +173,6 @@ def folded_names(hosts: Sequence[str]) -> str:
     FabricError
         When a name cannot stand in a node set.
     """
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # costs 30 ms
-
     for name in hosts:
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name, re.ASCII):
             raise FabricError(f"{name!r} cannot be the name of a node", "give it a name with --names FILE")
@@ -150,5 +180,5 @@ def folded_names(hosts: Sequence[str]) -> str:
     listed = ",".join(hosts)
     if any(len(name) > 24 or len(re.findall(r"\d+", name)) > 2 for name in hosts):
         return listed
-    short = str(NodeSet.fromlist(list(hosts), resolver=RESOLVER_NOGROUP))
+    short = fold(hosts)
     return short if len(short) < len(listed) and set(expand(short)) == set(hosts) else listed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each level of switches has below and above it: oversubscription."""
+"""Oversubscription: what each level of switches has below and above it."""
 
 from dataclasses import dataclass
 

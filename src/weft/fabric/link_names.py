@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One vocabulary for links: bounds, counters and reports call a link by its lower end and its direction.
+"""Names of links: bounds, counters and reports name a link by its lower end and its direction.
 
 In a tree every host and switch has one way up (parallel cables count as one), so ``link leaf0 up`` says which link is
 meant without naming the spine; ``link node2 down`` is what arrives at a host.
@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 UP, DOWN = "up", "down"
-#: The spines of a pod are one switch to whoever counts what leaves the pod; generators call them pod0-spine3.
+#: Traffic that leaves a pod is counted over all its spines together; generators call them pod0-spine3.
 POD_SPINE = re.compile(r"(pod\d+)-spine\d*")
 
 
 def link_name(lower: str, direction: str) -> str:
-    """``link leaf0 up``; the spines of a pod speak for their pod.
+    """``link leaf0 up``; the spines of a pod count as their pod.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a traffic puts on every link: exact, from the routes, without simulating anything."""
+"""Load of every link under a traffic pattern: exact, from the routes, without simulation."""
 
 from dataclasses import dataclass
 
@@ -141,6 +141,13 @@ def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.flo
     """Time of each link in an all-to-all of all hosts over the time of the slowest host's own link, shape (links,).
 
     1 = no slower than the adapters; where rates are unknown all links count as equally fast.
+
+    Parameters
+    ----------
+    network
+        The network.
+    loads
+        Units over each link, shape (links,), as `all_to_all_loads` returns them.
     """
     known = bool(np.isfinite(network.links.rate).all())
     rate = network.links.rate if known else np.ones(len(loads))
@@ -151,9 +158,16 @@ def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.flo
 
 
 def hottest(network: Network, loads: NDArray[np.int64]) -> Hottest:
-    """The most loaded link of an all-to-all of all hosts, by time not by units.
+    """The most loaded link of an all-to-all of all hosts, by time, not by units.
 
     Where rates are unknown every link counts as equally fast, and the rate a host is nan.
+
+    Parameters
+    ----------
+    network
+        The network.
+    loads
+        Units over each link, shape (links,), as `all_to_all_loads` returns them.
     """
     times = relative_times(network, loads)
     # Of equally slow links name the one between switches: it is shared, a host's own link is not.

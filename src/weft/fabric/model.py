@@ -2,22 +2,24 @@
 """A fabric as its file describes it: nodes, network, groups of nodes."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from weft.errors import FabricError
 from weft.fabric.batch import BatchSection
+from weft.fabric.kinds import KINDS, MODEL, FabricKind, known_kind
 from weft.fabric.network.sections import NetworkSection as Network
 from weft.fabric.network.sections import TreeSection as Tree
 from weft.fabric.nodeset import expand
 from weft.fabric.simulation import SimulationSection
-from weft.reading import locate, model_at, read_toml, validate
+from weft.files.reading import locate, model_at, read_toml, validate
+from weft.files.section import Section, WholeFile
 from weft.units import Bytes, Rate, Seconds
 
 __all__ = ["Fabric", "Network", "Node", "Tree", "load_fabric"]
 
-Kind = Literal["local", "virtual", "simulated", "slurm", "pbs", "lsf", "flux"]
+Kind = Annotated[str, AfterValidator(known_kind), WithJsonSchema({"enum": list(KINDS), "type": "string"})]
 Count = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 
@@ -31,10 +33,6 @@ def checked_nodes(text: str) -> str:
 NodeNames = Annotated[str, AfterValidator(checked_nodes)]
 
 
-class Section(BaseModel, frozen=True, extra="forbid"):
-    """A table of a file: nothing unknown in it, nothing changed after it is read."""
-
-
 class Node(Section, frozen=True):
     """What every node of the fabric has."""
 
@@ -46,7 +44,7 @@ class Node(Section, frozen=True):
     latency: Seconds | None = Field(None, description='one-way latency between two ranks of a node: "300 ns"')
 
 
-class Fabric(Section, frozen=True):
+class Fabric(WholeFile, frozen=True):
     """Where a study runs.
 
     Kinds to come add their own sections here as optional fields; nothing below a launcher reads them.
@@ -62,40 +60,58 @@ class Fabric(Section, frozen=True):
     groups: dict[Name, NodeNames] = Field({}, description='[groups]: names for sets of nodes: leaf = "n[37-54]"')
     sources: dict[str, str] = Field({}, description='[sources]: where each number comes from: "node.memory" = "..."')
 
-    _path: Path = PrivateAttr(default=Path())
-    _text: str = PrivateAttr(default="")
-
-    @property
-    def path(self) -> Path:
-        """File it was read from."""
-        return self._path
-
-    @property
-    def text(self) -> str:
-        """That file's text, for the run folder."""
-        return self._text
-
     @property
     def hosts(self) -> tuple[str, ...]:
         """Names of all nodes, in order."""
         return expand(self.node.names) if self.node.names else ()
 
     @property
+    def implied(self) -> FabricKind:
+        """What its kind implies."""
+        return KINDS[self.kind]
+
+    @property
+    def is_this_host(self) -> bool:
+        """Whether its only node is the present host."""
+        return self.implied.is_this_host
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether its ranks run on the present host."""
+        return self.implied.runs_here
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether its network is emulated by links that are limited with token buckets."""
+        return self.implied.is_emulated
+
+    @property
     def is_model(self) -> bool:
         """Whether its times come from a model: the same again at every launch, by the rates that this file states."""
-        return self.kind == "simulated"
+        return self.implied.is_model
+
+    @property
+    def label(self) -> str:
+        """What stands beside numbers that were not measured on a real network; empty for those that were."""
+        return self.implied.label
+
+    def as_model(self, name: str) -> "Fabric":
+        """The same machine as a model, under another name."""
+        return self.model_copy(update={"kind": MODEL, "name": name})
 
     @model_validator(mode="after")
     def described(self) -> Self:
         """Refuse a fabric that cannot be planned on."""
-        if self.kind != "local":
+        if not self.is_this_host:
             for key in ("names", "cores"):
                 if getattr(self.node, key) is None:
                     raise ValueError(f'a fabric of kind "{self.kind}" needs node.{key}')
         if len(self.hosts) > 1 and self.network is None:
             raise ValueError(f"{len(self.hosts)} nodes need a section [network]")
-        if self.kind == "local" and len(self.hosts) > 1:
-            raise ValueError(f'kind "local" is this host alone, and node.names = "{self.node.names}" names several')
+        if self.is_this_host and len(self.hosts) > 1:
+            raise ValueError(
+                f'kind "{self.kind}" is this host alone, and node.names = "{self.node.names}" names several'
+            )
         return self
 
     @model_validator(mode="after")
@@ -124,6 +140,4 @@ def load_fabric(given: str | Path) -> Fabric:
     """
     path = locate(given, "fabrics", FabricError)
     text, tree = read_toml(path, FabricError)
-    fabric = validate(Fabric, tree, str(path), FabricError)
-    fabric._path, fabric._text = path, text  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-    return fabric
+    return validate(Fabric, tree, str(path), FabricError).read_from(path, text)

@@ -43,7 +43,13 @@ def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str
 
 
 def grouped(fabric: Fabric, group: str, nodes: int) -> tuple[str, ...]:
-    """The first hosts of a group."""
+    """The first hosts of a group.
+
+    Raises
+    ------
+    NoRoomError
+        The fabric has no such group, or the group has too few hosts.
+    """
     if group not in fabric.groups:
         known = ", ".join(fabric.groups) or "none"
         raise NoRoomError(f"fabric {fabric.name} has no group {group!r} for {count(nodes)} (groups: {known})")

@@ -21,7 +21,7 @@ def burst(rate: float) -> int:
     return int(min(max(rate * BURST_S, BURST_LEAST), BURST_MOST))
 
 
-def link_seconds(size: float, rate: float, kind: str) -> float:
+def link_seconds(size: float, rate: float, *, shaped: bool) -> float:
     """Least time in which a link of a fabric passes some bytes.
 
     A bucket that had time to fill, as before every sample, lets its content pass at the speed of memory: only the rest
@@ -33,7 +33,12 @@ def link_seconds(size: float, rate: float, kind: str) -> float:
         Bytes.
     rate
         Bytes per second.
-    kind
-        Kind of the fabric: ``virtual`` links are shaped by buckets, real and simulated ones carry every byte in time.
+    shaped
+        Whether the link is limited by a bucket; real and simulated ones carry every byte in time.
+
+    Returns
+    -------
+    float
+        Seconds.
     """
-    return max(0.0, size - burst(rate)) / rate if kind == "virtual" else size / rate
+    return max(0.0, size - burst(rate)) / rate if shaped else size / rate

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The section ``[simulation]`` of a fabric file: what a simulator has to be told beyond the machine itself."""
+"""The section ``[simulation]`` of a fabric file: what a simulator needs to know beyond the machine itself."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from weft.files.section import Section
 from weft.units import Bytes, Seconds
 
 Count = Annotated[int, Field(strict=True, ge=0, le=10_000_000)]
@@ -14,14 +15,12 @@ STAGING = "library staging"  # what a kernel's need calls it
 Library = Literal["mvapich2", "mpich", "ompi", "impi"]
 
 
-class SimulationSection(BaseModel):
+class SimulationSection(Section, frozen=True):
     """How a simulated MPI behaves on this machine.
 
     What a message costs stands in ``[network]``: message_cost for every message to another node, and
     rendezvous_latency on top of it for those above eager_limit; both keep the rank that sends busy.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     collectives: Library = Field(
         "mpich", description='whose algorithms the collectives take: "mvapich2", "mpich", "ompi" or "impi"'
@@ -54,7 +53,7 @@ class SimulationSection(BaseModel):
     def connections_need_ranks_apart(self) -> Self:
         """SimGrid's InfiniBand model counts flows by host, so all ranks of a node are one host to it."""
         if self.model == "infiniband" and self.connection_cost:
-            raise ValueError('model = "infiniband" cannot tell the ranks of a node apart: leave out connection_cost')
+            raise ValueError('model = "infiniband" cannot distinguish the ranks of a node: leave out connection_cost')
         return self
 
     def staged(self, terms: Mapping[str, int], ranks: int) -> dict[str, int]:

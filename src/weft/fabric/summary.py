@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fabric implies: the numbers that ``weft fabric show`` prints."""
+"""What follows from a fabric: the numbers that ``weft fabric show`` prints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The papers' figures, computed again on simulated machines and laid beside what was printed.
+"""The papers' figures, computed again on simulated machines and compared with the printed ones.
 
 A part is one file here with ``def compute(bench: Bench) -> Part``; the papers' figures are the ``.toml`` files.
 """
@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import StudyError
-from weft.tabular import Table
+from weft.report.tabular import Table
 
 if TYPE_CHECKING:
     from weft.fidelity.bench import Bench
@@ -60,7 +60,7 @@ def published(cluster: str) -> dict[str, Any]:
 
 
 def wanted(names: Iterable[str]) -> list[str]:
-    """Parts that were asked for, each once, all where none was; known before hours are spent on the others.
+    """The parts asked for, each once, or all. An unknown name is refused before hours are spent on the others.
 
     Raises
     ------

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the parts compute: runs of shipped studies on shipped fabrics, in folders that are kept and gone on with."""
+"""Runs of shipped studies on shipped fabrics, in folders that are kept and resumed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from weft.fabric import Fabric, load_fabric
-from weft.report.numbers import seconds_text
+from weft.format import measured_seconds
 from weft.report.view import RunView, load_view
 
 Row = dict[str, Any]
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Bench:
-    """A place for runs.
+    """A folder of runs.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Bench:
     say: Callable[[str], None] = lambda _: None
 
     def run(self, study: str, fabric: str | Fabric) -> RunView:
-        """Run a study on a fabric, or take what it left the last time.
+        """Run a study on a fabric, or take the result of the last time.
 
         Parameters
         ----------
@@ -45,9 +45,9 @@ class Bench:
         LaunchError
             SimGrid is missing, or the simulations do not start.
         """
+        from weft.kernel.studies import load_study
         from weft.launch import launcher_for
-        from weft.run import run_study
-        from weft.study import load_study
+        from weft.run.one import run_study
 
         what = load_study(study)
         where = load_fabric(fabric) if isinstance(fabric, str) else fabric
@@ -75,13 +75,13 @@ def time_or_status(row: Row | None) -> str:
     """The simulated time of a row, or why it has none."""
     if row is None:
         return "–"
-    return seconds_text(row["median_s"]) if row["status"] == "ok" else str(row["status"])
+    return measured_seconds(row["median_s"]) if row["status"] == "ok" else str(row["status"])
 
 
-def row_of(rows: Iterable[Row], **wanted: Any) -> Row | None:
+def row_of(rows: Iterable[Mapping[str, Any]], **wanted: Any) -> Row | None:
     """The first row with these values; ``series`` asks for membership."""
     series = wanted.pop("series", None)
     for row in rows:
         if all(row[key] == value for key, value in wanted.items()) and (series is None or series in row["series"]):
-            return row
+            return dict(row)
     return None

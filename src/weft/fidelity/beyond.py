@@ -7,9 +7,10 @@ from weft.fidelity import PARTS, Part
 from weft.fidelity.bench import Bench, Row, time_or_status
 from weft.fit.inputs import MeasuredCell
 from weft.fit.models import bound_time
-from weft.report.numbers import bound_text, seconds_text
+from weft.format import measured_seconds
+from weft.report.numbers import bound_text
+from weft.report.tabular import Table
 from weft.report.view import RunView
-from weft.tabular import Table
 
 STUDY, FABRIC, CALL = "tara-beyond", "tara-extended", "C"
 COLUMNS = ("N", "p", "block", "simulated", "closed form", "at least")
@@ -23,7 +24,7 @@ def compute(bench: Bench) -> Part:
     values: dict[str, float] = {}
     told: list[str] = []
     for series in view.plan.series:
-        rows = [row | {"closed_s": closed_form(view, row)} for row in view.of_series(series, CALL)]
+        rows: list[Row] = [{**row, "closed_s": closed_form(view, dict(row))} for row in view.of_series(series, CALL)]
         tables.append(table(series.name, rows))
         values |= {f"{series.name}{row['nodes']}": row["median_s"] for row in rows if row["status"] == "ok"}
         values |= {f"{series.name}{row['nodes']}_closed": row["closed_s"] for row in rows}
@@ -47,7 +48,7 @@ def table(series: str, rows: list[Row]) -> Table:
     lines = tuple(
         (
             str(row["nodes"]), str(row["ranks"]), f"{row['block_bytes']:,} B", time_or_status(row),
-            seconds_text(row["closed_s"]), bound_text(row),
+            measured_seconds(row["closed_s"]), bound_text(row),
         )
         for row in rows
     )  # fmt: skip
@@ -70,19 +71,19 @@ def strong_sentence(rows: list[Row]) -> str:
 
 
 def weak_sentence(rows: list[Row]) -> str:
-    """What weak scaling comes to."""
+    """The sentence about weak scaling."""
     seen = [row for row in rows if row["status"] == "ok"]
     first, last, end = seen[0], seen[-1], rows[-1]
     return (
         f"Weak: the time rises from {time_or_status(first)} at N = {first['nodes']} to {time_or_status(last)} at N = "
-        f"{last['nodes']} (simulated), and to {seconds_text(end['closed_s'])} at N = {end['nodes']} by the closed "
+        f"{last['nodes']} (simulated), and to {measured_seconds(end['closed_s'])} at N = {end['nodes']} by the closed "
         f"form: "
         "the bytes that leave a node hardly grow any more, the messages do."
     )
 
 
 def reach(view: RunView) -> str:
-    """How far the simulation went, and what became of the rest."""
+    """How far the simulation went, and why it went no further."""
     ends = [
         f"up to N = {max(row['nodes'] for row in rows if row['status'] == 'ok')} in {series.name}"
         for series in view.plan.series
@@ -96,11 +97,11 @@ def reach(view: RunView) -> str:
 
 
 def eager_words(view: RunView) -> str:
-    """What happens to the cost of a message where blocks get small."""
+    """How the cost of a message changes as blocks get small."""
     network = view.plan.planned_fabric.network
     limit = (network.eager_limit if network else None) or 0
     return (
-        f"Blocks of at most {limit:,} B go without asking first (eager), and the papers tell nothing of what such a "
+        f"Blocks of at most {limit:,} B go without asking first (eager), and the papers do not say what such a "
         "message costs: the file charges latency alone. So the strong series drops where its blocks come below that "
         "limit, to times that are lower limits and no predictions."
     )

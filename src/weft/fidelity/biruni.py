@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paper 004: four collectives on two clusters that differ in the interconnect alone."""
 
+from weft.analyse.tables.times import timed
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench
 from weft.kernel.sizes import split_op
+from weft.report.tabular import Table
 from weft.report.view import RunView
-from weft.tabular import Table
 
 STUDY, SLOW, FAST = "biruni-collectives", "biruni-ethernet", "biruni-infiniband"
 Times = dict[tuple[str, int], dict[int, float]]
@@ -51,8 +52,8 @@ def compute(bench: Bench) -> Part:
 def times(view: RunView) -> Times:
     """Warm times in seconds by collective and ranks, then by size."""
     found: Times = {}
-    for row in view.rows:
+    for row in timed(view.rows, phase="warm"):
         name, size = split_op(row["call"])
-        if size is not None and row["phase"] == "warm" and row["status"] == "ok":
+        if size is not None:
             found.setdefault((name, row["ranks"]), {})[size] = row["median_s"]
     return found

@@ -3,11 +3,11 @@
 
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench, Row, error_text, paper_text, row_of, time_or_status
+from weft.report.tabular import Table
 from weft.report.view import CALLS, RunView
-from weft.tabular import Table
 
 STUDY = "tara-constant-global"
-TOLD = 0.01  # the papers print hundredths: at or below this they tell only an order of magnitude
+TOLD = 0.01  # the papers print hundredths: at or below this they give only an order of magnitude
 
 
 def compute(bench: Bench) -> Part:
@@ -41,7 +41,7 @@ def compute(bench: Bench) -> Part:
         f"N = {nodes[-1]}) when the connections are warm.",
         "The paper could not explain why B, with 1/1024 of C's bytes, takes up to five times as long. On-demand "
         "connections do: MVAPICH2 connects two ranks when they first meet, in jobs of more than 64 ranks. A meets "
-        "log2 p others (Bruck's algorithm); B is the first call to meet all p - 1 and pays for each; C finds them "
+        "log2 p others (Bruck's algorithm); B is the first call to reach all p - 1 and pays for each; C finds them "
         "open.",
         "That cost, 2 ms for each of the two, was fitted by hand to row B; that no other call pays for it follows.",
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables 4.2 and 4.4 again for a reader with a data sheet: its rate as it stands, under SimGrid's InfiniBand model."""
+"""Tables 4.2 and 4.4 from a data sheet: its nominal rate, under SimGrid's InfiniBand model."""
 
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
@@ -7,7 +7,7 @@ from weft.fidelity import PARTS, Part
 from weft.fidelity.bench import Bench
 from weft.fidelity.tables import both_tables, cells, errors
 from weft.fit.run import fit_cells
-from weft.units import format_rate, format_seconds
+from weft.format import format_rate, format_seconds
 
 NOMINAL = 3.5e9  # paper 000, section 2.1: quad-data-rate InfiniBand, "up to 3.5 GB/s"
 FITTED = ["copy_rate", "rendezvous_latency"]
@@ -24,7 +24,7 @@ def nominal() -> Fabric:
 
 
 def compute(bench: Bench) -> Part:
-    """Fit what no data sheet says, predict the rest."""
+    """Fit what data sheets do not state, predict the rest."""
     found = fit_cells(nominal(), cells(), FITTED, [], simulate=True, say=bench.say)
     largest, mean = errors(found)
     copies, asking = (found.parameters[name] for name in FITTED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Table 4.5: how large an array 24 GB a node hold, and what the cells marked ERR tell of the library's own memory."""
+"""Table 4.5: how large an array 24 GB a node hold, and what the cells marked ERR say about the library's own memory."""
 
 import math
 
@@ -7,10 +7,10 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.simulation import SimulationSection
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench, Row, error_text, paper_text, row_of
-from weft.plan import make_plan
-from weft.study import load_study
-from weft.tabular import Table
-from weft.units import format_bytes
+from weft.format import format_bytes
+from weft.kernel.studies import load_study
+from weft.plan.make import make_plan
+from weft.report.tabular import Table
 
 STUDY = "tara-memory-limit"
 
@@ -68,7 +68,7 @@ def error_of(row: Row, paper: float) -> str:
 
 
 def without_buffers(fabric: Fabric) -> Fabric:
-    """The fabric with nothing said of what the library keeps for a peer."""
+    """The fabric without a value for what the library keeps for each peer."""
     simulation = fabric.simulation or SimulationSection()  # pyright: ignore[reportCallIssue]
     return fabric.model_copy(update={"simulation": simulation.model_copy(update={"peer_buffers": None})})
 

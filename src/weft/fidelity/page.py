@@ -9,7 +9,7 @@ from weft import __version__
 from weft.errors import StudyError
 from weft.fidelity import Part
 from weft.report.html import fill, write_page
-from weft.tabular import markdown
+from weft.report.tabular import markdown
 
 TITLE = "Fidelity: the papers' figures, simulated"
 OPENING = (

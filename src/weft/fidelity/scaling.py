@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The papers' two verdicts: more nodes make the exchange of one array faster, and that of one array a node slower."""
 
-from weft.analyse.scaling import Verdict
+from weft.analyse.tables.answers import VerdictRow
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench
-from weft.tabular import Table
+from weft.report.tabular import Table
 
 STUDIES = {"constant-global": ("tara-constant-global", "strong"), "constant-local": ("tara-constant-local", "weak")}
 
@@ -16,16 +16,21 @@ def compute(bench: Bench) -> Part:
     told: list[str] = []
     equal = True
     for series, (study, kind) in STUDIES.items():
-        verdict = next(each for each in bench.run(study, "tara").verdicts if each.series == series)
+        verdict = next(each for each in bench.run(study, "tara").verdicts if each["series"] == series)
         seconds = published("tara")["seconds"][series]
         factor = seconds[-1] / seconds[0]
         paper = "falls" if factor < 1 else "rises"
-        equal = equal and verdict.outcome == paper
-        values |= {f"{series}_paper": factor, f"{series}_simulated": verdict.factor or float("nan")}
+        equal = equal and verdict["outcome"] == paper
+        values |= {f"{series}_paper": factor, f"{series}_simulated": verdict["factor"] or float("nan")}
         rows.append(
-            (f"{kind} ({series})", words(paper, factor), words(verdict.outcome, verdict.factor), same(verdict, paper))
+            (
+                f"{kind} ({series})",
+                words(paper, factor),
+                words(verdict["outcome"], verdict["factor"]),
+                same(verdict, paper),
+            )
         )
-        told.append(f"{kind}: {verdict.statement}")
+        told.append(f"{kind}: {verdict['statement']}")
     table = Table(
         "Time of C from N = 1 to 36 (simulated)", ("scaling", "paper", "simulated", ""), tuple(rows), frozenset({0, 3})
     )
@@ -44,6 +49,6 @@ def words(outcome: str, factor: float | None) -> str:
     )
 
 
-def same(verdict: Verdict, paper: str) -> str:
+def same(verdict: VerdictRow, paper: str) -> str:
     """Whether the two agree."""
-    return "equal" if verdict.outcome == paper else "differs"
+    return "equal" if verdict["outcome"] == paper else "differs"

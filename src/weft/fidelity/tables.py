@@ -7,8 +7,8 @@ from weft.fidelity.bench import Bench
 from weft.fit.inputs import PARAMETERS, MeasuredCell
 from weft.fit.run import fit_cells
 from weft.fit.squares import Cell, Fit
-from weft.tabular import Table
-from weft.units import format_rate, format_seconds
+from weft.format import format_rate, format_seconds
+from weft.report.tabular import Table
 
 FITTED = ["copy_rate", "adapter_rate", "rendezvous_latency"]
 FIRST_M = 512

@@ -7,8 +7,8 @@ from weft.fabric.hops import host_hops, rank_pairs
 from weft.fabric.network.build import build_network
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench, Row, error_text
+from weft.report.tabular import Table
 from weft.report.view import RunView
-from weft.tabular import Table
 
 STUDY, FABRIC = "yellowstone-latency", "yellowstone"
 COLUMNS = (
@@ -68,7 +68,7 @@ def sentences(values: dict[str, float], paper: Row) -> tuple[str, ...]:
         f"(paper {paper['min_us'][1]}, {paper['min_us'][2]} and {paper['min_us'][3]}).",
         "Nothing was fitted: rates and latencies are those of data sheets, and a message of 256 KiB asks first, which "
         "takes a request and an answer (5 us). The simulated times between nodes are shorter all the same, because the "
-        "bytes go at the link's full data rate and registering memory is free; the paper tells nothing of either.",
+        "bytes go at the link's full data rate and registering memory is free; the paper mentions neither.",
         f"A hop costs {slope:.2f} us here and {paper_slope:.2f} us in the paper: in the model 256 KiB cross a switch "
         "while they still arrive, so a hop adds its latency alone.",
         "The paper's average at 0 hops, 52.2 us, lies far above its minimum of 5.95 us: pairs inside a node took "

@@ -2,20 +2,22 @@
 """What a fit reads: measured cells, from a table or a run, and the parameters of a fabric that may be fitted."""
 
 import csv
-import tomllib
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from weft.errors import DataError, StudyError
 from weft.fabric.model import Fabric
 from weft.fabric.nodeset import expand
-from weft.folder import RunFolder, read_json
+from weft.files.reading import parse_toml
+from weft.files.section import Section
+from weft.kernel.registry import kernel_named
+from weft.plan.records import read_plan
+from weft.store.folder import RunFolder
 
 
 def nodes_of(given: Any) -> Any:
@@ -23,13 +25,11 @@ def nodes_of(given: Any) -> Any:
     return expand(given) if isinstance(given, str) and given else given or ()
 
 
-class MeasuredCell(BaseModel):
+class MeasuredCell(Section, frozen=True):
     """One measured time of the exchange kernel.
 
     A table has one such row a cell: TOML ``[[cell]]``, or CSV with these columns.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     nodes: int = Field(ge=1, description="N")
     ranks_per_node: int = Field(ge=1, description="ranks on each node")
@@ -50,7 +50,7 @@ class MeasuredCell(BaseModel):
 
     @property
     def ranks(self) -> int:
-        """P."""
+        """Ranks over all nodes."""
         return self.nodes * self.ranks_per_node
 
 
@@ -68,10 +68,10 @@ def read_cells(path: Path) -> list[MeasuredCell]:
         if path.is_dir():
             rows = run_rows(path)
         elif path.suffix == ".toml":
-            rows = tomllib.loads(path.read_text()).get("cell", [])
+            rows = parse_toml(path.read_text(), str(path), DataError).get("cell", [])
         else:
             rows = list(csv.DictReader(StringIO(path.read_text())))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read: {error}", "give a run folder, or a table .toml or .csv") from error
     if not isinstance(rows, list) or not rows:
         raise DataError(f"{path} holds no cells", "write rows [[cell]] with nodes, ranks_per_node, n, m, seconds")
@@ -118,17 +118,13 @@ def run_rows(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise DataError(f"{folder} has no {path.name}", f"weft report {folder} makes the tables of a run")
     wanted = ("nodes", "ranks_per_node", "n", "m", "call")
-    places = {cell["id"]: {key: cell[key] for key in ("hosts", "order")} for cell in planned_cells(folder)}
+    plan = read_plan(RunFolder(folder).plan)
+    places = {cell.id: {"hosts": cell.hosts, "order": cell.order} for cell in plan.cells}
     return [
         {**{key: row[key] for key in wanted}, **places.get(row["cell"], {}), "seconds": row["median_s"]}
         for row in pq.read_table(path).to_pylist()
-        if row["kernel"] == "exchange" and row["phase"] == "warm" and row["status"] == "ok" and row["call"] in "ABC"
+        if row["phase"] == "warm" and row["status"] == "ok" and row["call"] in kernel_named(row["kernel"]).fitted
     ]
-
-
-def planned_cells(folder: Path) -> list[dict[str, Any]]:
-    """Cells of a run's plan."""
-    return list(read_json(RunFolder(folder).plan).get("cells", []))
 
 
 @dataclass(frozen=True)
@@ -194,7 +190,3 @@ def with_values(fabric: Fabric, parameters: dict[str, Parameter], values: list[f
     for parameter, value in zip(parameters.values(), values, strict=True):
         fabric = parameter.put(fabric, value)
     return fabric
-
-
-Evaluate = Callable[[Fabric, list[MeasuredCell]], list[float]]
-"""Times of cells on a fabric."""

@@ -11,11 +11,11 @@ from typing import Any
 
 from weft.fabric.model import Fabric
 from weft.fabric.simulation import Library, SimulationSection
-from weft.folder import RunFolder
-from weft.launch.mpi import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
-from weft.units import format_rate, format_seconds
+from weft.format import format_rate, format_seconds
+from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
+from weft.store.folder import RunFolder
 
-KIND, SUFFIX = "simulated", "-simulated"
+SUFFIX = "-simulated"
 COLLECTIVES: dict[str, Library] = {OPEN_MPI: "ompi", MPICH: "mpich", MVAPICH: "mvapich2", INTEL: "impi"}
 Row = dict[str, Any]
 
@@ -70,11 +70,10 @@ def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
 
 def as_simulated(fabric: Fabric) -> tuple[Fabric, tuple[Filled, ...]]:
     """The fabric under the kind ``simulated``, and a name of its own."""
-    if fabric.kind == KIND:
+    if fabric.is_model:
         return fabric, ()
-    name = f"{fabric.name}{SUFFIX}"
-    changed = fabric.model_copy(update={"kind": KIND, "name": name})
-    return changed, (Filled("name", name), Filled("kind", KIND))
+    changed = fabric.as_model(f"{fabric.name}{SUFFIX}")
+    return changed, (Filled("name", changed.name), Filled("kind", changed.kind))
 
 
 def floor_of(run: Path) -> list[Row]:

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models of a cell's time: the bound with message costs, at once; and the simulation, in seconds a cell."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from weft.bound import PlacedCell, terms_of
+from weft.bound.placed import terms_of
+from weft.bound.terms import PlacedCell, closed_form
 from weft.errors import LaunchError
 from weft.fabric.model import Fabric
 from weft.fit.inputs import MeasuredCell
-from weft.kernel import kernel_named
-from weft.launch.launcher import Launcher, LaunchRequest
+from weft.kernel.exchange.kernel import Exchange
+from weft.launch.launcher import LaunchCell, Launcher, LaunchRequest, Rules
+from weft.plan.wire import FlatHead, flat_launch
+from weft.study import Measure
 
-KERNEL = "exchange"
+KERNEL = Exchange()  # a fit is one to cells of n and m, which this kernel alone has
+UNLIMITED = Measure.model_validate({"budget": "1000 s", "limit": "10000 s"})
 
 
 def placed(fabric: Fabric, cell: MeasuredCell) -> PlacedCell:
@@ -19,28 +23,14 @@ def placed(fabric: Fabric, cell: MeasuredCell) -> PlacedCell:
     values = {"n": cell.n, "m": cell.m, "data": "contention", "calls": [cell.call]}
     there = bool(cell.hosts) and set(cell.hosts) <= set(fabric.hosts)
     hosts = cell.hosts if there else fabric.hosts[: cell.nodes]
-    return PlacedCell(KERNEL, cell.nodes, cell.ranks_per_node, cell.ranks, hosts, values)
+    return PlacedCell(KERNEL.name, cell.nodes, cell.ranks_per_node, cell.ranks, hosts, values)
 
 
 def bound_time(fabric: Fabric, cell: MeasuredCell) -> float:
-    r"""Closed form of a cell's time.
-
-    .. math:: T = \max(t_\mathrm{copy}, t_\mathrm{injection}, t_\mathrm{link}) + (p - r) o
-
-    with the terms of :mod:`weft.bound` and o what a message to another node costs its sender: message_cost, and
-    rendezvous_latency on top where the block is larger than the eager limit.
-    """
+    """Seconds of a cell by the closed form (:func:`weft.bound.terms.closed_form`)."""
     where = placed(fabric, cell)
-    traffic = kernel_named(KERNEL).traffic(where.parameters, cell.ranks)[cell.call]
-    terms = terms_of(traffic, where, fabric)
-    moving = max((seconds for name, seconds in terms.items() if name not in ("latency", "message cost")), default=0.0)
-    network = fabric.network
-    if cell.nodes == 1 or network is None:
-        return moving + terms.get("latency", 0.0)
-    block = kernel_named(KERNEL).sizes(where.parameters, cell.ranks).block
-    eager = network.eager_limit is None or block <= network.eager_limit
-    cost = network.message_cost + (0.0 if eager else network.rendezvous_latency or 0.0)
-    return moving + (cell.ranks - cell.ranks_per_node) * cost + terms.get("latency", 0.0)
+    terms = terms_of(KERNEL.traffic(where.parameters, cell.ranks)[cell.call], where, fabric)
+    return closed_form(terms, where, fabric, KERNEL.sizes(where.parameters, cell.ranks).block)
 
 
 def simulated_times(fabric: Fabric, cells: Sequence[MeasuredCell], launcher: Launcher, folder: Path) -> list[float]:
@@ -54,7 +44,7 @@ def simulated_times(fabric: Fabric, cells: Sequence[MeasuredCell], launcher: Lau
     from weft.store.cells import read_cell
 
     (folder / "launches").mkdir(parents=True, exist_ok=True)
-    requests = [request(fabric, cell, f"c{number:03}", folder) for number, cell in enumerate(cells)]
+    requests = [request(fabric, cell, f"c{number:03}", folder, launcher.rules) for number, cell in enumerate(cells)]
     for outcome in launcher.run(requests):
         if outcome.returncode != 0:
             tail = outcome.log.read_text(errors="replace").strip().splitlines()[-3:]
@@ -69,22 +59,14 @@ def simulated_times(fabric: Fabric, cells: Sequence[MeasuredCell], launcher: Lau
     return times
 
 
-def request(fabric: Fabric, cell: MeasuredCell, name: str, folder: Path) -> LaunchRequest:
+def request(fabric: Fabric, cell: MeasuredCell, name: str, folder: Path, rules: Rules) -> LaunchRequest:
     """The launch of one cell."""
     where = placed(fabric, cell)
-    lines = [
-        "weft-plan 1", f"launch {name}.l1", "launch_index 1", "seed 1", f"folder {folder.resolve()}", "io posix",
-        "start barrier", "precision 0.05", "min_samples 1", "max_samples 1", "warmup_most 0",
-        "budget_ns 1000000000000", "limit_ns 0", "memory_limit_bytes 0", f"cell {name}", f"kernel {KERNEL}",
-        *kernel_named(KERNEL).flat(where.parameters), "end",
-    ]  # fmt: skip
+    asked = LaunchCell(name, KERNEL.name, where.parameters, cell.ranks)
     plan = folder / "launches" / f"{name}.l1.plan"
-    plan.write_text("\n".join(lines) + "\n")
+    plan.write_text(flat_launch(FlatHead(f"{name}.l1", 1, folder), [asked], UNLIMITED, rules))
     return LaunchRequest(
         id=f"{name}.l1", ranks=cell.ranks, nodes=where.hosts, ranks_per_node=cell.ranks_per_node, order=cell.order,
         oversubscribed=False, plan=plan, folder=folder, limit_s=0.0,
+        cells=(asked,),
     )  # fmt: skip
-
-
-Launch = Callable[[Fabric], Launcher]
-"""Makes what simulates a fabric."""

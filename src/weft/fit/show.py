@@ -6,7 +6,7 @@ from rich.table import Table
 
 from weft.fit.inputs import PARAMETERS
 from weft.fit.squares import Fit
-from weft.units import format_rate, format_seconds
+from weft.format import format_rate, format_seconds
 
 
 def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from weft.errors import FabricError, StudyError
 from weft.fabric.model import Fabric, load_fabric
+from weft.files.atomic import write_atomic
 from weft.fit.inputs import PARAMETERS
 from weft.fit.machine import Filled
 from weft.fit.squares import Fit
-from weft.folder import write_atomic
+from weft.format import format_rate, format_seconds
 
 HEADER = re.compile(r"\[(?P<section>[^\[\]]+)\]\s*(#.*)?$")
 DIGITS = 4
@@ -68,10 +69,7 @@ def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled
 
 def written(value: float, unit: str) -> str:
     """A value as a fabric file has it: ``5.364 GB/s``, ``15.5 MB/s``, ``165.1 us``."""
-    if unit == "B/s":
-        scale, prefix = (1e9, "G") if value >= 1e9 else (1e6, "M")
-        return f"{value / scale:.{DIGITS}g} {prefix}B/s"
-    return f"{value * 1e6:.{DIGITS}g} us"
+    return format_rate(value, DIGITS) if unit == "B/s" else format_seconds(value, DIGITS)
 
 
 def put(lines: list[str], section: str, key: str, value: str) -> None:

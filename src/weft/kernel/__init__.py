@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels as the plan sees them: their keys in a study, cells, sizes, memory and traffic. One file a kernel."""
+"""Kernels as the plan sees them: their keys in a study, cells, sizes, memory and traffic. One folder a kernel.
+
+:mod:`weft.kernel.registry` lists them all.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +11,9 @@ from typing import Any, Protocol
 from weft.fabric.model import Fabric
 from weft.kernel.traffic import Traffic
 from weft.study import Measure, Series, Study
+
+FlatValue = str | int | Sequence[str | int]
+"""What a key of the flat plan may hold: a text, a number, or words."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Shape:
 
     @property
     def ranks(self) -> int:
-        """P."""
+        """How many: nodes * ranks_per_node."""
         return self.nodes * self.ranks_per_node
 
 
@@ -68,20 +74,87 @@ class Kernel(Protocol):
         """Whether one launch measures all cells of one placement; otherwise each cell has launches of its own."""
         ...
 
+    @property
+    def is_floor(self) -> bool:
+        """Whether it is what other times are compared with, and no cell of a study."""
+        ...
+
+    @property
+    def has_pair_samples(self) -> bool:
+        """Whether its samples are of pairs of ranks, which are stored and analysed pair by pair."""
+        ...
+
+    @property
+    def fitted(self) -> tuple[str, ...]:
+        """Operations whose times a machine's numbers can be fitted to; none for most kernels."""
+        ...
+
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory (METHOD 22)."""
+        """Bytes of each part of one rank's memory, by its name (METHOD 22).
+
+        Parameters
+        ----------
+        values
+            The cell's parameters.
+        ranks
+            Ranks that measure the cell.
+        measure
+            Gives the most samples of an operation, which are stored.
+        """
         ...
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """Sizes of the data."""
+        """Bytes of a block, of one rank's part of an array, and of a whole array."""
         ...
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """Traffic of each operation whose traffic is known before it runs."""
+        """Bytes that each operation moves, by its name; only of operations whose traffic is known before they run."""
         ...
 
-    def flat(self, values: Mapping[str, Any]) -> list[str]:
-        """Lines of the flat plan."""
+    def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """Operations that a cell measures, as its records will name them, without those that refining adds."""
+        ...
+
+    def collective_of(self, operation: str) -> str:
+        """The MPI collective that an operation measures, in small letters (``alltoall``); empty where it is none."""
+        ...
+
+    def words(self, values: Mapping[str, Any]) -> str:
+        """What a cell measures, in a few words for a table."""
+        ...
+
+    def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
+        """Expected seconds of one call of each operation that has no lower bound, where that is known.
+
+        Parameters
+        ----------
+        copy_rate
+            Bytes per second that a node copies; None where the fabric does not say.
+        """
+        ...
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Keys of the flat plan with their values, unquoted."""
+        ...
+
+    def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
+        """Messages that all ranks together send in so many calls of each operation, barriers included."""
+        ...
+
+    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
+        """Whether many of them are sent without asking first, up to ``limit`` bytes; None where all are."""
+        ...
+
+    def content_bytes(self, values: Mapping[str, Any]) -> int:
+        """Bytes of all ranks' buffers whose content decides what is sent; 0 where any content would do.
+
+        A simulator lets buffers of any content share their memory.
+        """
+        ...
+
+    @property
+    def rooted(self) -> bool:
+        """Whether it times broadcasts, gathers or scatters, which a simulator then runs by the library's algorithms."""
         ...
 
 
@@ -94,23 +167,21 @@ class MeasuredKernel(Kernel, Protocol):
         ...
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """The kernel's values at each shape of a series, in order."""
+        """The kernel's values at each shape of a series, in order.
+
+        Raises
+        ------
+        StudyError, FabricError
+            The sweep is impossible as it is written, or the fabric does not say what it needs.
+        """
         ...
 
+    def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
+        """The sweep with a cell for each way in which the MPI library is to be set.
 
-def measured_kernels() -> dict[str, MeasuredKernel]:
-    """Kernels a study can name, by name."""
-    from weft.kernel.bandwidth import Bandwidth
-    from weft.kernel.collective import Collective
-    from weft.kernel.exchange import Exchange
-    from weft.kernel.pairs import Pairs
-
-    kernels: tuple[MeasuredKernel, ...] = (Exchange(), Pairs(), Bandwidth(), Collective())
-    return {kernel.name: kernel for kernel in kernels}
-
-
-def kernel_named(name: str) -> Kernel:
-    """The kernel of a cell, the built-in ones included."""
-    from weft.kernel.floor import Floor
-
-    return Floor() if name == Floor.name else measured_kernels()[name]
+        Parameters
+        ----------
+        library
+            The MPI library in its own words; empty where it is not known yet.
+        """
+        ...

@@ -19,6 +19,11 @@ class Traffic(Protocol):
         """Messages one rank must send, at least."""
         ...
 
+    @property
+    def pairwise(self) -> bool:
+        """Whether it is known how much each node sends to each other; otherwise only what must cross a cut is."""
+        ...
+
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """Bytes copied inside the node that copies most."""
         ...
@@ -38,6 +43,11 @@ class Uniform:
     block_bytes: int
     rounds: int
     messages: int
+
+    @property
+    def pairwise(self) -> bool:
+        """Each node sends as much to each."""
+        return True
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """r^2 blocks stay on each node."""
@@ -59,6 +69,11 @@ class Mirror:
     local_bytes: int
     rounds: int
     messages: int
+
+    @property
+    def pairwise(self) -> bool:
+        """Each node sends to one other."""
+        return True
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """Only the middle one of an odd number of nodes keeps its bytes."""

@@ -10,16 +10,14 @@ from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 
 __all__ = ["LaunchRequest", "Launcher", "Outcome", "launcher_for"]
 
-# Each module offers make_launcher(fabric, mpicxx, say) -> Launcher; imported only when its kind is asked for.
+# Kinds other than schedulers. Each module offers make_launcher(fabric, mpicxx, say) -> Launcher; imported only when its
+# kind is asked for.
 MODULES = {
     "local": "weft.launch.local",
     "virtual": "weft.launch.virtual",
     "simulated": "weft.launch.simulated",
-    "slurm": "weft.launch.batch",
-    "pbs": "weft.launch.batch",
-    "lsf": "weft.launch.batch",
-    "flux": "weft.launch.batch",
 }
+BATCH = "weft.launch.batch"
 
 
 def launcher_for(
@@ -52,16 +50,18 @@ def launcher_for(
     FabricError
         A capture was asked for where there can be none.
     """
+    from weft.launch.batch.schedulers import SCHEDULERS
+
     if pcap:
         refuse_capture(fabric, pcap)
     try:
-        make = import_module(MODULES[fabric.kind]).make_launcher
+        make = import_module(BATCH if fabric.kind in SCHEDULERS else MODULES[fabric.kind]).make_launcher
     except (KeyError, ImportError, AttributeError) as error:
         if isinstance(error, ImportError) and error.name and not error.name.startswith("weft.launch"):
             raise  # a launcher that is there, but broken, must not look like one that is missing
         raise LaunchError(
             f"this Weft cannot start ranks on a fabric of kind {fabric.kind!r}",
-            f"kinds that can: {', '.join(MODULES)}",
+            f"kinds that can: {', '.join((*MODULES, *SCHEDULERS))}",
         ) from error
     launcher = make(cancelling(fabric) if cancel else fabric, mpicxx, say)
     if pcap:

@@ -15,20 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.folder import told, write_atomic
-from weft.launch.family import as_root
+from weft.files.atomic import file_errors, write_atomic
+from weft.files.shipped import cache, shipped
 from weft.launch.keeper import sweep
-from weft.launch.mpi import Library, Mpi, is_program, last_line, parse_library
-from weft.launch.toolchain import (
-    build_once,
-    compiler,
-    first_error,
-    key_of,
-    run_logged,
-    source_files,
-    tool,
-)
-from weft.shipped import cache, shipped
+from weft.launch.toolchain import build_once, compiler, first_error, key_of, run_logged, source_files, tool
+from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
+from weft.mpi.starting import as_root
 
 PROGRAM = "weft-measure"
 SETTINGS = "default-settings.txt"
@@ -62,7 +54,7 @@ class Kernels:
 
     @property
     def settings(self) -> Path | None:
-        """Control variables of a run without any setting, for comparison; None where the library would not tell."""
+        """Control variables of a run without any setting, for comparison; None where the library does not say."""
         path = self.folder / SETTINGS
         return path if path.is_file() and path.stat().st_size else None
 
@@ -88,7 +80,7 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
     Parameters
     ----------
     mpi
-        What :func:`weft.launch.mpi.find_mpi` found.
+        What :func:`weft.mpi.library.find_mpi` found.
     say
         Takes one line before something that lasts seconds.
     sources
@@ -108,8 +100,8 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
         library = mpi.described()
         name = f"for {library} " if library else ""
         say(f"building the kernels {name}with {mpi.wrapper} (once, some seconds)")
-        compile_kernels(work / "build", mpi, native, log)
-        with told(place):
+        compile_target(PROGRAM, work / "build", mpi, native, log)
+        with file_errors(place):
             shutil.copy2(built_program(work / "build", log), ready / PROGRAM)
             shutil.copy2(log, ready / "build.log")
         write_atomic(ready / VERSION, asked_version(ready / PROGRAM, mpi).encode())
@@ -126,8 +118,8 @@ def cache_key(mpi: Mpi, native: Path) -> str:
 
 
 def real_sources(native: Path) -> list[Path]:
-    """Sources of the kernels for a real MPI: what only the simulator or a benchmark is made of is none of them."""
-    others = {"simulate", "bench"}
+    """Sources of the kernels for a real MPI, without those of the simulator, the benchmarks and the other libraries."""
+    others = {"simulate", "bench", "route", "alltoall", "interpose"}
     found = (path for path in source_files(native) if not others & set(path.relative_to(native).parts))
     return [path for path in found if not path.stem.endswith("_simulated")]
 
@@ -154,14 +146,20 @@ def linked_files(library: Path) -> list[Path]:
     return [library, *(path for name in names if (path := library.parent / name).is_file())]
 
 
-def compile_kernels(build: Path, mpi: Mpi, native: Path, log: Path) -> None:
-    """Configure and compile; everything that is printed goes to the log."""
+def compile_target(target: str, build: Path, mpi: Mpi, native: Path, log: Path) -> None:
+    """Configure for an MPI and compile one target; everything that is printed goes to the log.
+
+    Raises
+    ------
+    LaunchError
+        The build failed: with the first error of the log.
+    """
     configure = [
         tool("cmake"), "-S", str(native), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
         "-DCMAKE_BUILD_TYPE=Release", f"-DMPI_CXX_COMPILER={mpi.wrapper}",
         f"-DCMAKE_CXX_COMPILER={shutil.which(compiler())}",
     ]  # fmt: skip
-    make = [tool("cmake"), "--build", str(build), "--target", PROGRAM]
+    make = [tool("cmake"), "--build", str(build), "--target", target]
     code = run_logged([(configure, {}), (make, {})], log)
     if code:
         raise failed(code, mpi, log)
@@ -203,7 +201,7 @@ def asked_version(program: Path, mpi: Mpi) -> str:
 
 
 def default_settings(program: Path, scratch: Path) -> str:
-    """Control variables of the library where nobody has set any; empty when it does not run alone.
+    """Control variables of the library at their defaults; empty when it does not run alone.
 
     One rank without a starter, in an empty home: a user's own parameter file is a setting like any other.
     """

@@ -1,28 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keeps one launch: starts ``mpiexec``, and sees to it that nothing of the launch outlives it.
+"""Keeps one launch: starts ``mpiexec``, and ensures that no process of the launch outlives it.
 
-A process of its own between Weft and ``mpiexec``, for what neither can do: after a SIGKILL of Weft somebody must still
-end the ranks and remove their session directories, and after a SIGKILL of ``mpiexec`` somebody must still find its
+A process of its own between Weft and ``mpiexec``, for what neither can do: after a SIGKILL of Weft it must still
+end the ranks and remove their session directories, and after a SIGKILL of ``mpiexec`` it must still find its
 orphans. ``setpriv --pdeathsig`` alone would only reach ``mpiexec``, and a ``preexec_fn`` in Weft itself is not safe
 beside the threads that draw the progress. This process has one thread, so it may fork and set what it likes.
 
 - It gets SIGTERM from the system when Weft dies (PR_SET_PDEATHSIG), and so does ``mpiexec`` when the keeper dies.
 - It is a subreaper: every orphan of the launch becomes its child, so "all descendants" is the whole launch.
 - It holds the folder's launch lock, so that the next Weft waits until the last rank has stopped writing.
+- What a killed keeper left, the next one of the same folder removes, and nothing that a lock file merely says is ours.
 
 Run by path with ``python -I -S`` (10 ms); it imports nothing but the standard library, and nothing of Weft.
 """
 
 import ctypes
+import errno
 import fcntl
+import glob
 import json
 import os
 import resource
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
@@ -30,12 +35,17 @@ PR_SET_CHILD_SUBREAPER = 36
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 PREFIX = "weft-"
 NOTE_BYTES = 256
+# Open MPI names a semaphore after the file written, and Weft's kernel marks that by 16 digits
+SEMAPHORES = f"/dev/shm/sem.OMPIO_*.npy.{'[0-9a-f]' * 16}.part"
 # what Open MPI 5 and 4, MPICH, UCX, PSM, MVAPICH and Intel MPI name their segments, and hydra its picture of the cores
 LEFT_BEHIND = (
     *(f"/dev/shm/{name}*" for name in ("sm_segment.", "vader_segment.", "mpich_sh", "ucx_shm", "psm", "mv2_")),
     *(f"/dev/shm/{name}*" for name in ("Intel_MPI", "shm_mpi")),
     "/tmp/hydra_hwloc_xmlfile_*",
+    SEMAPHORES,
 )
+SHARED = "shared"  # in a session directory: what its ranks have below /dev/shm (native/measure/host/shared_memory.cpp)
+SHARED_MOST = 1_000_000
 PLACES = ("/dev/shm/", "/tmp/hydra_")
 
 
@@ -78,7 +88,7 @@ def descendants() -> list[int]:
 
 
 def reap() -> dict[int, int]:
-    """Collect what has ended: process id to wait status."""
+    """Reap the processes that have ended: process id to wait status."""
     ended: dict[int, int] = {}
     while True:
         try:
@@ -168,17 +178,16 @@ def open_files() -> set[tuple[int, int]]:
     return found
 
 
-def sweep(since: float) -> None:
+def sweep(since: float, patterns: tuple[str, ...] = LEFT_BEHIND) -> None:
     """Remove files that killed ranks left outside of their folder: ours, made since then, and used by nobody."""
     candidates: list[tuple[Path, os.stat_result]] = []
-    for pattern in LEFT_BEHIND:
-        for path in Path("/").glob(pattern[1:]):
-            try:
-                status = path.stat()
-            except OSError:
-                continue
-            if status.st_uid == os.getuid() and status.st_ctime >= since:
-                candidates.append((path, status))
+    for path in (path for pattern in patterns for path in Path("/").glob(pattern[1:])):
+        try:
+            status = path.lstat()
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and status.st_ctime >= since:
+            candidates.append((path, status))
     if not candidates:
         return
     # listed before looking who uses them: what another job makes in between is not on the list
@@ -193,17 +202,54 @@ def take_lock(path: str) -> int:
 
     The file names the holder and its session directory, so that the next one can remove what a killed keeper left.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    folder, name = os.path.split(path)
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666, dir_fd=place)
+    os.close(place)
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        raise OSError(errno.EINVAL, "no plain file of its own: remove it", path)
     fcntl.flock(handle, fcntl.LOCK_EX)
     left = os.pread(handle, 4096, 0).decode(errors="replace").partition(" ")[2].strip()
-    if left and Path(left).name.startswith(PREFIX) and Path(left).parent in {Path("/tmp"), Path(temporary_base())}:
+    if left and is_session(left, handle):
+        sweep(0.0, (*noted(left), SEMAPHORES))
         shutil.rmtree(left, ignore_errors=True)
     return handle
 
 
+def session_prefix(lock: int) -> str:
+    """How the session directories of this lock file begin: no other's do, so that nobody else's is taken for ours."""
+    status = os.fstat(lock)
+    return f"{PREFIX}{zlib.crc32(f'{status.st_dev}:{status.st_ino}'.encode()) & 0xFFFFFF:06x}"
+
+
+def is_session(left: str, lock: int) -> bool:
+    """Whether a path is that of a session directory which an earlier holder of this very lock file made."""
+    path = Path(left)
+    if str(path.parent) not in {"/tmp", temporary_base()} or not path.name.startswith(session_prefix(lock)):
+        return False
+    try:
+        status = path.lstat()
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+
+
+def noted(session: str) -> list[str]:
+    """Paths of the shared memory that the ranks of a session noted as theirs, as patterns."""
+    try:
+        handle = os.open(f"{session}/{SHARED}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return []
+    with os.fdopen(handle, errors="replace") as file:
+        names = set(file.read(SHARED_MOST).splitlines())
+    return [f"/dev/shm/{glob.escape(name)}" for name in sorted(names) if name.strip(".") and "/" not in name]
+
+
 def note(lock: int, text: str) -> None:
     """Replace what the launch lock says of its holder; always as many bytes, so that a full disk has room for it."""
-    os.pwrite(lock, text.encode().ljust(NOTE_BYTES), 0)
+    if os.pwrite(lock, text.encode().ljust(NOTE_BYTES), 0) < NOTE_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def leave(status: int) -> int:
@@ -229,7 +275,7 @@ def main() -> int:
     lock = take_lock(order["lock"])
     began = time.time() - 0.01
     # Open MPI and MPICH put sockets and session directories there; a killed one does not clean up
-    temporary = tempfile.mkdtemp(prefix=PREFIX, dir=temporary_base())
+    temporary = tempfile.mkdtemp(prefix=session_prefix(lock), dir=temporary_base())
     os.environ["TMPDIR"] = temporary
     try:
         note(lock, f"{os.getpid()} {temporary}\n")

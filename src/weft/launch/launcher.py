@@ -4,13 +4,61 @@
 Nothing above this protocol knows whether ranks run on this host, in a batch job, in namespaces or in a simulator.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 BLOCK = "block"
 CYCLIC = "cyclic"
+
+
+@dataclass(frozen=True)
+class LaunchCell:
+    """A cell that a launch measures.
+
+    Parameters
+    ----------
+    id
+        ``c000``.
+    kernel, parameters
+        What it measures: the kernel's name, and its own values (:mod:`weft.kernel`).
+    ranks
+        Number of ranks that measure it; the launch may have more.
+    hash
+        What its record must repeat; empty where nobody compares.
+    limit_s
+        A cell that runs longer is hung; 0 means never.
+    """
+
+    id: str
+    kernel: str
+    parameters: Mapping[str, Any]
+    ranks: int
+    hash: str = ""
+    limit_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the ranks of a launcher take and write samples, where not as the study says. None leaves it to the study.
+
+    Parameters
+    ----------
+    io
+        ``posix`` where there is no MPI-IO.
+    start
+        How the ranks begin an operation together.
+    samples
+        Exactly so many samples of each operation, without warm-up.
+    watchdog
+        Whether a cell that runs over its limit is ended.
+    """
+
+    io: Literal["mpi", "posix"] | None = None
+    start: Literal["barrier", "mpi-barrier", "window"] | None = None
+    samples: int | None = None
+    watchdog: bool = True
 
 
 @dataclass(frozen=True)
@@ -32,13 +80,15 @@ class LaunchRequest:
     oversubscribed
         More ranks than cores: the ranks are not bound and yield while they wait.
     plan
-        The flat plan that the kernel reads.
+        The flat plan that the kernel reads; a launcher passes on its path and never reads it.
     folder
         The run folder.
     limit_s
         Seconds after which a launcher ends the ranks by force; above the kernel's own watchdog. 0 means never.
     environment
         Variables set for the ranks on top of the user's own.
+    cells
+        What the plan asks for, in the order of the plan.
     """
 
     id: str
@@ -51,6 +101,7 @@ class LaunchRequest:
     folder: Path
     limit_s: float
     environment: dict[str, str] = field(default_factory=dict[str, str])
+    cells: tuple[LaunchCell, ...] = ()
 
     @property
     def log(self) -> Path:
@@ -90,11 +141,15 @@ class Outcome:
 class Launcher(Protocol):
     """Starts ranks somewhere."""
 
+    @property
+    def rules(self) -> Rules:
+        """How its ranks take and write samples; the plans of its requests follow them."""
+        ...
+
     def provenance(self) -> dict[str, Any]:
         """Describe what starts the ranks: library, wrapper, ``mpiexec``, kernels. JSON values only.
 
-        Two keys are read again: a run is gone on with only under the same ``mpi_library``, and ``io`` (``mpi`` when it
-        is not there) says how the kernels write: ``posix`` where there is no MPI-IO.
+        One key is read again: a run is gone on with only under the same ``mpi_library``.
         """
         ...
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError
-from weft.folder import read_json, write_json
+from weft.files.atomic import read_json, write_json
 
 SCHEMA = "weft-links/1"
 
@@ -66,7 +66,7 @@ def passed(before: Sequence[LinkCount], after: Sequence[LinkCount]) -> list[Link
         if then is None or now.bytes < then.bytes or now.packets < then.packets or now.drops < then.drops:
             raise DataError(
                 f"the counters of link {now.link} from {now.source} went backwards during the launch",
-                "somebody reset the links or brought the fabric up anew: measure the cell again",
+                "the links were reset, or the fabric was brought up again: measure the cell again",
             )
         found.append(
             LinkCount(
@@ -119,14 +119,17 @@ def read_links(path: Path) -> list[LinkCount]:
 
 
 def read_cell_links(path: Path) -> dict[str, list[LinkCount]]:
-    """Read the counters of each cell of a launch of several; nothing where they were not told apart.
+    """Read the counters of each cell of a launch of several; nothing where they were not counted separately.
 
     Raises
     ------
     DataError
         Not there, or of another format.
     """
-    return {cell: _counts(path, rows) for cell, rows in _record(path).get("cells", {}).items()}
+    cells = _record(path).get("cells", {})
+    if not isinstance(cells, dict):
+        raise DataError(f"{path}: cells is no table", "measure the cell again")
+    return {cell: _counts(path, rows) for cell, rows in cells.items()}  # pyright: ignore[reportUnknownVariableType]
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks on this host: ``mpiexec`` of whatever MPI the kernels were built for, one launch after the other."""
+"""Ranks on this host: ``mpiexec`` of whatever MPI the kernels were built for, one launch at a time."""
 
+import errno
 import json
 import os
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from weft.folder import told
+from weft.files.atomic import file_errors
 from weft.launch.build import Kernels, build_kernels
-from weft.launch.family import cores_here, family_of
-from weft.launch.launcher import LaunchRequest, Outcome
-from weft.launch.mpi import find_mpi
+from weft.launch.launcher import LaunchRequest, Outcome, Rules
+from weft.mpi.library import find_mpi
+from weft.mpi.starting import cores_here, family_of
 
 KEEPER = Path(__file__).with_name("keeper.py")
+LOOPBACK = Path(__file__).with_name("loopback.py")
 GRACE_S = 5.0
 """How long ``mpiexec`` may take to end its ranks when it is asked to."""
 
@@ -34,6 +37,8 @@ class LocalLauncher:
         The kernels, built for the MPI to measure.
     """
 
+    rules = Rules()
+
     def __init__(self, kernels: Kernels) -> None:
         self.kernels = kernels
         self.family = family_of(kernels.library)
@@ -49,17 +54,17 @@ class LocalLauncher:
         }
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
-        """Start each request and wait for it. A process left behind would disturb the next: there is none."""
+        """Start each request and wait for it. No process is left behind, since it would disturb the next request."""
         for request in requests:
             yield self._run_one(request)
 
     def command(self, request: LaunchRequest) -> list[str]:
-        """Words that start the ranks of a request."""
+        """The command line that starts the ranks of a request."""
         program = [str(self.kernels.program), str(request.plan)]
         return self.family.command(self.mpiexec, request.ranks, request.oversubscribed, self.cores, program)
 
     def environment(self, request: LaunchRequest) -> dict[str, str]:
-        """Variables of the ranks: the user's own, which win over Weft's, and the request's, which win over all."""
+        """Variables of the ranks: Weft's, overridden by the user's own, overridden by the request's."""
         environment = {**self.family.environment(request.oversubscribed), **without_job(os.environ)}
         if self.kernels.settings:
             environment["WEFT_DEFAULT_SETTINGS"] = str(self.kernels.settings)
@@ -68,7 +73,8 @@ class LocalLauncher:
     def _run_one(self, request: LaunchRequest) -> Outcome:
         began = time.monotonic()
         timed_out = False
-        with kept(self.command(request), self.environment(request), request.log, request.folder) as keeper:
+        alone = [sys.executable, "-I", "-S", str(LOOPBACK), *self.command(request)]
+        with kept(alone, self.environment(request), request.log, request.folder) as keeper:
             try:
                 keeper.wait(request.limit_s or None)
             except subprocess.TimeoutExpired:
@@ -97,8 +103,8 @@ def kept(
         "parent": os.getpid(),
         "grace_s": GRACE_S,
     }
-    with told(log):
-        out = log.open("wb")
+    with file_errors(log):
+        out = own_file(log)
     with out:
         # a session of its own: Ctrl-C in the terminal reaches Weft alone, which then ends the ranks in order
         keeper = subprocess.Popen(
@@ -109,6 +115,17 @@ def kept(
         yield keeper
     finally:
         end(keeper)
+
+
+def own_file(path: Path) -> BinaryIO:
+    """Open a file for writing, empty; never through a link, nor into a pipe or a device that lies in its place."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        os.close(handle)
+        raise OSError(errno.EINVAL, "no plain file of its own; remove it", str(path))
+    os.ftruncate(handle, 0)
+    return os.fdopen(handle, "wb")
 
 
 def end(keeper: subprocess.Popen[bytes]) -> None:
@@ -128,7 +145,7 @@ def end(keeper: subprocess.Popen[bytes]) -> None:
 
 
 def without_job(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables without those by which a scheduler or another starter tells of its job."""
+    """Return the variables without those by which a scheduler or another starter describes its job."""
     return {name: value for name, value in environment.items() if not name.startswith(FOREIGN)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each build at first use needs: sources, compiler and tools, a log with its first error, a place in the cache."""
+"""Building at first use: sources, compiler and tools, a log with its first error, a place in the cache."""
 
 import fcntl
 import hashlib
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from weft.errors import LaunchError
-from weft.folder import told
-from weft.launch.mpi import is_program, last_line
+from weft.files.atomic import file_errors
+from weft.mpi.library import is_program, last_line
 
-SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "CMakeLists.txt", "*.cmake")
+SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "*.map", "CMakeLists.txt", "*.cmake")
 
 #: A command, and what its environment has beside ours.
 Step: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
@@ -75,7 +75,7 @@ def tool(name: str) -> str:
 
 
 def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None]) -> None:
-    """Have ``place`` built, unless the program ``wanted`` is in it already.
+    """Build ``place``, unless the program ``wanted`` is in it already.
 
     One process at a time builds it, in a temporary folder that is moved to its place in one step.
 
@@ -90,21 +90,21 @@ def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None
         The cache cannot be written.
     """
     log = place.with_name(place.name + ".log")
-    with told(place):
+    with file_errors(place):
         place.parent.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(place.with_name(place.name + ".lock")):
         if (place / wanted).is_file():
             return
         for left in place.parent.glob(f"{place.name}.*.part"):
             shutil.rmtree(left, ignore_errors=True)  # of a build that was killed: its lock is ours now
-        with told(place):
+        with file_errors(place):
             work = Path(tempfile.mkdtemp(prefix=place.name + ".", suffix=".part", dir=place.parent))
         try:
             ready = work / "ready"
-            with told(place):
+            with file_errors(place):
                 ready.mkdir()
             make(work, ready, log)
-            with told(place):
+            with file_errors(place):
                 shutil.rmtree(place, ignore_errors=True)
                 ready.rename(place)
                 log.unlink(missing_ok=True)
@@ -114,7 +114,7 @@ def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None
 
 def run_logged(steps: Iterable[Step], log: Path) -> int:
     """Run commands until one fails; all they print goes to the log. Returns 0, or the exit code of the failed one."""
-    with told(log), log.open("wb") as out:
+    with file_errors(log), log.open("wb") as out:
         for command, extra in steps:
             out.write(f"$ {shlex.join(command)}\n".encode())
             out.flush()
@@ -124,7 +124,7 @@ def run_logged(steps: Iterable[Step], log: Path) -> int:
 
 
 def _finished(command: Sequence[str], extra: Mapping[str, str], out: IO[bytes]) -> int:
-    """Exit code of a step; interrupted, it takes the compilers with it that it has started."""
+    """Exit code of a step; an interrupt also ends the compilers it has started."""
     step = subprocess.Popen(
         command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env={**os.environ, **extra}, start_new_session=True
     )
@@ -151,7 +151,7 @@ def first_error(text: str) -> str:
 @contextmanager
 def _one_at_a_time(path: Path) -> Generator[None]:
     """Let one process at a time build one key; the second finds it built."""
-    with told(path):
+    with file_errors(path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

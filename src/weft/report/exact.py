@@ -1,64 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact quantiles over all samples of pairs, on demand: what `weft show --exact` prints."""
+"""Exact quantiles over all samples of pairs as `weft show --exact` prints them."""
 
-from weft.analyse.engine import connect, read
-from weft.analyse.pairs.make import placements
-from weft.analyse.pairs.samples import exact_hops
-from weft.analyse.pairs.tables import CLASS
-from weft.errors import DataError
-from weft.report.numbers import seconds_text
+from collections.abc import Sequence
+
+from weft.analyse.tables.pairs import ExactRow
+from weft.format import format_bytes, measured_seconds
+from weft.report.tabular import Table, markdown
 from weft.report.view import RunView
-from weft.store.parquet import sample_files
-from weft.store.tables import read_table
-from weft.tabular import Table, markdown
-from weft.units import format_bytes
 
 TIMES = ("min_s", "mean_s", "median_s", "p99_s", "max_s")
 
 
-def exact_text(view: RunView, engine: str = "duckdb://") -> str:
+def exact_text(view: RunView, rows: Sequence[ExactRow]) -> str:
     """The table of `exact_table` in Markdown."""
-    return "\n" + markdown(exact_table(view, engine)) + "\n"
+    return "\n" + markdown(exact_table(view, rows)) + "\n"
 
 
-def exact_table(view: RunView, engine: str = "duckdb://") -> Table:
-    """Times by hops over all warm samples of the largest placement, with exact quantiles.
-
-    Raises
-    ------
-    DataError
-        The run is none of pairs, kept no samples, or they would not fit into memory.
-    """
-    import ibis
-
-    plan = view.plan.model_dump(mode="json", by_alias=True)
-    cells = {cell.id for cell in view.plan.cells if cell.kernel == "pairs"}
-    files = [path for path in sample_files(view.path) if path.stem in cells]
-    measured = read_table(view.path, "pairs")["launch_id"].unique().to_pylist() if cells else []
-    if not files or not measured:
-        raise DataError(
-            f"{view.path} holds no samples of pairs, of which exact quantiles could be taken",
-            'measure pairs with store = "raw" in [pairs]; without --exact the histogram gives them within 1.1 %',
-        )
-    launches, places = placements(read_table(view.path, "ranks").to_pylist(), measured, plan)[0]
-    backend = connect(engine)
-    known = read(backend, [view.path / "tables" / "cells.parquet"])
-    good = known.filter((known.status == "ok") & known.launch_id.isin(launches)).select("cell", "launch")
-    samples = read(backend, files).semi_join(good, ["cell", "launch"])
-    warm = samples.filter(samples.phase == "warm")
-    time_s = warm.duration_ns.cast("float64") / warm.batch / 1e9
-    timed = warm.select("source", "target", "bytes", "mode", time_s=time_s)
-    seats, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())
-    timed = timed.inner_join(seats.select(source=seats["rank"], source_node=seats.node), "source")
-    timed = timed.inner_join(seats.select(target=seats["rank"], target_node=seats.node), "target")
-    timed = timed.inner_join(classes, ["source_node", "target_node"])
-    rows = exact_hops(timed).order_by(CLASS).to_pyarrow().to_pylist()
+def exact_table(view: RunView, rows: Sequence[ExactRow]) -> Table:
+    """Times by hops, from `weft.analyse.pairs.exact.exact_rows`."""
     body = [
         (
             f"{format_bytes(row['bytes'])}, {row['mode']}",
-            places.labels[row["class_"]],
+            row["class"],
             f"{row['samples']:,}",
-            *(seconds_text(row[name]) for name in TIMES),
+            *(
+                measured_seconds(each)
+                for each in (row["min_s"], row["mean_s"], row["median_s"], row["p99_s"], row["max_s"])
+            ),
         )
         for row in rows
     ]

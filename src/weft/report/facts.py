@@ -3,11 +3,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from weft.report.numbers import plural, seconds_text
+from weft.format import format_bytes, format_rate, measured_seconds, plural
 from weft.report.view import Row, RunView
-from weft.units import format_bytes, format_rate
 
 Facts = list[tuple[str, str]]
 
@@ -63,7 +63,7 @@ def how_measured(view: RunView) -> Facts:
     return facts
 
 
-def _definitions(rows: Iterable[Row]) -> str:
+def _definitions(rows: Iterable[Mapping[str, Any]]) -> str:
     found = Counter(row["definition"] for row in rows)
     if not found:
         return "no call was measured"
@@ -73,14 +73,14 @@ def _definitions(rows: Iterable[Row]) -> str:
     return "; ".join(told) if len(told) > 1 else told[0].rsplit(" (", 1)[0]
 
 
-def _clocks(cells: Iterable[Row]) -> str:
+def _clocks(cells: Iterable[Mapping[str, Any]]) -> str:
     names = {"shared": "one host, one shared monotonic clock", "tree": "offsets measured along a tree of nodes"}
     rows = [row for row in cells if row["clock_method"]]
     if not rows:
         return "not recorded"
     methods = "; ".join(names.get(method, method) for method in sorted({str(row["clock_method"]) for row in rows}))
     worst = max(row["clock_residual_ns"] or 0 for row in rows)
-    return f"{methods}; largest residual {seconds_text(worst * 1e-9)}"
+    return f"{methods}; largest residual {measured_seconds(worst * 1e-9)}"
 
 
 def provenance(view: RunView) -> Facts:
@@ -122,10 +122,10 @@ def _timer(launches: list[Row]) -> str:
     if not launches:
         return "unknown"
     resolution, cost = (max(row[f"clock_{key}_ns"] for row in launches) for key in ("resolution", "cost"))
-    return f"resolution {seconds_text(resolution * 1e-9)}, cost of a reading {seconds_text(cost * 1e-9)}"
+    return f"resolution {measured_seconds(resolution * 1e-9)}, cost of a reading {measured_seconds(cost * 1e-9)}"
 
 
-def binding(ranks: Iterable[Row]) -> str:
+def binding(ranks: Iterable[Mapping[str, Any]]) -> str:
     """What the ranks were bound to, as they found it themselves."""
     launches: dict[str, list[str]] = {}
     for row in ranks:
@@ -160,12 +160,12 @@ def floor_facts(view: RunView) -> Facts:
     """Noise floor, latency and copy rate of each shape, with their intervals."""
     facts: Facts = []
     names = {"empty": "empty operation", "latency": "one-way latency, 8 B (half the round trip)"}
-    for row in view.floor.rows:
+    for row in view.floor:
         where = f"{plural(row['nodes'], 'node')}, {plural(row['ranks_per_node'], 'rank')} a node"
         if row["quantity"] == "copy":
             name = f"copy, {format_bytes(row['bytes'])} a rank"
             value = format_rate(row["value"]) + " a node" if row["value"] else "–"
         else:
-            name, value = names.get(row["quantity"], row["quantity"]), seconds_text(row["value"])
+            name, value = names.get(row["quantity"], row["quantity"]), measured_seconds(row["value"])
         facts.append((f"{where}: {name}", value))
     return facts

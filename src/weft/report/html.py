@@ -12,13 +12,13 @@ from typing import Any
 
 from weft import __version__
 from weft.errors import WeftError
-from weft.folder import told, write_atomic
+from weft.files.atomic import file_errors, write_atomic
+from weft.files.shipped import cache
 from weft.report.figures.files import vegalite_version
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
-from weft.shipped import cache
 
-_BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|µs|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
+_BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|us|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
 
 
 def fill(template: str, *, charts: bool = True, **values: Any) -> str:
@@ -47,7 +47,7 @@ def write_page(path: Path, text: str) -> None:
     DataError
         The disk is full, or the folder cannot be written.
     """
-    with told(path):
+    with file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, text.encode())
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of a run for a paper: plain LaTeX, no packages."""
 
-from weft.report.tables import MEANING, all_tables
+from collections.abc import Iterable
+
+from weft.report.tabular import Table
 from weft.report.view import RunView
-from weft.tabular import Table
 
 #: One pass over the characters, so that what replaces one is never replaced again.
 ESCAPED = str.maketrans(
@@ -58,7 +59,7 @@ def latex_table(table: Table) -> str:
     )
 
 
-def as_latex(view: RunView) -> str:
-    """All tables of a run, with the verdict and what the numbers mean as comments."""
-    remarks = [f"% {text}" for text in (view.titled(view.name), view.headline, MEANING)]
-    return "\n".join(remarks) + "\n\n" + "\n\n".join(latex_table(table) for table in all_tables(view)) + "\n"
+def as_latex(view: RunView, tables: Iterable[Table], meaning: str) -> str:
+    """Tables of a run, with the verdict and what the numbers mean as comments."""
+    remarks = [f"% {text}" for text in (view.titled(view.name), view.headline, meaning)]
+    return "\n".join(remarks) + "\n\n" + "\n\n".join(latex_table(table) for table in tables) + "\n"

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.checks import condensed
 from weft.errors import WeftError
 from weft.report import facts
+from weft.report.condense import condensed
 from weft.report.figures import all_figures
 from weft.report.figures.files import write_figures
 from weft.report.figures.picture import Picture
@@ -17,7 +17,7 @@ from weft.report.tables import MEANING, all_tables
 from weft.report.view import RunView, load_view
 
 
-def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, engine: str | None = None) -> Path:
+def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path:
     """Write the page, and beside it each figure as SVG, PDF and PNG (in ``figures/``), and return its path.
 
     Parameters
@@ -28,8 +28,6 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, engine:
         The page. Figures of several runs go into a folder each: ``figures/<run>/``.
     files_too
         Whether to write the figures' files.
-    engine
-        URL of the engine that makes the runs' tables anew; None keeps what is there.
 
     Raises
     ------
@@ -40,7 +38,7 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, engine:
     """
     if not folders:
         raise WeftError("no run was given to report on", "weft report RUN... -o report.html")
-    views = [load_view(folder, engine) for folder in folders]
+    views = [load_view(folder) for folder in folders]
     figures = [all_figures(view) for view in views]
     write_page(path, render(views, figures))
     if files_too:

@@ -9,9 +9,33 @@ import numpy as np
 import pyarrow.compute
 from numpy.typing import NDArray
 
-from weft.report.view import Row, RunView
+from weft.analyse.tables.pairs import (
+    BLAME,
+    CLASSES,
+    COLD,
+    CONTENTION,
+    HISTOGRAM,
+    MATRIX_MEDIANS,
+    NAMES,
+    NODES,
+    SPREAD,
+    WORST,
+    BlameRow,
+    ClassRow,
+    ColdRow,
+    ContentionRow,
+    HistogramRow,
+    NameRow,
+    NodeRow,
+    P,
+    SpreadRow,
+    WorstRow,
+    largest,
+)
+from weft.report.view import RunView
 from weft.store.files import Table
 from weft.store.tables import read_table
+from weft.store.typed import TableOf
 
 Floats = NDArray[np.float64]
 pc: Any = pyarrow.compute  # its functions are made at run time
@@ -29,21 +53,13 @@ class PairView:
     run: RunView
 
     @cached_property
-    def _names(self) -> list[Row]:
-        rows = self.run.table("pair_names")
-        # the largest placement stands first
-        return (
-            [row for row in rows if (row["nodes"], row["ranks"]) == (rows[0]["nodes"], rows[0]["ranks"])]
-            if rows
-            else []
-        )
+    def _names(self) -> list[NameRow]:
+        rows = NAMES.read(self.run.path)
+        return largest(rows, rows) if rows else []
 
-    def of(self, name: str) -> list[Row]:
+    def _own(self, table: TableOf[P]) -> list[P]:
         """Rows of a table, of the largest placement."""
-        return [row for row in self.run.table(f"pair_{name}") if self._own(row)]
-
-    def _own(self, row: Row) -> bool:
-        return bool(self._names) and (row["nodes"], row["ranks"]) == (self._names[0]["nodes"], self._names[0]["ranks"])
+        return largest(table.read(self.run.path), self._names) if self._names else []
 
     @property
     def measured(self) -> bool:
@@ -71,34 +87,49 @@ class PairView:
         return self._names[0]["unknown"] if self._names else ""
 
     @cached_property
-    def classes(self) -> list[Row]:
+    def classes(self) -> list[ClassRow]:
         """Times by hop class."""
-        return self.of("classes")
+        return self._own(CLASSES)
 
     @cached_property
-    def contention(self) -> list[Row]:
+    def contention(self) -> list[ContentionRow]:
         """Factors of contention by hop class."""
-        return self.of("contention")
+        return self._own(CONTENTION)
 
     @cached_property
-    def node_rows(self) -> list[Row]:
+    def node_rows(self) -> list[NodeRow]:
         """How slow each node is."""
-        return self.of("nodes")
+        return self._own(NODES)
 
     @cached_property
-    def worst(self) -> list[Row]:
+    def worst(self) -> list[WorstRow]:
         """The slowest pairs."""
-        return self.of("worst")
+        return self._own(WORST)
 
     @cached_property
-    def blame(self) -> list[Row]:
+    def blame(self) -> list[BlameRow]:
         """Who is to blame."""
-        return self.of("blame")
+        return self._own(BLAME)
 
     @cached_property
-    def histogram(self) -> list[Row]:
+    def histogram(self) -> list[HistogramRow]:
         """Samples by class and bucket."""
-        return self.of("class_histogram")
+        return self._own(HISTOGRAM)
+
+    @cached_property
+    def cold(self) -> list[ColdRow]:
+        """First contact by hop class."""
+        return self._own(COLD)
+
+    @cached_property
+    def spread(self) -> list[SpreadRow]:
+        """How far the samples of each hop class spread."""
+        return self._own(SPREAD)
+
+    def middle_factor(self, size: int, mode: str) -> float:
+        """The median over all pairs of nodes of their factor of contention."""
+        rows = self._own(MATRIX_MEDIANS)
+        return next(row["factor"] for row in rows if (row["bytes"], row["mode"]) == (size, mode))
 
     @cached_property
     def shown(self) -> list[tuple[int, str]]:

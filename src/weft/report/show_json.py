@@ -10,9 +10,9 @@ meaning.
 
 import json
 import math
-from dataclasses import asdict
 from typing import Any
 
+from weft.analyse.tables.answers import VerdictRow
 from weft.report.links import link_fields
 from weft.report.view import RunView
 
@@ -36,16 +36,21 @@ def show_object(view: RunView) -> dict[str, Any]:
         "fabric": plan.fabric,
         "kind": plan.fabric_kind,
         "mpi": view.mpi,
-        "simulated": plan.fabric_kind == "simulated",
-        "virtual": plan.fabric_kind == "virtual",
+        "simulated": plan.planned_fabric.is_model,
+        "virtual": plan.planned_fabric.is_emulated,
         "headline": view.headline,
         "rows": [{name: row[name] for name in FIELDS} for row in view.rows],
-        "verdicts": [verdict.as_json() for verdict in view.verdicts],
-        "floor": list(view.floor.rows),
-        "findings": [asdict(finding) for finding in view.findings],
+        "verdicts": [verdict_fields(verdict) for verdict in view.verdicts],
+        "floor": view.floor,
+        "findings": view.findings,
         **link_fields(view),
         **view.story.fields(view),
     }
+
+
+def verdict_fields(row: VerdictRow) -> dict[str, Any]:
+    """A verdict with its ends called ``from`` and ``to``."""
+    return {{"start": "from", "end": "to"}.get(key, key): value for key, value in row.items()}
 
 
 def as_json(view: RunView) -> str:

@@ -3,12 +3,12 @@
 
 from collections.abc import Sequence
 
-from weft.analyse.scaling import times
-from weft.report.numbers import bound_text, rate_text, seconds_text, size_text, time_text
-from weft.report.sweeps import Line, NamedChange, all_sizes
-from weft.report.view import Row
-from weft.tabular import Table
-from weft.units import format_rate
+from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.times import TimedRow
+from weft.format import exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
+from weft.report.numbers import bound_text, time_text
+from weft.report.sweeps import Line, all_sizes
+from weft.report.tabular import Table
 
 CHANGES = "Change-over points"
 
@@ -22,7 +22,7 @@ def time_table(title: str, lines: Sequence[Line]) -> Table:
         units += ["median (95 %)", *(["bound"] if has else [])]
     rows = [tuple(units)]
     for size in all_sizes(lines):
-        cells = [size_text(size)]
+        cells = [exact_bytes(size)]
         for line, has in zip(lines, bounded, strict=True):
             row = line.at(size)
             cells += [time_text(row) if row else "–", *([bound_text(row) if row else "–"] if has else [])]
@@ -36,16 +36,16 @@ def rate_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table
     units = ["bytes", *("rate (95 %)", "median") * len(lines)]
     rows = [tuple(units)]
     for size in all_sizes(lines):
-        cells = [size_text(size)]
+        cells = [exact_bytes(size)]
         for line in lines:
             row = line.at(size)
-            cells += [_rate(size, row), seconds_text(row["median_s"])] if row else ["–", "–"]
+            cells += [_rate(size, row), measured_seconds(row["median_s"])] if row else ["–", "–"]
         rows.append(tuple(cells))
     return Table(title, tuple(columns), tuple(rows))
 
 
-def _rate(size: int, row: Row) -> str:
-    return rate_text(size, row["median_s"], row["low_s"], row["high_s"])
+def _rate(size: int, row: TimedRow) -> str:
+    return measured_rate(size, row["median_s"], row["low_s"], row["high_s"])
 
 
 def change_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
@@ -60,33 +60,34 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tab
     rows = [
         (
             name,
-            f"{size_text(named.change.lower)} – {size_text(named.change.upper)}",
-            _knob(named),
-            named.change.kind,
-            f"{times(named.change.factor)} ({times(named.change.low)}–{times(named.change.high)})",
-            _slope(named.change.before_rate),
-            _slope(named.change.after_rate),
-            sureness(named),
+            f"{exact_bytes(change['lower'])} – {exact_bytes(change['upper'])}",
+            _knob(change),
+            change["kind"],
+            f"{measured_factor(change['factor'], change['low'], change['high'])}",
+            _slope(change["before_rate"]),
+            _slope(change["after_rate"]),
+            sureness(change),
         )
         for line, name in zip(lines, names, strict=True)
-        for named in line.changes
+        for change in line.changes
     ]
     heading = ("call", "sizes", "present value", "", "factor (95 %)", "each byte at", "each byte at", "1 - p")
     return Table(title, columns, (heading, *rows), frozenset({0, 2, 3})) if rows else None
 
 
-def _knob(named: NamedChange) -> str:
+def _knob(change: ChangeRow) -> str:
     """The likeliest knob alone: the finding has all names."""
-    return f"{named.knob.names[0]} ({named.knob.value:,} B)" if named.knob else "none known here"
+    value = change["knob_value"]
+    return "none known here" if value is None else f"{change['knobs'][0]} ({value:,} B)"
 
 
 def _slope(rate: float | None) -> str:
     return format_rate(rate) if rate else "flat"
 
 
-def sureness(named: NamedChange) -> str:
+def sureness(change: ChangeRow) -> str:
     """The confidence, which never is a certainty."""
-    return "> 99.9 %" if named.change.confidence > 0.999 else f"{named.change.confidence:.1%}"
+    return "> 99.9 %" if change["confidence"] > 0.999 else f"{change['confidence']:.1%}"
 
 
 def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
@@ -94,11 +95,11 @@ def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tab
     rows = [
         (
             name,
-            size_text(slow.size),
-            seconds_text(slow.seconds),
-            size_text(slow.double),
-            seconds_text(slow.double_seconds),
-            times(slow.seconds / slow.double_seconds),
+            exact_bytes(slow["size"]),
+            measured_seconds(slow["seconds"]),
+            exact_bytes(slow["double"]),
+            measured_seconds(slow["double_seconds"]),
+            measured_factor(slow["seconds"] / slow["double_seconds"]),
         )
         for line, name in zip(lines, names, strict=True)
         for slow in line.slower

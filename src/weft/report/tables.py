@@ -4,9 +4,9 @@
 import sys
 from typing import Any, Literal
 
-from weft.analyse.checks import condensed
+from weft.report.condense import condensed
+from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.report.view import RunView, load_view
-from weft.tabular import Table, comma_separated, markdown, terminal
 
 Format = Literal["text", "md", "csv", "json", "latex"]
 
@@ -15,7 +15,7 @@ MEANING = "Median (95 % interval) over all launches; * more ranks than cores; at
 
 def all_tables(view: RunView) -> list[Table]:
     """Every table of a run, in the order it is read."""
-    from weft.report.story import common_tables
+    from weft.report.common import common_tables
 
     return [*view.story.tables(view), *common_tables(view)]
 
@@ -39,7 +39,7 @@ def render(view: RunView, format: Format = "text") -> str:
     if format == "latex":
         from weft.report.latex import as_latex
 
-        return as_latex(view)
+        return as_latex(view, all_tables(view), MEANING)
     if format == "text":
         from rich.console import Console
 
@@ -70,8 +70,9 @@ def print_view(view: RunView, console: Any) -> None:
     styles = {"error": "bold red", "warning": "yellow", "note": "dim"}
     for finding in condensed(view.findings):
         console.print()
-        console.print(f"{finding.level}: {finding.where}: {finding.what}", style=styles[finding.level], markup=False)
-        console.print(f"  -> {finding.remedy}", markup=False)
+        level = finding["level"]
+        console.print(f"{level}: {finding['where']}: {finding['what']}", style=styles[level], markup=False)
+        console.print(f"  -> {finding['remedy']}", markup=False)
 
 
 def fitting(table: Table, width: int) -> Table:
@@ -92,7 +93,7 @@ def as_markdown(view: RunView) -> str:
     """Verdict, tables and findings in Markdown."""
     parts = [f"# {view.titled(view.name)}", view.headline, *(markdown(table) for table in all_tables(view)), MEANING]
     found = [
-        f"- **{finding.level}** {finding.where}: {finding.what}. {finding.remedy}."
+        f"- **{finding['level']}** {finding['where']}: {finding['what']}. {finding['remedy']}."
         for finding in condensed(view.findings)
     ]
     return "\n\n".join([*parts, *(["\n".join(found)] if found else [])]) + "\n"

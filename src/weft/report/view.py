@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run as the report sees it: its tables, plan and verdicts, brought up to date first."""
+"""A run as the report sees it: its tables, plan and verdicts."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from weft.analyse.checks import Finding
-from weft.analyse.floor import Floor
-from weft.analyse.scaling import Verdict, verdicts
-from weft.errors import DataError
-from weft.folder import RunFolder
-from weft.kernel import kernel_named
-from weft.plan import Cell, Plan, PlannedSeries
+from weft.analyse.tables.answers import FINDINGS, VERDICTS, FindingRow, VerdictRow
+from weft.analyse.tables.times import CALLS as CALL_TABLE
+from weft.analyse.tables.times import FLOOR, CallRow, FloorRow
+from weft.kernel.main_call import main_call
+from weft.plan.records import Cell, Plan, PlannedSeries, read_plan
 from weft.report.story import Story, story_of
 from weft.store.cells import folder_path
+from weft.store.folder import RunFolder
 from weft.store.tables import read_table
 
 Row = dict[str, Any]
 
 CALLS = {"A": "A. MPI_Alltoall(int)", "B": "B. MPI_Alltoallv(int)", "C": "C. MPI_Alltoallv(m-vector)"}
-
-#: What stands beside every title and number that was not measured on the network it speaks of.
-LABELS = {"simulated": "simulated", "virtual": "virtual network"}
 
 
 def call_name(call: str) -> str:
@@ -51,7 +45,7 @@ class RunView:
     path: Path
     meta: Row
     plan: Plan
-    rows: list[Row]
+    rows: list[CallRow]
 
     def table(self, name: str) -> list[Row]:
         """Rows of one of the run's tables."""
@@ -65,7 +59,7 @@ class RunView:
     @property
     def label(self) -> str:
         """``simulated`` or ``virtual network``; empty for a real one."""
-        return LABELS.get(self.plan.fabric_kind, "")
+        return self.plan.planned_fabric.label
 
     def titled(self, title: str) -> str:
         """A title that says so where the run is not of a real network."""
@@ -74,23 +68,17 @@ class RunView:
     @property
     def main_call(self) -> str:
         """The call that the study is about."""
-        main = kernel_named(self.plan.kernel).main
-        calls = {row["call"] for row in self.rows}
-        return main if main in calls or not calls else sorted(calls)[-1]
+        return main_call(self.plan.kernel, {row["call"] for row in self.rows})
 
     @cached_property
-    def floor(self) -> Floor:
+    def floor(self) -> list[FloorRow]:
         """What nothing and memory cost here."""
-        return Floor(self.table("floor"))
+        return FLOOR.read(self.path)
 
     @cached_property
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[VerdictRow]:
         """Verdict of each series that scales."""
-        # ranks that share cores wait for each other even when they do nothing: their floor is no measure for the others
-        shapes = {(cell.nodes, cell.ranks_per_node) for cell in self.plan.measured if not cell.oversubscribed}
-        empty = [self.floor.value("empty", *shape) or 0.0 for shape in shapes]
-        scalings = {series.name: series.scaling for series in self.plan.series}
-        return verdicts(self.rows, scalings, self.main_call, max(empty, default=0.0))
+        return VERDICTS.read(self.path)
 
     @cached_property
     def story(self) -> Story:
@@ -103,9 +91,9 @@ class RunView:
         return self.story.headline(self)
 
     @cached_property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[FindingRow]:
         """What a reader must know about the numbers."""
-        return self.story.findings(self)
+        return FINDINGS.read(self.path)
 
     @cached_property
     def mpi(self) -> str:
@@ -117,7 +105,7 @@ class RunView:
         }
         return "; ".join(sorted(name.strip() for name in names)) or "unknown MPI"
 
-    def of_series(self, series: PlannedSeries, call: str, phase: str = "warm") -> list[Row]:
+    def of_series(self, series: PlannedSeries, call: str, phase: str = "warm") -> list[CallRow]:
         """Rows of a series for a call and phase, along nodes and ranks."""
         found = [
             row for row in self.rows if series.name in row["series"] and (row["call"], row["phase"]) == (call, phase)
@@ -139,44 +127,18 @@ def m_text(series: PlannedSeries) -> str:
     return f"m = {written.replace(' * ', ' ')}" if written else series.name
 
 
-def load_view(folder: Any, engine: str | None = None) -> RunView:
-    """Load a run; its samples and tables are made first where cells have come since.
+def load_view(folder: Any) -> RunView:
+    """Load a run whose tables are made (:func:`weft.run.refresh.refresh`).
 
     Parameters
     ----------
     folder
         The run folder, or its path.
-    engine
-        URL of the engine that makes the tables; they are then made anew in any case. DuckDB where None, if need be.
 
     Raises
     ------
     DataError
-        No run folder, a torn cell, tables that cannot be written, or an engine that is not here.
+        No run folder, or no tables.
     """
     run = RunFolder.open(folder_path(folder))
-    if engine is not None or _stale(run):
-        from weft.analyse import make_tables
-        from weft.store import convert
-
-        convert(run)
-        make_tables(run, engine or "duckdb://")
-    try:
-        plan = Plan.model_validate_json(run.plan.read_bytes())
-    except FileNotFoundError:
-        raise DataError(f"{run.plan}: there is no plan", "start the same `weft run` again: it plans first") from None
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise DataError(f"{run.plan}: {where}: {first['msg']}", "measure anew with --into DIR") from None
-    return RunView(run.path, run.metadata(), plan, read_table(run.path, "calls").to_pylist())
-
-
-def _stale(run: RunFolder) -> bool:
-    """Whether a cell or launch was written after the last table was."""
-    last = run.tables / "calls.parquet"  # make_tables writes it last
-    if not last.is_file():
-        return True
-    made = last.stat().st_mtime_ns
-    sources = [run.plan, run.cells, run.launches, *run.cells.glob("*.json"), *run.launches.glob("*.json")]
-    return any(source.stat().st_mtime_ns > made for source in sources if source.exists())
+    return RunView(run.path, run.metadata(), read_plan(run.plan), CALL_TABLE.read(run.path))

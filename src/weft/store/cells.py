@@ -4,7 +4,7 @@
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -18,6 +18,34 @@ from weft.store.records import MEASURE_AGAIN, CellRecord, load_cell_record
 
 START, DURATION, TAINT = 0, 1, 2
 _NAME = re.compile(r"(?P<cell>[A-Za-z0-9_-]+)\.l(?P<launch>[1-9][0-9]*)\.json")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the records of a run must repeat: a record with anything else was written for another run or cell.
+
+    Attributes
+    ----------
+    run
+        The run's id, of ``weft.json``.
+    hashes
+        Hash of the parameters of each cell of the plan.
+    """
+
+    run: str
+    hashes: Mapping[str, str]
+
+    def check(self, path: Path, record: CellRecord) -> None:
+        """Raise DataError where a record is not of this run and of its cell's parameters."""
+        if record.run != self.run:
+            raise _torn(path, f"it was written for run {record.run or '(none)'}, this is run {self.run}")
+        planned = self.hashes.get(record.cell)
+        if planned != record.hash:
+            raise _torn(
+                path,
+                f"it was measured with other parameters (hash {record.hash or '(none)'}) than cell {record.cell} of "
+                f"plan.json has ({planned or 'no such cell'})",
+            )
 
 
 @dataclass(frozen=True)
@@ -38,7 +66,7 @@ class CellData:
 
 
 def folder_path(folder: Any) -> Path:
-    """Path of a run folder, given as a path or as anything with a ``path`` (weft.folder.RunFolder)."""
+    """Path of a run folder, given as a path or as anything with a ``path`` (weft.store.folder.RunFolder)."""
     return Path(folder if isinstance(folder, str | os.PathLike) else folder.path)
 
 
@@ -52,7 +80,7 @@ def finished_cells(folder: Any) -> Iterator[tuple[str, int]]:
     yield from sorted((name["cell"], int(name["launch"])) for name in names if name)
 
 
-def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True) -> CellData:
+def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True, origin: Origin | None = None) -> CellData:
     """Read one finished cell and verify it.
 
     Parameters
@@ -65,6 +93,8 @@ def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True) ->
         The launch index, from 1.
     checksums
         Whether to compare the checksum of each rank's slab (about 1 s per GB).
+    origin
+        What the record must repeat; None trusts it to be of this run.
 
     Raises
     ------
@@ -76,6 +106,8 @@ def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True) ->
     record = load_cell_record(path)
     if (record.cell, record.launch_index) != (cell, launch):
         raise _torn(path, f"the record calls itself cell {record.cell}, launch {record.launch_index}")
+    if origin:
+        origin.check(path, record)
     if not record.has_samples:
         return CellData(record, None)
     samples = _map_samples(stem.with_name(stem.name + ".npy"), record)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft import __version__
-from weft.folder import explain, try_remove
+from weft.files.atomic import explain, try_remove
 
 ROW_GROUP = 1 << 20
 

@@ -8,25 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from weft.store.cells import DURATION, CellData
+from weft.store.cells import CellData
 from weft.store.files import Table
-from weft.store.pair_layout import PAIR, WAY, Layout, Way
+from weft.store.pair_layout import HELD, PAIR, SUMMARY, WAY, Layout, Way
 from weft.store.records import CellRecord, Segment
 
 FINDINGS, BUCKETS = "weft-pair-findings/1", "weft-pair-buckets/1"
-#: Rows 0 to 6 of a summary, by their two columns.
-SUMMARY = (
-    ("samples", "tainted"),
-    ("min_ns", "p5_ns"),
-    ("p25_ns", "median_ns"),
-    ("p75_ns", "p95_ns"),
-    ("p99_ns", "max_ns"),
-    ("mean_ns", ""),
-    ("low_ns", "high_ns"),
-)
-SUMMARY_COLUMNS = tuple(name for both in SUMMARY for name in both if name)
-_NAMED = [place for place, name in enumerate(name for both in SUMMARY for name in both) if name]
-FOUND = ("forward_samples", "forward_ns", "again_1_ns", "again_2_ns")
+SUMMARY_COLUMNS = tuple(name for row in SUMMARY for name in row if name)
+FOUND = (*HELD["forward"], *HELD["again"])
 FINDINGS_SCHEMA = pa.schema(
     [*PAIR, *WAY, ("batch", pa.int32()), *((name, pa.int64()) for name in (*FOUND, *SUMMARY_COLUMNS))]
 )
@@ -51,12 +40,13 @@ def finding_tables(data: CellData, layout: Layout) -> Iterator[Table]:
     measured = {way: each for way, each in layout.of["samples"] if each.phase == "warm"} | summaries
     ways = list(forward)
     ends = _ends(samples, layout, ways)
-    both = [_rows(samples, ends, [of.get(way) for way in ways], 1) for of in (forward, again)]
-    columns: dict[str, Any] = dict(zip(FOUND, np.concatenate(both, axis=1).T, strict=True))
+    columns: dict[str, Any] = {}
+    for what, of in (("forward", forward), ("again", again)):
+        found = _rows(samples, ends, [of.get(way) for way in ways], 1, layout.columns(what))
+        columns |= zip(HELD[what], found[:, 0].T, strict=True)
     for name in ("again_1_ns", "again_2_ns"):
         columns[name] = pa.array(columns[name], mask=columns[name] == 0)  # zero stands for what was not measured
-    told = _rows(samples, ends, [summaries.get(way) for way in ways], len(SUMMARY))[:, _NAMED].T
-    columns |= {name: pa.array(row, mask=told[0] == 0) for name, row in zip(SUMMARY_COLUMNS, told, strict=True)}
+    columns |= _summary_columns(_rows(samples, ends, [summaries.get(way) for way in ways], len(SUMMARY), [0, 1, 2]))
     columns["batch"] = np.array([measured[way].batch for way in ways], np.int64)[ends.way]
     yield _table(data.record, ways, ends, columns, FINDINGS_SCHEMA)
 
@@ -69,26 +59,32 @@ def bucket_tables(data: CellData, layout: Layout) -> Iterator[Table]:
     ways, summaries = zip(*layout.of["summary"], strict=True)
     ends = _ends(samples, layout, ways)
     most = max(summary.count for summary in summaries)
-    rows = _rows(samples, ends, summaries, most)[:, 2 * len(SUMMARY) :].reshape(len(ends.way), -1, 2)
+    rows = _rows(samples, ends, summaries, most, layout.columns("summary"))[:, len(SUMMARY) :]
     pair, place = np.nonzero(rows[:, :, 1])
-    columns: dict[str, Any] = dict(zip(("bucket", "count"), rows[pair, place].T, strict=True))
+    columns: dict[str, Any] = dict(zip(HELD["summary"], rows[pair, place].T, strict=True))
     yield _table(data.record, ways, Ends(*(each[pair] for each in ends)), columns, BUCKETS_SCHEMA)
+
+
+def _summary_columns(rows: Column) -> dict[str, Any]:
+    """The order statistics by their names, from rows of shape (pairs, len(SUMMARY), 3); null where there is none."""
+    named = {name: rows[:, row, place] for row, names in enumerate(SUMMARY) for place, name in enumerate(names) if name}
+    return {name: pa.array(values, mask=named["samples"] == 0) for name, values in named.items()}
 
 
 def _ends(samples: Column, layout: Layout, ways: Sequence[Way]) -> Ends:
     """Who began pings, and who answered; without those that had a bye."""
-    target = samples[:, [layout.partner[way.round] for way in ways], DURATION].T
+    target = samples[:, [layout.partner[way.round] for way in ways], layout.columns("partner")[0]].T
     way, source = np.nonzero(target != np.arange(len(samples)))
     return Ends(way, source, target[way, source])
 
 
-def _rows(samples: Column, ends: Ends, segments: Sequence[Segment | None], count: int) -> Column:
-    """The two numbers of each of so many rows of a segment, shape (pairs, 2 count); zeros where it has none."""
+def _rows(samples: Column, ends: Ends, segments: Sequence[Segment | None], count: int, places: Sequence[int]) -> Column:
+    """Some columns of the first rows of a segment, shape (pairs, count, places); zeros where it has none."""
     first, held = np.array([(each.first, each.count) if each else (0, 0) for each in segments], np.int64)[ends.way].T
     pair, place = np.nonzero(np.arange(count) < held[:, np.newaxis])
-    found = np.zeros((len(first), count, 2), np.int64)
-    found[pair, place] = samples[ends.source[pair], first[pair] + place, DURATION:]
-    return found.reshape(len(found), 2 * count)
+    found = np.zeros((len(first), count, len(places)), np.int64)
+    found[pair, place] = samples[ends.source[pair], first[pair] + place][:, places]
+    return found
 
 
 def _table(record: CellRecord, ways: Sequence[Way], ends: Ends, columns: dict[str, Any], schema: Any) -> Table:

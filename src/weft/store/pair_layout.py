@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What stands where in a cell of the kernel ``pairs``.
 
-The segments of such a cell (native/measure/pairs.cpp writes them), each with one column of rows for every rank:
+The segments of such a cell (native/measure/pairs/pairs.cpp writes them), each with as many rows for every rank. The
+record names the columns of each:
 
 ``partner.r12``
-    One row: the rank met in round 12, in the column of durations; the own one for a bye. So a record is understood
-    without the schedule that made it.
+    One row: the rank met in round 12; the own one for a bye. So a record is understood without the schedule that made
+    it.
 ``all.r12@262144`` (``isolated``, ``node``)
     Samples of the pings that the rank began, cold and warm.
 ``summary.all.r12@262144``
     In the place of warm samples: order statistics, then buckets of a histogram (native/measure/pairs/pair_summary.hpp).
 ``forward.all.r12@262144``
-    One row: number of samples, and in the column of taints the median of the time one way by the clocks of both ends.
+    One row: number of samples, and the median of the time one way by the clocks of both ends.
 ``again.all.r12@262144``
-    One row: two more medians, measured alone in the job, where the pair was slow (METHOD 19).
+    One row: two more medians, measured in the same company, where the pair was slow (METHOD 17, 19).
 """
 
 import re
@@ -23,9 +24,35 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from weft.errors import DataError
-from weft.store.records import MEASURE_AGAIN, CellRecord, Segment
+from weft.store.records import MEASURE_AGAIN, SAMPLE_COLUMNS, CellRecord, Columns, Segment
 
 _OP = re.compile(r"(?:(?P<what>summary|forward|again)\.)?(?P<mode>isolated|node|all)\.r(?P<round>\d+)@(?P<bytes>\d+)")
+#: The columns that are read, by what a segment is.
+HELD = {
+    "partner": ("partner",),
+    "samples": ("duration_ns", "taint"),
+    "summary": ("bucket", "count"),
+    "forward": ("forward_samples", "forward_ns"),
+    "again": ("again_1_ns", "again_2_ns"),
+}
+#: What the first rows of a summary hold.
+SUMMARY: tuple[Columns, ...] = (
+    ("", "samples", "tainted"),
+    ("", "min_ns", "p5_ns"),
+    ("", "p25_ns", "median_ns"),
+    ("", "p75_ns", "p95_ns"),
+    ("", "p99_ns", "max_ns"),
+    ("", "mean_ns", ""),
+    ("", "low_ns", "high_ns"),
+)
+#: The layouts of records that do not name their columns: earlier versions of Weft wrote none.
+_EARLIER: dict[str, dict[str, Any]] = {
+    "partner": {"columns": ("", "partner", "")},
+    "samples": {"columns": SAMPLE_COLUMNS},
+    "summary": {"columns": ("", "bucket", "count"), "head": SUMMARY},
+    "forward": {"columns": ("start_ns", "forward_samples", "forward_ns")},
+    "again": {"columns": ("", "again_1_ns", "again_2_ns")},
+}
 _PARTNER = re.compile(r"partner\.r(?P<round>\d+)")
 
 NAME = pa.dictionary(pa.int32(), pa.string())
@@ -56,13 +83,25 @@ class Layout:
     Attributes
     ----------
     partner
-        Column of the samples that names each round's partners.
+        Row that names each round's partners.
     of
         Segments by what they hold (``samples`` for cold and warm ones) and the way they were measured.
+    places
+        Which numbers of a row are the columns of `HELD`, by what the segment holds.
     """
 
     partner: dict[int, int]
     of: dict[str, list[tuple[Way, Segment]]]
+    places: dict[str, list[int]]
+
+    def columns(self, what: str) -> list[int]:
+        """Which numbers of a row are the columns of `HELD`; any where the cell has no such segment."""
+        return self.places.get(what, list(range(len(HELD[what]))))
+
+
+def is_of_pairs(record: CellRecord) -> bool:
+    """Whether the samples of a cell are of pairs: its segments begin with one that names partners."""
+    return bool(record.segments) and _PARTNER.fullmatch(record.segments[0].op) is not None
 
 
 def layout_of(record: CellRecord) -> Layout:
@@ -71,19 +110,37 @@ def layout_of(record: CellRecord) -> Layout:
     Raises
     ------
     DataError
-        A segment that is none of pairs, or one of a round whose partners are not named.
+        A segment that is none of pairs, one of a round whose partners are not named, or one with other columns than
+        those that are read.
     """
-    layout = Layout({}, {"samples": [], "summary": [], "forward": [], "again": []})
+    layout = Layout({}, {"samples": [], "summary": [], "forward": [], "again": []}, {})
     for segment in record.segments:
         if partner := _PARTNER.fullmatch(segment.op):
             layout.partner[int(partner["round"])] = segment.first
+            _add_places(layout, record, "partner", segment)
             continue
         found = _OP.fullmatch(segment.op)
         if not found or int(found["round"]) not in layout.partner:
-            raise DataError(
-                f"cell {record.cell}, launch {record.launch_index}: segment {segment.op!r} is none of pairs",
-                MEASURE_AGAIN,
-            )
+            raise _refused(record, f"segment {segment.op!r} is none of pairs")
         way = Way(int(found["round"]), int(found["bytes"]), found["mode"])
-        layout.of[found["what"] or "samples"].append((way, segment))
+        what = found["what"] or "samples"
+        layout.of[what].append((way, _add_places(layout, record, what, segment)))
     return layout
+
+
+def _refused(record: CellRecord, why: str) -> DataError:
+    return DataError(f"cell {record.cell}, launch {record.launch_index}: {why}", MEASURE_AGAIN)
+
+
+def _add_places(layout: Layout, record: CellRecord, what: str, segment: Segment) -> Segment:
+    """Note where the columns that are read stand; the segment, with its columns where the record does not name them."""
+    if "columns" not in segment.model_fields_set:
+        segment = segment.model_copy(update=_EARLIER[what])
+    if not set(HELD[what]) <= set(segment.columns):
+        raise _refused(record, f"segment {segment.op!r} holds {segment.columns}, but {HELD[what]} are read")
+    places = [segment.columns.index(name) for name in HELD[what]]
+    if layout.places.setdefault(what, places) != places:
+        raise _refused(record, f"segment {segment.op!r} has its columns in another order than the one before")
+    if what == "summary" and segment.head != SUMMARY:
+        raise _refused(record, f"segment {segment.op!r} begins with rows of {segment.head}, but {SUMMARY} are read")
+    return segment

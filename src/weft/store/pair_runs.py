@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.store.cells import DURATION, CellData
+from weft.store.cells import CellData
 from weft.store.files import Table
 from weft.store.pair_layout import NAME, PAIR, WAY, Layout, Way, filled
 from weft.store.records import Segment
@@ -55,7 +55,8 @@ def met(data: CellData, layout: Layout) -> Met:
     found = sorted((each for each in layout.of["samples"] if each[1].count), key=lambda each: each[0].round)
     ways, segments = [way for way, _ in found], [segment for _, segment in found]
     assert data.samples is not None
-    return Met(ways, segments, data.samples[:, [layout.partner[way.round] for way in ways], DURATION])
+    rows = [layout.partner[way.round] for way in ways]
+    return Met(ways, segments, data.samples[:, rows, layout.columns("partner")[0]])
 
 
 def run_batches(data: CellData, layout: Layout) -> Iterator[Table]:

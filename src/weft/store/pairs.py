@@ -6,20 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.store.cells import DURATION, TAINT, CellData
+from weft.store.cells import CellData
 from weft.store.files import ROW_GROUP, Table, ahead, write_parquet
-from weft.store.pair_findings import (
-    BUCKETS,
-    BUCKETS_SCHEMA,
-    FINDINGS,
-    FINDINGS_SCHEMA,
-    bucket_tables,
-    finding_tables,
-)
+from weft.store.pair_findings import BUCKETS, BUCKETS_SCHEMA, FINDINGS, FINDINGS_SCHEMA, bucket_tables, finding_tables
 from weft.store.pair_layout import Layout, layout_of
 from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, SCHEMA, met, rows_of, run_batches
 
-KERNEL = "pairs"
 SAMPLES = "weft-pair-samples/2"
 DIFFERENCES = ("duration_ns",)
 REPEATED = ("launch", "source", "target", "iteration", "batch", "taint")
@@ -69,7 +61,7 @@ def sample_batches(data: CellData, layout: Layout) -> Iterator[Table]:
             rows = [slab[:, segment.first : segment.first + segment.count] for segment in joined.segments]
             duration, taint = (
                 np.concatenate([each[:, :, column] for each in rows], axis=1)[there].ravel()
-                for column in (DURATION, TAINT)
+                for column in layout.columns("samples")
             )
             count = int(own.sum())
             yield rows_of(runs.slice(begin, count), duration, taint)

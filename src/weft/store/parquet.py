@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from weft.errors import DataError
 from weft.store import pairs
-from weft.store.cells import DURATION, START, TAINT, CellData, finished_cells, folder_path, read_cell
+from weft.store.cells import DURATION, START, TAINT, CellData, Origin, finished_cells, folder_path, read_cell
 from weft.store.files import ROW_GROUP, Table, ahead, write_parquet
-from weft.store.records import CellRecord, Segment
+from weft.store.pair_layout import is_of_pairs
+from weft.store.records import MEASURE_AGAIN, SAMPLE_COLUMNS, CellRecord, Segment
 from weft.store.tables import write_tables
 
 SAMPLES = "weft-samples/1"
@@ -38,27 +40,34 @@ SCHEMA = pa.schema(
 )
 
 
-def convert(folder: Any) -> None:
+def convert(folder: Any, origin: Origin | None = None) -> None:
     """Bring ``samples/`` and the store's tables (cells, segments, launches, ranks) up to date with ``cells/``.
 
     Cells whose files have the names, sizes and times that their Parquet file remembers are left alone.
 
+    Parameters
+    ----------
+    folder
+        The run folder, or its path.
+    origin
+        What every record must repeat; None trusts them to be of this run.
+
     Raises
     ------
     DataError
-        A cell is torn, or the disk is full.
+        A cell is torn or of another run, or the disk is full.
     """
     root = folder_path(folder)
     records: list[CellRecord] = []
-    cells: list[tuple[str, str, list[int]]] = []
+    cells: list[tuple[str, bool, list[int]]] = []
     kept: set[str] = set()
     for cell, group in groupby(finished_cells(root), key=lambda found: found[0]):
-        found = [read_cell(root, cell, launch, checksums=False) for _, launch in group]
+        found = [read_cell(root, cell, launch, checksums=False, origin=origin) for _, launch in group]
         records += [data.record for data in found]
         launches = [data.record.launch_index for data in found if data.samples is not None]
         if launches:
             kept.add(f"{cell}.parquet")
-            cells.append((cell, found[0].record.kernel, launches))
+            cells.append((cell, is_of_pairs(found[0].record), launches))
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         tasks = [pool.submit(_convert_cell, root, *each) for each in cells]
         for task in tasks:
@@ -69,14 +78,14 @@ def convert(folder: Any) -> None:
     write_tables(root, records)
 
 
-def _convert_cell(root: Path, cell: str, kernel: str, launches: list[int]) -> None:
+def _convert_cell(root: Path, cell: str, of_pairs: bool, launches: list[int]) -> None:
     path = root / "samples" / f"{cell}.parquet"
-    schema = pairs.SAMPLES if kernel == pairs.KERNEL else SAMPLES  # files of an older layout are made again, too
+    schema = pairs.SAMPLES if of_pairs else SAMPLES  # files of an older layout are made again, too
     sources = json.dumps([schema, *(_fingerprint(root, cell, launch) for launch in launches)])
     if _remembered(path) == sources:
         return
     read = (read_cell(root, cell, launch) for launch in launches)
-    if kernel == pairs.KERNEL:
+    if of_pairs:
         pairs.write_cell(path, read, sources)
         return
     tables = (table for data in read for table in sample_tables(data))
@@ -101,6 +110,7 @@ def sample_tables(data: CellData) -> Iterator[Table]:
     samples, record = data.samples, data.record
     if samples is None or not samples.size:
         return
+    _check_columns(record)
     ranks, count, _ = samples.shape
     step = min(ranks, max(1, ROW_GROUP // count))
     names, numbers = _segment_columns(record, step)  # the same for each step: made once
@@ -114,6 +124,14 @@ def sample_tables(data: CellData) -> Iterator[Table]:
             ],
             names=["cell", "launch", "op", "phase", "iteration", "batch", "rank", "start_ns", "duration_ns", "taint"],
         ).select(SCHEMA.names)
+
+
+def _check_columns(record: CellRecord) -> None:
+    for segment in record.segments:
+        if segment.columns != SAMPLE_COLUMNS or segment.head:
+            what = f"holds {segment.columns}, not {SAMPLE_COLUMNS}" if not segment.head else "has rows of several kinds"
+            where = f"cell {record.cell}, launch {record.launch_index}: segment {segment.op!r}"
+            raise DataError(f"{where} {what}", MEASURE_AGAIN)
 
 
 def _segment_columns(record: CellRecord, ranks: int) -> tuple[list[Table], list[Table]]:

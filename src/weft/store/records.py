@@ -16,6 +16,10 @@ MEASURE_AGAIN = "start the same `weft run` again: it measures this cell anew and
 
 Count = Annotated[int, Field(ge=0)]
 
+#: Names of the three numbers of a row.
+Columns = tuple[str, str, str]
+SAMPLE_COLUMNS: Columns = ("start_ns", "duration_ns", "taint")
+
 
 class Record(BaseModel):
     """Base of what is read from a run folder: frozen, and deaf to fields that a later Weft adds."""
@@ -24,7 +28,18 @@ class Record(BaseModel):
 
 
 class Segment(Record):
-    """A stretch of samples of one operation in one phase: columns ``first`` .. ``first + count`` of the .npy."""
+    """A stretch of rows of one operation in one phase: ``first`` .. ``first + count`` of each rank in the .npy.
+
+    Attributes
+    ----------
+    peers_met
+        Of a first call: how many of a rank's peers Weft's own traffic may have met before it, the most over ranks; None
+        for other phases, and in records of older kernels.
+    columns
+        What the three numbers of a row are; empty for one that holds nothing.
+    head
+        The same for each of the first rows, where they differ from the others.
+    """
 
     op: str
     phase: Literal["cold", "warm"]
@@ -35,6 +50,9 @@ class Segment(Record):
     ended_by: str = ""
     late: Count = 0
     definition: Literal["global", "local"] = "local"
+    peers_met: Count | None = None
+    columns: Columns = SAMPLE_COLUMNS
+    head: tuple[Columns, ...] = ()
 
 
 class Clock(Record):
@@ -53,9 +71,14 @@ class Validation(Record):
 
 
 class CellRecord(Record):
-    """One cell in one launch (``cells/<cell>.l<k>.json``, schema weft-cell/1)."""
+    """One cell in one launch (``cells/<cell>.l<k>.json``, schema weft-cell/2).
 
-    schema_: Literal["weft-cell/1"] = Field(alias="schema")
+    ``run`` and ``hash`` say which run and which parameters it belongs to (see :class:`weft.store.cells.Origin`).
+    """
+
+    schema_: Literal["weft-cell/2"] = Field(alias="schema")
+    run: str
+    hash: str
     cell: str
     launch: str
     launch_index: Annotated[int, Field(ge=1, le=32767)]
@@ -134,7 +157,7 @@ def load_cell_record(path: Path) -> CellRecord:
     Raises
     ------
     DataError
-        The file is missing, torn, or not a record of schema weft-cell/1.
+        The file is missing, torn, or not a record of schema weft-cell/2.
     """
     return _load(path, CellRecord, "cell record")
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Comparing runs (METHOD 15): is one slower than the other, by how much, how surely."""
 
-from weft.analyse.compare.comparison import Compared, Comparison, Summary, compare
+from weft.analyse.compare.comparison import PHASES, Compared, Comparison, Summary, compare
 from weft.analyse.compare.evidence import FEWEST_LAUNCHES, Evidence
 from weft.analyse.compare.gate import Gate, Verdict, decide, exit_code, parse_gate
+from weft.analyse.compare.runs import side_of
 from weft.analyse.compare.sides import Key, Point, Side, points_of
 
 __all__ = [
     "FEWEST_LAUNCHES",
+    "PHASES",
     "Compared",
     "Comparison",
     "Evidence",
@@ -22,4 +24,5 @@ __all__ = [
     "exit_code",
     "parse_gate",
     "points_of",
+    "side_of",
 ]

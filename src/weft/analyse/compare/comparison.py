@@ -11,7 +11,7 @@ from weft.analyse.compare.evidence import Evidence, Outcome, Sample, judged, wei
 from weft.analyse.compare.matching import Unmatched, match
 from weft.analyse.compare.sides import Key, Side
 from weft.errors import CompareError
-from weft.units import format_bytes
+from weft.format import format_bytes
 
 PHASES = ("cold", "warm")
 

@@ -11,14 +11,14 @@ from weft.analyse.compare.sides import Key, Point
 TAKEN = {"middle pair": np.median, "slowest pair": np.max}
 
 
-def pair_points(pairs: Any, nodes: int, ranks: int) -> dict[Key, Point]:
+def pair_points(kernel: str, pairs: Any, nodes: int, ranks: int) -> dict[Key, Point]:
     """Rows of a run's pairs: single pairs are thousands, and what two runs differ in is seen in these.
 
     Parameters
     ----------
     pairs
         The table of pairs (pyarrow): a row for each ordered pair, size, mode and launch, times one way in seconds.
-    nodes, ranks
+    kernel, nodes, ranks
         Of the run.
     """
     columns = {name: pairs[name].to_numpy(zero_copy_only=False) for name in ("launch", "bytes", "mode", "median_s")}
@@ -31,7 +31,7 @@ def pair_points(pairs: Any, nodes: int, ranks: int) -> dict[Key, Point]:
                 for name, take in TAKEN.items():
                     found.setdefault((name, str(mode), int(size)), {})[int(launch)] = float(take(times))
     return {
-        Key("pairs", f"{name}, {mode}@{size}", "warm", nodes, ranks, None, None, ""): Point(
+        Key(kernel, f"{name}, {mode}@{size}", "warm", nodes, ranks, None, None, ""): Point(
             (), "ok", "", medians, None, False
         )
         for (name, mode, size), medians in found.items()

@@ -5,13 +5,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from statistics import median
 from typing import Any, NamedTuple
 
-from weft.algorithms import DEFAULT
 from weft.analyse.floor import Floor
+from weft.analyse.tables.times import CallRow, MedianRow
+from weft.fabric.kinds import KINDS
 from weft.kernel.sizes import split_op
-
-Row = dict[str, Any]
+from weft.mpi.algorithms import DEFAULT
 
 #: Parameters that say how much of a sweep a cell holds, not what is measured (each call's own name tells that), that
 #: stand in the key as columns, or that only say how an algorithm was chosen.
@@ -70,6 +71,11 @@ class Point:
     floor_s: float | None
     oversubscribed: bool
 
+    @property
+    def median_s(self) -> float:
+        """Median over the launches, in seconds."""
+        return median(self.medians.values())
+
 
 @dataclass(frozen=True)
 class Side:
@@ -99,7 +105,12 @@ class Side:
     @property
     def modelled(self) -> bool:
         """Whether its times come from a model: one launch, and no noise to test against."""
-        return self.kind == "simulated"
+        return KINDS[self.kind].is_model
+
+    @property
+    def emulated(self) -> bool:
+        """Whether its network is emulated on one host."""
+        return KINDS[self.kind].is_emulated
 
     @property
     def launches(self) -> int:
@@ -117,7 +128,7 @@ def identity(parameters: Mapping[str, Any]) -> str:
 
 
 def points_of(
-    rows: Sequence[Row], medians: Sequence[Row], parameters: Mapping[str, Mapping[str, Any]], floor: Floor
+    rows: Sequence[CallRow], medians: Sequence[MedianRow], parameters: Mapping[str, Mapping[str, Any]], floor: Floor
 ) -> dict[Key, Point]:
     """Rows of a run by their identity.
 
@@ -165,7 +176,7 @@ def points_of(
     return found
 
 
-def _floor(row: Row, floor: Floor) -> float | None:
+def _floor(row: CallRow, floor: Floor) -> float | None:
     """METHOD 21: a batch of calls shares one empty operation; ranks that share cores have no floor."""
     empty = None if row["oversubscribed"] else floor.value("empty", row["nodes"], row["ranks_per_node"])
     return empty / (row["batch"] or 1) if empty else None

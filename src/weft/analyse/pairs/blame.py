@@ -10,15 +10,19 @@ from dataclasses import dataclass
 
 from weft.analyse.engine import Expression
 from weft.analyse.pairs.culprit import Culprit, Sighting, merged
-from weft.analyse.pairs.decompose import decompose
+from weft.analyse.pairs.decide import decompose
 from weft.analyse.pairs.direction import direction
-from weft.analyse.pairs.finer import memories, modes_of, ranks_of, routes_of, slow_pairs, without_ranks
 from weft.analyse.pairs.matrix import NodeMatrix, node_matrices, node_medians
+from weft.analyse.pairs.median_polish import Decomposition, Effect
 from weft.analyse.pairs.places import Places
-from weft.analyse.pairs.polish import Decomposition, Effect
+from weft.analyse.pairs.refine import memories, modes_of, ranks_of, routes_of, slow_pairs, without_ranks
 from weft.analyse.pairs.remainders import fitted_table, remainders
 from weft.analyse.pairs.scratch import Scratch
-from weft.analyse.pairs.suspects import suspects
+from weft.analyse.pairs.suspects import Suspect, suspects
+from weft.format import format_factor
+
+#: Directions of a cable that differ by more are told apart.
+UNEQUAL = 1.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +51,7 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
     Parameters
     ----------
     placed
-        Verdicts of all pairs with their places (`weft.analyse.pairs.verdicts.placed`).
+        Verdicts of all pairs with their places (`weft.analyse.pairs.pair_times.placed`).
     places
         Where the ranks are.
     scratch
@@ -58,7 +62,7 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
     taken = [decompose(matrix.time_s, places, suspected) for matrix in matrices]
     found: list[Culprit] = []
     for matrix, parts in zip(matrices, taken, strict=True):
-        found += [_named(effect, matrix, parts, places) for effect in parts.effects]
+        found += _all_named(matrix, parts, suspected)
         found += routes_of(matrix, parts, places)
     left = scratch.keep("remainders", remainders(placed, fitted_table(matrices, taken), len(places.nodes)))
     ranks = ranks_of(left, places)
@@ -69,7 +73,45 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
     return Blame(tuple(merged(found)), tuple(matrices), tuple(taken), left)
 
 
-def _named(effect: Effect, matrix: NodeMatrix, parts: Decomposition, places: Places) -> Culprit:
+def _all_named(matrix: NodeMatrix, parts: Decomposition, suspected: Sequence[Suspect]) -> list[Culprit]:
+    """Everybody found slow; the two links of a cable as the cable."""
+    left = list(parts.effects)
+    found: list[Culprit] = []
+    while left:
+        effect = left.pop(0)
+        back = next((other for other in left if effect.suspect.back in _links_of(other.suspect)), None)
+        if not effect.suspect.back or back is None:
+            found.append(_named(effect, matrix, parts))
+            continue
+        left.remove(back)
+        cable = next(each for each in suspected if f"cable {effect.suspect.cable}" in _all_names(each))
+        found.append(_cable(effect, back, matrix, cable))
+    return found
+
+
+def _links_of(suspect: Suspect) -> list[str]:
+    """The names of the links that a suspect stands for."""
+    return [each.name for each in (suspect, *suspect.same) if each.kind == "link"]
+
+
+def _all_names(suspect: Suspect) -> list[str]:
+    """All that a suspect stands for, each with its kind."""
+    return [f"{each.kind} {each.name}" for each in (suspect, *suspect.same)]
+
+
+def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Suspect) -> Culprit:
+    """A cable whose two links are slow: a round trip that crosses both takes the mean of their factors."""
+    one, other = (2 * effect.factor - 1 for effect in (forth, back))
+    seen = Sighting(matrix.bytes, matrix.mode, (one + other) / 2, None, min(forth.share, back.share))
+    detail = "in both directions"
+    if max(one, other) > UNEQUAL * min(one, other):
+        told = ((forth.suspect.name, one), (back.suspect.name, other))
+        detail += " (" + ", ".join(f"{name} {format_factor(factor)} x" for name, factor in told) + ")"
+    also = [name for name in _all_names(cable) if name != f"cable {forth.suspect.cable}"]
+    return Culprit("cable", forth.suspect.cable, "", (seen,), len(cable.cells), tuple(also), detail)
+
+
+def _named(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> Culprit:
     """A suspect found slow, with the direction that is slow."""
     suspect = effect.suspect
     role, one_way = direction(effect, matrix, parts)

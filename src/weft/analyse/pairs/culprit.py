@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from weft.units import format_bytes
+from weft.format import format_bytes, format_factor
 
 Kind = Literal["node", "memory", "link", "cable", "switch", "leaves", "route", "rank", "pair", "class"]
 Role = Literal["sender", "receiver", "both", "unknown", ""]
@@ -57,6 +57,9 @@ class Culprit:
         Who touches the same pairs and so cannot be told from it.
     detail
         What else is known, in words.
+    indices
+        Its numbers: the nodes of ``memory`` (one) and ``route`` (two, ascending), the ranks of ``rank`` (one) and
+        ``pair`` (two, ascending). Empty for other kinds.
     """
 
     kind: Kind
@@ -66,6 +69,7 @@ class Culprit:
     pairs: int
     also: tuple[str, ...] = ()
     detail: str = ""
+    indices: tuple[int, ...] = ()
 
     @property
     def factor(self) -> float:
@@ -104,7 +108,7 @@ class Culprit:
         told = [_amount(worst)]
         sizes = {seen.bytes: seen for seen in sorted(self.sightings, key=lambda seen: seen.factor)}
         rest = [
-            f"{seen.factor:.3g} x at {format_bytes(size)}"
+            f"{format_factor(seen.factor)} x at {format_bytes(size)}"
             for size, seen in sorted(sizes.items())
             if size != worst.bytes
         ]
@@ -117,8 +121,8 @@ ALL = 0.9
 
 def _amount(seen: Sighting) -> str:
     if seen.one_way is not None:
-        return f"{seen.one_way:.3g} x one way ({seen.factor:.3g} x the half round trip)"
-    return f"{seen.factor:.3g} x"
+        return f"{format_factor(seen.one_way)} x one way ({format_factor(seen.factor)} x the half round trip)"
+    return f"{format_factor(seen.factor)} x"
 
 
 def _listed(names: Sequence[str]) -> str:

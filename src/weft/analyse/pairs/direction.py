@@ -10,10 +10,13 @@ import numpy as np
 
 from weft.analyse.pairs.culprit import Role
 from weft.analyse.pairs.matrix import NodeMatrix
-from weft.analyse.pairs.polish import Decomposition, Effect
+from weft.analyse.pairs.median_polish import Decomposition, Effect, deviation
 
 #: A direction that holds more than this part of the difference is the slow one: 3/4 of the excess against 1/4.
 CLEAR = 0.5
+#: ... unless the other one is this much slower than usual, too, and by so many standard errors of its clocks.
+LEAST_OTHER = 0.15
+SIGMAS = 6.0
 FEWEST = 2
 
 
@@ -43,12 +46,24 @@ def direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple
     usual = float(np.median(base[forth[known]]))
     if out + into <= 0:  # clocks so wrong that they hide what the round trip shows
         return "unknown", None
+    if min(out, into) > max(LEAST_OTHER * usual, SIGMAS * _error(matrix, parts, forth[known])):
+        return "both", None
     balance = (out - into) / (out + into)
     if balance > CLEAR:
         return "sender", 1 + out / usual
     if balance < -CLEAR:
         return "receiver", 1 + into / usual
     return "both", None
+
+
+def _error(matrix: NodeMatrix, parts: Decomposition, forth: np.ndarray) -> float:
+    """Standard error of the median of these ways one way: each node has one clock, so pairs that share it err alike."""
+    clean = parts.touched == 0
+    left = (matrix.forward_s - _base(matrix, parts).reshape(clean.shape))[clean]
+    left = left[np.isfinite(left)]
+    count = len(matrix.time_s)
+    clocks = min(len(np.unique(forth // count)), len(np.unique(forth % count)))
+    return deviation(left) / float(np.sqrt(clocks)) if left.size else float("inf")
 
 
 def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:

@@ -9,16 +9,17 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from weft.analyse.engine import Backend, Expression, read
-from weft.analyse.pairs import tables
+from weft.analyse.pairs import hop_tables as tables
+from weft.analyse.pairs.all_samples import spread
 from weft.analyse.pairs.blame import blame
 from weft.analyse.pairs.matrix import node_medians, slowest_blocks
-from weft.analyse.pairs.nodes import node_rows
+from weft.analyse.pairs.node_table import node_rows
+from weft.analyse.pairs.pair_times import placed, verdicts
 from weft.analyse.pairs.places import Places, places_of
-from weft.analyse.pairs.schemas import SCHEMAS
 from weft.analyse.pairs.scratch import Scratch, scratch
-from weft.analyse.pairs.verdicts import placed, verdicts
+from weft.analyse.tables.pairs import ALL
 from weft.store.files import Schema, Table, write_parquet
-from weft.store.tables import read_table
+from weft.store.rows import RANK_TABLE, RankRow
 
 Row = dict[str, Any]
 #: Rows as dictionaries, or a large table column by column.
@@ -31,7 +32,7 @@ RASTER = 512
 
 
 def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
-    """Write the tables of `weft.analyse.pairs.schemas.SCHEMAS`, each placement of ranks by itself.
+    """Write the tables of `weft.analyse.tables.pairs.ALL`, each placement of ranks by itself.
 
     Parameters
     ----------
@@ -47,19 +48,21 @@ def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
     DataError
         A table is missing, or cannot be written.
     """
-    whole: dict[str, list[Table]] = {name: [] for name in SCHEMAS}
+    whole: dict[str, list[Table]] = {table.name: [] for table in ALL}
     pairs = read(backend, [root / "tables" / "pairs.parquet"])
     measured = pairs.select("launch_id").distinct().to_pyarrow()["launch_id"].to_pylist()
     with scratch(backend, root / "tables") as kept:
-        for number, (launches, places) in enumerate(placements(read_table(root, "ranks").to_pylist(), measured, plan)):
+        for number, (launches, places) in enumerate(placements(RANK_TABLE.read(root), measured, plan)):
             own = pairs.filter(pairs.launch_id.isin(launches))
             found = _analysed(own, len(launches), places, Scratch(backend, kept.subfolder(f"placement{number}")))
             # the histogram is added up over launches and placements: it is told for the largest, which holds them all
-            found["class_histogram"] = _histogram(root, backend, places) if number == 0 else []
-            for name, rows in found.items():
-                whole[name].append(_of_placement(rows, places, SCHEMAS[name]))
-    for name, schema in SCHEMAS.items():
-        write_parquet(root / "tables" / f"pair_{name}.parquet", whole[name], schema, f"weft-pair-{name}/1")
+            found |= _of_samples(root, backend, places) if number == 0 else {}
+            for table in ALL:
+                rows = found.get(table.name.removeprefix("pair_"), [])
+                whole[table.name].append(_of_placement(rows, places, table.schema))
+    for table in ALL:
+        name = table.name.replace("_", "-", 1)
+        write_parquet(table.path(root), whole[table.name], table.schema, f"weft-{name}/1")
 
 
 def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
@@ -73,10 +76,10 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
     return table.select(schema.names).cast(schema)
 
 
-def placements(ranks: Sequence[Row], measured: Iterable[str], plan: Row) -> list[tuple[list[str], Places]]:
+def placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Row) -> list[tuple[list[str], Places]]:
     """Launches that put the same ranks on the same nodes, with their places; the largest first."""
     wanted = set(measured)
-    by_launch: dict[str, list[Row]] = {}
+    by_launch: dict[str, list[RankRow]] = {}
     for row in ranks:
         if row["launch_id"] in wanted:
             by_launch.setdefault(row["launch_id"], []).append(row)
@@ -102,6 +105,7 @@ def _analysed(pairs: Expression, launches: int, places: Places, kept: Scratch) -
         "contention": _classed(tables.contention_table(factors, sizes), places) if sizes else [],
         "nodes": node_rows(found, places),
         "matrix": _matrix(judged, factors),
+        "matrix_medians": tables.matrix_medians(factors).order_by(["bytes", "mode"]).to_pyarrow().to_pylist(),
         "blocks": _blocks(judged, places),
         "worst": [_worst(row, places) for row in worst],
         "blame": [asdict(culprit) | {"statement": culprit.statement} for culprit in found.culprits],
@@ -131,13 +135,15 @@ def _blocks(judged: Expression, places: Places) -> Table:
     return rows.append_column("block", pa.repeat(pa.scalar(block, pa.int32()), len(rows)))
 
 
-def _histogram(root: Path, backend: Backend, places: Places) -> list[Row]:
+def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
+    """The histogram of the samples of each class, and how far they spread."""
     import ibis
 
     path = root / "tables" / "pair_histogram.parquet"
     counted = tables.class_histogram(read(backend, [path]), ibis.memtable(places.class_table()))
     rows = counted.order_by([*tables.CLASS, "bucket"]).to_pyarrow().to_pylist()
-    return [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
+    named = [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
+    return {"class_histogram": named, "class_spread": _classed(spread(counted), places)}
 
 
 def _worst(row: Row, places: Places) -> Row:

@@ -17,6 +17,7 @@ from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
 from weft.fabric.network.star import star
 from weft.store.files import Table
+from weft.store.rows import RankRow
 
 Row = dict[str, Any]
 
@@ -118,7 +119,7 @@ def _label(hops: int, level: int) -> str:
     return f"{told}, {WORDS[level]}" if level in WORDS else told
 
 
-def places_of(ranks: Sequence[Row], plan: Row) -> Places:
+def places_of(ranks: Sequence[RankRow], plan: Row) -> Places:
     """Places of a run's ranks.
 
     Parameters

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from weft.analyse.engine import Expression
 from weft.analyse.pairs.matrix import NodeMatrix
-from weft.analyse.pairs.modes import BINS
-from weft.analyse.pairs.polish import Decomposition
+from weft.analyse.pairs.median_polish import Decomposition
+from weft.analyse.pairs.two_groups import BINS
 from weft.store.files import Table
 
 #: From so many nodes on, the places of ranks on a node are compared between nodes.
@@ -77,8 +77,13 @@ def scales(left: Expression) -> Expression:
 
 
 def histogram(left: Expression) -> Expression:
-    """Histogram of ``spread`` of each class: bytes, mode, class_, bucket, pairs."""
-    bucketed = left.mutate(bucket=(left.spread * BINS).floor().cast("int64"))
+    """Histogram of ``spread`` of each class: bytes, mode, class_, bucket, pairs; without what two culprits share.
+
+    Of a culprit that may be slow either way nobody knows whether it meets another one on the way there or on the way
+    back, so what is left of their pairs is no group of its own.
+    """
+    told = left.filter(left.touched < 2)
+    bucketed = told.mutate(bucket=(told.spread * BINS).floor().cast("int64"))
     return bucketed.group_by([*KEY, "class_", "bucket"]).agg(pairs=bucketed.count())
 
 

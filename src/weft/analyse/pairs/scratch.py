@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from weft.analyse.engine import Backend, Expression, read
-from weft.folder import told
+from weft.files.atomic import file_errors
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def scratch(backend: Backend, beside: Path) -> Generator[Scratch]:
     DataError
         The folder cannot be written.
     """
-    with told(beside):
+    with file_errors(beside):
         beside.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".analysis-", dir=beside) as folder:
             yield Scratch(backend, Path(folder))

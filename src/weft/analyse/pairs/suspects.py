@@ -36,6 +36,10 @@ class Suspect:
         Those of them whose way there (source to target) it touches.
     same
         Other suspects that touch exactly the same pairs: no measurement of pairs can tell them apart.
+    cable, back
+        Of a link: the name of its cable, and that of the link the other way.
+    parts
+        Of a cable whose directions are crossed by different pairs: its two links.
     """
 
     kind: Kind
@@ -43,6 +47,36 @@ class Suspect:
     cells: Cells
     forth: Cells
     same: "tuple[Suspect, ...]" = field(default=())
+    cable: str = ""
+    back: str = ""
+    parts: "tuple[Suspect, ...]" = field(default=())
+
+    @property
+    def slowed(self) -> Cells:
+        """The pairs whose way there is taken to be slower: `forth`, or `cells` where the direction cannot be told.
+
+        A node may be slow to send or to receive, and where the same pairs cross both links of a cable, either of them
+        may be slow: half a round trip is the same in all these cases.
+        """
+        ways = (other.forth for other in self.same if other.kind == "link")
+        apart = self.kind in ("link", "switch") and all(np.array_equal(forth, self.forth) for forth in ways)
+        return self.forth if apart else self.cells
+
+    def directions(self, count: int) -> NDArray[np.int8]:
+        """How a round trip of each of `cells` meets it, as a number: once or twice, or which links of a cable.
+
+        Parameters
+        ----------
+        count
+            How many nodes there are.
+        """
+        if self.kind == "switch":
+            turned = (self.cells % count) * count + self.cells // count
+            return np.isin(self.cells, self.forth).astype(np.int8) + np.isin(turned, self.forth)
+        found = np.zeros(len(self.cells), np.int8)
+        for number, part in enumerate(self.parts):
+            found[np.isin(self.cells, part.cells)] += 1 << number
+        return found
 
 
 def suspects(places: Places) -> list[Suspect]:
@@ -53,7 +87,14 @@ def suspects(places: Places) -> list[Suspect]:
         first = found.setdefault(key, suspect)
         if first is not suspect:
             found[key] = replace(first, same=(*first.same, suspect))
-    return list(found.values())
+    return [_with_parts(suspect, found) for suspect in found.values()]
+
+
+def _with_parts(suspect: Suspect, found: dict[bytes, Suspect]) -> Suspect:
+    """A cable with those who stand for its two links."""
+    if suspect.kind != "cable":
+        return suspect
+    return replace(suspect, parts=tuple(found[part.cells.tobytes()] for part in suspect.parts))
 
 
 def _nodes(places: Places) -> Iterator[Suspect]:
@@ -78,8 +119,13 @@ def _routes(places: Places) -> Iterator[Suspect]:
     used = routes >= 0
     link, at = routes[used].astype(np.int64), np.broadcast_to(cells[:, np.newaxis], routes.shape)[used]
     between = network.switch_links[link]
-    yield from _grouped("link", link[between], at[between], count, partial(_link_name, places))
-    yield from _grouped("cable", link[between] // 2, at[between], count, partial(_cable_name, places))
+    links = list(_links(places, link[between], at[between]))
+    yield from links
+    by_cable: dict[str, list[Suspect]] = {}
+    for each in links:
+        by_cable.setdefault(each.cable, []).append(each)
+    for cable in _grouped("cable", link[between] // 2, at[between], count, partial(_cable_name, places)):
+        yield replace(cable, parts=tuple(by_cable[cable.name]))
     hosts = len(network.hosts)
     end = network.links.target[link].astype(np.int64)
     through = end >= hosts
@@ -89,6 +135,13 @@ def _routes(places: Places) -> Iterator[Suspect]:
     switches, apart = len(network.switches), low != high
     key = (low * switches + high)[apart]
     yield from _grouped("leaves", key, cells[apart], count, lambda i: _leaves_name(places, *divmod(i, switches)))
+
+
+def _links(places: Places, link: Cells, cells: Cells) -> Iterator[Suspect]:
+    """Each link that a route crosses, with the names of its cable and of the link the other way."""
+    found = _grouped("link", link, cells, len(places.nodes), partial(_link_name, places))
+    for number, each in zip(np.unique(link).tolist(), found, strict=True):
+        yield replace(each, cable=_cable_name(places, number // 2), back=_link_name(places, number ^ 1))
 
 
 def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[int], str]) -> Iterator[Suspect]:

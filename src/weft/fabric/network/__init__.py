@@ -6,13 +6,7 @@ from weft.fabric.network.dragonfly import DragonflyShape, dragonfly
 from weft.fabric.network.dumped import network_of
 from weft.fabric.network.follow import switch_steps, walk
 from weft.fabric.network.graph import Cables, Links, Network, Switch
-from weft.fabric.network.sections import (
-    DragonflySection,
-    DumpSection,
-    NetworkSection,
-    TorusSection,
-    TreeSection,
-)
+from weft.fabric.network.sections import DragonflySection, DumpSection, NetworkSection, TorusSection, TreeSection
 from weft.fabric.network.star import star
 from weft.fabric.network.torus import TorusShape, torus
 from weft.fabric.network.tree import TreeShape, fat_tree

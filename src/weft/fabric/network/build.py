@@ -14,7 +14,7 @@ from weft.fabric.network.sections import DumpSection, NetworkSection
 from weft.fabric.network.star import star
 from weft.fabric.network.torus import torus
 from weft.fabric.network.tree import fat_tree
-from weft.fabric.readers import Dump, read_dump, read_names
+from weft.fabric.readers import Dump, read_dump, read_names, read_tables
 
 if TYPE_CHECKING:
     from weft.fabric.model import Fabric
@@ -92,8 +92,9 @@ def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
 
 
 def read_section_dump(section: DumpSection, folder: Path) -> Dump:
-    """The dump that a section names."""
-    return read_dump(folder / section.file, section.format)
+    """The dump that a section names, with its forwarding tables."""
+    dump = read_dump(folder / section.file, section.format)
+    return dump if section.tables is None else replace(dump, tables=read_tables(folder / section.tables))
 
 
 def _from_dump(section: NetworkSection, dump: DumpSection, hosts: Sequence[str], folder: Path) -> Network:

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A network from a dump of a real fabric."""
 
+import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from weft.errors import FabricError
-from weft.fabric.network.graph import Cables, Ints, Links, Network, Switch, refuse_oversize
+from weft.fabric.network.graph import Addresses, Cables, Ints, Links, Network, Switch, refuse_oversize
 from weft.fabric.network.minimal import minimal_tables
+from weft.fabric.network.tables import forward_of
 from weft.fabric.readers.dump import Box, Dump, End
+
+MOST_LIDS = 0xC000  # unicast ones end there
+GUID = re.compile(r"[SH]-([0-9a-f]{1,16})", re.ASCII)
 
 
 def network_of(
@@ -22,7 +28,7 @@ def network_of(
     latency: float = 0.0,
     link_latency: float = 0.0,
 ) -> Network:
-    """The network that a dump describes, with minimal routes.
+    """The network that a dump describes, routed by its forwarding tables, or minimally where it has none.
 
     Adapters become hosts, leaf by leaf and port by port. SHARP aggregation nodes and routers are left out.
 
@@ -42,8 +48,34 @@ def network_of(
     Raises
     ------
     FabricError
-        When there is no host, or two boxes get the same name.
+        When there is no host, two boxes get the same name, or the tables are of another fabric.
     """
+    network = unrouted(
+        dump,
+        names=names,
+        adapter_rate=adapter_rate,
+        link_rate=link_rate,
+        latency=latency,
+        link_latency=link_latency,
+    )
+    if dump.tables is not None:
+        forward, report = forward_of(network, dump.tables)
+        report.refuse_foreign(network)
+        return network.with_tables(forward, f"the tables of {Path(dump.tables.path).name}")
+    forward = minimal_tables(len(network.hosts), len(network.switches), network.links)
+    return network.with_tables(forward, "minimal, balanced by Weft; not the subnet manager's tables")
+
+
+def unrouted(
+    dump: Dump,
+    *,
+    names: Mapping[str, str] | None = None,
+    adapter_rate: float | None = None,
+    link_rate: float | None = None,
+    latency: float = 0.0,
+    link_latency: float = 0.0,
+) -> Network:
+    """The network that a dump describes, without any routes; parameters and errors as of `network_of`."""
     called = names or {}
     cables = cable_ends(dump)
     switches = [box for box in dump.boxes.values() if box.kind == "switch"]
@@ -69,24 +101,69 @@ def network_of(
             )
     links = made.links()
     level = _levels(len(hosts), len(switches), links)
-    forward = minimal_tables(len(hosts), len(switches), links)
     network = Network(
         topology="dump",
         hosts=tuple(title[box.key] for box in hosts),
         switches=tuple(Switch(title[b.key], int(n), b.label) for b, n in zip(switches, level, strict=True)),
         links=links,
-        forward=forward,
-        routing="minimal, balanced by Weft; not the subnet manager's tables",
+        forward=np.full((len(switches), len(hosts)), -1, dtype=np.int32),
+        routing="none",
         cables_known=dump.cables_known,
     )
-    return replace(network, coordinates=_coordinates(network))
+    addresses = addresses_of(dump, network, hosts, switches)
+    return replace(network, coordinates=_coordinates(network), addresses=addresses)
+
+
+def addresses_of(dump: Dump, network: Network, hosts: Sequence[Box], switches: Sequence[Box]) -> Addresses:
+    """GUIDs, and the LIDs of the cables that the routes use; 0 where the dump does not say."""
+    links, up = network.links, network.uplink
+    ports = [int(links.source_port[link]) if link >= 0 else 0 for link in up.tolist()]
+    lids = [
+        dump.port_lids.get((box.key, port), box.lids[0] if box.lids else 0)
+        for box, port in zip(hosts, ports, strict=True)
+    ]
+    taken = {(box.key, port) for box, port in zip(hosts, ports, strict=True)}
+    others = list(_others(dump, {box.key: i for i, box in enumerate(switches)}, taken))
+    return Addresses(
+        host_guids=np.array([_guid(box.key) for box in hosts], dtype=np.uint64),
+        switch_guids=np.array([_guid(box.key) for box in switches], dtype=np.uint64),
+        port_guids=np.array(
+            [dump.port_guids.get((box.key, port), 0) for box, port in zip(hosts, ports, strict=True)], dtype=np.uint64
+        ),
+        host_lids=np.array(lids, dtype=np.int32),
+        switch_lids=np.array([box.lids[0] if box.lids else 0 for box in switches], dtype=np.int32),
+        others=np.array([row for row, _ in others], dtype=np.int32).reshape(-1, 3),
+        other_guids=np.array([guid for _, guid in others], dtype=np.uint64),
+    )
+
+
+def _others(
+    dump: Dump, switch: Mapping[str, int], taken: set[tuple[str, int]]
+) -> Iterator[tuple[tuple[int, int, int], int]]:
+    """(LID, switch, port) and port GUID of all that is addressed besides hosts' own cables and switches."""
+    for end in dump.ends:
+        place, far = switch.get(end.key), (end.peer, end.peer_port)
+        box = dump.boxes.get(end.peer)
+        if place is None or box is None or end.peer in switch:
+            continue
+        lid = dump.port_lids.get(far, box.lids[0] if box.lids else 0)
+        first = 1 if far in taken else 0
+        for more in range(first, 1 << min(dump.lmc.get(end.peer, 0), 7)):
+            if 0 < lid + more < MOST_LIDS:
+                yield (lid + more, place, end.port), dump.port_guids.get(far, 0) if more == 0 else 0
+
+
+def _guid(key: str) -> int:
+    found = GUID.fullmatch(key)
+    return int(found[1], 16) if found else 0
 
 
 def cable_ends(dump: Dump) -> list[tuple[End, End]]:
     """Each cable once, as both of its ends report it, in the order of the file.
 
     A cable that only one end reports is taken as the other end's too. Cables from a port to itself, to a box that the
-    dump does not describe, or on a port that holds another cable already are left out (`weft.fabric.checks` tells).
+    dump does not describe, or on a port that holds another cable already are left out;
+    `weft.fabric.checks` reports them.
     """
     at: dict[tuple[str, int], End] = {}
     for end in dump.ends:

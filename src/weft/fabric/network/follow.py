@@ -64,6 +64,11 @@ def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int1
     Returns
     -------
     Shape (rows, columns); `UNREACHABLE` where the tables do not lead to the host.
+
+    Raises
+    ------
+    FabricError
+        The tables lead round in a circle.
     """
     hosts = len(network.hosts)
     steps = np.full(len(rows) * len(targets), UNREACHABLE, dtype=np.int16)

@@ -56,7 +56,7 @@ class Links:
     source_port, target_port
         Port number at either end, counted from 1.
     rate
-        Bytes per second that the link carries in its direction; nan where nobody stated it.
+        Bytes per second that the link carries in its direction; nan where it is not stated.
     latency
         Seconds that the link adds to a message.
     """
@@ -119,6 +119,32 @@ class Cables:
 
 
 @dataclass(frozen=True, eq=False)
+class Addresses:
+    """How a subnet manager names hosts and switches.
+
+    Attributes
+    ----------
+    host_guids, switch_guids
+        Node GUIDs, shape (hosts,) and (switches,); 0 where unknown.
+    port_guids
+        GUIDs of each host's port, shape (hosts,); 0 where unknown.
+    host_lids, switch_lids
+        LIDs of each host's cable and of each switch, shapes as above; 0 where unknown.
+    others, other_guids
+        What else is addressed: second cables of hosts, further LIDs of a port, aggregation nodes, routers. LID, switch
+        index and port there, shape (others, 3); GUIDs of their ports, shape (others,), 0 where unknown.
+    """
+
+    host_guids: NDArray[np.uint64]
+    switch_guids: NDArray[np.uint64]
+    port_guids: NDArray[np.uint64]
+    host_lids: Ints
+    switch_lids: Ints
+    others: Ints = field(default_factory=lambda: np.empty((0, 3), dtype=np.int32))
+    other_guids: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
+
+
+@dataclass(frozen=True, eq=False)
 class Network:
     """Hosts, switches, links and destination-based routes.
 
@@ -146,6 +172,8 @@ class Network:
     end_hops
         Hops that the two host links add to every pair on different hosts: 0 counts switch-to-switch links alone, 2
         counts every link of the route, as the table of the Yellowstone study does (0 there means the same node).
+    addresses
+        GUIDs and LIDs where a dump states them.
     """
 
     topology: str
@@ -157,6 +185,7 @@ class Network:
     routing: str = "minimal"
     end_hops: int = 0
     cables_known: bool = True
+    addresses: Addresses | None = None
 
     @cached_property
     def index(self) -> Mapping[str, int]:

@@ -48,7 +48,7 @@ class _Graph:
     """The switches' ports as arrays, and the load of every link so far."""
 
     def __init__(self, hosts: int, switches: int, links: Links) -> None:
-        self.out, self.peer = _ports(hosts, switches, links)
+        self.out, self.peer = ports_by_switch(hosts, switches, links)
         self.leaf, self.delivery, self.injected = _attachments(hosts, switches, links)
         known = np.isfinite(links.rate).all() and len(links) > 0
         # One unit of cost: all traffic of the fabric spread over its links between switches.
@@ -71,7 +71,7 @@ class _Near:
 
     def __init__(self, graph: _Graph, home: int, turns: int) -> None:
         self.graph = graph
-        distance = _distances(home, graph.out, graph.peer)
+        distance = distances(home, graph.out, graph.peer)
         self.nearer = (graph.out >= 0) & (distance[graph.peer] < distance[:, np.newaxis])
         most = int(distance[distance < FAR].max())
         self.rings = [np.flatnonzero(distance == d) for d in range(1, most + 1)]
@@ -96,7 +96,7 @@ class _Near:
         return ahead
 
 
-def _ports(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints]:
+def ports_by_switch(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints]:
     """Links between switches by (switch, place): link index (-1 = none) and the switch it leads to (0 where none)."""
     between = np.flatnonzero((links.source >= hosts) & (links.target >= hosts) & (links.source != links.target))
     between = between[np.lexsort((links.source_port[between], links.source[between]))]
@@ -121,7 +121,7 @@ def _attachments(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints, N
     return leaf, delivery, injected
 
 
-def _distances(home: int, out: Ints, peer: Ints) -> Ints:
+def distances(home: int, out: Ints, peer: Ints) -> Ints:
     """Links between each switch and ``home``, `FAR` where there is no way."""
     distance = np.full(len(peer), FAR, dtype=np.int32)
     distance[home] = 0

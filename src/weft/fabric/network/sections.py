@@ -3,22 +3,20 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from weft.fabric.network.dragonfly import DragonflyShape
 from weft.fabric.network.torus import TorusShape
 from weft.fabric.network.tree import TreeShape
+from weft.fabric.readers import Format
+from weft.files.section import Section
 from weft.units import Bytes, Rate, Seconds
 
 Count = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 Topology = Literal["star", "fat-tree", "dragonfly", "torus", "dump"]
 
 
-class _Section(BaseModel, frozen=True, extra="forbid"):
-    """A table of a file: nothing unknown in it, nothing changed after it is read."""
-
-
-class TreeSection(_Section, frozen=True):
+class TreeSection(Section, frozen=True):
     """A fat tree: leaves with hosts, spines above them, and cores above the spines when there are pods."""
 
     nodes_per_leaf: Count = Field(description="hosts on one leaf switch, in the order of node.names")
@@ -42,7 +40,7 @@ class TreeSection(_Section, frozen=True):
         return TreeShape(**dict(self))
 
 
-class DragonflySection(_Section, frozen=True):
+class DragonflySection(Section, frozen=True):
     """A dragonfly: groups of routers, all joined inside a group, every two groups joined by global links."""
 
     nodes_per_router: Count = Field(description="hosts on one router, in the order of node.names")
@@ -59,7 +57,7 @@ class DragonflySection(_Section, frozen=True):
         return DragonflyShape(**dict(self))
 
 
-class TorusSection(_Section, frozen=True):
+class TorusSection(Section, frozen=True):
     """A torus: a grid of switches that closes on itself in each dimension."""
 
     dimensions: tuple[Count, ...] = Field(description="switches along each dimension, one to six of them: [8, 8, 4]")
@@ -72,15 +70,23 @@ class TorusSection(_Section, frozen=True):
         return TorusShape(**dict(self))
 
 
-class DumpSection(_Section, frozen=True):
+class DumpSection(Section, frozen=True):
     """A dump of a real fabric, beside the fabric file."""
 
     file: str = Field(
         min_length=1, max_length=4096, description='the dump, relative to the fabric file: "x5.ibnetdiscover"'
     )
-    format: Literal["ibnetdiscover", "ports", "slurm", "ibsim"] | None = Field(
+    format: Format | None = Field(
         None,
-        description='"ibnetdiscover" (or --full), "ports" (ibnetdiscover -p), "slurm" or "ibsim"; default: found out',
+        description='"ibnetdiscover" (or --full), "ports" (ibnetdiscover -p), "subnet-list" (opensm-subnet.lst), '
+        '"ibdiagnet" (db_csv), "edges" (CSV), "slurm" or "ibsim"; default: found out',
+    )
+    tables: str | None = Field(
+        None,
+        min_length=1,
+        max_length=4096,
+        description="forwarding tables of the same fabric (dump_fts, ibroute, opensm-lfts.dump, opensm.fdbs); "
+        "default: minimal routes that Weft works out",
     )
     names: str | None = Field(
         None, max_length=4096, description='a file of names by key, lines "H-0002c90300080e84 node7"'
@@ -94,7 +100,7 @@ class DumpSection(_Section, frozen=True):
 SECTIONS: dict[str, str] = {"fat-tree": "tree", "dragonfly": "dragonfly", "torus": "torus", "dump": "dump"}
 
 
-class NetworkSection(_Section, frozen=True):
+class NetworkSection(Section, frozen=True):
     """What joins the nodes.
 
     The cost of a message of b bytes is message_cost on the sender, then latency (half on either host link) plus
@@ -130,7 +136,7 @@ class NetworkSection(_Section, frozen=True):
 
     @model_validator(mode="after")
     def sections_belong_to_topology(self) -> Self:
-        """Refuse a topology that is not described, and a description nobody would read."""
+        """Refuse a topology without its section, and a section of another topology."""
         wanted = SECTIONS.get(self.topology)
         for name in SECTIONS.values():
             if (name == wanted) != (getattr(self, name) is not None):

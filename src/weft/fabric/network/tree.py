@@ -7,7 +7,7 @@ director switches are built; else on core ``(j * u + k) mod cores`` with ``u`` u
 
 Routes. Up by destination, then down the only way there is (d-mod-k: Zahavi, "D-Mod-K routing providing non-blocking
 traffic for shift permutations on real life fat trees", 2010): towards host ``d`` every leaf takes uplink ``d mod
-uplinks`` and every spine uplink ``(d div spines) mod u``. All traffic to one host so meets on one spine and one core,
+uplinks`` and every spine uplink ``(d div spines) mod u``. So all traffic to one host passes one spine and one core,
 and comes down over the cable of the same number, which spreads the hosts of a leaf evenly over its cables in both
 directions.
 """

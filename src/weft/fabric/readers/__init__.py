@@ -7,18 +7,35 @@ from typing import Literal, get_args
 
 from weft.errors import FabricError
 from weft.fabric.readers.dump import Box, Dump, End, Lines
+from weft.fabric.readers.edges import is_edge_list, read_edges
 from weft.fabric.readers.hwloc import NodeShape, read_hwloc
+from weft.fabric.readers.ibdiagnet import read_ibdiagnet
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
 from weft.fabric.readers.ports_report import read_ports_report
 from weft.fabric.readers.slurm import read_slurm
+from weft.fabric.readers.subnet_list import read_subnet_list
+from weft.fabric.readers.tables import Tables, read_tables
 
-Format = Literal["ibnetdiscover", "ports", "slurm", "ibsim"]
+Format = Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges"]
 
-__all__ = ["Box", "Dump", "End", "Format", "Lines", "NodeShape", "detect", "read_dump", "read_hwloc", "read_names"]
+__all__ = [
+    "Box",
+    "Dump",
+    "End",
+    "Format",
+    "Lines",
+    "NodeShape",
+    "Tables",
+    "detect",
+    "read_dump",
+    "read_hwloc",
+    "read_names",
+    "read_tables",
+]
 
 
 def detect(lines: Lines) -> Format:
-    """The format of a dump, from its first telling line.
+    """The format of a dump, from the first line that identifies it.
 
     Raises
     ------
@@ -32,10 +49,21 @@ def detect(lines: Lines) -> Format:
             return "ports"
         if re.match(r"\s*(SwitchName|BlockName)\s*=", line, re.IGNORECASE):
             return "slurm"
+        if re.match(r"\s*\{ (CA|SW|RT)(-SM)? Ports:", line):
+            return "subnet-list"
+        if re.match(r"\s*START_[A-Z]\w*\s*$", line):
+            return "ibdiagnet"
+        if is_edge_list(line):
+            return "edges"
+        if re.match(r"\s*Unicast lids \[|\w*dump_ucast_routes:", line):
+            raise FabricError(
+                f"{lines.path} holds forwarding tables, not a network",
+                "weft fabric import NETWORK --tables TABLES, with the output of ibnetdiscover as the network",
+            )
     raise FabricError(
         f"{lines.path} is in no format that Weft reads",
-        "give the output of ibnetdiscover (plain, --full or -p), an ibsim .net file, a topology.conf of Slurm "
-        "or the output of scontrol show topology",
+        "give the output of ibnetdiscover (plain, --full or -p), opensm-subnet.lst, ibdiagnet2.db_csv, an ibsim .net "
+        "file, a CSV list of cables, a topology.conf of Slurm or the output of scontrol show topology",
     )
 
 
@@ -58,7 +86,13 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
     chosen = form or detect(lines)
     if chosen not in get_args(Format):
         raise FabricError(f"format {chosen!r} is not known", f"take one of {', '.join(get_args(Format))}")
-    readers = {"ports": read_ports_report, "slurm": read_slurm}
+    readers = {
+        "ports": read_ports_report,
+        "slurm": read_slurm,
+        "subnet-list": read_subnet_list,
+        "ibdiagnet": read_ibdiagnet,
+        "edges": read_edges,
+    }
     return readers.get(chosen, read_ibnetdiscover)(lines)
 
 

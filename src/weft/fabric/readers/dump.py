@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from weft.errors import FabricError
+from weft.fabric.readers.tables import Tables
 
 BoxKind = Literal["switch", "host", "aggregation", "router"]
 MOST_BYTES = 1 << 30
@@ -44,7 +45,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a cable as the box at that end reports it: most dumps tell each cable twice.
+    """One end of a cable as the box at that end reports it: most dumps list each cable twice.
 
     Attributes
     ----------
@@ -69,6 +70,14 @@ class End:
     line: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What a port has counted since it was last reset: bytes sent, and ticks that data waited for credits."""
+
+    sent_bytes: int
+    waited_ticks: int
+
+
 @dataclass(frozen=True)
 class Dump:
     """A dump as read.
@@ -82,11 +91,23 @@ class Dump:
     ends
         Cable ends in the order of the file.
     both_ends
-        True when the format tells each cable at both ends, so that a missing end is a finding.
+        True when the format lists each cable at both ends, so that a missing end is a finding.
     cables_known
         False when the format knows no cables (Slurm): then a connection stands for any number of them.
     repeated
         (line, key) of boxes that the dump describes again.
+    port_lids
+        LID by (key, port), where the dump says which port holds it.
+    port_guids
+        GUID by (key, port) of adapters' ports, where the dump has them.
+    lmc
+        LMC by key of boxes with one: each of their ports answers to 2^LMC LIDs.
+    down
+        (line, what) of links that are described but carry nothing.
+    counters
+        By (key, port), where the dump has them.
+    tables
+        Forwarding tables that belong to the dump.
     """
 
     path: str
@@ -96,6 +117,12 @@ class Dump:
     both_ends: bool = True
     cables_known: bool = True
     repeated: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    port_lids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+    port_guids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+    lmc: dict[str, int] = field(default_factory=dict[str, int])
+    down: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    counters: dict[tuple[str, int], Counters] = field(default_factory=dict[tuple[str, int], Counters])
+    tables: Tables | None = None
 
     def add(self, box: Box) -> None:
         """Add a box; one that stands there already keeps its first description and is remembered as repeated."""
@@ -155,5 +182,5 @@ class Lines:
 
 
 def kind_of_adapter(label: str) -> BoxKind:
-    """``aggregation`` for a SHARP node, which only its description gives away; ``host`` otherwise."""
+    """``aggregation`` for a SHARP node, recognised by its description only; ``host`` otherwise."""
     return "aggregation" if AGGREGATION in label.lower() else "host"

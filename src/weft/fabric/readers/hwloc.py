@@ -12,7 +12,7 @@ PACKAGES = {"Package", "Socket"}  # hwloc 1.x wrote Socket
 
 @dataclass(frozen=True)
 class NodeShape:
-    """What hwloc saw of a node.
+    """A node as hwloc describes it.
 
     Attributes
     ----------
@@ -44,13 +44,6 @@ class NodeShape:
     def cores_total(self) -> int:
         """Cores over all sockets."""
         return sum(len(socket) for socket in self.cores)
-
-    def socket_of(self, unit: int) -> int | None:
-        """The socket that a processing unit belongs to; None when hwloc did not see it."""
-        for number, socket in enumerate(self.cores):
-            if any(unit in core for core in socket):
-                return number
-        return None
 
 
 def read_hwloc(lines: Lines) -> NodeShape:

@@ -27,6 +27,7 @@ CHASSIS = re.compile(r"(Chassis|Non-Chassis)\b", re.IGNORECASE)  # headings of i
 QUOTED = re.compile(r'"(.*)"')
 SPEED = re.compile(r"\b(\d{1,2}x[A-Za-z0-9?]{2,8})\b")
 LID = re.compile(r"\blid (\d{1,9})\b")
+LMC = re.compile(r"\blmc ([1-7])\b")
 KINDS: dict[str, BoxKind] = {"switch": "switch", "ca": "host", "hca": "host", "rt": "router"}
 MOST_PORTS = 65535
 
@@ -51,6 +52,8 @@ def read_ibnetdiscover(lines: Lines) -> Dump:
         elif line.split(None, 1)[0].lower() in KINDS:
             current = _header(lines, number, line)
             dump.add(current)
+            if (lmc := LMC.search(line.rpartition('"')[2])) is not None:
+                dump.lmc[current.key] = int(lmc[1])
         elif line.split(None, 1)[0] != "do":  # a console command to ibsim, nothing about the fabric
             raise lines.fault(number, "neither a box nor a port", 'Switch|Ca|Rt <ports> "<id>", or [port] "<id>"[port]')
     if not dump.boxes:
@@ -97,8 +100,13 @@ def _port(dump: Dump, lines: Lines, number: int, line: str, box: Box | None) -> 
         )
     )
     before = LID.search(comment[: label.start()] if label else "")
+    if box.kind != "switch" and found[2] and len(found[2]) <= 16:
+        dump.port_guids[box.key, port] = int(found[2], 16)
     if box.kind != "switch" and before:  # an adapter's own LID stands in front of the description of the far end
         box = Box(box.key, box.kind, box.ports, box.label, (*box.lids, int(before[1])), box.line)
         if dump.boxes[box.key].line == box.line:
             dump.boxes[box.key] = box
+            dump.port_lids[box.key, port] = int(before[1])
+            if (lmc := LMC.search(comment[: label.start()] if label else "")) is not None:
+                dump.lmc[box.key] = int(lmc[1])
     return box

@@ -46,6 +46,14 @@ SPEEDS = {
     "NDR": Speed(106.25, "256b/257b + RS-FEC", FEC),
     "XDR": Speed(212.5, "256b/257b + RS-FEC", FEC),
 }
+#: By signalling rate of a lane as OpenSM prints it, and by the codes of a port's LinkSpeedActive and LinkWidthActive
+#: (InfiniBand specification, PortInfo and its extended speeds, as ibdiagnet2 puts them into one number).
+SIGNALLED = {"2.5": "SDR", "5": "DDR", "10": "QDR", "14": "FDR", "25": "EDR", "50": "HDR", "100": "NDR", "200": "XDR"}
+ACTIVE_SPEEDS = {
+    1: "SDR", 2: "DDR", 4: "QDR", 0x10000: "FDR10", 0x100: "FDR", 0x200: "EDR",
+    0x400: "HDR", 0x800: "NDR", 0x1000: "XDR",
+}  # fmt: skip
+ACTIVE_WIDTHS = {1: "1x", 2: "4x", 4: "8x", 8: "12x", 16: "2x"}
 WIDTHS = (1, 2, 4, 8, 12)
 TEXT = re.compile(r"([0-9]{1,2})x ?([A-Za-z0-9?.]{1,8})", re.ASCII)
 

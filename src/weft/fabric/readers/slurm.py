@@ -6,13 +6,14 @@
     SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[1-18]        # scontrol, which repeats the nodes below at every level
     SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[1-72] Switches=leaf[0-3]
 
-The file tells which switch hangs below which, never how many cables join them nor their rates: hop classes come out of
+The file states which switch hangs below which, never how many cables join them nor their rates: hop classes come out of
 it, loads do not.
 """
 
 import re
 
-from weft.fabric.nodeset import expand
+from weft.errors import FabricError
+from weft.fabric.nodeset import expand, size
 from weft.fabric.readers.dump import Box, Dump, End, Lines
 
 PAIR = re.compile(r"([A-Za-z]+)\s*=\s*(\S*)", re.ASCII)
@@ -34,17 +35,21 @@ def read_slurm(lines: Lines) -> Dump:
     dump = Dump(lines.path, form, both_ends=False, cables_known=False)
     joined: set[frozenset[str]] = set()
     ports: dict[str, int] = {}
+    named = 0
     for number, text in _records(lines):
         name, nodes, switches = _record(lines, number, text)
         dump.add(Box(name, "switch", 0, "", (), number))
-        below = switches if switches and reported else (*switches, *nodes)
-        hosts = set(nodes)
-        for child in below:
+        # scontrol repeats at each switch the nodes of those below it
+        parts = (switches,) if reported and switches else (switches, nodes)
+        named += sum(_size(lines, number, part) for part in parts)
+        if named > MOST_CHILDREN:
+            raise lines.fault(number, f"more than {MOST_CHILDREN:,} connections", "the topology of one cluster")
+        below = [_names(lines, number, part) for part in parts]
+        hosts = set(below[1]) if len(below) == 2 else set[str]()
+        for child in (child for children in below for child in children):
             if frozenset((name, child)) in joined or child == name:
                 continue
             joined.add(frozenset((name, child)))
-            if len(joined) > MOST_CHILDREN:
-                raise lines.fault(number, f"more than {MOST_CHILDREN:,} connections", "the topology of one cluster")
             ports[name], ports[child] = ports.get(name, 0) + 1, ports.get(child, 0) + 1
             dump.ends.append(End(name, ports[name], child, ports[child], "", float("nan"), number))
             if child in hosts:
@@ -71,27 +76,37 @@ def _records(lines: Lines) -> list[tuple[int, str]]:
     return [*records, (start, text.strip())] if text.strip() else records
 
 
-def _record(lines: Lines, number: int, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Name, nodes and switches of one line."""
+def _record(lines: Lines, number: int, text: str) -> tuple[str, str, str]:
+    """Name, nodes and switches of one line, the two lists as node sets."""
     values = {key.lower(): value for key, value in PAIR.findall(text)}
     if "blockname" in values or "blocksizes" in values:
         raise lines.fault(number, "a block topology", "topology/tree: it alone says which switch hangs below which")
     if PAIR.sub("", text).strip() or not values.keys() <= KNOWN or values.get("switchname", "") in EMPTY:
         raise lines.fault(number, "not a switch", "SwitchName=<name> with Nodes=<nodes> or Switches=<names>")
-    nodes, switches = (_names(lines, number, values.get(key, "")) for key in ("nodes", "switches"))
+    nodes, switches = (values.get(key, "") for key in ("nodes", "switches"))
+    nodes, switches = ("" if text.lower() in EMPTY else text for text in (nodes, switches))
     if not nodes and not switches:
         raise lines.fault(number, "a switch with nothing below it", "Nodes= or Switches= with names")
     return values["switchname"], nodes, switches
 
 
-def _names(lines: Lines, number: int, text: str) -> tuple[str, ...]:
-    if text.lower() in EMPTY:
-        return ()
+def _size(lines: Lines, number: int, text: str) -> int:
+    """Names in a node set, counted before any is made."""
     try:
-        return expand(text)
+        return size(text)
     except ValueError as error:
-        what = f"{text[:60]} is no list of names ({error})"
-        raise lines.fault(number, what, "names and ranges such as n[1-18],m3") from error
+        raise _no_names(lines, number, text, error) from error
+
+
+def _names(lines: Lines, number: int, text: str) -> tuple[str, ...]:
+    try:
+        return expand(text) if text else ()
+    except ValueError as error:
+        raise _no_names(lines, number, text, error) from error
+
+
+def _no_names(lines: Lines, number: int, text: str, error: ValueError) -> FabricError:
+    return lines.fault(number, f"{text[:60]} is no list of names ({error})", "names and ranges such as n[1-18],m3")
 
 
 def _node(dump: Dump, lines: Lines, number: int, name: str) -> None:

@@ -15,23 +15,21 @@ def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], Non
     Parameters
     ----------
     fabric
-        Of kind ``slurm``, ``pbs``, ``lsf`` or ``flux``; its ``[batch]`` says what the site wants.
+        Its kind is the name of a scheduler (:mod:`weft.launch.batch.schedulers`); its ``[batch]`` says what the site
+        wants.
     mpicxx
         The user's choice of wrapper, or None: the kernels are built here, for the compute nodes to find.
     say
         Takes one line before something that lasts seconds.
     """
     from weft.fabric.batch import BatchSection
-    from weft.launch.batch.flux import Flux
     from weft.launch.batch.launcher import BatchLauncher
-    from weft.launch.batch.lsf import Lsf
-    from weft.launch.batch.pbs import Pbs
-    from weft.launch.batch.slurm import Slurm
+    from weft.launch.batch.schedulers import SCHEDULERS
     from weft.launch.batch.starter import RankStarter
     from weft.launch.build import build_kernels
-    from weft.launch.mpi import find_mpi
+    from weft.mpi.library import find_mpi
 
-    scheduler = {"slurm": Slurm, "pbs": Pbs, "lsf": Lsf, "flux": Flux}[fabric.kind]()
+    scheduler = SCHEDULERS[fabric.kind]()
     section = fabric.batch or BatchSection()
     starter = RankStarter(build_kernels(find_mpi(mpicxx), say), scheduler, section)
     rate = fabric.network.adapter_rate if fabric.network else None

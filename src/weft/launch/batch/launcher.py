@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launches through a batch scheduler: write the script, submit it, follow it, take up what a job left undone."""
+"""Launches through a batch scheduler: write the script, submit it, follow it, resume what a job left undone."""
 
 import subprocess
 import time
@@ -9,11 +9,11 @@ from typing import Any
 
 from weft.errors import DataError, LaunchError
 from weft.fabric.batch import BatchSection
-from weft.folder import read_json, told, try_remove, write_json
+from weft.files.atomic import file_errors, read_json, try_remove, write_json
 from weft.launch.batch.ports import collect_ports, install_script
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.script import Starter, render, write_script
-from weft.launch.launcher import LaunchRequest, Outcome
+from weft.launch.launcher import LaunchRequest, Outcome, Rules
 
 LOST = 1
 """Exit code noted for a launch that two jobs in a row left without an end."""
@@ -42,6 +42,8 @@ class BatchLauncher:
     adapter_rate
         Bytes per second of a node's own link, for the counters of its port; 0 when unknown.
     """
+
+    rules = Rules()
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class BatchLauncher:
         """Run or submit one script and yield the outcomes that it brings, in order."""
         folder = requests[0].folder
         script = folder / f"job.{self._scheduler.name}.sh"
-        with told(script):
+        with file_errors(script):
             write_script(script, render(self._scheduler, self._section, requests, self._name, self._starter))
         install_script(folder)
         waiting = list(requests)
@@ -112,7 +114,7 @@ class BatchLauncher:
     def _submitted(self, script: Path, folder: Path, waiting: Sequence[LaunchRequest]) -> Iterator[bool]:
         """Submit the script, or follow the job that an earlier weft left; yields whether the job is still there.
 
-        ``waiting`` are the launches that have not ended; once it is empty nobody waits for the job any more.
+        ``waiting`` are the launches that have not ended; once it is empty the job is no longer needed.
         """
         note = folder / "job.json"
         job = self._left_job(note)
@@ -136,7 +138,7 @@ class BatchLauncher:
                 try_remove(note)
 
     def _while_there(self, job: str) -> Iterator[None]:
-        """Ask after a job until it has ended; a scheduler that gives no answer is asked again.
+        """Poll a job until it has ended; a scheduler that gives no answer is asked again.
 
         Raises
         ------
@@ -149,13 +151,13 @@ class BatchLauncher:
                 answered = time.monotonic()
             elif time.monotonic() - answered > SILENT_S:
                 raise LaunchError(
-                    f"{self._scheduler.name} has not told of job {job} for {SILENT_S / 60:.0f} min",
+                    f"{self._scheduler.name} has not reported on job {job} for {SILENT_S / 60:.0f} min",
                     "the same command follows the job again once the scheduler answers",
                 )
             yield
 
     def _interrupted(self, job: str) -> bool:
-        """Deal with the job of a weft that ends before it; whether it was cancelled."""
+        """Cancel or keep the job when weft ends before it; returns whether it was cancelled."""
         if self._section.cancel_on_interrupt:
             self._scheduler.cancel(job)
             self._say(f"cancelled {self._scheduler.name} job {job}")
@@ -169,7 +171,7 @@ class BatchLauncher:
             return None
         try:
             left = read_json(note)
-        except DataError:  # torn: nobody can tell which job it was
+        except DataError:  # torn: which job it was is unknown
             return None
         job = str(left.get("job", ""))
         if not job or left.get("scheduler") != self._scheduler.name:

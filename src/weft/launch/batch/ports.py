@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from weft.errors import DataError
-from weft.folder import told
+from weft.files.atomic import file_errors
 from weft.launch.launcher import LaunchRequest
 from weft.launch.links import LinkCount, links_file, passed, write_links
 from weft.launch.perfquery import parse_perfquery, port_counts
@@ -24,7 +24,7 @@ def install_script(folder: Path) -> None:
         The folder cannot be written.
     """
     place = folder / "launches" / SCRIPT.name
-    with told(place):
+    with file_errors(place):
         place.write_text(SCRIPT.read_text())
 
 
@@ -36,7 +36,7 @@ def ports_folder(request: LaunchRequest) -> Path:
 def collect_ports(request: LaunchRequest, rate: float, say: Callable[[str], None]) -> None:
     """Write ``launches/<launch>.links.json`` of a launch that has ended, where its ports were read.
 
-    A node that could not be read is left out; counters that cannot be understood are told of, and never end a run.
+    A node that could not be read is left out; counters that cannot be parsed are reported, and never end a run.
 
     Parameters
     ----------

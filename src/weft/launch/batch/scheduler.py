@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Weft asks of a batch scheduler: submit, state, cancel, and how it starts ranks."""
+"""The interface of a batch scheduler: submit, state, cancel, and how it starts ranks."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from weft.launch.launcher import LaunchRequest
 
 
 class JobState(Enum):
-    """Where a job is in its life."""
+    """The state of a job."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -41,7 +41,7 @@ class Scheduler(Protocol):
         ...
 
     def state(self, job: str) -> JobState:
-        """Tell where the job is; one the scheduler has forgotten has ended, one it cannot tell of now is unknown."""
+        """Return the state of the job: ended where the scheduler has forgotten it, unknown where it does not answer."""
         ...
 
     def cancel(self, job: str) -> None:
@@ -49,11 +49,11 @@ class Scheduler(Protocol):
         ...
 
     def allocation(self) -> str | None:
-        """Id of the job we are inside of, or None."""
+        """Id of the job this process runs in, or None."""
         ...
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """Words before the kernel's own command line that start its ranks on the request's nodes."""
+        """Arguments before the kernel's own command line that start its ranks on the request's nodes."""
         ...
 
 

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from weft.fabric.batch import BatchSection
+from weft.fabric.folding import fold
 from weft.launch.batch.scheduler import Scheduler
 from weft.launch.launcher import LaunchRequest
+
+TEMPLATES = Path(__file__).parent / "templates"
+"""One file a scheduler, ``<its name>.sh.j2``."""
 
 START_S = 20.0
 """Seconds allowed for starting the ranks of one launch, on top of its own limit."""
@@ -19,11 +23,11 @@ class Starter(Protocol):
     """Makes the command lines of a launch."""
 
     def __call__(self, request: LaunchRequest) -> list[str]:
-        """Words of the command that starts the kernel's ranks."""
+        """The command line that starts the kernel's ranks."""
         ...
 
     def each_node(self, request: LaunchRequest) -> list[str]:
-        """Words before a command that is to run once on each node of the request."""
+        """The command line prefix that runs a command once on each node of the request."""
         ...
 
 
@@ -35,11 +39,11 @@ def render(
     The job holds the nodes of all its launches; each launch names its own. Its time is the sum of what the launches
     may take, capped by the site's limit: what does not fit is left for the next job.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     nodes = list(dict.fromkeys(node for request in requests for node in request.nodes))
     environment = Environment(
-        loader=PackageLoader("weft.launch.batch", "templates"), trim_blocks=True, lstrip_blocks=True,
+        loader=FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True,
     )  # fmt: skip
     environment.filters["quote"] = lambda value: shlex.quote(str(value))  # pyright: ignore[reportUnknownLambdaType]
@@ -59,7 +63,7 @@ def render(
 
 
 def launch_line(request: LaunchRequest, starter: Starter) -> dict[str, Any]:
-    """One launch as the template wants it: id, limit in seconds, quoted command, and what reaches each node once."""
+    """One launch as the template wants it: id, limit in seconds, quoted command, and what runs once on each node."""
     words = [*environment_words(request.environment), *starter(request)]
     limit = math.ceil(request.limit_s + START_S) if request.limit_s else 0
     each_node = shlex.join(starter.each_node(request))
@@ -75,13 +79,6 @@ def minutes(requests: Sequence[LaunchRequest], most_s: float) -> int:
     """Minutes to ask for: what all launches may take, at most the site's limit, at least one."""
     wanted = sum(request.limit_s + START_S for request in requests)
     return max(1, math.ceil(min(wanted, most_s) / 60))
-
-
-def fold(nodes: Sequence[str]) -> str:
-    """Node names as one node set, ``n[0-3]``."""
-    from ClusterShell.NodeSet import NodeSet  # pyright: ignore[reportMissingTypeStubs]
-
-    return str(NodeSet.fromlist(list(nodes)))
 
 
 def write_script(path: Path, text: str) -> None:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from weft.fabric.batch import BatchSection
 from weft.launch.batch.scheduler import Scheduler
 from weft.launch.build import Kernels
-from weft.launch.family import family_of
 from weft.launch.launcher import BLOCK, CYCLIC, LaunchRequest
+from weft.mpi.starting import family_of
 
-# every family knows this spelling, and inside an allocation there are no threads to tell from cores
+# every family knows this spelling, and inside an allocation threads are not distinguished from cores
 PINNED = ("--bind-to", "core")
 
 
@@ -35,7 +35,7 @@ class RankStarter:
         return self._kernels.about()
 
     def __call__(self, request: LaunchRequest) -> list[str]:
-        """Words of the command, its variables first."""
+        """The command line, its variables first."""
         variables = self._family.environment(request.oversubscribed)
         if self._kernels.settings:
             variables["WEFT_DEFAULT_SETTINGS"] = str(self._kernels.settings)
@@ -45,7 +45,7 @@ class RankStarter:
         return [*(["env", *assigned] if assigned else []), *start, *program]
 
     def each_node(self, request: LaunchRequest) -> list[str]:
-        """Words before a command, no MPI program, that is to run once on each node of a request."""
+        """Arguments before a command, not an MPI program, that run it once on each node of a request."""
         once = replace(request, ranks=len(request.nodes), ranks_per_node=1, order=BLOCK, oversubscribed=True)
         if self._section.starter == "srun":
             return self._scheduler.start_ranks(once, "none")

@@ -12,18 +12,18 @@ from contextlib import contextmanager
 from threading import Event, Lock
 from typing import Any
 
-from weft.fabric.host import read_host, smallest
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
-from weft.folder import told, write_atomic
-from weft.launch.launcher import LaunchRequest, Outcome
+from weft.files.atomic import file_errors, write_atomic
+from weft.format import format_bytes, format_seconds
+from weft.host import read_host, smallest
+from weft.kernel.registry import kernel_named
+from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome, Rules
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
-from weft.launch.simulated.cost import Cost, cost_of, is_eager, messages_of, ranks_of
-from weft.launch.simulated.flatten import FlatPlan, read_flat, simulated_plan
+from weft.launch.simulated.cost import Cost, content_matters, expected_cost
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
 from weft.launch.simulated.programs import Programs
 from weft.launch.simulated.simgrid import options
-from weft.units import format_bytes, format_seconds
 
 NEVER_FOLD = str(2**62)
 FOLD_ABOVE = str(2**20)
@@ -65,6 +65,11 @@ class SimulatedLauncher:
         self.slots = Lock()
         self.free = list(range(self.workers))
 
+    @property
+    def rules(self) -> Rules:
+        """A time that is the same every time is not taken a hundred times, nor warmed up for."""
+        return Rules(io="posix", start="barrier", samples=self.simulation.samples, watchdog=False)
+
     def provenance(self) -> dict[str, Any]:
         """Describe the simulator, and what it is told."""
         simgrid = self.programs.simgrid
@@ -80,13 +85,16 @@ class SimulatedLauncher:
             "options": self.options(),
         }
 
-    def options(self, plan: FlatPlan | None = None, ranks: int = 0) -> dict[str, str]:
-        """SimGrid's options for this fabric, and for what a plan measures with so many ranks."""
+    @property
+    def eager_limit(self) -> int | None:
+        """Bytes up to which the fabric sends a message without asking first; None where it does not say."""
         network = self.fabric.network
-        measured = plan is not None and any(cell.get("kernel") == "collective" for cell in plan.cells)
-        sizes = {ranks_of(cell, ranks) for cell in plan.cells} if plan else set[int]()
-        limit = network.eager_limit if network else None
-        return options(self.simulation, limit, collectives=measured, ranks=sizes)
+        return network.eager_limit if network else None
+
+    def options(self, cells: Sequence[LaunchCell] = ()) -> dict[str, str]:
+        """SimGrid's options for this fabric, and for what cells measure."""
+        rooted = any(kernel_named(cell.kernel).rooted for cell in cells)
+        return options(self.simulation, self.eager_limit, collectives=rooted, ranks={cell.ranks for cell in cells})
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Start the requests side by side, as many as there are cores, and yield their outcomes in order."""
@@ -107,31 +115,28 @@ class SimulatedLauncher:
 
     def command(self, request: LaunchRequest) -> list[str]:
         """Words that simulate a request; its files are written by :meth:`prepare`."""
-        files, chosen = Files(request), self.options(read_flat(request.plan.read_text()), request.ranks)
+        files, chosen = Files(request), self.options(request.cells)
         return [
             str(self.programs.simgrid.smpirun), "-np", str(request.ranks), "-platform", str(self.programs.machine),
             "-hostfile", str(files.hosts), f"--cfg=network/optim:{'Full' if request.ranks <= FULL_UP_TO else 'Lazy'}",
             *(f"--cfg={key}:{value}" for key, value in chosen.items()),
-            "--log=root.thres:critical", str(self.programs.kernels), str(files.plan),
+            "--log=root.thres:critical", str(self.programs.kernels), str(request.plan),
         ]  # fmt: skip
 
     def prepare(self, request: LaunchRequest) -> dict[str, str]:
         """Write what a simulation reads; returns the variables that name it."""
-        files, text = Files(request), request.plan.read_text()
-        write_atomic(files.plan, simulated_plan(text, self.simulation.samples).encode())
+        files = Files(request)
         machine = describe_machine(self.fabric, request.nodes, request.ranks_per_node, self.network)
         write_atomic(files.machine, machine.encode())
         shared = self.simulation.model == INFINIBAND
         slots = host_file(request.nodes, request.ranks, request.ranks_per_node, request.order, shared=shared)
         write_atomic(files.hosts, slots.encode())
-        fold = FOLD_ABOVE if read_flat(text).folds else NEVER_FOLD
+        fold = NEVER_FOLD if content_matters(request.cells) else FOLD_ABOVE
         return {"WEFT_PLATFORM": str(files.machine), "WEFT_FOLD_ABOVE": fold}
 
     def cost(self, request: LaunchRequest) -> Cost:
         """What a request is expected to take of this host."""
-        network = self.fabric.network
-        limit = network.eager_limit if network else None
-        return expected_cost(read_flat(request.plan.read_text()), request.ranks, self.simulation.samples, limit)
+        return expected_cost(request.cells, request.ranks, COLD + self.simulation.samples, self.eager_limit)
 
     def refusal(self, request: LaunchRequest) -> str:
         """Why a request is not simulated; empty when it is."""
@@ -179,21 +184,8 @@ class Files:
 
     def __init__(self, request: LaunchRequest) -> None:
         stem = request.folder / "launches" / request.id
-        self.plan = stem.with_name(f"{request.id}.simulated.plan")
         self.machine = stem.with_name(f"{request.id}.machine")
         self.hosts = stem.with_name(f"{request.id}.hosts")
-
-
-def expected_cost(plan: FlatPlan, ranks: int, samples: int, eager_limit: int | None) -> Cost:
-    """What simulating a plan costs this host."""
-    real = 0 if plan.folds else sum(sorting_bytes(cell) for cell in plan.cells)
-    messages = sum(messages_of(cell, ranks, COLD + samples) for cell in plan.cells)
-    return cost_of(ranks, messages, real, eager=any(is_eager(cell, ranks, eager_limit) for cell in plan.cells))
-
-
-def sorting_bytes(cell: dict[str, str]) -> int:
-    """Bytes of both arrays of all ranks, twice for what is under way."""
-    return 4 * 8 * int(cell.get("n", "0")) * int(cell.get("m", "1"))
 
 
 @contextmanager
@@ -206,7 +198,7 @@ def simulating(
     """
     lock = request.folder / "launches" / (f"lock.{slot}" if slot else "lock")
     order = {"command": list(command), "lock": str(lock), "parent": os.getpid(), "grace_s": GRACE_S}
-    with told(request.log):
+    with file_errors(request.log):
         out = request.log.open("wb")
     with out:
         keeper = subprocess.Popen(

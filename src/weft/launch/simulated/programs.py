@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.folder import told
+from weft.files.atomic import file_errors
+from weft.files.shipped import cache, shipped
 from weft.launch.build import PROGRAM
 from weft.launch.simulated.simgrid import SimGrid
 from weft.launch.toolchain import build_once, first_error, key_of, run_logged, source_files, tool
-from weft.shipped import cache, shipped
 
 MACHINE = "libweft-machine.so"
 PROJECT = "simulate"
@@ -66,7 +66,7 @@ def build_programs(
     def make(work: Path, ready: Path, log: Path) -> None:
         say(f"building the kernels for SimGrid {simgrid.version} with {simgrid.smpicxx} (once, a minute)")
         compile_programs(work / "build", simgrid, native / PROJECT, log)
-        with told(place):
+        with file_errors(place):
             for name in (PROGRAM, MACHINE):
                 shutil.copy2(work / "build" / name, ready / name)
 

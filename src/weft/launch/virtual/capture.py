@@ -22,7 +22,7 @@ SNAP = 96
 
 SECONDS = 10
 FLUSH_S = 1.2
-"""The kernel hands packets over by the second; what it still holds when ``tcpdump`` is told to end is lost.
+"""The kernel hands packets over by the second; what it still holds when ``tcpdump`` is asked to end is lost.
 ``--immediate-mode`` would wake it for each packet instead, on the cores that the ranks need."""
 
 

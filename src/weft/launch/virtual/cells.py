@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import Self
 
 from weft.errors import WeftError
-from weft.failure import read_slots
+from weft.launch.launcher import LaunchRequest
 from weft.launch.links import LinkCount, passed
+from weft.launch.status import read_slots
 
 EVERY_S = 0.1
 """How often the ranks' status is looked at: a file of 64 bytes a rank, so a look costs some microseconds."""
@@ -24,17 +25,17 @@ class CellMarks:
 
     Parameters
     ----------
-    plan
-        The launch's flat plan: one cell needs no borders.
+    request
+        The launch: one cell needs no borders.
     status
         The launch's status file; one that is older than the plan is of an earlier start.
     read
         Reads all counters.
     """
 
-    def __init__(self, plan: Path, status: Path, read: Callable[[], list[LinkCount]]) -> None:
-        self._cells = [line.split()[1] for line in plan.read_text().splitlines() if line.startswith("cell ")]
-        self._not_before = plan.stat().st_mtime
+    def __init__(self, request: LaunchRequest, status: Path, read: Callable[[], list[LinkCount]]) -> None:
+        self._cells = [cell.id for cell in request.cells]
+        self._not_before = request.plan.stat().st_mtime
         self._status, self._read = status, read
         self._marks: list[tuple[str, list[LinkCount]]] = []
         self._stop = threading.Event()

@@ -154,14 +154,14 @@ class Cluster:
         return self._files[host][KIND_NETWORK]
 
     def sweep(self) -> None:
-        """End whatever runs on the hosts, and empty their ``/dev/shm`` of what it left there."""
+        """End every process on the hosts, and remove what it left in their ``/dev/shm``."""
         end_inhabitants(self.holder)
         mounts = [str(self._files[host][KIND_MOUNT]) for host in self.spec.hosts]
         subprocess.run(self.holder_command(["sh", "-c", EMPTY, "sh", *mounts]), check=False)
 
     @contextmanager
     def reserved(self) -> Generator[None]:
-        """Hold the cluster for one run: a second one would disturb its measurements and be swept away by it.
+        """Hold the cluster for one run: a second one would disturb its measurements and be ended by it.
 
         Raises
         ------
@@ -182,11 +182,11 @@ class Cluster:
             os.close(handle)
 
     def busy(self) -> bool:
-        """Does anything run on its hosts?"""
+        """Whether any process runs on its hosts."""
         return bool(inhabitants(self.holder))
 
     def alive(self) -> bool:
-        """Is the holder still there?"""
+        """Whether the holder is still running."""
         return not select.select([self._pidfd], [], [], 0)[0]
 
     def close(self) -> None:
@@ -232,7 +232,7 @@ def _in_folder(folder: Path, argv: Sequence[str]) -> list[str]:
 
 
 def _ordered(process: subprocess.Popen[str], spec: VirtualSpec) -> dict[str, Any]:
-    """Give the holder its orders and read its answer; empty when it died without a word."""
+    """Send the holder its specification and read its answer; empty when it died before answering."""
     assert process.stdin is not None and process.stdout is not None
     try:
         process.stdin.write(json.dumps(orders(spec, (HERE / "agent.sh").read_text())) + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of the links of a virtual cluster, read where they are shaped.
+"""Counters of the links of a virtual cluster, read at the interfaces that limit them.
 
 Each direction of a link is sent by exactly one interface with one ``tbf`` on it. Its counters are those of the wire:
 the bytes of every frame with its header (an interface counts the segments of a large send once), and the packets
@@ -83,7 +83,7 @@ def link_counts(
         if shaper is None:
             raise LaunchError(
                 f"link {port.link} has lost its limit from {port.sender} to {port.receiver}",
-                "somebody changed it with tc: bring the fabric down and up again",
+                "it was changed with tc: bring the fabric down and up again",
             )
         counts = (int(shaper["bytes"]), int(shaper["packets"]), int(shaper["drops"]))
         found.append(LinkCount(port.link, port.sender, port.receiver, port.rate, *counts))

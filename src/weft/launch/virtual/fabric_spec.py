@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A virtual cluster from a network: what bridges cannot do is folded into what they can."""
+"""A virtual cluster from a network: parallel switches, which bridges cannot balance over, are merged into one."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ def spec_of(fabric: Fabric) -> VirtualSpec:
     """
     if fabric.kind != "virtual":
         raise FabricError(
-            f"{fabric.name} is a fabric of kind {fabric.kind}, which nobody can bring up here",
+            f"{fabric.name} is a fabric of kind {fabric.kind}, which cannot be brought up here",
             "name one of kind virtual, e.g. virtual-default",
         )
     if fabric.network is None or fabric.network.adapter_rate is None:

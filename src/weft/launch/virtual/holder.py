@@ -31,7 +31,7 @@ def run(argv: list[str], text: str = "") -> None:
 
 
 def anchor() -> subprocess.Popen[str]:
-    """Start a shell in namespaces of its own: a host to be, alive until its script has run."""
+    """Start a shell in its own namespaces, the future host; it lives until its script has run."""
     inner = 'echo; exec sh -c "$(cat)"'
     return subprocess.Popen(
         ["unshare", "--net", "--uts", "--ipc", "--mount", "--propagation", "slave", "sh", "-c", inner],

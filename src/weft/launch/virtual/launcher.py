@@ -13,10 +13,9 @@ from weft.errors import LaunchError
 from weft.fabric.model import Fabric
 from weft.fabric.shaping import BURST_S, MTU
 from weft.launch.build import Kernels, build_kernels
-from weft.launch.launcher import LaunchRequest, Outcome
+from weft.launch.launcher import LaunchRequest, Outcome, Rules
 from weft.launch.links import links_file, passed, write_links
 from weft.launch.local import kept, without_job
-from weft.launch.mpi import find_mpi
 from weft.launch.virtual.capture import capture, capture_file
 from weft.launch.virtual.cells import CellMarks
 from weft.launch.virtual.cluster import Cluster
@@ -25,6 +24,7 @@ from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.spec import VirtualSpec, too_fast
 from weft.launch.virtual.starters import starter_for
 from weft.launch.virtual.wiring import QUEUE_S, SETTINGS
+from weft.mpi.library import find_mpi
 
 Say = Callable[[str], None]
 
@@ -43,6 +43,8 @@ class VirtualLauncher:
     pcap
         Hosts at which each launch is captured.
     """
+
+    rules = Rules()
 
     def __init__(
         self, spec: VirtualSpec, kernels: Kernels, say: Say = lambda _: None, pcap: Sequence[str] = ()
@@ -95,7 +97,7 @@ class VirtualLauncher:
             with ExitStack() as captures:
                 for node in self.pcap:
                     captures.enter_context(capture(cluster, node, capture_file(request.folder, request.id, node)))
-                marks = CellMarks(request.plan, status_file(request), lambda: read_counters(cluster))
+                marks = CellMarks(request, status_file(request), lambda: read_counters(cluster))
                 captures.enter_context(marks)
                 outcome = launched(cluster, request, self.command(request), self.environment(request))
         finally:
@@ -104,7 +106,7 @@ class VirtualLauncher:
         if not cluster.alive():
             raise LaunchError(
                 f"the virtual fabric {self.spec.name} went away during launch {request.id}",
-                "somebody took it down or killed its holder; the same command goes on with what is left",
+                "it was taken down, or its holder was killed; the same command goes on with what is left",
             )
         after = read_counters(cluster)
         counts, cells = passed(before, after), marks.loads(after)

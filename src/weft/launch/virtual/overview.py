@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a user is told of a virtual cluster that has just come up."""
+"""The overview printed when a virtual cluster has come up."""
 
+from weft.format import format_rate
 from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import address
 
@@ -16,7 +17,7 @@ def usage(spec: VirtualSpec, file: str) -> str:
         What the user called its file.
     """
     first = spec.hosts[0]
-    links = "\n".join(f"  {link.name:<24} {link.rate / 1e6:>10.4g} MB/s each way" for link in spec.links)
+    links = "\n".join(f"  {link.name:<24} {format_rate(link.rate):>12} each way" for link in spec.links)
     hosts = ", ".join(f"{host} ({address(spec, host)})" for host in spec.hosts[:8])
     more = f" and {len(spec.hosts) - 8} more" if len(spec.hosts) > 8 else ""
     pair = ",".join(spec.hosts[:2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""May this user make namespaces here, and of which kind?
+"""Whether this user may make namespaces here, and of which kind.
 
 ``python -m weft.launch.virtual.permission`` says in one line why not, with exit code 1; nothing and 0 where one may.
 """
@@ -21,7 +21,7 @@ def unshare_command() -> list[str]:
     Real root takes plain namespaces; everybody else, and root without ``CAP_SYS_ADMIN``, a user namespace in which
     they are root. Both paths are the same from there on. Root is not put into a user namespace because the kernel may
     forbid those where it allows plain ones, and because a root of one mapped id cannot read other users' files: a run
-    folder in somebody's home would be out of reach.
+    folder in a user's home would be out of reach.
     """
     plain = os.geteuid() == 0 and has_capability(effective_capabilities(), CAP_SYS_ADMIN)
     return [
@@ -40,7 +40,7 @@ def effective_capabilities(status: Path = Path("/proc/self/status")) -> int:
 
 
 def has_capability(capabilities: int, number: int) -> bool:
-    """Is a capability in a bit set?"""
+    """Whether a capability is in a bit set."""
     return bool(capabilities >> number & 1)
 
 

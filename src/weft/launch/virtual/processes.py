@@ -76,7 +76,7 @@ def _numbered() -> list[Path]:
 def _pid_namespace(process: Path) -> str:
     try:
         return str((process / "ns" / "pid").readlink())
-    except OSError:  # it ended, or is somebody else's
+    except OSError:  # it ended, or belongs to another user
         return ""
 
 
@@ -94,7 +94,7 @@ def _is_standing(process: Path) -> bool:
             process.stat().st_uid == os.geteuid()
             and os.fsencode(HOLDER) in words
             and b"standing" in words
-            and Path(os.fsdecode(words[0])).name != "unshare"  # its parent, with the same words behind it
+            and Path(os.fsdecode(words[0])).name != "unshare"  # its parent, with the same arguments behind it
         )
     except OSError:  # it ended meanwhile
         return False

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from weft.errors import FabricError
+from weft.format import format_rate
 
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 SLOWEST = 1e3
@@ -89,9 +90,9 @@ def too_fast(spec: VirtualSpec, cores: int) -> str:
         return ""
     fitting = carried / len(spec.hosts)
     return (
-        f"the hosts of {spec.name} inject {spec.injected() / 1e9:.3g} GB/s in all, but {cores} core(s) carry about "
-        f"{carried / 1e9:.2g} GB/s of TCP: the processors will be the bottleneck, not the links; "
-        f"set adapter_rate to {fitting / 1e6:.3g} MB/s or less, and the other links in proportion"
+        f"the hosts of {spec.name} inject {format_rate(spec.injected())} in all, but {cores} core(s) carry about "
+        f"{format_rate(carried)} of TCP: the processors will be the bottleneck, not the links; "
+        f"set adapter_rate to {format_rate(fitting)} or less, and the other links in proportion"
     )
 
 

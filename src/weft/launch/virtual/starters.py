@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How each family of MPI libraries is started across virtual hosts, and kept on their links.
+"""How each family of MPI libraries is started across virtual hosts, and held to their links.
 
-The families' own words (binding, yielding) are in :mod:`weft.launch.family`; here stands what a cluster without ssh
+The families' own words (binding, yielding) are in :mod:`weft.mpi.starting`; here stands what a cluster without ssh
 needs on top: the launch agent, the hosts with their slots, and the transports that go through ``eth0``. Left alone,
 every library would find that all "hosts" are one machine and take a short cut past the network.
 """
@@ -9,14 +9,14 @@ every library would find that all "hosts" are one machine and take a short cut p
 from dataclasses import dataclass
 
 from weft.errors import LaunchError
-from weft.launch.family import Family, OpenMpi4, OpenMpi5, family_of
 from weft.launch.launcher import CYCLIC, LaunchRequest
-from weft.launch.mpi import INTEL, Library
 from weft.launch.virtual.cluster import AGENT
 from weft.launch.virtual.wiring import INTERFACE
+from weft.mpi.library import INTEL, Library
+from weft.mpi.starting import Family, OpenMpi4, OpenMpi5, family_of
 
 AS_ROOT = {
-    # inside the cluster one is root by the mapping, whoever one is outside
+    # inside the cluster the user is mapped to root, whatever their name outside
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_ALLOW_RUN_AS_ROOT": "1",
@@ -40,7 +40,9 @@ class Starter:
     family: Family
 
     def environment(self) -> dict[str, str]:
-        """Variables that hold the ranks to the links. They win over the user's own: off the links nothing is measured.
+        """Variables that hold the ranks to the links.
+
+        They override the user's own, since traffic that avoids the links would not be measured.
 
         The hosts share this machine's cores, so ranks always yield while they wait.
         """
@@ -56,12 +58,12 @@ class Starter:
         }
 
     def words(self, request: LaunchRequest) -> list[str]:
-        """Words of ``mpiexec``: agent, hosts, placement, number of ranks."""
+        """Arguments of ``mpiexec``: agent, hosts, placement, number of ranks."""
         across = self.family.across(request.nodes, request.ranks_per_node, request.order == CYCLIC)
         return [*self.agent(), *across, *self.family.free, "-n", str(request.ranks)]
 
     def agent(self) -> list[str]:
-        """Words that name the launch agent and the interface."""
+        """Arguments that name the launch agent and the interface."""
         return ["-launcher", "ssh", "-launcher-exec", AGENT, "-iface", INTERFACE]
 
 
@@ -123,7 +125,7 @@ def starter_for(library: Library) -> Starter:
         return OpenMpi(family)
     if library.family == INTEL:
         raise LaunchError(
-            f"{library} cannot be held to virtual links: nobody has tried it",
+            f"{library} cannot be held to virtual links: it was never tested there",
             "use Open MPI or MPICH: --mpicxx /path/to/mpicxx",
         )
     return Starter(family)

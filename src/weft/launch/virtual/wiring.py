@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands that turn a specification into namespaces, bridges and shaped links. Pure functions of the spec.
+"""The commands that make namespaces, bridges and rate-limited links of a specification: pure functions of it.
 
 Numbers here were measured on two cores with Open MPI and MPICH; each constant says what goes wrong without it.
 """
@@ -56,7 +56,7 @@ class Port:
 
 
 def ports(spec: VirtualSpec) -> tuple[Port, ...]:
-    """Both directions of each link, each with the one interface that shapes and counts it."""
+    """Both directions of each link, each with the interface that limits and counts it."""
     found: list[Port] = []
     hosts = set(spec.hosts)
     for k, link in enumerate(spec.links):

@@ -68,7 +68,7 @@ def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
 def _run(side: Side) -> dict[str, Any]:
     names = ("name", "path", "study", "fabric", "kind", "mpi", "launches")
     row = {name: getattr(side, name) for name in names}
-    return row | {"simulated": side.modelled, "virtual": side.kind == "virtual"}
+    return row | {"simulated": side.modelled, "virtual": side.emulated}
 
 
 def _identity(key: Any) -> dict[str, Any]:

@@ -9,20 +9,16 @@ from typing import Any
 import altair as alt
 
 from weft.analyse.compare import Comparison
+from weft.format import plural
 from weft.report.compare.lines import Axis, Row, Sheet, ratio_points, sheets, time_points
 from weft.report.compare.load import Compare
 from weft.report.compare.words import call_text, place, takes
-from weft.report.figures.calls import SECONDS_LABEL
+from weft.report.figures.labels import BYTES_LABEL, SECONDS_LABEL
 from weft.report.figures.theme import BLUE, CONFIG, GREEN, GREY, INK, ORANGE, RED, Figure, specification, values
-from weft.report.numbers import plural
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, INK, GREY)
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
 SIDE, TALL, COLUMNS = 330, 230, 2
-BYTES_LABEL = (
-    "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + ' MiB' : "
-    "datum.value >= 1024 ? format(datum.value / 1024, '~r') + ' KiB' : format(datum.value, '~r') + ' B'"
-)
 TITLES = {"bytes": "size", "nodes": "number of nodes N", "ranks": "number of ranks p"}
 TIME_KEY = "Points: median over launches. Strokes: smallest and largest median of a launch. Both axes are logarithmic."
 RATIO_KEY = (

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from weft.analyse.compare import Compared, Comparison, Key
+from weft.format import format_bytes, measured_seconds
 from weft.report.compare.load import Compare
 from weft.report.compare.words import call_text, ratio_text
-from weft.report.numbers import seconds_text
-from weft.units import format_bytes
 
 Row = dict[str, Any]
 Axis = Literal["bytes", "nodes", "ranks"]
@@ -92,20 +91,18 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[Row]:
             point = side.points.get(key)
             if key.operation != operation or point is None or not point.medians:
                 continue
-            medians = sorted(point.medians.values())
-            middle = (medians[(len(medians) - 1) // 2] + medians[len(medians) // 2]) / 2
             points.append(
                 {
                     "x": x_of(key, sheet.axis),
-                    "y": middle,
-                    "low": medians[0],
-                    "high": medians[-1],
+                    "y": point.median_s,
+                    "low": min(point.medians.values()),
+                    "high": max(point.medians.values()),
                     "run": side.name,
                     "base": side is found.sides[0],
                     "line": line_of(key, sheet.axis, many),
                     "where": where(key),
-                    "time": seconds_text(middle),
-                    "launches": len(medians),
+                    "time": measured_seconds(point.median_s),
+                    "launches": len(point.medians),
                 }
             )
     # the base first: it is drawn beneath the others

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from weft.analyse.compare import Comparison, Side, compare, points_of
-from weft.analyse.compare.comparison import PHASES
-from weft.analyse.compare.pair_points import pair_points
+from weft.analyse.compare import PHASES, Comparison, Side, compare, side_of
 from weft.errors import CompareError, DataError
 from weft.report.view import RunView, load_view
-from weft.store.tables import read_table
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,9 @@ def load_compare(
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice:
         raise CompareError(f"{twice} is given twice: a run always equals itself", "measure it again with --into DIR")
-    sides = tuple(side_of(view, name) for view, name in zip(views, names_of(views), strict=True))
+    sides = tuple(
+        side_of(view.path, view.plan, name, view.mpi) for view, name in zip(views, names_of(views), strict=True)
+    )
     found = tuple(compare(sides[0], other, margin=margin, phases=phases, sizes=sizes) for other in sides[1:])
     return Compare(views, sides, found)
 
@@ -72,30 +71,6 @@ def _view(folder: Any) -> RunView:
         return load_view(folder)
     except DataError as problem:  # a gate must not take a mistyped path for a slow network: exit code 2, not 1
         raise CompareError(problem.what, problem.remedy) from None
-
-
-def side_of(view: RunView, name: str) -> Side:
-    """A loaded run as the comparison takes it."""
-    plan = view.plan
-    parameters = {cell.id: cell.parameters for cell in plan.cells}
-    if plan.kernel == "pairs":
-        points = pair_points(
-            read_table(view.path, "pairs"),
-            max(cell.nodes for cell in plan.measured),
-            max(cell.ranks for cell in plan.measured),
-        )
-    else:
-        points = points_of(view.rows, view.table("medians"), parameters, view.floor)
-    return Side(
-        name=name,
-        path=str(view.path),
-        study=plan.study,
-        fabric=plan.fabric,
-        kind=plan.fabric_kind,
-        mpi=view.mpi,
-        precision=plan.measure.precision,
-        points=points,
-    )
 
 
 def names_of(views: Sequence[RunView]) -> list[str]:

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from weft.analyse.compare import Compared, Comparison, Verdict
+from weft.format import format_bytes, measured_seconds
 from weft.report.compare.load import Compare
 from weft.report.compare.words import call_text, gate_text, headline, over, ratio_text, sentences, title
-from weft.report.numbers import seconds_text
-from weft.tabular import Table, comma_separated, markdown, terminal
-from weft.units import format_bytes
+from weft.report.tabular import Table, comma_separated, markdown, terminal
 
 Format = Literal["text", "md", "csv", "json"]
 
@@ -68,7 +67,7 @@ def call_table(comparison: Comparison, operation: str, phase: str) -> Table:
 def _call_row(each: Compared, sized: bool) -> tuple[str, ...]:
     key, found = each.key, each.evidence
     size = (format_bytes(key.size) if key.size is not None else "–") if sized else (f"{key.m:,}" if key.m else "–")
-    times = seconds_text(each.base_s), seconds_text(each.other_s)
+    times = measured_seconds(each.base_s), measured_seconds(each.other_s)
     ranks = f"{key.ranks:,}{' *' if each.oversubscribed else ''}"
     return (size, f"{key.nodes:,}", ranks, *times, ratio_text(found), p_text(found.p), corrected_text(found),
             outcome_text(found))  # fmt: skip

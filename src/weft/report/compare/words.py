@@ -5,10 +5,9 @@ import math
 from collections import Counter
 
 from weft.analyse.compare import Compared, Comparison, Evidence, Summary, Verdict
+from weft.format import format_bytes, format_factor, plural
 from weft.report.compare.load import Compare
-from weft.report.numbers import plural
 from weft.report.view import CALLS
-from weft.units import format_bytes
 
 Each = Compared | Summary
 
@@ -91,7 +90,8 @@ def headline(comparison: Comparison) -> str:
         text += " (10 for a report)"
     elif comparison.modelled:
         ratios = [each.evidence.ratio for each in rows]
-        text = f"Over {count} {other} takes {min(ratios):.3g} to {max(ratios):.3g} times {base}'s time; "
+        text = f"Over {count} {other} takes {format_factor(min(ratios))} to {format_factor(max(ratios))} times "
+        text += f"{base}'s time; "
         text += "a simulated run has no noise, so there is no interval and no test"
     else:
         told = [f"{seen[word]} {word}" for word in ("slower", "faster") if seen[word]]

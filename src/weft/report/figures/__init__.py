@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 def all_figures(view: "RunView") -> list["Figure | Picture"]:
     """Every figure of a run, in the order of the page: its kernel's, then those of any run."""
-    from weft.report.story import common_figures
+    from weft.report.common import common_figures
 
     return [*view.story.figures(view), *common_figures(view)]

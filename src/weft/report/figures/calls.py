@@ -2,12 +2,15 @@
 """Table 4.6 as a figure: the calls against nodes or ranks, first contact (cold) beside the steady state (warm)."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
-from weft.analyse.scaling import times
-from weft.plan import PlannedSeries
+from weft.analyse.tables.times import TimedRow, timed
+from weft.format import measured_factor, measured_seconds
+from weft.plan.records import PlannedSeries
+from weft.report.figures.labels import SECONDS_LABEL
 from weft.report.figures.theme import (
     BLUE,
     GREEN,
@@ -23,24 +26,17 @@ from weft.report.figures.theme import (
     grows_by,
     values,
 )
-from weft.report.numbers import interval_text, seconds_text
 from weft.report.view import CALLS, RunView, call_name, m_text
 
 COLOURS = (GREEN, RED, BLUE, ORANGE, INK, GREY)
-#: Decades of seconds, each in its own unit: 10 ms rather than 0.01.
-SECONDS_LABEL = (
-    "datum.value > 0.5 ? format(datum.value, '~r') + ' s' : "
-    "datum.value > 5e-4 ? format(datum.value * 1e3, '~r') + ' ms' : "
-    "datum.value > 5e-7 ? format(datum.value * 1e6, '~r') + ' µs' : format(datum.value * 1e9, '~r') + ' ns'"
-)
 KEY = "Solid lines and filled points: warm median. Dashed lines and hollow points: the first call on fresh connections."
 
 
 def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     """All calls of a series, cold and warm; None where there is nothing to compare."""
     calls = view.calls_of(series)
-    rows = [row for call in calls for phase in ("warm", "cold") for row in view.of_series(series, call, phase)]
-    rows = [row for row in rows if row["status"] == "ok" and row["median_s"]]
+    phases = ("warm", "cold")
+    rows = timed(row for call in calls for phase in phases for row in view.of_series(series, call, phase))
     if len(calls) < 2 or not rows:
         return None
     axis = "nodes" if len({row["nodes"] for row in rows}) > 1 else "ranks"
@@ -52,7 +48,7 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
             "phase": row["phase"],
             "what": f"{CALLS.get(row['call'], row['call'])}, {row['phase']}",
             "where": f"N = {row['nodes']}, p = {row['ranks']}",
-            "time": interval_text(row["median_s"], row["low_s"], row["high_s"]),
+            "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
         }
         for row in rows
     ]
@@ -101,7 +97,7 @@ def _labels(points: list[Row], span: float) -> list[Row]:
     ]
 
 
-def reading(rows: list[Row]) -> str:
+def reading(rows: Sequence[TimedRow]) -> str:
     """Which call pays most for its first contact, and where."""
     warm = {(row["cell"], row["call"]): row for row in rows if row["phase"] == "warm"}
     pairs = [
@@ -114,10 +110,11 @@ def reading(rows: list[Row]) -> str:
         return "No call has both a cold and a warm time."
     cold, hot = max(pairs, key=lambda pair: pair[0]["median_s"] / pair[1]["median_s"])
     ratio = cold["median_s"] / hot["median_s"]
+    factor = measured_factor(ratio)
     where = f"N = {cold['nodes']}, p = {cold['ranks']}"
     if ratio < 1.2:
-        return f"First calls cost no more than later ones (at most {times(ratio)} times, {cold['call']} at {where})."
+        return f"First calls cost no more than later ones (at most {factor} times, {cold['call']} at {where})."
     return (
         f"The first call costs most for {call_name(cold['call'])} at {where}: "
-        f"{seconds_text(cold['median_s'])}, {times(ratio)} times the {seconds_text(hot['median_s'])} of later calls."
+        f"{measured_seconds(cold['median_s'])}, {factor} times the {measured_seconds(hot['median_s'])} of later calls."
     )

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from weft.folder import told, write_atomic
+from weft.files.atomic import file_errors, write_atomic
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 
@@ -35,7 +35,7 @@ def write_figures(figures: Iterable[Figure | Picture], folder: Path) -> list[Pat
 
     version = vegalite_version()
     written: list[Path] = []
-    with told(folder):
+    with file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
         if isinstance(figure, Picture):

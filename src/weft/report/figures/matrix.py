@@ -10,6 +10,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.format import format_factor
 from weft.report.figures.picture import Picture
 from weft.report.figures.raster import SLOW, STEPS, USUAL, Scale, block_maximum, data_address, png
 from weft.report.figures.theme import FONT, GREY, INK
@@ -42,7 +43,7 @@ class PairMatrix:
     scale
         Numbers to colours.
     unit
-        Name and size of the unit in which numbers are told: ``("µs", 1e-6)``.
+        Name and size of the unit in which numbers are told: ``("us", 1e-6)``.
     block
         How many ranks one row or column of ``values`` stands for.
     what
@@ -64,9 +65,9 @@ class PairMatrix:
         return NARROW if len(self.values) <= FEW else WIDE
 
     def text(self, value: float) -> str:
-        """A number as the scale has it: ``2.1 µs``."""
+        """A number as the scale has it: ``2.1 us``."""
         name, size = self.unit
-        return f"{value / size:.3g} {name}"
+        return f"{format_factor(value / size)} {name}"
 
 
 def matrix_picture(name: str, title: str, key: str, reading: str, shown: PairMatrix) -> Picture:

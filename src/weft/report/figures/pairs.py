@@ -5,19 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
-import numpy as np
-from numpy.typing import NDArray
 
-from weft.analyse.pairs.histogram import edge, quantile
+from weft.analyse.tables.pairs import HistogramRow, bucket_starts_s
+from weft.format import format_bytes, format_factor, measured_factor, measured_seconds, seconds_unit
 from weft.report.figures.matrix import PairMatrix, matrix_picture
 from weft.report.figures.picture import Picture
 from weft.report.figures.raster import scale_of
-from weft.report.figures.theme import BLUE, HEIGHT, Figure, Row, values
-from weft.report.numbers import second_unit, seconds_text
+from weft.report.figures.theme import BLUE, HEIGHT, Figure, values
 from weft.report.pair_view import PairView
-from weft.units import format_bytes
-
-Floats = NDArray[np.float64]
 
 #: Beyond the slowest class's median by this factor a pair is drawn as slow.
 SLOW = 1.25
@@ -57,7 +52,7 @@ def _ranks(view: PairView, size: int, mode: str) -> Picture:
     blocks, block = view.blocks(size, mode)
     scale = scale_of(blocks, _cut(view, size, mode))
     shown = PairMatrix(
-        blocks, view.on_node, view.nodes, view.matrix(size, mode, "slowest_s"), scale, second_unit(scale.cut),
+        blocks, view.on_node, view.nodes, view.matrix(size, mode, "slowest_s"), scale, seconds_unit(scale.cut),
         "the slowest of their pairs", block,
     )  # fmt: skip
     each = "one pair of ranks" if block == 1 else f"the slowest pair of {block} x {block} ranks"
@@ -75,8 +70,8 @@ def _slowest(view: PairView, size: int, mode: str) -> str:
     row = max(rows, key=lambda each: each["time_s"])
     ends = f"rank {row['source']} on {row['source_name']} with rank {row['target']} on {row['target_name']}"
     return (
-        f"The pair farthest from its class is {ends}: {seconds_text(row['time_s'])}, {row['factor']:.3g} times the "
-        f"{seconds_text(row['base_s'])} of {row['class']}."
+        f"The pair farthest from its class is {ends}: {measured_seconds(row['time_s'])}, "
+        f"{format_factor(row['factor'])} times the {measured_seconds(row['base_s'])} of {row['class']}."
     )
 
 
@@ -84,7 +79,7 @@ def _nodes(view: PairView, size: int, mode: str) -> Picture:
     told = view.matrix(size, mode, "time_s")
     scale = scale_of(told, _cut(view, size, mode))
     ones = [1] * len(view.nodes)
-    shown = PairMatrix(told, ones, view.nodes, told, scale, second_unit(scale.cut), "the median of their pairs")
+    shown = PairMatrix(told, ones, view.nodes, told, scale, seconds_unit(scale.cut), "the median of their pairs")
     key = "Each point is the median over the pairs of ranks of two nodes: half a round trip. " + COLOURS.format(
         factor=SLOW
     )
@@ -96,19 +91,18 @@ def _worst_node(view: PairView, size: int, mode: str) -> str:
     rows = [row for row in view.node_rows if (row["bytes"], row["mode"]) == (size, mode) and row["factor"]]
     if not rows:
         return "All pairs are within one node."
-    row = max(rows, key=lambda each: each["factor"])
+    row = max(rows, key=lambda each: each["factor"] or 0.0)
     return f"Farthest from its classes is {row['name']}: {row['factor']:.3g} times their medians over all its pairs."
 
 
 def _contention(view: PairView, size: int, mode: str) -> Picture:
     told = view.matrix(size, mode, "factor")
-    known = told[np.isfinite(told)]
-    scale = scale_of(told, SLOW * float(np.median(known)))
+    scale = scale_of(told, SLOW * view.middle_factor(size, mode))
     ones = [1] * len(view.nodes)
     shown = PairMatrix(told, ones, view.nodes, told, scale, ("x", 1.0), "the median factor of their pairs")
     rows = [row for row in view.contention if (row["bytes"], row["mode"]) == (size, mode)]
     row = max(rows, key=lambda each: each["factor"])
-    interval = f"{row['factor']:.3g} ({row['low']:.3g}–{row['high']:.3g})"
+    interval = measured_factor(row["factor"], row["low"], row["high"])
     reading = f"Contention is largest at {row['class']}: {interval} times as long as alone."
     key = (
         f"Time with {MODES.get(mode, mode)} over the time of the same pair alone, median over the pairs of two nodes. "
@@ -130,29 +124,29 @@ def histograms(view: PairView) -> list[Figure]:
 def _histogram(view: PairView, size: int, mode: str) -> Figure:
     rows = [row for row in view.histogram if (row["bytes"], row["mode"]) == (size, mode)]
     classes = list(dict.fromkeys(row["class"] for row in rows))  # nearest first, as the table has them
-    unit, scale = second_unit(max(edge(row["bucket"]) for row in rows))
-    ends = [edge(row["bucket"] + more) / scale for row in rows for more in (0, 1)]
+    unit, scale = seconds_unit(max(bucket_starts_s(row["bucket"]) for row in rows))
+    ends = [bucket_starts_s(row["bucket"] + more) / scale for row in rows for more in (0, 1)]
     panels = tuple(
         _panel([row for row in rows if row["class"] == name], name, unit, scale, (min(ends), max(ends)))
         for name in classes
     )
     title = _where(view, size, mode, "Samples by hop class")
     key = "Warm samples in buckets of 2.2 % (2^(1/32)) of the time: both axes are logarithmic."
-    widest = max(classes, key=lambda name: _spread([row for row in rows if row["class"] == name]))
-    factor = _spread([row for row in rows if row["class"] == widest])
-    reading = f"The samples of {widest} spread most: their p99 is {factor:.3g} times their median."
+    widest = max(
+        (row for row in view.spread if (row["bytes"], row["mode"]) == (size, mode)), key=lambda row: row["ratio"]
+    )
+    reading = f"The samples of {widest['class']} spread most: their p99 is {widest['ratio']:.3g} times their median."
     return Figure(_name("histogram", size, mode), title, key, reading, panels)
 
 
-def _spread(rows: Sequence[Row]) -> float:
-    """p99 over median of a histogram."""
-    buckets, counts = (np.array([row[key] for row in rows], np.int64) for key in ("bucket", "count"))
-    return quantile(buckets, counts, 0.99) / quantile(buckets, counts, 0.5)
-
-
-def _panel(rows: Sequence[Row], name: str, unit: str, scale: float, ends: tuple[float, float]) -> Any:
+def _panel(rows: Sequence[HistogramRow], name: str, unit: str, scale: float, ends: tuple[float, float]) -> Any:
     bars = [
-        {"x": edge(row["bucket"]) / scale, "x2": edge(row["bucket"] + 1) / scale, "n": row["count"]} for row in rows
+        {
+            "x": bucket_starts_s(row["bucket"]) / scale,
+            "x2": bucket_starts_s(row["bucket"] + 1) / scale,
+            "n": row["count"],
+        }
+        for row in rows
     ]
     # a bar mark begins at nought, which a logarithmic axis does not have: rectangles begin below one sample
     x = alt.X("x:Q", title=f"half a round trip ({unit})", scale=alt.Scale(type="log", domain=list(ends), nice=False))

@@ -3,12 +3,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
-from weft.analyse.scaling import Verdict
-from weft.plan import PlannedSeries
+from weft.analyse.tables.answers import VerdictRow
+from weft.analyse.tables.times import MedianRow, TimedRow, timed
+from weft.format import measured_seconds
+from weft.plan.records import PlannedSeries
 from weft.report.figures.theme import (
     BLUE,
     GREY,
@@ -23,8 +25,9 @@ from weft.report.figures.theme import (
     unit_of,
     values,
 )
-from weft.report.numbers import interval_text, seconds_text
 from weft.report.view import RunView, call_name, m_text
+
+Axis = Literal["nodes", "ranks"]
 
 KEPT = {"strong": "constant global memory", "weak": "constant local memory", "none": "sweep"}
 KEY = (
@@ -34,7 +37,7 @@ KEY = (
 
 
 def scaling_figure(
-    view: RunView, series: PlannedSeries, found: Verdict | None, launches: Sequence[Row]
+    view: RunView, series: PlannedSeries, found: VerdictRow | None, launches: Sequence[MedianRow]
 ) -> Figure | None:
     """Time of the main call along a series; None where no point has a time.
 
@@ -44,10 +47,10 @@ def scaling_figure(
         Rows of the table of medians.
     """
     every = view.of_series(series, view.main_call)
-    rows = [row for row in every if row["status"] == "ok" and row["median_s"]]
+    rows = timed(every)
     if not rows:
         return None
-    axis = "nodes" if len({row["nodes"] for row in every}) > 1 else "ranks"
+    axis: Axis = "nodes" if len({row["nodes"] for row in every}) > 1 else "ranks"
     unit, size = unit_of(row["high_s"] for row in rows)
     points = [_point(row, axis, size) for row in rows]
     cells = {row["cell"]: row[axis] for row in rows}
@@ -56,29 +59,31 @@ def scaling_figure(
             "x": cells[row["cell"]],
             "y": row["median_s"] / size,
             "launch": row["launch"],
-            "text": seconds_text(row["median_s"]),
+            "text": measured_seconds(row["median_s"]),
         }
         for row in launches
         if row["cell"] in cells and (row["call"], row["phase"]) == (view.main_call, "warm")
     ]
-    missing = [{"x": row[axis], "status": row["status"], "reason": row["reason"]} for row in every if row not in rows]
+    missing: list[Row] = [
+        {"x": row[axis], "status": row["status"], "reason": row["reason"]} for row in every if row not in rows
+    ]
     xs = sorted({point["x"] for point in (*points, *missing)})
     # a fall is a straight line on logarithmic axes; a rise is judged by its height over nought
     logarithmic = series.scaling != "weak" and grows_by([point["y"] for point in points]) >= 8 and grows_by(xs) >= 4
     title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
-    reading = found.statement if found else f"{len(rows)} points; the series asks for no verdict."
+    reading = found["statement"] if found else f"{len(rows)} points; the series asks for no verdict."
     chart = _chart(axis, xs, points, dots, missing, unit, logarithmic)
     return Figure(f"time-{series.name}", view.titled(title), KEY, reading, (chart,))
 
 
-def _point(row: Row, axis: str, size: float) -> Row:
+def _point(row: TimedRow, axis: Axis, size: float) -> Row:
     names = {"y": "median_s", "low": "low_s", "high": "high_s", "bound": "bound_s"}
     point: Row = {key: row[name] / size if row[name] else None for key, name in names.items()}
     return point | {
         "x": row[axis],
         "crowded": bool(row["oversubscribed"]),
-        "time": interval_text(row["median_s"], row["low_s"], row["high_s"]),
-        "limit": f"{seconds_text(row['bound_s'])}, {row['bound']}" if row["bound_s"] else "not known",
+        "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
+        "limit": f"{measured_seconds(row['bound_s'])}, {row['bound']}" if row["bound_s"] else "not known",
         "name": row["bound"],
         "samples": row["samples"],
         "where": f"N = {row['nodes']}, p = {row['ranks']}",

@@ -8,24 +8,14 @@ from typing import Any, Literal
 
 import altair as alt
 
-from weft.analyse.scaling import times
-from weft.report.figures.calls import COLOURS, SECONDS_LABEL
+from weft.format import exact_bytes, measured_factor, measured_rate, measured_seconds
+from weft.report.figures.calls import COLOURS
+from weft.report.figures.labels import BYTES_LABEL, RATES_LABEL, SECONDS_LABEL
 from weft.report.figures.theme import HEIGHT, INK, RED, Row, dodged, grows_by, values
-from weft.report.numbers import interval_text, rate_text, size_text
-from weft.report.sweeps import Line, size_of
+from weft.report.sweeps import Line, cause, size_of
 
 Quantity = Literal["time", "rate"]
 
-SIZES_LABEL = (
-    "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB' : "
-    "datum.value >= 1048576 ? datum.value / 1048576 + ' MiB' : "
-    "datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'"
-)
-RATES_LABEL = (
-    "datum.value > 5e8 ? format(datum.value / 1e9, '~r') + ' GB/s' : "
-    "datum.value > 5e5 ? format(datum.value / 1e6, '~r') + ' MB/s' : "
-    "datum.value > 5e2 ? format(datum.value / 1e3, '~r') + ' kB/s' : format(datum.value, '~r') + ' B/s'"
-)
 PANEL = 230
 #: A bound beyond this factor of the times leaves the picture.
 FAR = 20
@@ -104,9 +94,9 @@ def _points(each: Drawn, quantity: Quantity) -> list[Row]:
         point: Row = {key: _value(size, row[name], quantity) for key, name in names.items()}
         found.append(
             point
-            | {"x": size, "label": each.label, "size": size_text(size), "samples": row["samples"]}
-            | {"told": interval_text(row["median_s"], row["low_s"], row["high_s"])}
-            | {"rate": rate_text(size, row["median_s"])}
+            | {"x": size, "label": each.label, "size": exact_bytes(size), "samples": row["samples"]}
+            | {"told": measured_seconds(row["median_s"], row["low_s"], row["high_s"])}
+            | {"rate": measured_rate(size, row["median_s"])}
         )
     return found
 
@@ -118,26 +108,28 @@ def _value(size: int, seconds: float | None, quantity: Quantity) -> float | None
 def _marks(each: Drawn, quantity: Quantity) -> list[Row]:
     """A diamond on the line, midway between the two sizes of each change-over."""
     found: list[Row] = []
-    for named in each.line.changes:
-        change = named.change
-        ends = [each.line.at(size) for size in (change.lower, change.upper)]
+    for change in each.line.changes:
+        ends = [each.line.at(size) for size in (change["lower"], change["upper"])]
         seconds = [row["median_s"] for row in ends if row]
-        if len(seconds) < 2 or not change.lower:
+        if len(seconds) < 2 or not change["lower"]:
             continue
-        size, time = math.sqrt(change.lower * change.upper), math.sqrt(seconds[0] * seconds[1])
+        size, time = math.sqrt(change["lower"] * change["upper"]), math.sqrt(seconds[0] * seconds[1])
         found.append(
-            {"x": size, "y": time if quantity == "time" else size / time, "jump": change.kind == "jump"}
-            | {"between": f"{size_text(change.lower)} and {size_text(change.upper)}", "label": each.label}
-            | {"what": f"x {times(change.factor)} ({times(change.low)}–{times(change.high)})", "cause": named.cause()}
+            {"x": size, "y": time if quantity == "time" else size / time, "jump": change["kind"] == "jump"}
+            | {"between": f"{exact_bytes(change['lower'])} and {exact_bytes(change['upper'])}", "label": each.label}
+            | {
+                "what": f"x {measured_factor(change['factor'], change['low'], change['high'])}",
+                "cause": cause(change),
+            }
         )
     return found
 
 
 def _limits(drawn: Sequence[Drawn], x: alt.X, height: int) -> list[Any]:
     """A rule at each eager limit that explains a change-over: where the knob stands, not where the change was found."""
-    knobs = [named.knob for each in drawn for named in each.line.changes if named.is_eager_limit and named.knob]
-    known = {knob.value: knob.names[0] for knob in knobs}
-    rows = [{"x": value, "name": f"{name} = {size_text(value)}"} for value, name in sorted(known.items())]
+    limits = [change for each in drawn for change in each.line.changes if change["eager_limit"]]
+    known = {change["knob_value"]: change["knobs"][0] for change in limits if change["knob_value"] is not None}
+    rows = [{"x": value, "name": f"{name} = {exact_bytes(value)}"} for value, name in sorted(known.items())]
     if not rows:
         return []
     chart = alt.Chart(values(rows))
@@ -156,7 +148,7 @@ def _size_axis(sizes: Sequence[int], small: bool) -> alt.X:
     step = max(1, math.ceil(len(powers) / (6 if small else 13)))
     room = grows_by([first, last]) ** (0.3 if small else 0.2)
     scale = alt.Scale(type="log", base=2, domain=[first / 1.3, last * max(room, 1.5)], nice=False)
-    axis = alt.Axis(values=[2**power for power in powers][::step], labelExpr=SIZES_LABEL, grid=False, labelOverlap=True)
+    axis = alt.Axis(values=[2**power for power in powers][::step], labelExpr=BYTES_LABEL, grid=False, labelOverlap=True)
     return alt.X("x:Q", title=None if small else "message size", scale=scale, axis=axis)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from weft.analyse.quantile import middle_ranks, quantile_rank
+from weft.analyse.tables.times import ITERATIONS, QUARTILES, IterationRow, QuartileRow, timed
 from weft.report.figures.theme import BLUE, INK, RED, Figure, Row, unit_of, values
 from weft.report.view import RunView
 
@@ -18,22 +18,19 @@ KEY = (
 )
 
 
-def spread_figure(view: RunView, iterations: Sequence[Row]) -> Figure | None:
-    """Samples by launch of each cell's main call; None where there are none.
-
-    Parameters
-    ----------
-    iterations
-        Rows of the table of iterations.
-    """
-    by_cell: dict[str, dict[int, list[Row]]] = {}
-    for row in iterations:
+def spread_figure(view: RunView) -> Figure | None:
+    """Samples by launch of each cell's main call; None where there are none."""
+    by_cell: dict[str, dict[int, list[IterationRow]]] = {}
+    for row in ITERATIONS.read(view.path):
         if (row["call"], row["phase"]) == (view.main_call, "warm"):
             by_cell.setdefault(row["cell"], {}).setdefault(row["launch"], []).append(row)
     cells = [cell for cell in view.plan.measured if cell.id in by_cell][:MOST_PANELS]
     if not cells:
         return None
-    panels = tuple(_panel(by_cell[cell.id], _name(cell)) for cell in cells)
+    boxes = [row for row in QUARTILES.read(view.path) if (row["call"], row["phase"]) == (view.main_call, "warm")]
+    panels = tuple(
+        _panel(by_cell[cell.id], [row for row in boxes if row["cell"] == cell.id], _name(cell)) for cell in cells
+    )
     title = view.titled(f"Spread within and between launches: {view.main_call}, warm")
     return Figure("spread", title, KEY, reading(view), panels)
 
@@ -43,7 +40,7 @@ def _name(cell: Any) -> str:
     return f"N = {cell.nodes}, p = {cell.ranks}{' *' if cell.oversubscribed else ''}" + (f", m = {m:,}" if m else "")
 
 
-def thinned(rows: Sequence[Row], most: int = MOST_POINTS) -> list[Row]:
+def thinned(rows: Sequence[IterationRow], most: int = MOST_POINTS) -> list[IterationRow]:
     """At most ``most`` of the rows, evenly over their order by time, smallest and largest always among them."""
     ordered = sorted(rows, key=lambda row: row["time_s"])
     if len(ordered) <= most:
@@ -51,18 +48,9 @@ def thinned(rows: Sequence[Row], most: int = MOST_POINTS) -> list[Row]:
     return [ordered[round(index * (len(ordered) - 1) / (most - 1))] for index in range(most)]
 
 
-def box(times: Sequence[float]) -> Row:
-    """Quartiles and median as order statistics."""
-    ordered, n = sorted(times), len(times)
-    low, high = middle_ranks(n)
-    q1, q3 = (ordered[quantile_rank(n, q) - 1] for q in (0.25, 0.75))
-    return {"q1": q1, "q3": q3, "median": (ordered[low - 1] + ordered[high - 1]) / 2}
-
-
-def _panel(launches: dict[int, list[Row]], name: str) -> Any:
+def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[QuartileRow], name: str) -> Any:
     unit, size = unit_of(row["time_s"] for rows in launches.values() for row in rows)
     points: list[Row] = []
-    boxes: list[Row] = []
     for launch, rows in sorted(launches.items()):
         for place, row in enumerate(thinned(rows)):
             # a fixed scatter, so that the same run draws the same picture
@@ -70,9 +58,10 @@ def _panel(launches: dict[int, list[Row]], name: str) -> Any:
             points.append(
                 {"launch": launch, "y": row["time_s"] / size, "beside": round(beside, 3), "taint": row["tainted"]}
             )
-        boxes.append(
-            {"launch": launch} | {key: value / size for key, value in box([row["time_s"] for row in rows]).items()}
-        )
+    boxes = [
+        {"launch": row["launch"], "q1": row["q1_s"] / size, "median": row["median_s"] / size, "q3": row["q3_s"] / size}
+        for row in quartiles
+    ]
     x = alt.X("launch:O", title="launch", axis=alt.Axis(labelAngle=0))
     scale = alt.Scale(zero=False)
     y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=alt.Axis(tickCount=5, format=".4~r"))
@@ -88,8 +77,7 @@ def _panel(launches: dict[int, list[Row]], name: str) -> Any:
 
 def reading(view: RunView) -> str:
     """Where launches differ most, beside the interval that their pooled samples give."""
-    rows = [row for row in view.rows if (row["call"], row["phase"], row["status"]) == (view.main_call, "warm", "ok")]
-    rows = [row for row in rows if row["median_s"] and row["launches"] > 1]
+    rows = [row for row in timed(view.rows, view.main_call, "warm") if row["launches"] > 1]
     if not rows:
         return "One launch says nothing about the spread between launches."
     worst = max(rows, key=lambda row: (row["launch_high_s"] - row["launch_low_s"]) / row["median_s"])

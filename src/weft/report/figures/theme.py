@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import altair as alt
 from altair.utils import schemapi
 
-from weft.report.numbers import second_unit
+from weft.format import seconds_unit
 
 Row = dict[str, Any]
 Chart: TypeAlias = Any
@@ -112,7 +112,7 @@ def values(rows: Iterable[Row]) -> alt.InlineData:
 
 def unit_of(seconds: Iterable[float | None]) -> tuple[str, float]:
     """The unit in which the largest of some times reads best."""
-    return second_unit(max((value for value in seconds if value is not None), default=1.0))
+    return seconds_unit(max((value for value in seconds if value is not None), default=1.0))
 
 
 def grows_by(numbers: Sequence[float]) -> float:

@@ -6,11 +6,10 @@ from typing import Any
 
 import altair as alt
 
-from weft.algorithms import DEFAULT
-from weft.analyse.scaling import times
+from weft.analyse.tables.answers import WinnerRow
+from weft.format import exact_bytes, measured_factor
+from weft.mpi.algorithms import DEFAULT
 from weft.report.figures.theme import BLUE, GREEN, INK, ORANGE, RED, Figure, Row, values
-from weft.report.numbers import size_text
-from weft.report.winners import Winner
 
 KEY = (
     "Colour: the algorithm that takes least time. Number: its time over that of the library's own choice. "
@@ -21,29 +20,29 @@ TILE = 24
 COLOURS = (BLUE, RED, GREEN, ORANGE, "#a23b8c", INK, "#7c3aed", "#8a5a00", "#3b9ac9")
 
 
-def winner_figure(title: str, found: Sequence[Winner]) -> Figure | None:
+def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:
     """One panel a call, sizes across and process counts upwards; None where nothing was compared."""
-    names = list(dict.fromkeys(winner.name for winner in found))
+    names = list(dict.fromkeys(winner["call"] for winner in found))
     if not names:
         return None
-    algorithms = list(dict.fromkeys(winner.algorithm for winner in found if winner.algorithm != DEFAULT))
-    panels = tuple(_panel(name, [each for each in found if each.name == name], algorithms) for name in names)
+    algorithms = list(dict.fromkeys(winner["algorithm"] for winner in found if winner["algorithm"] != DEFAULT))
+    panels = tuple(_panel(name, [each for each in found if each["call"] == name], algorithms) for name in names)
     return Figure("winners", title, KEY, reading(found), panels)
 
 
-def _panel(name: str, found: Sequence[Winner], algorithms: Sequence[str]) -> Any:
+def _panel(name: str, found: Sequence[WinnerRow], algorithms: Sequence[str]) -> Any:
     rows: list[Row] = [
         {
-            "size": size_text(winner.bytes),
+            "size": exact_bytes(winner["bytes"]),
             "shape": _shape(winner),
-            "algorithm": winner.algorithm,
-            "ratio": times(winner.ratio) if winner.algorithm != DEFAULT else "",
-            "order": winner.bytes,
+            "algorithm": winner["algorithm"],
+            "ratio": measured_factor(winner["ratio"]) if winner["algorithm"] != DEFAULT else "",
+            "order": winner["bytes"],
         }
         for winner in found
     ]
-    sizes = [size_text(size) for size in sorted({winner.bytes for winner in found})]
-    shapes = [_shape(winner) for winner in sorted(found, key=lambda each: (each.ranks, each.nodes), reverse=True)]
+    sizes = [exact_bytes(size) for size in sorted({winner["bytes"] for winner in found})]
+    shapes = [_shape(winner) for winner in sorted(found, key=lambda each: (each["ranks"], each["nodes"]), reverse=True)]
     shapes = list(dict.fromkeys(shapes))
     scale = alt.Scale(
         domain=[DEFAULT, *algorithms],
@@ -67,16 +66,16 @@ def _panel(name: str, found: Sequence[Winner], algorithms: Sequence[str]) -> Any
     )
 
 
-def _shape(winner: Winner) -> str:
-    return f"p = {winner.ranks}" + (f", N = {winner.nodes}" if winner.nodes > 1 else "")
+def _shape(winner: WinnerRow) -> str:
+    return f"p = {winner['ranks']}" + (f", N = {winner['nodes']}" if winner["nodes"] > 1 else "")
 
 
-def reading(found: Sequence[Winner]) -> str:
+def reading(found: Sequence[WinnerRow]) -> str:
     """How often the library's own choice is beaten, and where most."""
-    beaten = [winner for winner in found if winner.algorithm != DEFAULT]
+    beaten = [winner for winner in found if winner["algorithm"] != DEFAULT]
     if not beaten:
         return f"The library's own choice is not surely slower than any algorithm at any of {len(found)} points."
-    best = min(beaten, key=lambda winner: winner.ratio)
-    most = f"{size_text(best.bytes)} of MPI_{best.name.capitalize()}, {_shape(best)}"
+    best = min(beaten, key=lambda winner: winner["ratio"])
+    most = f"{exact_bytes(best['bytes'])} of MPI_{best['call'].capitalize()}, {_shape(best)}"
     text = f"The library's own choice is beaten at {len(beaten)} of {len(found)} points, most at {most}: "
-    return text + f"{best.algorithm} takes {times(best.ratio)} of its time."
+    return text + f"{best['algorithm']} takes {measured_factor(best['ratio'])} of its time."

@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of ``bandwidth``: how fast messages go one way, and where the library stops sending them at once."""
 
-from weft.analyse.scaling import times
+from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.times import TimedRow
+from weft.format import exact_bytes, format_rate, measured_factor, measured_rate
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
-from weft.report.numbers import rate_text, size_text
 from weft.report.stories.sweep import SweepStory, changes_clause, existing
 from weft.report.sweep_tables import CHANGES, change_table, rate_table, slower_table
-from weft.report.sweeps import Line, NamedChange, size_of
-from weft.report.view import Row, RunView
-from weft.tabular import Table
-from weft.units import format_rate
+from weft.report.sweeps import Line, cause, size_of
+from weft.report.tabular import Table
+from weft.report.view import RunView
 
 
 class BandwidthStory(SweepStory):
     """Peak rate, eager limit, what happens on its two sides."""
-
-    def name(self, line: Line) -> str:
-        """The pattern: ``intra-socket``, ``inter-node, 2 hops``."""
-        values = line.cell.parameters
-        hops = f", {values['hops']} hops" if "hops" in values else ""
-        return f"{values.get('pattern', line.name)}{hops}"
 
     def headline(self, view: RunView) -> str:
         """The peak rate of each pattern, and the eager limit that was found."""
@@ -33,21 +27,21 @@ class BandwidthStory(SweepStory):
     def _peak(self, line: Line) -> str:
         best = peak(line)
         half = next(row for row in line.rows if rate(row) >= rate(best) / 2)
-        text = f"{rate_text(size_of(best), best['median_s'])} {self.name(line)}, with messages of "
-        text += size_text(size_of(best))
-        return text + (f" (half of that from {size_text(size_of(half))})" if size_of(half) < size_of(best) else "")
+        text = f"{measured_rate(size_of(best), best['median_s'])} {line.name}, with messages of "
+        text += exact_bytes(size_of(best))
+        return text + (f" (half of that from {exact_bytes(size_of(half))})" if size_of(half) < size_of(best) else "")
 
     def _limit(self, lines: tuple[Line, ...]) -> str:
-        limits = [(line, named) for line in lines for named in line.changes if named.is_eager_limit]
+        limits = [(line, change) for line in lines for change in line.changes if change["eager_limit"]]
         if not limits:
             text = changes_clause(lines)
             return f"{text[0].upper()}{text[1:]}; no eager limit shows in the times."
-        return " ".join(f"{self.name(line).capitalize()}: {limit_text(named)}" for line, named in limits[:2])
+        return " ".join(f"{line.name.capitalize()}: {limit_text(change)}" for line, change in limits[:2])
 
     def tables(self, view: RunView) -> list[Table]:
         """Rates by size and pattern, change-overs, sizes slower than their double."""
         lines = self.lines(view)
-        names = [self.name(line) for line in lines]
+        names = [line.name for line in lines]
         if not lines:
             return []
         return existing(
@@ -62,7 +56,7 @@ class BandwidthStory(SweepStory):
         """Rate and time against size."""
         from weft.report.figures.sizes import KEY, Drawn, size_panel
 
-        drawn = [Drawn(line, self.name(line)) for line in self.lines(view)]
+        drawn = [Drawn(line, line.name) for line in self.lines(view)]
         if not drawn:
             return []
         reading = self.headline(view)
@@ -75,21 +69,26 @@ class BandwidthStory(SweepStory):
         ]
 
 
-def rate(row: Row) -> float:
+def rate(row: TimedRow) -> float:
     """Bytes a second of a row."""
     return size_of(row) / row["median_s"]
 
 
-def peak(line: Line) -> Row:
+def peak(line: Line) -> TimedRow:
     """The row of the highest rate."""
     return max(line.rows, key=rate)
 
 
-def limit_text(named: NamedChange) -> str:
+def limit_text(change: ChangeRow) -> str:
     """The eager limit in words: where, by which knob, what happens there."""
-    change = named.change
-    step = "grows" if change.factor > 1 else "falls"
-    before, after = (f"at {format_rate(each)}" if each else "free" for each in (change.before_rate, change.after_rate))
-    text = f"the eager limit is found between {size_text(change.lower)} and {size_text(change.upper)}, "
-    text += f"{named.cause()}; there the time of a message {step} by a factor of {times(change.factor)} "
-    return text + f"({times(change.low)}–{times(change.high)}); each further byte goes {after}, before it {before}."
+    step = "grows" if change["factor"] > 1 else "falls"
+    before, after = (
+        f"at {format_rate(each)}" if each else "free" for each in (change["before_rate"], change["after_rate"])
+    )
+    text = f"the eager limit is found between {exact_bytes(change['lower'])} and {exact_bytes(change['upper'])}, "
+    text += f"{cause(change)}; there the time of a message {step} by a factor of "
+    text += measured_factor(change["factor"], change["low"], change["high"])
+    return text + f"; each further byte goes {after}, before it {before}."
+
+
+STORY = BandwidthStory

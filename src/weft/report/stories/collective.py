@@ -2,29 +2,25 @@
 """The story of ``collective``: what calls take over sizes and process counts, and where the library changes over."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
-from weft.algorithms import DEFAULT
+from weft.analyse.tables.answers import WINNERS
+from weft.analyse.tables.times import TimedRow, timed
+from weft.format import exact_bytes, measured_seconds, plural
+from weft.mpi.algorithms import DEFAULT
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
-from weft.report.numbers import interval_text, plural, size_text, time_text
+from weft.report.numbers import time_text
 from weft.report.stories.sweep import SweepStory, changes_clause, existing
 from weft.report.sweep_tables import CHANGES, change_table, slower_table, time_table
 from weft.report.sweeps import Line, all_sizes
+from weft.report.tabular import Table
 from weft.report.view import RunView
-from weft.report.winners import Winner, winner_table, winners
-from weft.tabular import Table
+from weft.report.winners import winner_table
 
 
 class CollectiveStory(SweepStory):
     """Times by size and process count, change-overs, and who wins where."""
-
-    def name(self, line: Line) -> str:
-        """The call as MPI names it: ``MPI_Alltoall``, ``MPI_Alltoallv, linear``."""
-        call, *rest = line.name.split("-")
-        told = [f"MPI_{call.capitalize()}", *rest, *([line.algorithm] if line.algorithm != DEFAULT else [])]
-        return ", ".join(told)
 
     def own(self, view: RunView) -> list[Line]:
         """The lines under the library's own choice of algorithms."""
@@ -45,9 +41,9 @@ class CollectiveStory(SweepStory):
             slowest = max((line.at(size) for line in largest), key=lambda row: row["median_s"] if row else 0.0)
             call = next(line for line in largest if line.at(size) is slowest)
             assert slowest is not None
-            told = interval_text(slowest["median_s"], slowest["low_s"], slowest["high_s"])
+            told = measured_seconds(slowest["median_s"], slowest["low_s"], slowest["high_s"])
             one = "the slowest call" if len(largest) > 1 else "the call"
-            text += f"{one} at {size_text(size)} is {self.name(call)}: {told}. "
+            text += f"{one} at {exact_bytes(size)} is {call.name}: {told}. "
         else:
             text += "the calls have no size in common. "
         said = changes_clause(lines)
@@ -59,7 +55,7 @@ class CollectiveStory(SweepStory):
     def tables(self, view: RunView) -> list[Table]:
         """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""
         lines = self.own(view)
-        names = [self.name(line) for line in lines]
+        names = [line.name for line in lines]
         places = [f"{name}, {line.place}" for name, line in zip(names, lines, strict=True)]
         groups: dict[str, list[Line]] = {}
         for line, name in zip(lines, names, strict=True):
@@ -75,21 +71,20 @@ class CollectiveStory(SweepStory):
         )
 
     def _winner_tables(self, view: RunView) -> list[Table | None]:
-        found = winners(self.lines(view))
-        calls = list(dict.fromkeys(winner.name for winner in found))
+        found = WINNERS.read(view.path)
+        calls = list(dict.fromkeys(winner["call"] for winner in found))
         return [
             winner_table(
                 view.titled(f"Fastest algorithm of MPI_{call.capitalize()}"),
-                [each for each in found if each.name == call],
+                [each for each in found if each["call"] == call],
             )
             for call in calls
         ]
 
     def _barrier(self, view: RunView) -> Table | None:
         cells = {cell.id: cell for cell in view.plan.measured}
-        rows = [row for row in view.rows if (row["call"], row["phase"], row["status"]) == ("barrier", "warm", "ok")]
-        best: dict[tuple[int, int], Any] = {}
-        for row in rows:
+        best: dict[tuple[int, int], TimedRow] = {}
+        for row in timed(view.rows, "barrier", "warm"):
             if cells[row["cell"]].parameters.get("algorithm", DEFAULT) == DEFAULT:
                 shape = (row["nodes"], row["ranks"])
                 best[shape] = min(best.get(shape, row), row, key=lambda each: each["median_s"])
@@ -111,14 +106,14 @@ class CollectiveStory(SweepStory):
 
         groups: dict[str, list[Line]] = {}
         for line in self.own(view):
-            groups.setdefault(self.name(line), []).append(line)
+            groups.setdefault(line.name, []).append(line)
         alone = len(groups) == 1
         panels = tuple(
             size_panel([Drawn(line, label(line)) for line in ordered(group)], "time", small=not alone, title=name)
             for name, group in groups.items()
         )
         found: list[Figure | Picture | None] = [
-            winner_figure(view.titled("Fastest algorithm by size and process count"), winners(self.lines(view)))
+            winner_figure(view.titled("Fastest algorithm by size and process count"), WINNERS.read(view.path))
         ]
         if panels:
             title = view.titled("Time of collective calls against message size")
@@ -127,13 +122,7 @@ class CollectiveStory(SweepStory):
 
     def fields(self, view: RunView) -> dict[str, Any]:
         """Those of any sweep, and ``winners``."""
-        found = winners(self.lines(view))
-        return super().fields(view) | {"winners": [_as_json(winner) for winner in found]}
-
-
-def _as_json(winner: Winner) -> dict[str, Any]:
-    names = {"name": "call", "seconds": "median_s", "default_seconds": "default_s"}
-    return {names.get(key, key): value for key, value in asdict(winner).items()} | {"ratio": winner.ratio}
+        return super().fields(view) | {"winners": WINNERS.read(view.path)}
 
 
 def ordered(lines: Sequence[Line]) -> list[Line]:
@@ -144,3 +133,6 @@ def ordered(lines: Sequence[Line]) -> list[Line]:
 def label(line: Line) -> str:
     """A line's name in a panel: ``p = 16``."""
     return f"p = {line.cell.ranks}{' *' if line.cell.oversubscribed else ''}"
+
+
+STORY = CollectiveStory

@@ -4,17 +4,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from weft.analyse.checks import Finding, all_findings
-from weft.analyse.scaling import headline
-from weft.plan import PlannedSeries
-from weft.plan_tables import memory_tables
+from weft.analyse.tables.times import MEDIANS, CallRow
+from weft.plan.records import PlannedSeries
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
+from weft.report.headline import headline
 from weft.report.links import held_back_sentence, held_back_table
 from weft.report.numbers import bound_text, time_text
+from weft.report.plan_tables import memory_tables
 from weft.report.story import Story
-from weft.report.view import CALLS, Row, RunView, m_text
-from weft.tabular import Table
+from weft.report.tabular import Table
+from weft.report.view import CALLS, RunView, m_text
 
 
 class ExchangeStory(Story):
@@ -37,18 +37,13 @@ class ExchangeStory(Story):
         from weft.report.figures.schematic import schematic_figure
         from weft.report.figures.spread import spread_figure
 
-        verdicts = {verdict.series: verdict for verdict in view.verdicts}
-        medians = view.table("medians")
+        verdicts = {verdict["series"]: verdict for verdict in view.verdicts}
+        medians = MEDIANS.read(view.path)
         found = [scaling_figure(view, series, verdicts.get(series.name), medians) for series in view.plan.series]
         first = next(iter(view.plan.series), None)
         found.append(calls_figure(view, first) if first else None)
-        found += [schematic_figure(view), spread_figure(view, view.table("iterations"))]
+        found += [schematic_figure(view), spread_figure(view)]
         return [figure for figure in found if figure is not None]
-
-    def findings(self, view: RunView) -> list[Finding]:
-        """Every check, blocks slower than their double among them."""
-        precision = view.plan.measure.precision
-        return all_findings(view.rows, view.table("cells"), view.floor, view.main_call, precision)
 
 
 def time_tables(view: RunView) -> list[Table]:
@@ -92,7 +87,10 @@ def _call_table(view: RunView, series: PlannedSeries) -> Table:
     return Table(view.titled(title), columns, tuple(rows))
 
 
-def _heading(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _heading(rows: Sequence[CallRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Nodes as the columns' names, ranks as the first row."""
     ranks = tuple(f"{row['ranks']:,}{' *' if row['oversubscribed'] else ''}" for row in rows)
     return ("Nodes N", *(f"{row['nodes']:,}" for row in rows)), ("Processes p", *ranks)
+
+
+STORY = ExchangeStory

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of a kernel that has none of its own: every call with its time, and nothing concluded."""
 
+from weft.analyse.tables.times import phase_in_words
+from weft.format import plural
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
-from weft.report.numbers import bound_text, plural, time_text
+from weft.report.numbers import bound_text, time_text
 from weft.report.story import Story
+from weft.report.tabular import Table
 from weft.report.view import RunView
-from weft.tabular import Table
 
 
 class PlainStory(Story):
@@ -19,9 +21,9 @@ class PlainStory(Story):
 
     def tables(self, view: RunView) -> list[Table]:
         """One table: a row for each cell, call and phase."""
-        heading = ("call", "phase", "N", "p", "time", "at least")
+        heading, counts = ("call", "phase", "N", "p", "time", "at least"), ("nodes", "ranks")
         rows = [
-            (row["call"], row["phase"], f"{row['nodes']:,}", f"{row['ranks']:,}", time_text(row), bound_text(row))
+            (row["call"], phase_in_words(row), *(f"{row[key]:,}" for key in counts), time_text(row), bound_text(row))
             for row in view.rows
         ]
         units = ("", "", "nodes", "processes", "median (95 %)", "bound")
@@ -30,3 +32,6 @@ class PlainStory(Story):
     def figures(self, view: RunView) -> list[Figure | Picture]:
         """None: what to draw follows from the kernel."""
         return []
+
+
+STORY = PlainStory

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who is blamed for slow cables, over fifty seeds: 1, 2 and 4 spines, two and three levels, seven kinds of fault.
+
+``python bench/cables.py [SEEDS]`` prints each wrong verdict, and how many there were. 2,100 verdicts take some 15
+minutes on one core.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import ibis
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from made.cables import CASES, TREES, planted, tree
+from weft.analyse.engine import connect
+from weft.analyse.pairs.blame import blame
+from weft.analyse.pairs.pair_times import placed, verdicts
+from weft.analyse.pairs.scratch import scratch
+
+
+def main(seeds: int) -> int:
+    """Judge every tree, case and seed; 1 where a verdict is wrong."""
+    engine = connect()
+    wrong = judged = 0
+    for spines, levels in TREES:
+        cluster = tree(spines, levels)
+        for case in CASES:
+            for seed in range(seeds):
+                made = planted(cluster, case, seed)
+                pairs = ibis.memtable(cluster.pairs(made.faults, seed))
+                with tempfile.TemporaryDirectory() as folder, scratch(engine, Path(folder)) as kept:
+                    found = blame(placed(verdicts(pairs), cluster.places), cluster.places, kept).culprits
+                judged += 1
+                if {culprit.title for culprit in found} != made.titles:
+                    wrong += 1
+                    told = [culprit.statement for culprit in found]
+                    print(f"{spines} spines, {levels} levels, {case}, seed {seed}: {sorted(made.titles)}: {told}")
+            print(f"{spines} spines, {levels} levels, {case}: {judged} judged, {wrong} wrong", flush=True)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 50))

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bruck_exchange.hpp"
+
+#include "bruck_steps.hpp"
+#include "error.hpp"
+#include "hooks.hpp"
+#include "transfer.hpp"
+
+#include <cstring>
+
+namespace weft::alltoall {
+
+namespace {
+
+constexpr std::int64_t size_bytes = std::int64_t(sizeof(std::int64_t));
+
+/// [sizes, unless equal][blocks]
+std::vector<std::byte> message_of(BruckStep const &step, std::vector<Held> const &held, bool equal) {
+    std::int64_t total = equal ? 0 : size_bytes * std::int64_t(step.blocks.size());
+    for (int const j : step.blocks) {
+        total += held[std::size_t(j)].bytes;
+    }
+    std::vector<std::byte> message(static_cast<std::size_t>(total));
+    std::byte *at = message.data();
+    for (int const j : step.blocks) {
+        if (!equal) {
+            std::memcpy(at, &held[std::size_t(j)].bytes, sizeof(std::int64_t));
+            at += size_bytes;
+        }
+    }
+    for (int const j : step.blocks) {
+        if (held[std::size_t(j)].bytes > 0) {
+            std::memcpy(at, held[std::size_t(j)].data, std::size_t(held[std::size_t(j)].bytes));
+        }
+        at += held[std::size_t(j)].bytes;
+    }
+    return message;
+}
+
+/// Points `held` to the blocks in a message that came.
+void take(BruckStep const &step, std::vector<std::byte> const &message, bool equal, std::vector<Held> &held) {
+    std::byte const *sizes = message.data();
+    std::byte const *at = sizes + (equal ? 0 : size_bytes * std::int64_t(step.blocks.size()));
+    for (int const j : step.blocks) {
+        Held &block = held[std::size_t(j)];
+        if (!equal) {
+            std::memcpy(&block.bytes, sizes, sizeof(std::int64_t));
+            sizes += size_bytes;
+        }
+        block.data = at;
+        at += block.bytes;
+    }
+}
+
+std::vector<std::byte> received(BruckTeam const &team, int from) {
+    at_step("receive");
+    MPI_Status status;
+    MPI_Count bytes = 0;
+    check(PMPI_Probe(from, team.tag, team.comm, &status), "MPI_Probe");
+    check(PMPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+    std::vector<std::byte> message(static_cast<std::size_t>(bytes));
+    check(PMPI_Recv(message.data(), int(bytes), MPI_BYTE, from, team.tag, team.comm, MPI_STATUS_IGNORE), "MPI_Recv");
+    return message;
+}
+
+} // namespace
+
+void bruck_exchange(BruckTeam const &team, std::vector<Held> &held, bool equal, Kept &kept) {
+    int const members = int(team.ranks.size());
+    for (auto const &round : bruck_rounds(members, team.radix)) {
+        std::vector<std::vector<std::byte>> going;
+        SlidingWindow window(team.comm, team.tag, int(round.size()) + 1, INT64_MAX);
+        for (BruckStep const &step : round) {
+            going.push_back(message_of(step, held, equal));
+            int const to = team.ranks[std::size_t((team.me + step.distance) % members)];
+            window.send(bytes_at(going.back().data(), std::int64_t(going.back().size())), to);
+        }
+        for (BruckStep const &step : round) {
+            int const from = team.ranks[std::size_t((team.me - step.distance + members) % members)];
+            kept.push_back(received(team, from));
+            take(step, kept.back(), equal, held);
+        }
+        window.drain();
+    }
+}
+
+} // namespace weft::alltoall

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "call.hpp"
+
+#include "algorithms.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <new>
+#include <type_traits>
+
+namespace weft::alltoall {
+
+namespace {
+
+template <typename Number> std::vector<std::int64_t> wide(Number const *numbers, int ranks) {
+    return std::vector<std::int64_t>(numbers, numbers + ranks);
+}
+
+void refuse_negative(std::int64_t count) {
+    if (count < 0) {
+        throw Error(MPI_ERR_COUNT, "weft: a count is " + std::to_string(count) + " -> counts are zero or more");
+    }
+}
+
+template <typename Count, typename Displacement>
+Side side_of(void *buffer, Count const *counts, Displacement const *displacements, MPI_Datatype type, int ranks) {
+    bool used = false;
+    for (int rank = 0; rank < ranks; ++rank) {
+        refuse_negative(counts[rank]);
+        used = used || counts[rank] != 0;
+    }
+    return Side(buffer, wide(counts, ranks), wide(displacements, ranks), Layout::of(type, used));
+}
+
+Side side_of(void *buffer, std::int64_t count, MPI_Datatype type, int ranks) {
+    refuse_negative(count);
+    return Side(buffer, count, Layout::of(type, count != 0), ranks);
+}
+
+int narrow(std::int64_t number) {
+    if (number > INT_MAX || number < INT_MIN) {
+        throw Error(MPI_ERR_COUNT, "weft: this MPI library takes no count or displacement of " +
+                                       std::to_string(number) +
+                                       " -> use the algorithm flat.window, or an MPI 4 library");
+    }
+    return int(number);
+}
+
+[[maybe_unused]] std::vector<int> narrow(std::vector<std::int64_t> const &numbers) {
+    std::vector<int> made;
+    for (std::int64_t const number : numbers) {
+        made.push_back(narrow(number));
+    }
+    return made;
+}
+
+} // namespace
+
+template <typename Count> Exchange AlltoallCall<Count>::exchange(int ranks) const {
+    Exchange made;
+    made.in_place = send_buffer == MPI_IN_PLACE;
+    made.receive = side_of(receive_buffer, std::int64_t(receive_count), receive_type, ranks);
+    made.send = made.in_place ? made.receive
+                              : side_of(const_cast<void *>(send_buffer), std::int64_t(send_count), send_type, ranks);
+    return made;
+}
+
+template <typename Count> int AlltoallCall<Count>::by_library() const {
+    bool const in_place = send_buffer == MPI_IN_PLACE; // then the send arguments mean nothing
+#if MPI_VERSION >= 4
+    if constexpr (!std::is_same_v<Count, int>) {
+        return PMPI_Alltoall_c(send_buffer, in_place ? 0 : send_count, send_type, receive_buffer, receive_count,
+                               receive_type, comm);
+    }
+#endif
+    return PMPI_Alltoall(send_buffer, in_place ? 0 : narrow(send_count), send_type, receive_buffer,
+                         narrow(receive_count), receive_type, comm);
+}
+
+template <typename Count, typename Displacement>
+Exchange AlltoallvCall<Count, Displacement>::exchange(int ranks) const {
+    Exchange made;
+    made.in_place = send_buffer == MPI_IN_PLACE;
+    made.receive = side_of(receive_buffer, receive_counts, receive_displacements, receive_type, ranks);
+    made.send = made.in_place
+                    ? made.receive
+                    : side_of(const_cast<void *>(send_buffer), send_counts, send_displacements, send_type, ranks);
+    return made;
+}
+
+template <typename Count, typename Displacement> int AlltoallvCall<Count, Displacement>::by_library() const {
+    if constexpr (std::is_same_v<Count, int>) {
+        return PMPI_Alltoallv(send_buffer, send_counts, send_displacements, send_type, receive_buffer, receive_counts,
+                              receive_displacements, receive_type, comm);
+    } else {
+#if MPI_VERSION >= 4
+        return PMPI_Alltoallv_c(send_buffer, send_counts, send_displacements, send_type, receive_buffer, receive_counts,
+                                receive_displacements, receive_type, comm);
+#else
+        int ranks = 0;
+        int inter = 0;
+        check(PMPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+        check(inter ? PMPI_Comm_remote_size(comm, &ranks) : PMPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+        bool const in_place = send_buffer == MPI_IN_PLACE;
+        auto const numbers = [&](auto const *from, bool used) {
+            return used ? narrow(wide(from, ranks)) : std::vector<int>(std::size_t(ranks));
+        };
+        auto const sends = numbers(send_counts, !in_place), send_at = numbers(send_displacements, !in_place);
+        auto const receives = numbers(receive_counts, true), receive_at = numbers(receive_displacements, true);
+        return PMPI_Alltoallv(send_buffer, sends.data(), send_at.data(), send_type, receive_buffer, receives.data(),
+                              receive_at.data(), receive_type, comm);
+#endif
+    }
+}
+
+template <typename Call> Outcome perform(Call const &call, Spec const &spec) noexcept {
+    try {
+        int inter = 0;
+        check(PMPI_Comm_test_inter(call.comm, &inter), "MPI_Comm_test_inter");
+        int ranks = 0;
+        check(PMPI_Comm_size(call.comm, &ranks), "MPI_Comm_size");
+        if (spec.kind != Kind::pmpi && inter == 0 && ranks > 1) {
+            State &state = state_of(call.comm);
+            if (run(spec, call.exchange(ranks), state)) {
+                last_ran() = spec.kind;
+                return {MPI_SUCCESS, spec.kind};
+            }
+        }
+        last_ran() = Kind::pmpi;
+        return {call.by_library(), Kind::pmpi}; // which raises its own errors
+    } catch (Error const &error) {
+        return {raise(call.comm, error.code(), error.what()), spec.kind};
+    } catch (std::bad_alloc const &) {
+        return {raise(call.comm, MPI_ERR_NO_MEM, "weft: no memory for an all-to-all -> use smaller blocks"), spec.kind};
+    } catch (std::exception const &error) {
+        return {raise(call.comm, MPI_ERR_INTERN, error.what()), spec.kind};
+    }
+}
+
+int raise(MPI_Comm comm, int code, std::string const &what) noexcept {
+    last_error() = what;
+    // a code of its own class with our words: a handler that prints will print them
+    int error_class = MPI_ERR_OTHER, own = MPI_ERR_OTHER;
+    PMPI_Error_class(code, &error_class);
+    if (PMPI_Add_error_code(error_class, &own) == MPI_SUCCESS) {
+        PMPI_Add_error_string(own, what.substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
+        code = own;
+    }
+    PMPI_Comm_call_errhandler(comm, code);
+    return code;
+}
+
+std::string &last_error() noexcept {
+    thread_local std::string text;
+    return text;
+}
+
+Kind &last_ran() noexcept {
+    thread_local Kind kind = Kind::pmpi;
+    return kind;
+}
+
+template struct AlltoallCall<int>;
+template struct AlltoallCall<MPI_Count>;
+template struct AlltoallvCall<int, int>;
+template struct AlltoallvCall<MPI_Count, MPI_Aint>;
+template Outcome perform(AlltoallCall<int> const &, Spec const &) noexcept;
+template Outcome perform(AlltoallCall<MPI_Count> const &, Spec const &) noexcept;
+template Outcome perform(AlltoallvCall<int, int> const &, Spec const &) noexcept;
+template Outcome perform(AlltoallvCall<MPI_Count, MPI_Aint> const &, Spec const &) noexcept;
+
+} // namespace weft::alltoall

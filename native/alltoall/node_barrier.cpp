@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node_barrier.hpp"
+
+#include "error.hpp"
+#include "hooks.hpp"
+#include "transfer.hpp"
+
+#include <sched.h>
+
+namespace weft::alltoall {
+
+namespace {
+
+constexpr int spins_before_yield = 200; // a few microseconds: on a node with a core a rank the others come within that
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+} // namespace
+
+NodeBarrier::NodeBarrier(BarrierCells *cells, int ranks, MPI_Comm comm)
+    : cells_(cells), ranks_(std::uint32_t(ranks)), comm_(comm) {}
+
+void NodeBarrier::wait() {
+    at_step("barrier");
+    std::uint32_t const round = cells_->round.load(std::memory_order_acquire);
+    if (cells_->came.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_) {
+        cells_->came.store(0, std::memory_order_relaxed);
+        cells_->round.store(round + 1, std::memory_order_release);
+    } else {
+        wait_for(round);
+    }
+    if (cells_->failed.load(std::memory_order_acquire) != 0) {
+        throw Error(MPI_ERR_OTHER, "weft: another rank of this node met an error -> see what that rank said");
+    }
+}
+
+void NodeBarrier::wait_for(std::uint32_t round) {
+    for (int spins = 0; cells_->round.load(std::memory_order_acquire) == round; ++spins) {
+        if (cells_->failed.load(std::memory_order_relaxed) != 0) {
+            return;
+        }
+        if (spins < spins_before_yield) {
+            relax();
+            continue;
+        }
+        // Someone may be on his way here and wait for a message of the user's that only our MPI can move on.
+        int flag = 0;
+        PMPI_Iprobe(MPI_ANY_SOURCE, tag_progress, comm_, &flag, MPI_STATUS_IGNORE);
+        sched_yield();
+    }
+}
+
+void NodeBarrier::fail() noexcept {
+    if (cells_ != nullptr) {
+        cells_->failed.store(1, std::memory_order_release);
+    }
+}
+
+} // namespace weft::alltoall

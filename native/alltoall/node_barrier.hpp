@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A barrier of the ranks of a node, in memory that they share.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::alltoall {
+
+/// What of a barrier lies in shared memory; all zero at first.
+struct alignas(64) BarrierCells {
+    std::atomic<std::uint32_t> came;
+    alignas(64) std::atomic<std::uint32_t> round;
+    alignas(64) std::atomic<std::uint32_t> failed; // a rank of the node met an error: nobody waits any more
+};
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "other processes know nothing of our locks");
+
+/// One rank's view of it.
+class NodeBarrier {
+  public:
+    NodeBarrier() = default;
+    /// `comm` is polled while waiting: messages of the user's may need this rank's MPI to go on.
+    NodeBarrier(BarrierCells *cells, int ranks, MPI_Comm comm);
+
+    /// Returns when all ranks of the node came. Throws Error when one of them met an error.
+    void wait();
+    /// Lets all that wait, now or later, throw.
+    void fail() noexcept;
+
+  private:
+    void wait_for(std::uint32_t round);
+
+    BarrierCells *cells_ = nullptr;
+    std::uint32_t ranks_ = 0;
+    MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+} // namespace weft::alltoall

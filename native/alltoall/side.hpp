@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a caller gave to an all-to-all: on each side a buffer, a datatype, counts and displacements. All in 64 bits.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft::alltoall {
+
+/// A datatype, as far as packing needs to know it.
+struct Layout {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    std::int64_t size = 0;   // bytes of data in one element
+    std::int64_t extent = 0; // bytes from one element to the next
+    bool dense = false;      // memory holds the data in its order, without gaps: one may copy bytes
+
+    /// Of a null or uncommitted type where nothing is sent: all zero. `used`: some count is not zero.
+    static Layout of(MPI_Datatype type, bool used);
+};
+
+/// The send or the receive side.
+class Side {
+  public:
+    Side() = default;
+    /// The same count for every rank, blocks behind each other.
+    Side(void *base, std::int64_t count, Layout layout, int ranks);
+    /// A count and a displacement (in elements) a rank.
+    Side(void *base, std::vector<std::int64_t> counts, std::vector<std::int64_t> displacements, Layout layout);
+
+    Layout const &layout() const noexcept { return layout_; }
+    bool uniform() const noexcept { return counts_.empty(); }
+    std::int64_t count(int rank) const { return counts_.empty() ? count_ : counts_[std::size_t(rank)]; }
+    /// Packed bytes of a block.
+    std::int64_t bytes(int rank) const { return count(rank) * layout_.size; }
+    /// Packed bytes of all blocks.
+    std::int64_t total_bytes() const;
+    int ranks() const noexcept { return ranks_; }
+    /// Where the first element of a block is.
+    std::byte *address(int rank) const { return element(rank, 0); }
+
+    /// Copies bytes [first, first + length) of the packed block for `rank` to `to`.
+    void pack(int rank, std::int64_t first, std::int64_t length, std::byte *to, MPI_Comm comm) const;
+    /// The reverse: sets them from `from`, and touches nothing else.
+    void unpack(int rank, std::int64_t first, std::int64_t length, std::byte const *from, MPI_Comm comm) const;
+
+  private:
+    std::byte *element(int rank, std::int64_t index) const;
+
+    void *base_ = nullptr;
+    Layout layout_;
+    int ranks_ = 0;
+    std::int64_t count_ = 0;
+    std::vector<std::int64_t> counts_;
+    std::vector<std::int64_t> displacements_;
+};
+
+/// One call, on one rank. With MPI_IN_PLACE both sides are the receive side, and `in_place` holds on all ranks.
+struct Exchange {
+    Side send;
+    Side receive;
+    bool in_place = false;
+
+    /// Whether all blocks of all ranks have one size (MPI_Alltoall).
+    bool uniform() const noexcept { return send.uniform() && receive.uniform(); }
+};
+
+/// Bytes of the largest block of all ranks. Collective over `comm` for MPI_Alltoallv.
+std::int64_t largest_block(Exchange const &exchange, MPI_Comm comm);
+
+/// Copies what `rank` sends to itself; nothing with MPI_IN_PLACE.
+void copy_own_block(Exchange const &exchange, int rank, MPI_Comm comm);
+
+/// What is sent, out of the way of what comes: needed with MPI_IN_PLACE where blocks arrive before all have left.
+class PackedCopy {
+  public:
+    PackedCopy(Side const &side, MPI_Comm comm);
+    /// The copy as a send side of bytes.
+    Side const &side() const noexcept { return side_; }
+
+  private:
+    std::vector<std::byte> bytes_;
+    Side side_;
+};
+
+} // namespace weft::alltoall

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "state.hpp"
+
+#include "spec.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+namespace weft::alltoall {
+
+namespace {
+
+constexpr int fake_bytes = 256;
+
+/// Settings of rank 0, as all ranks use them.
+struct Settings {
+    Limits limits;
+    char fake[fake_bytes] = "";
+    char refusal[fake_bytes] = "";
+};
+
+Settings own_settings() {
+    Settings made;
+    auto const text = [](char const *name) {
+        return std::string(std::getenv(name) != nullptr ? std::getenv(name) : "");
+    };
+    try {
+        if (auto const bytes = text("WEFT_STAGING_BYTES"); !bytes.empty()) {
+            made.limits.staging_bytes = std::clamp<std::int64_t>(parse_bytes(bytes), 4096, 1 << 30);
+        }
+        if (auto const requests = text("WEFT_REQUESTS_PER_NODE"); !requests.empty()) {
+            made.limits.requests_per_node = std::min<std::int64_t>(parse_bytes(requests), 1 << 20);
+        }
+        auto const fake = text("WEFT_NODES_FAKE");
+        if (!fake.empty()) {
+            fake_labels(fake, 1);
+        }
+        std::strncpy(made.fake, fake.c_str(), fake_bytes - 1);
+    } catch (Error const &error) {
+        std::strncpy(made.refusal, error.what(), fake_bytes - 1);
+    }
+    return made;
+}
+
+std::int64_t rounded_up(std::int64_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+bool on_all(MPI_Comm comm, bool mine) {
+    int all = mine ? 1 : 0;
+    check(PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce of an agreement");
+    return all != 0;
+}
+
+/// Rank 0's text, on all ranks.
+std::string broadcast(std::string text, MPI_Comm comm) {
+    std::int64_t size = std::int64_t(text.size());
+    check(PMPI_Bcast(&size, 1, MPI_INT64_T, 0, comm), "MPI_Bcast of a length");
+    text.resize(std::size_t(size));
+    check(PMPI_Bcast(text.data(), int(size), MPI_CHAR, 0, comm), "MPI_Bcast of a text");
+    return text;
+}
+
+} // namespace
+
+State::State(MPI_Comm user) {
+    check(PMPI_Comm_rank(user, &rank_), "MPI_Comm_rank");
+    comm_ = Comm::split(user, 0, rank_);
+    find_nodes();
+}
+
+void State::find_nodes() {
+    Settings settings = rank_ == 0 ? own_settings() : Settings{};
+    check(PMPI_Bcast(&settings, int(sizeof settings), MPI_BYTE, 0, comm()), "MPI_Bcast of settings");
+    if (settings.refusal[0] != 0) {
+        throw Error(MPI_ERR_ARG, settings.refusal);
+    }
+    limits_ = settings.limits;
+    MPI_Comm shared = MPI_COMM_NULL;
+    check(PMPI_Comm_split_type(comm(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &shared), "MPI_Comm_split_type");
+    node_ = Comm(shared);
+    int label = rank_;
+    check(PMPI_Bcast(&label, 1, MPI_INT, 0, node_.get()), "MPI_Bcast of a node's first rank");
+    int ranks = 0;
+    check(PMPI_Comm_size(comm(), &ranks), "MPI_Comm_size");
+    if (settings.fake[0] != 0) { // nodes within nodes: a fake one never joins ranks that share no memory
+        int const fake = fake_labels(settings.fake, ranks)[std::size_t(rank_)];
+        node_ = Comm::split(node_.get(), fake, rank_);
+        label = rank_;
+        check(PMPI_Bcast(&label, 1, MPI_INT, 0, node_.get()), "MPI_Bcast of a node's first rank");
+    }
+    std::vector<int> labels(static_cast<std::size_t>(ranks));
+    check(PMPI_Allgather(&label, 1, MPI_INT, labels.data(), 1, MPI_INT, comm()), "MPI_Allgather of nodes");
+    nodes_ = Nodes(labels);
+}
+
+std::int64_t State::table_bytes() const noexcept {
+    return rounded_up(std::int64_t(nodes_.size_of(home())) * nodes_.ranks() * std::int64_t(sizeof(std::int64_t)));
+}
+
+std::int64_t State::header_bytes() const noexcept {
+    return rounded_up(std::int64_t(sizeof(BarrierCells))) + 2 * table_bytes();
+}
+
+std::int64_t *State::sent_table() const noexcept {
+    return reinterpret_cast<std::int64_t *>(segment_.base() + rounded_up(std::int64_t(sizeof(BarrierCells))));
+}
+
+std::int64_t *State::received_table() const noexcept {
+    return reinterpret_cast<std::int64_t *>(reinterpret_cast<std::byte *>(sent_table()) + table_bytes());
+}
+
+bool State::provide_staging(std::int64_t bytes) {
+    if (bytes <= staging_bytes_) {
+        return true;
+    }
+    if (bytes >= refused_bytes_) {
+        return false;
+    }
+    bytes = rounded_up(bytes);
+    Segment larger(node_.get(), header_bytes() + 2 * bytes);
+    if (!on_all(comm(), larger.ready())) {
+        refused_bytes_ = bytes;
+        return false;
+    }
+    segment_ = std::move(larger); // fresh memory of the kernel: the barrier's cells are zero
+    staging_bytes_ = bytes;
+    barrier_ = NodeBarrier(reinterpret_cast<BarrierCells *>(segment_.base()), nodes_.size_of(home()), comm());
+    return true;
+}
+
+RoundFile const &State::rounds(std::string const &file) {
+    if (auto const found = rounds_.find(file); found != rounds_.end()) {
+        return found->second;
+    }
+    std::string text;
+    if (rank_ == 0) {
+        std::ifstream stream(file);
+        std::ostringstream all;
+        all << (stream ? "+" : "-") << stream.rdbuf();
+        text = all.str();
+    }
+    text = broadcast(std::move(text), comm());
+    if (text.empty() || text.front() != '+') {
+        throw Error(MPI_ERR_FILE,
+                    "weft: rank 0 cannot read the file of rounds " + file + " -> name a file it can read");
+    }
+    return rounds_.emplace(file, parse_rounds(std::string_view(text).substr(1))).first->second;
+}
+
+} // namespace weft::alltoall

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the library keeps for a communicator, as an attribute of it.
+#pragma once
+
+#include "handles.hpp"
+#include "node_barrier.hpp"
+#include "nodes.hpp"
+#include "round_file.hpp"
+#include "segment.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace weft::alltoall {
+
+/// Limits that all ranks agree on: those of rank 0.
+struct Limits {
+    std::int64_t staging_bytes = std::int64_t(64) << 20; // a node and communicator
+    std::int64_t requests_per_node = 1024;
+};
+
+class State {
+  public:
+    /// Collective over `user`.
+    explicit State(MPI_Comm user);
+
+    MPI_Comm comm() const noexcept { return comm_.get(); }
+    int rank() const noexcept { return rank_; }
+    Nodes const &nodes() const noexcept { return nodes_; }
+    Limits const &limits() const noexcept { return limits_; }
+    int home() const { return nodes_.node_of(rank_); }
+    int local() const { return nodes_.local_of(rank_); }
+
+    /// Has shared memory for staging, `bytes` each for what goes out and what comes in; counts tables too. `bytes` must
+    /// be the same on all ranks. False, on all ranks, where one node has no memory for it.
+    bool provide_staging(std::int64_t bytes);
+    /// Bytes of the staging of one direction: the largest that was provided.
+    std::int64_t staging_bytes() const noexcept { return staging_bytes_; }
+    std::byte *staging_out() const noexcept { return segment_.base() + header_bytes(); }
+    std::byte *staging_in() const noexcept { return staging_out() + staging_bytes_; }
+    /// [local rank][rank] bytes, in shared memory: what ranks of this node send and receive.
+    std::int64_t *sent_table() const noexcept;
+    std::int64_t *received_table() const noexcept;
+    NodeBarrier &barrier() noexcept { return barrier_; }
+
+    /// The rounds in a file, read by rank 0; throws on all ranks where it cannot be read or is wrong.
+    RoundFile const &rounds(std::string const &file);
+
+    // What ranks agreed on, or what is the same on all because calls on a communicator are in order:
+    std::int64_t vector_calls = 0;       // node-aware MPI_Alltoallv so far
+    std::int64_t busiest_rank_bytes = 0; // see staging.cpp
+    std::int64_t mean_bytes = -1;        // of an MPI_Alltoallv, a pair, for the selection table; -1: not yet
+
+  private:
+    void find_nodes();
+    std::int64_t table_bytes() const noexcept;
+    std::int64_t header_bytes() const noexcept;
+
+    Comm comm_;
+    Comm node_;
+    int rank_ = 0;
+    Limits limits_;
+    Nodes nodes_;
+    Segment segment_;
+    NodeBarrier barrier_;
+    std::int64_t staging_bytes_ = 0;
+    std::int64_t refused_bytes_ = INT64_MAX; // no node must be asked again for what one did not have
+    std::map<std::string, RoundFile> rounds_;
+};
+
+/// The state of a communicator, made at its first use (then collective) and freed with it, or by MPI_Finalize.
+State &state_of(MPI_Comm user);
+
+/// As above, null where there is none yet.
+State *find_state(MPI_Comm user);
+
+/// How many states there are: for the tests.
+int live_states();
+
+} // namespace weft::alltoall

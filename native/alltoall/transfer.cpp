@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transfer.hpp"
+
+#include "error.hpp"
+#include "hooks.hpp"
+
+#include <algorithm>
+#include <climits>
+
+namespace weft::alltoall {
+
+namespace {
+
+/// `count` elements as one: for counts beyond an int where MPI has no `_c` calls.
+class LargeType {
+  public:
+    LargeType(std::int64_t count, MPI_Datatype of) {
+        constexpr std::int64_t piece = std::int64_t(1) << 30;
+        MPI_Count lower = 0, extent = 0;
+        check(PMPI_Type_get_extent_x(of, &lower, &extent), "MPI_Type_get_extent_x");
+        MPI_Datatype many = MPI_DATATYPE_NULL, all = MPI_DATATYPE_NULL;
+        check(PMPI_Type_contiguous(int(piece), of, &many), "MPI_Type_contiguous");
+        check(PMPI_Type_contiguous(int(count / piece), many, &all), "MPI_Type_contiguous");
+        int lengths[2] = {1, int(count % piece)};
+        MPI_Aint places[2] = {0, MPI_Aint(count / piece * piece * extent)};
+        MPI_Datatype types[2] = {all, of};
+        check(PMPI_Type_create_struct(2, lengths, places, types, &type_), "MPI_Type_create_struct");
+        PMPI_Type_free(&many);
+        PMPI_Type_free(&all);
+        check(PMPI_Type_commit(&type_), "MPI_Type_commit");
+    }
+    LargeType(LargeType const &) = delete;
+    LargeType &operator=(LargeType const &) = delete;
+    ~LargeType() { PMPI_Type_free(&type_); } // what is under way keeps it
+
+    MPI_Datatype get() const noexcept { return type_; }
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+MPI_Request start_send(Message const &message, int to, int tag, MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    at_step("send");
+    if (message.count <= INT_MAX) {
+        check(PMPI_Isend(message.address, int(message.count), message.type, to, tag, comm, &request), "MPI_Isend");
+    } else {
+        LargeType const all(message.count, message.type);
+        check(PMPI_Isend(message.address, 1, all.get(), to, tag, comm, &request), "MPI_Isend of a large message");
+    }
+    return request;
+}
+
+MPI_Request start_receive(Message const &message, int from, int tag, MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    at_step("receive");
+    if (message.count <= INT_MAX) {
+        check(PMPI_Irecv(message.address, int(message.count), message.type, from, tag, comm, &request), "MPI_Irecv");
+    } else {
+        LargeType const all(message.count, message.type);
+        check(PMPI_Irecv(message.address, 1, all.get(), from, tag, comm, &request), "MPI_Irecv of a large message");
+    }
+    return request;
+}
+
+} // namespace
+
+SlidingWindow::SlidingWindow(MPI_Comm comm, int tag, int messages, std::int64_t bytes)
+    : comm_(comm), tag_(tag), most_bytes_(bytes) {
+    std::size_t const slots = std::size_t(std::max(messages, 2));
+    requests_.assign(slots, MPI_REQUEST_NULL);
+    sends_.assign(slots, 0);
+    expected_.assign(slots, -1);
+    ended_.resize(slots);
+    statuses_.resize(slots);
+}
+
+SlidingWindow::~SlidingWindow() {
+    for (std::size_t slot = 0; slot < requests_.size(); ++slot) {
+        if (requests_[slot] != MPI_REQUEST_NULL) {
+            if (expected_[slot] >= 0) {
+                PMPI_Cancel(&requests_[slot]);
+            }
+            PMPI_Request_free(&requests_[slot]);
+        }
+    }
+}
+
+void SlidingWindow::send(Message const &message, int to) {
+    auto const slot = std::size_t(free_slot(message.bytes));
+    requests_[slot] = start_send(message, to, tag_, comm_);
+    sends_[slot] = message.bytes;
+    expected_[slot] = -1;
+    send_bytes_ += message.bytes;
+    ++under_way_;
+}
+
+void SlidingWindow::receive(Message const &message, int from) {
+    auto const slot = std::size_t(free_slot(0));
+    requests_[slot] = start_receive(message, from, tag_, comm_);
+    sends_[slot] = 0;
+    expected_[slot] = message.bytes;
+    ++under_way_;
+}
+
+int SlidingWindow::free_slot(std::int64_t send_bytes) {
+    while (under_way_ == int(requests_.size()) ||
+           (send_bytes > 0 && send_bytes_ > 0 && send_bytes_ + send_bytes > most_bytes_)) {
+        wait_for_some();
+    }
+    auto const found = std::find(requests_.begin(), requests_.end(), MPI_REQUEST_NULL);
+    last_slot_ = int(found - requests_.begin());
+    return last_slot_;
+}
+
+void SlidingWindow::drain() {
+    while (under_way_ > 0) {
+        wait_for_some();
+    }
+}
+
+void SlidingWindow::wait_for_some() {
+    at_step("wait");
+    int count = 0;
+    int const code = PMPI_Waitsome(int(requests_.size()), requests_.data(), &count, ended_.data(), statuses_.data());
+    if (code == MPI_ERR_IN_STATUS) {
+        for (int i = 0; i < count; ++i) {
+            check(statuses_[std::size_t(i)].MPI_ERROR, "a message of the all-to-all");
+        }
+    }
+    check(code, "MPI_Waitsome");
+    for (int i = 0; i < count; ++i) {
+        end(std::size_t(ended_[std::size_t(i)]), statuses_[std::size_t(i)]);
+    }
+}
+
+void SlidingWindow::end(std::size_t slot, MPI_Status const &status) {
+    --under_way_;
+    send_bytes_ -= sends_[slot];
+    if (expected_[slot] >= 0) {
+        MPI_Count came = 0;
+        check(PMPI_Get_elements_x(&status, MPI_BYTE, &came), "MPI_Get_elements_x");
+        if (came != expected_[slot]) {
+            throw Error(MPI_ERR_TRUNCATE, "weft: rank " + std::to_string(status.MPI_SOURCE) + " sent " +
+                                              std::to_string(came) + " bytes where this rank expects " +
+                                              std::to_string(expected_[slot]) + " -> make the counts match");
+        }
+    }
+}
+
+} // namespace weft::alltoall

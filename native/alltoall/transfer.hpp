@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of any length, and a bounded number of them under way.
+#pragma once
+
+#include "side.hpp"
+
+#include <vector>
+
+namespace weft::alltoall {
+
+/// Where a message lies: a count of 64 bits, any datatype.
+struct Message {
+    void *address;
+    std::int64_t count;
+    MPI_Datatype type;
+    std::int64_t bytes;
+};
+
+/// A block as the caller has it in memory.
+inline Message block_of(Side const &side, int rank) {
+    return {side.address(rank), side.count(rank), side.layout().type, side.bytes(rank)};
+}
+
+inline Message bytes_at(void *address, std::int64_t bytes) {
+    return {address, bytes, MPI_BYTE, bytes};
+}
+
+/// Messages in a fixed order, of which a limited number is under way: when one ends, the next begins.
+///
+/// Ranks that all add the messages of step after step cannot block each other: the first step with a message that has
+/// not ended is under way at all its ranks. That needs room for all messages of a rank in one step.
+class SlidingWindow {
+  public:
+    /// At most `messages` under way (2 or more), and sends of no more than `bytes`, but always one.
+    SlidingWindow(MPI_Comm comm, int tag, int messages, std::int64_t bytes);
+    SlidingWindow(SlidingWindow const &) = delete;
+    SlidingWindow &operator=(SlidingWindow const &) = delete;
+    /// After an error some messages are still under way: they are cancelled, or left to MPI.
+    ~SlidingWindow();
+
+    void send(Message const &message, int to);
+    void receive(Message const &message, int from);
+    /// Waits for all.
+    void drain();
+    /// Slot of the message that was added last. It is given again only after that message has ended.
+    int last_slot() const noexcept { return last_slot_; }
+
+  private:
+    int free_slot(std::int64_t send_bytes);
+    void wait_for_some();
+    void end(std::size_t slot, MPI_Status const &status);
+
+    MPI_Comm comm_;
+    int tag_;
+    std::int64_t most_bytes_;
+    std::int64_t send_bytes_ = 0;
+    int under_way_ = 0;
+    int last_slot_ = -1;
+    std::vector<MPI_Request> requests_;
+    std::vector<std::int64_t> sends_;    // [slot] bytes of a send, 0 of a receive
+    std::vector<std::int64_t> expected_; // [slot] bytes of a receive, -1 of a send
+    std::vector<int> ended_;
+    std::vector<MPI_Status> statuses_;
+};
+
+/// Tags on the private communicator, one an algorithm: what one left behind after an error must not meet another.
+enum Tag { tag_flat = 1, tag_bruck, tag_multi, tag_direct, tag_node_bruck, tag_rounds, tag_progress };
+
+} // namespace weft::alltoall

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "intercept.hpp"
+
+#include "error.hpp"
+#include "session.hpp"
+#include "state.hpp"
+#include "verify.hpp"
+
+#include <array>
+#include <bit>
+#include <type_traits>
+
+namespace weft::interpose {
+
+namespace {
+
+using namespace weft::alltoall;
+
+/// A communicator is looked at (which is collective) from its second call on: many live for one call only.
+constexpr std::int64_t calls_before_setup = 2;
+
+/// Calls on a communicator so far: MPI_Alltoall and MPI_Alltoallv.
+using Counters = std::array<std::int64_t, 2>;
+
+int counter_key() {
+    static int key = [] {
+        int made = MPI_KEYVAL_INVALID;
+        auto const free_counter = [](MPI_Comm, int, void *value, void *) {
+            delete static_cast<Counters *>(value);
+            return MPI_SUCCESS;
+        };
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, +free_counter, &made, nullptr);
+        return made;
+    }();
+    return key;
+}
+
+/// Number of this call on the communicator among those of its kind, from 1: the same on all its ranks, since collective
+/// calls are in order.
+std::int64_t count_call(MPI_Comm comm, bool vector) {
+    void *value = nullptr;
+    int found = 0;
+    check(PMPI_Comm_get_attr(comm, counter_key(), &value, &found), "MPI_Comm_get_attr");
+    if (found == 0) {
+        value = new Counters{};
+        check(PMPI_Comm_set_attr(comm, counter_key(), value), "MPI_Comm_set_attr");
+    }
+    return ++(*static_cast<Counters *>(value))[vector ? 1 : 0];
+}
+
+template <typename Call>
+constexpr bool is_vector = !std::is_same_v<Call, AlltoallCall<int>> && !std::is_same_v<Call, AlltoallCall<MPI_Count>>;
+
+std::int64_t mean_bytes(Exchange const &exchange) {
+    int const ranks = exchange.send.ranks();
+    return exchange.uniform() ? exchange.receive.bytes(0) : (exchange.send.total_bytes() + ranks - 1) / ranks;
+}
+
+/// What the ranks know together of the size of an MPI_Alltoallv. They agree at the calls 2, 4, 8, ... and then at every
+/// 64th; in between the last agreement holds. Every algorithm is right for all sizes: only speed depends on it.
+std::int64_t agreed_bytes(Exchange const &exchange, State &state, std::int64_t number) {
+    bool const due = std::has_single_bit(std::uint64_t(number)) || number % 64 == 0 || state.mean_bytes < 0;
+    if (due) {
+        std::int64_t bytes = mean_bytes(exchange);
+        check(PMPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_MAX, state.comm()), "MPI_Allreduce of sizes");
+        state.mean_bytes = bytes;
+    }
+    return state.mean_bytes;
+}
+
+template <typename Call> Spec chosen(Call const &call, std::int64_t number, int ranks) {
+    if (session().forced()) {
+        return *session().forced();
+    }
+    if (!session().table() || number < calls_before_setup || ranks == 1) {
+        return {};
+    }
+    State &state = state_of(call.comm);
+    Exchange const exchange = call.exchange(ranks);
+    Key key{is_vector<Call>, state.nodes().count(), state.nodes().smallest(), state.nodes().largest(), ranks, 0};
+    if (!is_vector<Call>) {
+        key.bytes = mean_bytes(exchange);
+    } else if (session().table()->needs_bytes()) {
+        key.bytes = agreed_bytes(exchange, state, number);
+    }
+    return session().table()->choose(key);
+}
+
+template <typename Call> Line line_of(Call const &call, char const *name, int ranks, Kind ran) {
+    Line line{name, algorithms()[std::size_t(ran)].name, ranks, 0, size_class(mean_bytes(call.exchange(ranks)))};
+    if (State const *const state = find_state(call.comm)) {
+        line.nodes = state->nodes().count();
+    }
+    return line;
+}
+
+/// An intracommunicator's call.
+template <typename Call> int intercept_call(Call const &call, char const *name, int ranks) {
+    std::int64_t const number = count_call(call.comm, is_vector<Call>);
+    Spec const spec = chosen(call, number, ranks);
+    std::int64_t const every = session().verify_every();
+    std::optional<Exchange> exchange;
+    std::optional<Verification> verification;
+    if (every > 0 && number % every == 0 && ranks > 1) {
+        exchange.emplace(call.exchange(ranks));
+        verification.emplace(*exchange, state_of(call.comm));
+    }
+    double const begin = PMPI_Wtime();
+    Outcome const outcome = perform(call, spec);
+    Sums sums{1, PMPI_Wtime() - begin};
+    std::string difference;
+    if (outcome.code == MPI_SUCCESS && verification && verification->possible()) {
+        difference = verification->compare();
+        sums.verified = 1;
+        sums.different = difference.empty() ? 0 : 1;
+        sums.verified_seconds = sums.seconds;
+        sums.library_seconds = verification->library_seconds();
+    }
+    if (session().reporting() && outcome.code == MPI_SUCCESS) {
+        session().report().add(line_of(call, name, ranks, outcome.ran), sums);
+    }
+    return difference.empty() ? outcome.code : raise(call.comm, MPI_ERR_OTHER, difference);
+}
+
+} // namespace
+
+template <typename Call> int intercept(Call const &call, char const *name) noexcept {
+    int inter = 0, ranks = 0;
+    // what is no communicator of a running MPI the library shall refuse itself
+    if (!session().active() || call.comm == MPI_COMM_NULL || PMPI_Comm_test_inter(call.comm, &inter) != MPI_SUCCESS ||
+        inter != 0 || PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS) {
+        try {
+            return call.by_library();
+        } catch (Error const &error) {
+            return raise(call.comm, error.code(), error.what());
+        }
+    }
+    try {
+        return intercept_call(call, name, ranks);
+    } catch (Error const &error) {
+        return raise(call.comm, error.code(), error.what());
+    } catch (std::exception const &error) {
+        return raise(call.comm, MPI_ERR_INTERN, error.what());
+    }
+}
+
+template int intercept(AlltoallCall<int> const &, char const *) noexcept;
+template int intercept(AlltoallCall<MPI_Count> const &, char const *) noexcept;
+template int intercept(AlltoallvCall<int, int> const &, char const *) noexcept;
+template int intercept(AlltoallvCall<MPI_Count, MPI_Aint> const &, char const *) noexcept;
+
+} // namespace weft::interpose

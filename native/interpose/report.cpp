@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+namespace weft::interpose {
+
+namespace {
+
+void merge(Sums &into, Sums const &from) {
+    into.calls += from.calls;
+    into.seconds = std::max(into.seconds, from.seconds);
+    into.verified += from.verified;
+    into.different += from.different;
+    into.verified_seconds = std::max(into.verified_seconds, from.verified_seconds);
+    into.library_seconds = std::max(into.library_seconds, from.library_seconds);
+}
+
+/// The texts of all ranks, on rank 0.
+std::string gathered(std::string const &mine, MPI_Comm comm) {
+    int rank = 0, ranks = 1, size = int(mine.size());
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
+    std::vector<int> sizes(std::size_t(ranks), 0), places(std::size_t(ranks), 0);
+    PMPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, comm);
+    int sum = 0;
+    for (int i = 0; i < ranks; ++i) {
+        places[std::size_t(i)] = sum;
+        sum += sizes[std::size_t(i)];
+    }
+    std::string all(std::size_t(sum), ' ');
+    PMPI_Gatherv(mine.data(), size, MPI_CHAR, all.data(), sizes.data(), places.data(), MPI_CHAR, 0, comm);
+    return all;
+}
+
+void write_lines(std::ostream &out, std::map<Line, Sums> const &lines) {
+    char const *comma = "";
+    for (auto const &[line, sums] : lines) {
+        out << comma << "\n  {\"op\": \"" << line.op << "\", \"algorithm\": \"" << line.algorithm
+            << "\", \"ranks\": " << line.ranks << ", \"nodes\": " << line.nodes
+            << ", \"bytes_per_pair_at_most\": " << line.bytes << ", \"calls\": " << sums.calls / std::max(line.ranks, 1)
+            << ", \"seconds\": " << sums.seconds << ", \"verified\": " << sums.verified / std::max(line.ranks, 1)
+            << ", \"different\": " << sums.different << ", \"verified_seconds\": " << sums.verified_seconds
+            << ", \"library_seconds\": " << sums.library_seconds << "}";
+        comma = ",";
+    }
+}
+
+/// Adds the lines of all ranks up: calls by what they were, calls that were passed through by their name.
+void add_up(std::string const &text, std::map<Line, Sums> &lines, std::map<std::string, std::int64_t> &passed) {
+    std::istringstream all(text);
+    for (std::string kind; all >> kind;) {
+        if (kind == "call") {
+            Line line;
+            Sums sums;
+            all >> line.op >> line.algorithm >> line.ranks >> line.nodes >> line.bytes >> sums.calls >> sums.seconds >>
+                sums.verified >> sums.different >> sums.verified_seconds >> sums.library_seconds;
+            merge(lines[line], sums);
+        } else {
+            std::string name;
+            std::int64_t count = 0;
+            all >> name >> count;
+            passed[name] += count;
+        }
+    }
+}
+
+} // namespace
+
+std::int64_t size_class(std::int64_t bytes) noexcept {
+    std::int64_t made = bytes == 0 ? 0 : 1;
+    while (made < bytes && made < std::int64_t(1) << 62) {
+        made *= 2;
+    }
+    return made;
+}
+
+void Report::add(Line const &line, Sums const &sums) {
+    std::lock_guard const lock(guard_);
+    Sums &into = lines_[line];
+    into.calls += sums.calls;
+    into.seconds += sums.seconds;
+    into.verified += sums.verified;
+    into.different += sums.different;
+    into.verified_seconds += sums.verified_seconds;
+    into.library_seconds += sums.library_seconds;
+}
+
+void Report::pass(char const *name) {
+    std::lock_guard const lock(guard_);
+    ++passed_[name];
+}
+
+std::string Report::to_text() const {
+    std::ostringstream text;
+    text.precision(17);
+    for (auto const &[line, sums] : lines_) {
+        text << "call " << line.op << ' ' << line.algorithm << ' ' << line.ranks << ' ' << line.nodes << ' '
+             << line.bytes << ' ' << sums.calls << ' ' << sums.seconds << ' ' << sums.verified << ' ' << sums.different
+             << ' ' << sums.verified_seconds << ' ' << sums.library_seconds << '\n';
+    }
+    for (auto const &[name, count] : passed_) {
+        text << "pass " << name << ' ' << count << '\n';
+    }
+    return text.str();
+}
+
+void Report::write(std::string const &path, MPI_Comm comm) const {
+    int rank = 0, ranks = 1;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
+    std::string const text = gathered(to_text(), comm);
+    if (rank != 0) {
+        return;
+    }
+    std::map<Line, Sums> lines;
+    std::map<std::string, std::int64_t> passed;
+    add_up(text, lines, passed);
+    std::ofstream out(path);
+    out << "{\"schema\": \"weft-report/1\", \"ranks\": " << ranks << ", \"calls\": [";
+    write_lines(out, lines);
+    out << "],\n \"passed_through_by_ranks\": {";
+    char const *comma = "";
+    for (auto const &[name, count] : passed) { // rank by rank: a non-blocking call may be on any communicator
+        out << comma << "\"" << name << "\": " << count;
+        comma = ", ";
+    }
+    out << "}}\n";
+    out.close();
+    if (!out) {
+        std::fprintf(stderr,
+                     "weft: the report cannot be written to %s -> set WEFT_REPORT to a path that rank 0 can write\n",
+                     path.c_str());
+    }
+}
+
+} // namespace weft::interpose

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an application called: WEFT_REPORT.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+namespace weft::interpose {
+
+/// What calls have in common that are counted together.
+struct Line {
+    std::string op;         // "MPI_Alltoall"
+    std::string algorithm;  // what ran in fact
+    int ranks = 0;          // of the communicator
+    int nodes = 0;          // 0: nobody asked
+    std::int64_t bytes = 0; // a pair at most: a power of two, or 0
+
+    auto operator<=>(Line const &) const = default;
+};
+
+struct Sums {
+    std::int64_t calls = 0; // over ranks: a collective call of p ranks is p
+    double seconds = 0;
+    std::int64_t verified = 0;
+    std::int64_t different = 0;
+    double verified_seconds = 0; // of the calls that were verified
+    double library_seconds = 0;  // the library's time for the same
+};
+
+class Report {
+  public:
+    void add(Line const &line, Sums const &sums);
+    /// A call that is passed on to the library as it is.
+    void pass(char const *name);
+    /// Writes the sums of all ranks to `path`, on rank 0. Collective over `comm`.
+    void write(std::string const &path, MPI_Comm comm) const;
+
+  private:
+    std::string to_text() const;
+
+    mutable std::mutex guard_; // an application may call from several threads
+    std::map<Line, Sums> lines_;
+    std::map<std::string, std::int64_t> passed_;
+};
+
+/// The smallest power of two that is not below `bytes`; 0 for 0.
+std::int64_t size_class(std::int64_t bytes) noexcept;
+
+} // namespace weft::interpose

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session.hpp"
+
+#include "call.hpp"
+#include "error.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+namespace weft::interpose {
+
+namespace {
+
+using alltoall::check;
+using alltoall::Error;
+
+/// Rank 0's value of a variable, on all ranks.
+std::string agreed(std::string text) {
+    int size = int(text.size());
+    check(PMPI_Bcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
+    text.resize(std::size_t(size));
+    check(PMPI_Bcast(text.data(), size, MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
+    return text;
+}
+
+std::string variable(char const *name) {
+    char const *const value = std::getenv(name);
+    return agreed(value == nullptr ? "" : value);
+}
+
+/// Rank 0's content of a file, on all ranks; "-" in front where it cannot be read.
+std::string content(std::string const &path) {
+    std::ifstream file(path);
+    std::ostringstream all;
+    if (file) {
+        all << '+' << file.rdbuf();
+    }
+    return agreed(all.str());
+}
+
+int own_rank() {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+} // namespace
+
+Session &session() {
+    static Session one;
+    return one;
+}
+
+void Session::begin() {
+    if (begun_) {
+        return;
+    }
+    begun_ = true;
+    try {
+        configure();
+        active_ = true;
+        if (prewarm_) {
+            prewarm();
+        }
+    } catch (std::exception const &error) {
+        if (own_rank() == 0) {
+            std::fprintf(stderr, "%s\n", error.what());
+        }
+        PMPI_Barrier(MPI_COMM_WORLD); // the others must not end the job before that is printed
+        PMPI_Abort(MPI_COMM_WORLD, 2);
+    }
+}
+
+void Session::configure() {
+    if (std::string const spec = variable("WEFT_ALLTOALL"); !spec.empty()) {
+        forced_ = alltoall::parse_spec(spec);
+    }
+    if (std::string const path = variable("WEFT_TABLE"); !path.empty()) {
+        std::string const text = content(path);
+        if (text.empty()) {
+            throw Error(MPI_ERR_FILE,
+                        "weft: rank 0 cannot read WEFT_TABLE=" + path + " -> name a file that it can read");
+        }
+        table_.emplace(std::string_view(text).substr(1));
+    }
+    report_path_ = variable("WEFT_REPORT");
+    prewarm_ = variable("WEFT_PREWARM") == "1";
+    std::string const every = variable("WEFT_VERIFY");
+    auto const [end, error] = std::from_chars(every.data(), every.data() + every.size(), verify_every_);
+    if (!every.empty() && (error != std::errc() || *end != 0 || verify_every_ < 1)) {
+        throw Error(MPI_ERR_ARG, "weft: WEFT_VERIFY is \"" + every + "\" -> give a whole number: every how many calls");
+    }
+}
+
+void Session::prewarm() {
+    int ranks = 1;
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    std::vector<char> send(std::size_t(ranks), 0), receive(std::size_t(ranks), 0);
+    alltoall::AlltoallCall<int> const call{send.data(), 1, MPI_CHAR, receive.data(), 1, MPI_CHAR, MPI_COMM_WORLD};
+    // a small window: some adapters open a connection slowly, and all at once more slowly
+    alltoall::perform(call, alltoall::parse_spec("flat.window{w=4,order=node-rotated}"));
+}
+
+void Session::end() {
+    if (!active_ || ended_) {
+        return;
+    }
+    ended_ = true;
+    active_ = false;
+    if (!report_path_.empty()) {
+        report_.write(report_path_, MPI_COMM_WORLD);
+    }
+}
+
+} // namespace weft::interpose

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the interposer was told by its environment, from MPI_Init to MPI_Finalize. Rank 0's environment holds for all.
+//
+//   WEFT_ALLTOALL=SPEC   this algorithm for every MPI_Alltoall and MPI_Alltoallv
+//   WEFT_TABLE=FILE      else choose by a selection table (table.hpp)
+//   WEFT_REPORT=FILE     write at the end what was called
+//   WEFT_VERIFY=K        repeat every K-th MPI_Alltoall and every K-th MPI_Alltoallv on a communicator by the library,
+//                        compare, and fail where they differ
+//   WEFT_PREWARM=1       connect all pairs of ranks in MPI_Init, a few at a time
+#pragma once
+
+#include "report.hpp"
+#include "spec.hpp"
+#include "table.hpp"
+
+#include <atomic>
+#include <optional>
+
+namespace weft::interpose {
+
+class Session {
+  public:
+    /// Once, right after MPI_Init. Collective over MPI_COMM_WORLD. Ends the job where the settings are wrong.
+    void begin();
+    /// Once, right before MPI_Finalize. Collective over MPI_COMM_WORLD.
+    void end();
+
+    bool active() const noexcept { return active_; }
+    std::optional<alltoall::Spec> const &forced() const noexcept { return forced_; }
+    std::optional<Table> const &table() const noexcept { return table_; }
+    /// 0: never.
+    std::int64_t verify_every() const noexcept { return verify_every_; }
+    bool reporting() const noexcept { return !report_path_.empty(); }
+    Report &report() noexcept { return report_; }
+
+  private:
+    void configure();
+    void prewarm();
+
+    std::atomic<bool> active_{false};
+    bool begun_ = false;
+    bool ended_ = false;
+    std::optional<alltoall::Spec> forced_;
+    std::optional<Table> table_;
+    std::string report_path_;
+    std::int64_t verify_every_ = 0;
+    bool prewarm_ = false;
+    Report report_;
+};
+
+Session &session();
+
+} // namespace weft::interpose

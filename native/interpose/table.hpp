@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which algorithm for which call: a selection table. Pure: no MPI.
+//
+//   {"schema": "weft-tuning/1", "platform": {...},
+//    "rules": [{"op": "alltoall", "nodes": [8, 64], "ranks_per_node": [4, 16], "p": [32, 1024], "bytes": [1, 1023],
+//               "algorithm": "node.multi{nl=8}",
+//               "evidence": {"median_us": 285.1, "interval_us": [281, 289], "pmpi_us": 491.0, "n": 200}},
+//              {"op": "*", "algorithm": "pmpi"}]}
+//
+// The first rule that matches wins; where none does, the library's own runs. Ranges include both ends; a range that is
+// left out matches all. `bytes` is what a rank sends to a rank, for MPI_Alltoallv the mean of the rank that sends most.
+// A rule for another algorithm than pmpi must say by which measurement.
+#pragma once
+
+#include "spec.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::interpose {
+
+struct Range {
+    double low = 0;
+    double high = 1e300;
+};
+
+/// What all ranks of a communicator know of a call. Nothing else may enter a decision, or ranks would decide apart.
+struct Key {
+    bool vector = false; // MPI_Alltoallv
+    int nodes = 1;
+    int fewest_ranks = 1; // on a node
+    int most_ranks = 1;
+    int ranks = 1;
+    std::int64_t bytes = 0;
+};
+
+struct Rule {
+    bool alltoall = true;
+    bool alltoallv = true;
+    Range nodes;
+    Range ranks_per_node;
+    Range ranks;
+    Range bytes;
+    alltoall::Spec spec;
+};
+
+class Table {
+  public:
+    /// Throws alltoall::Error (MPI_ERR_ARG): no JSON, another schema, an unknown key, a rule without evidence.
+    explicit Table(std::string_view text);
+
+    alltoall::Spec choose(Key const &key) const;
+    /// Whether the answer for MPI_Alltoallv can depend on `bytes`, on which ranks must agree first.
+    bool needs_bytes() const noexcept;
+    std::size_t size() const noexcept { return rules_.size(); }
+
+  private:
+    std::vector<Rule> rules_;
+};
+
+} // namespace weft::interpose

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/error.hpp"
+#include "mpi/team.hpp"
+#include "record/plan.hpp"
+#include "sample/sampler.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// What became of the proof of a cell's result (METHOD 12).
+struct Validation {
+    bool performed = false;
+    std::int64_t errors = 0;
+    std::string detail = "this kernel has nothing to prove";
+};
+
+/// One point of the sweep, as a kernel sees it.
+class Cell {
+  public:
+    Cell(Plan const &plan, CellPlan const &values, Team const &team) : plan_(plan), values_(values), team_(team) {}
+
+    std::string const &name() const noexcept { return values_.name; }
+    std::string const &kernel() const noexcept { return values_.kernel; }
+    std::string const &hash() const noexcept { return values_.hash; }
+
+    /// The plan's values; a missing key or one that is no integer throws Failure on every rank.
+    bool has(std::string_view key) const;
+    std::string const &text(std::string_view key) const;
+    std::string text(std::string_view key, std::string_view otherwise) const;
+    std::int64_t integer(std::string_view key) const;
+    std::int64_t integer(std::string_view key, std::int64_t otherwise) const;
+    /// The words of a value, like `calls A B C`.
+    std::vector<std::string> words(std::string_view key) const;
+
+    std::uint64_t seed() const noexcept { return plan_.seed; }
+    std::int64_t launch_index() const noexcept { return plan_.launch_index; }
+    Rules const &rules() const noexcept { return plan_.rules; }
+    Team const &team() const noexcept { return team_; }
+    /// Only within the kernel's run, not within its need.
+    Sampler &sampler() const noexcept { return *sampler_; }
+    void use(Sampler &sampler, Clock *clock = nullptr) noexcept {
+        sampler_ = &sampler;
+        clock_ = clock;
+    }
+
+    /// Collective, between samples: lets the clock check itself in mid-cell.
+    void check_clock() {
+        if (clock_ != nullptr) {
+            clock_->check_if_due();
+        }
+    }
+    /// An impossible time proves an error of the clocks; the same on every rank.
+    void admit_clock_error(std::int64_t error_ns) {
+        if (clock_ != nullptr && !clock_->shared()) {
+            clock_->admit(error_ns);
+        }
+    }
+    /// What is to be worked out once the clock of the cell is closed: times that two ranks took are not comparable
+    /// before. Collective: the same calls on every rank.
+    void once_closed(std::function<void()> work) { closing_.push_back(std::move(work)); }
+    /// Collective, after the kernel's run and the end of the clock.
+    void close() {
+        for (auto const &work : closing_) {
+            work();
+        }
+        closing_.clear();
+    }
+
+    /// Says how the proof went: collective, with the errors of this rank; the detail of the lowest rank that has
+    /// errors is kept. Any error makes the cell `invalid`.
+    void set_validation(std::int64_t errors, std::string const &detail);
+    /// Says why nothing was proven; the same on every rank.
+    void skip_validation(std::string reason);
+    Validation const &validation() const noexcept { return validation_; }
+
+    /// For the user: cause and remedy. Those of rank 0 are kept.
+    void warn(std::string warning) { warnings_.push_back(std::move(warning)); }
+    std::vector<std::string> const &warnings() const noexcept { return warnings_; }
+
+  private:
+    Plan const &plan_;
+    CellPlan const &values_;
+    Team const &team_;
+    Sampler *sampler_ = nullptr;
+    Clock *clock_ = nullptr;
+    std::vector<std::function<void()>> closing_;
+    Validation validation_;
+    std::vector<std::string> warnings_;
+};
+
+/// Collective: if any rank has a reason, all throw Refusal(status, the reason of the lowest such rank).
+void refuse_together(Team const &team, std::string const &status, std::optional<std::string> const &reason);
+
+/// True when the test hook WEFT_PLANT=fault or WEFT_PLANT=fault:cell asks for this fault in this cell.
+bool planted(Cell const &cell, std::string_view fault);
+
+} // namespace weft

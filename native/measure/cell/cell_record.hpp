@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "cell/cell.hpp"
+#include "host/memory.hpp"
+#include "sample/recorder.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// What is known of a finished cell besides its samples.
+struct Outcome {
+    std::string status = "ok"; ///< ok, invalid, memory, or what a Refusal says
+    std::string reason;
+    Verdict memory;
+    platform::Pressure pressure; ///< on all nodes together, during the cell
+    std::int64_t wall_ns = 0;
+    std::vector<std::uint32_t> crcs; ///< empty without samples
+};
+
+/// The weft-cell/2 record.
+std::string describe_cell(Plan const &plan, Cell const &cell, Outcome const &outcome, Recorder const &recorder,
+                          Clock const &clock, std::vector<std::string> const &warnings);
+
+} // namespace weft

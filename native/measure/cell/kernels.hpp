@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The measured patterns. A kernel is one file with two functions, and one line in kernels.cpp.
+#pragma once
+
+#include "cell/cell.hpp"
+#include "host/memory.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace weft {
+
+struct Kernel {
+    std::string_view name;
+    /// What this rank is going to allocate. Not collective; throws Failure for a plan it cannot read, and may throw
+    /// Refusal (with the same outcome on every rank) for a cell it cannot run.
+    Need (*need)(Cell const &);
+    /// Collective: allocates, measures with cell.sampler(), proves, calls set_validation or skip_validation.
+    /// May throw Refusal on all ranks together.
+    void (*run)(Cell &);
+};
+
+std::span<Kernel const> kernels();
+/// Throws Failure with the names there are.
+Kernel const &kernel_named(std::string_view name);
+
+Need floor_need(Cell const &cell);
+void run_floor(Cell &cell);
+
+Need exchange_need(Cell const &cell);
+void run_exchange(Cell &cell);
+
+Need collective_need(Cell const &cell);
+void run_collective(Cell &cell);
+
+Need bandwidth_need(Cell const &cell);
+void run_bandwidth(Cell &cell);
+
+Need pairs_need(Cell const &cell);
+void run_pairs(Cell &cell);
+
+} // namespace weft

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/shared_cores.hpp"
+
+#include "host/host_memory.hpp"
+#include "host/platform.hpp"
+#include "mpi/gather.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <map>
+#include <sstream>
+
+namespace weft {
+
+namespace {
+
+/// Reads a whole number at the begin of `text` and takes it off; -1 when there is none.
+int next_cpu(std::string_view &text) {
+    int value = -1;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    text.remove_prefix(std::size_t(end - text.data()));
+    return error == std::errc{} ? value : -1;
+}
+
+/// The lowest hardware thread of this CPU's core; the CPU itself where nobody tells.
+int core_of(int cpu, std::string const &root) {
+    std::string const text =
+        read_text(root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
+    std::string_view rest = text;
+    int const first = next_cpu(rest);
+    return first < 0 ? cpu : first;
+}
+
+/// Gives each rank a core of its own, by augmenting paths (Kuhn 1955).
+class Seating {
+  public:
+    explicit Seating(std::vector<Cores> const &ranks) : ranks_(ranks) {}
+
+    /// False when this rank finds no core, even if others move: `asked()` are then those it competes with.
+    bool seat(int rank) {
+        asked_.clear();
+        return find(rank);
+    }
+    [[nodiscard]] std::vector<int> const &asked() const { return asked_; }
+
+  private:
+    bool find(int rank) {
+        asked_.push_back(rank);
+        for (int const core : ranks_[std::size_t(rank)]) {
+            auto const taken = by_core_.find(core);
+            bool const free = taken == by_core_.end();
+            bool const met = !free && std::find(asked_.begin(), asked_.end(), taken->second) != asked_.end();
+            if (free || (!met && find(taken->second))) {
+                by_core_[core] = rank;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    std::vector<Cores> const &ranks_;
+    std::map<int, int> by_core_;
+    std::vector<int> asked_;
+};
+
+std::string listed_ranks(std::vector<int> const &ranks) {
+    constexpr std::size_t most = 8;
+    std::string words;
+    for (std::size_t i = 0; i < std::min(ranks.size(), most); ++i) {
+        words += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
+    }
+    return words + (ranks.size() > most ? " and " + std::to_string(ranks.size() - most) + " more" : "");
+}
+
+std::string sharing_warning(std::string const &host, std::vector<int> const &who, Cores const &cores) {
+    return "two ranks on one core: ranks " + listed_ranks(who) + " of " + host + " may use " +
+           std::to_string(cores.size()) + (cores.size() == 1 ? " core" : " cores") + " only (" + listed_ranks(cores) +
+           "), so they take turns";
+}
+
+} // namespace
+
+Cores cores_of(std::string_view cpus, std::string const &root) {
+    Cores cores;
+    while (!cpus.empty()) {
+        int const first = next_cpu(cpus);
+        int last = first;
+        if (cpus.starts_with('-')) {
+            cpus.remove_prefix(1);
+            last = next_cpu(cpus);
+        }
+        for (int cpu = first; cpu >= 0 && cpu <= last; ++cpu) {
+            cores.push_back(core_of(cpu, root));
+        }
+        if (!cpus.starts_with(',')) {
+            break;
+        }
+        cpus.remove_prefix(1);
+    }
+    std::sort(cores.begin(), cores.end());
+    cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
+    return cores;
+}
+
+std::vector<int> crowded(std::vector<Cores> const &ranks) {
+    Seating seating(ranks);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        bool const unknown = ranks[rank].empty();
+        if (!unknown && !seating.seat(int(rank))) {
+            std::vector<int> who = seating.asked();
+            std::sort(who.begin(), who.end());
+            return who;
+        }
+    }
+    return {};
+}
+
+std::string shared_core_warning(Team const &team) {
+    if (platform::one_clock()) {
+        return ""; // simulated ranks wait for nobody's core
+    }
+    std::string mine;
+    for (int const core : cores_of(platform::host().cpus)) {
+        mine += std::to_string(core) + " ";
+    }
+    std::istringstream lines(gather_texts(team, mine + "\n"));
+    std::vector<std::vector<Cores>> cores_on(std::size_t(team.nodes));
+    std::vector<std::vector<int>> ranks_on(std::size_t(team.nodes));
+    std::string line;
+    for (int rank = 0; std::getline(lines, line); ++rank) {
+        auto const node = std::size_t(team.node_of[std::size_t(rank)]);
+        Cores &cores = cores_on[node].emplace_back();
+        std::istringstream numbers(line);
+        for (int core = 0; numbers >> core;) {
+            cores.push_back(core);
+        }
+        ranks_on[node].push_back(rank);
+    }
+    for (std::size_t node = 0; node < cores_on.size(); ++node) {
+        std::vector<int> who = crowded(cores_on[node]);
+        if (!who.empty()) {
+            Cores const &cores = cores_on[node][std::size_t(who.front())];
+            std::transform(who.begin(), who.end(), who.begin(), [&](int k) { return ranks_on[node][std::size_t(k)]; });
+            return sharing_warning(team.hosts[node], who, cores);
+        }
+    }
+    return "";
+}
+
+} // namespace weft

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/team.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// This rank's slot of 64 bytes in launches/<launch>.status: what it was doing when it was last seen.
+class Status {
+  public:
+    /// Goes nowhere (tests, helper teams).
+    Status() = default;
+    /// Collective: rank 0 makes the file.
+    Status(Team const &team, std::string const &path);
+    Status(Status const &) = delete;
+    Status &operator=(Status const &) = delete;
+    ~Status() = default;
+
+    void cell(std::string_view cell);
+    /// Never between two clock reads.
+    void set(std::string_view op, std::string_view phase, std::string_view state);
+
+    int fd() const noexcept { return file_ ? file_->fd : -1; }
+    std::int64_t offset() const noexcept { return offset_; }
+
+  private:
+    struct Slots {
+        int fd = -1;
+        ~Slots();
+    };
+    static std::shared_ptr<Slots> opened(std::string const &path);
+
+    std::shared_ptr<Slots> file_;
+    std::int64_t offset_ = 0;
+    std::string cell_;
+};
+
+} // namespace weft

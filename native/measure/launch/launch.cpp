@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/launch.hpp"
+
+#include "cell/cell.hpp"
+#include "cell/cell_record.hpp"
+#include "cell/kernels.hpp"
+#include "host/file.hpp"
+#include "host/host_memory.hpp"
+#include "host/memory.hpp"
+#include "host/shared_cores.hpp"
+#include "launch/provenance.hpp"
+#include "launch/timed_teams.hpp"
+#include "record/store.hpp"
+#include "sample/sampler.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+namespace weft {
+
+namespace {
+
+/// What all cells of a launch share.
+struct Launch {
+    Plan const &plan;
+    Team const &world;
+    TimedTeams &teams;
+    Status &status;
+    std::string const &shared_core; ///< a warning of all cells of the launch; rank 0
+};
+
+void make_folders(Team const &world, Plan const &plan) {
+    on_rank_0(world, [&] {
+        for (char const *const name : {"/cells", "/launches"}) {
+            std::error_code error;
+            std::filesystem::create_directories(plan.folder + name, error);
+            if (error) {
+                throw Failure("cannot make " + plan.folder + name + ": " + error.message(), file_remedy(error.value()));
+            }
+        }
+    });
+}
+
+/// Swap and steal time are counted by hosts, so one rank of each reads them.
+platform::Pressure pressure_of_node(Team const &world) {
+    return world.local_rank == 0 ? platform::pressure() : platform::Pressure{};
+}
+
+platform::Pressure pressure_since(Team const &world, platform::Pressure const &before) {
+    platform::Pressure const now = pressure_of_node(world);
+    return {sum_over(world.comm, now.swap_in_pages - before.swap_in_pages),
+            sum_over(world.comm, now.swap_out_pages - before.swap_out_pages),
+            sum_over(world.comm, now.steal_ns - before.steal_ns)};
+}
+
+void plant_fault(Cell const &cell) {
+    if (cell.team().rank != cell.team().size - 1) {
+        return;
+    }
+    if (planted(cell, "hang")) {
+        platform::hang();
+    }
+    if (planted(cell, "crash")) {
+        platform::crash();
+    }
+}
+
+/// The batches that an earlier launch of this cell decided (METHOD 7). Rank 0 reads them for all.
+BatchBook read_batches(Team const &team, std::string const &path, std::string const &owner) {
+    std::string text = team.rank == 0 ? read_text(path) : "";
+    std::int64_t length = std::int64_t(text.size());
+    check(PMPI_Bcast(&length, 1, MPI_INT64_T, 0, team.comm), "MPI_Bcast of the batches' length");
+    text.resize(std::size_t(length));
+    check(PMPI_Bcast(text.data(), int(length), MPI_CHAR, 0, team.comm), "MPI_Bcast of the batches");
+    return BatchBook::parse(text, owner);
+}
+
+/// Guard, kernel, verdict. The measured samples are in the recorder.
+void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recorder, Outcome &outcome,
+             std::vector<std::string> &warnings) {
+    Kernel const &kernel = kernel_named(cell.kernel());
+    Sampler sampler(timed.team, timed.clock, timed.start, launch.plan.rules, recorder, launch.status);
+    cell.use(sampler, &timed.clock);
+    std::string const batches = launch.plan.folder + "/cells/" + cell.name() + ".batches";
+    std::string const owner = launch.plan.run + " " + cell.hash();
+    sampler.batches() = read_batches(timed.team, batches, owner);
+    try {
+        outcome.memory = guard_memory(timed.team, kernel.need(cell), launch.plan.memory_limit_bytes);
+        if (!outcome.memory.fits) {
+            throw Refusal("memory", outcome.memory.reason);
+        }
+        plant_fault(cell);
+        timed.clock.begin();
+        kernel.run(cell);
+        timed.clock.end();
+        cell.close();
+        sampler.settle_definitions();
+        if (sampler.batches().is_new()) {
+            on_rank_0(timed.team, [&] { write_file(batches, sampler.batches().text(owner)); });
+        }
+        if (cell.validation().errors > 0) {
+            outcome.status = "invalid";
+            outcome.reason = cell.validation().detail;
+        }
+    } catch (Refusal const &refusal) {
+        outcome.status = refusal.status();
+        outcome.reason = refusal.what();
+    }
+    warnings = cell.warnings();
+    if (!launch.shared_core.empty()) {
+        warnings.push_back(launch.shared_core);
+    }
+    warnings.insert(warnings.end(), sampler.warnings().begin(), sampler.warnings().end());
+}
+
+/// Collective over the team. False when the result was proven wrong.
+bool run_in(Launch const &launch, TimedTeam &timed, CellPlan const &values) {
+    Team const &team = timed.team;
+    Cell cell(launch.plan, values, team);
+    std::int64_t const began = timed.clock.now();
+    platform::Pressure const before = pressure_of_node(team);
+
+    Recorder recorder;
+    Outcome outcome;
+    std::vector<std::string> warnings;
+    measure(launch, timed, cell, recorder, outcome, warnings);
+    outcome.pressure = pressure_since(team, before);
+    outcome.wall_ns = timed.clock.now() - began;
+
+    launch.status.set("-", "-", "writing");
+    std::string const path =
+        launch.plan.folder + "/cells/" + cell.name() + ".l" + std::to_string(launch.plan.launch_index);
+    bool const measured = outcome.status == "ok" || outcome.status == "invalid";
+    if (measured) {
+        outcome.crcs =
+            write_slabs(team, slab_of(recorder, timed.clock, timed.epoch_ns), path + ".npy", launch.plan.posix_io);
+    }
+    on_rank_0(team, [&] {
+        write_file(path + ".json", describe_cell(launch.plan, cell, outcome, recorder, timed.clock, warnings));
+    });
+    if (team.rank == team.size - 1 && planted(cell, "stop")) {
+        platform::stop();
+    }
+    return outcome.status != "invalid";
+}
+
+/// Collective over the launch. False when the result was proven wrong, on the ranks that took part.
+bool run_cell(Launch const &launch, CellPlan const &values) {
+    launch.status.cell(values.name);
+    platform::arm_watchdog(launch.plan.limit_ns, launch.status.fd(), launch.status.offset());
+    TimedTeam *const timed = launch.teams.of(values);
+    bool right = true;
+    if (timed == nullptr) {
+        launch.status.set("-", "waiting", "for-others"); // the watchdog keeps all but the last word
+    } else {
+        try {
+            right = run_in(launch, *timed, values);
+        } catch (Failure const &failure) {
+            // What all of a part throw together is still unknown to those who wait for them.
+            bool const everywhere = failure.everywhere() && timed->team.size == launch.world.size;
+            throw Failure(failure.what(), failure.remedy(), everywhere);
+        }
+    }
+    if (!members_of(values, launch.world.size).empty()) {
+        launch.teams.wait_for(timed);
+    }
+    launch.status.set("-", "-", "done");
+    return right;
+}
+
+} // namespace
+
+int run_launch(std::string const &plan_path) {
+    Team world = make_team(MPI_COMM_WORLD);
+    Plan const plan = read_plan(world.comm, plan_path);
+    for (CellPlan const &cell : plan.cells) { // a plan that cannot be run to its end is not begun
+        kernel_named(cell.kernel);
+        members_of(cell, world.size);
+    }
+    make_folders(world, plan);
+    std::string const base = plan.folder + "/launches/" + plan.launch;
+    Status status(world, base + ".status");
+    TimedTeam all(std::move(world), start_named(plan.start), platform::now_ns());
+    std::string const record = describe_launch(all.team, plan, all.clock);
+    on_rank_0(all.team, [&] { write_file(base + ".json", record); });
+
+    TimedTeams teams(all);
+    std::string const shared_core = shared_core_warning(all.team);
+    Launch const launch{plan, all.team, teams, status, shared_core};
+    std::int64_t code = 0;
+    for (CellPlan const &cell : plan.cells) {
+        constexpr std::int64_t invalid = 3;
+        code = run_cell(launch, cell) ? code : invalid;
+    }
+    // a rank that stops now keeps the others in MPI_Finalize no longer than in a cell; what was written stays
+    platform::arm_watchdog(plan.limit_ns, status.fd(), status.offset());
+    return int(max_over(all.team.comm, code)); // who took no part in a wrong cell says so, too
+}
+
+} // namespace weft

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// weft-measure PLAN      runs the cells of a flat plan (under mpiexec)
+// weft-measure --version prints the MPI library's version string, without MPI_Init
+// weft-measure --settings prints the MPI library's control variables and its environment as name=value lines
+// Exit codes: 0 fine; 3 some result was proven wrong; 124 a cell ran longer than its limit; 1 anything else.
+#include "host/platform.hpp"
+#include "host/settings.hpp"
+#include "host/shared_memory.hpp"
+#include "launch/launch.hpp"
+#include "launch/provenance.hpp"
+#include "mpi/error.hpp"
+#include "mpi/handles.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+namespace {
+
+constexpr char const *usage = "usage: weft-measure PLAN | --version | --settings\n";
+
+void print_error(std::string const &what, std::string const &remedy) {
+    std::fprintf(stderr, "weft-measure: error: %s\n%s%s%s", what.c_str(), remedy.empty() ? "" : "  -> ", remedy.c_str(),
+                 remedy.empty() ? "" : "\n");
+}
+
+/// Hydra (MPICH) throws away what it has not yet read of a rank's output when it hears of an abort.
+constexpr std::int64_t read_by_then_ns = 200'000'000;
+
+/// A failure of this rank alone: the others wait for it somewhere, so the launch cannot end in good order.
+int abort_launch(std::string const &what, std::string const &remedy) {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    print_error("rank " + std::to_string(rank) + ": " + what, remedy);
+    weft::platform::sleep_ns(read_by_then_ns);
+    PMPI_Abort(MPI_COMM_WORLD, 1);
+    return 1;
+}
+
+void print_settings() {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        std::fputs(weft::to_lines(weft::all_settings()).c_str(), stdout);
+    }
+}
+
+int run(std::string const &plan) {
+    PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    try {
+        return weft::run_launch(plan);
+    } catch (weft::Failure const &failure) {
+        if (!failure.everywhere()) {
+            return abort_launch(failure.what(), failure.remedy());
+        }
+        int rank = 0;
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        if (rank == 0) {
+            print_error(failure.what(), failure.remedy());
+        }
+        return 1;
+    } catch (std::bad_alloc const &) {
+        return abort_launch("out of memory", "ask for less n or m, or fewer samples");
+    } catch (std::exception const &error) {
+        return abort_launch(error.what(), "");
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    std::string const what = argc == 2 ? argv[1] : "";
+    if (what.empty()) {
+        std::fputs(usage, stderr);
+        return 1;
+    }
+    if (what == "--version") {
+        std::printf("%s\n", weft::library_version().c_str());
+        return 0;
+    }
+    // Ranks that outlive a killed launcher would go on using cores that somebody else measures on.
+    if (!weft::platform::die_with_parent()) {
+        print_error("the launcher ended before this rank began", "start the run again");
+        return 1;
+    }
+    weft::Library const library(argc, argv);
+    if (what == "--settings") {
+        print_settings();
+        return 0;
+    }
+    weft::note_shared_memory();
+    return run(what);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/provenance.hpp"
+
+#include "host/host_memory.hpp"
+#include "host/platform.hpp"
+#include "host/settings.hpp"
+#include "host/thresholds.hpp"
+#include "mpi/gather.hpp"
+#include "record/json.hpp"
+
+#include <array>
+
+#ifndef WEFT_KERNEL_SOURCES
+#define WEFT_KERNEL_SOURCES "" // set by CMake
+#endif
+
+namespace weft {
+
+namespace {
+
+/// One rank's place, as JSON.
+std::string describe_rank(Team const &team, platform::Host const &here) {
+    Json json;
+    json.begin_object();
+    json.member("rank", team.rank);
+    json.member("host", team.hosts[std::size_t(team.node)]);
+    json.member("node", team.node);
+    json.member("local_rank", team.local_rank);
+    json.member("cpus", here.cpus);
+    json.member("core", here.core);
+    json.member("pid", here.pid);
+    json.member("memory_available_bytes", platform::memory().node_bytes);
+    json.end_object();
+    return json.text();
+}
+
+/// What is set otherwise than by default, where the launcher gave the defaults to compare with; else the environment.
+Settings settings_of_launch() {
+    auto const defaults = platform::variable("WEFT_DEFAULT_SETTINGS");
+    std::string const text = defaults ? read_text(*defaults) : "";
+    return differences(text.empty() ? Settings{} : control_variables(), mpi_environment(), from_lines(text));
+}
+
+} // namespace
+
+std::string library_version() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    check(PMPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+    std::string version(text.data());
+    while (!version.empty() && (version.back() == '\n' || version.back() == ' ')) {
+        version.pop_back();
+    }
+    return version;
+}
+
+std::string describe_launch(Team const &team, Plan const &plan, Clock const &clock) {
+    platform::Host const here = platform::host();
+    std::string const ranks = gather_texts(team, describe_rank(team, here) + (team.rank + 1 < team.size ? "," : ""));
+    if (team.rank != 0) {
+        return "";
+    }
+    int version = 0;
+    int subversion = 0;
+    check(PMPI_Get_version(&version, &subversion), "MPI_Get_version");
+    Json json;
+    json.begin_object();
+    json.member("schema", "weft-launch/1")
+        .member("run", plan.run)
+        .member("launch", plan.launch)
+        .member("launch_index", plan.launch_index);
+    json.member("mpi_library", library_version());
+    json.member("mpi_standard", std::to_string(version) + "." + std::to_string(subversion));
+    json.member("processor", here.processor).member("kernel_sources", WEFT_KERNEL_SOURCES);
+    json.key("clock").begin_object();
+    json.member("resolution_ns", clock.cost().resolution_ns).member("cost_ns", clock.cost().cost_ns);
+    json.member("method", clock.shared() ? "shared" : "tree").member("residual_ns", clock.residual_ns());
+    json.end_object();
+    json.member("start", plan.start).member("seed", plan.seed).member("page_bytes", here.page_bytes);
+    json.member("cache", "hot");
+    json.key("settings").begin_object();
+    for (auto const &[name, value] : settings_of_launch()) {
+        json.member(name, value);
+    }
+    json.end_object();
+    json.key("named_settings").begin_object();
+    for (auto const &[name, value] : thresholds(control_variables())) {
+        json.member(name, value);
+    }
+    json.end_object();
+    json.key("ranks").begin_array().raw(ranks).end_array();
+    json.end_object();
+    return json.text() + "\n";
+}
+
+} // namespace weft

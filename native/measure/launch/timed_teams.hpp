@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which ranks of a launch take part in a cell. Plan keys of a cell, both optional (without them all ranks do):
+//   ranks K            the first K ranks of the launch
+//   members R0 R1 ...  these ranks of the launch, in this order: R0 is rank 0 of the cell's team
+#pragma once
+
+#include "mpi/team.hpp"
+#include "record/plan.hpp"
+#include "time/barrier.hpp"
+#include "time/clock.hpp"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace weft {
+
+/// Ranks that measure together: they have communicators, a clock and a start barrier of their own.
+struct TimedTeam {
+    /// Collective over the team. `launch_epoch_ns`: begin of the launch, on this rank's clock.
+    TimedTeam(Team made, Start how, std::int64_t launch_epoch_ns);
+    TimedTeam(TimedTeam const &) = delete; // the barrier knows where the clock is
+    TimedTeam &operator=(TimedTeam const &) = delete;
+
+    Team team;
+    Clock clock;
+    Barrier start;
+    std::int64_t epoch_ns; ///< begin of the launch, on the clock of this team's rank 0
+};
+
+/// Ranks of the launch that a cell names, in its order; empty when it names none: then all take part. Throws Failure
+/// for ranks that the launch does not have, that are named twice, or for both keys at once.
+std::vector<int> members_of(CellPlan const &cell, int launch_ranks);
+
+/// The teams of a launch: each is made when its first cell comes, and kept.
+class TimedTeams {
+  public:
+    /// `all`, the team of all ranks, must outlive it.
+    explicit TimedTeams(TimedTeam &all) : all_(all) {}
+
+    /// Collective over the launch: the team that measures this cell; null on ranks that are not of it.
+    TimedTeam *of(CellPlan const &cell);
+
+    /// Collective over the launch: until the cell's team has come here, too. The others sleep: one that polls would
+    /// take the core, the memory or the power of those who measure.
+    void wait_for(TimedTeam const *team) const;
+
+  private:
+    TimedTeam &all_;
+    std::map<std::vector<int>, std::unique_ptr<TimedTeam>> known_;
+};
+
+} // namespace weft

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RAII for MPI handles. Weft's own traffic goes through the PMPI_ names, so that a tool sees the measured call alone.
+#pragma once
+
+#include "mpi/check.hpp"
+#include "mpi/peers.hpp"
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace weft {
+
+/// True between MPI_Init and MPI_Finalize: a handle that outlives MPI must not be freed.
+inline bool mpi_is_up() {
+    int up = 0;
+    int down = 0;
+    PMPI_Initialized(&up);
+    PMPI_Finalized(&down);
+    return up != 0 && down == 0;
+}
+
+/// MPI from start to end. The public names, because interposers set themselves up in them.
+class Library {
+  public:
+    Library(int &argc, char **&argv) { check(MPI_Init(&argc, &argv), "MPI_Init"); }
+    Library(Library const &) = delete;
+    Library &operator=(Library const &) = delete;
+    ~Library() {
+        if (mpi_is_up()) {
+            MPI_Finalize();
+        }
+    }
+};
+
+/// An owned communicator. Its error handler is MPI_ERRORS_RETURN, so that `check` can speak.
+class Comm {
+  public:
+    Comm() = default;
+    /// Takes ownership of `owned` (which may be MPI_COMM_NULL).
+    explicit Comm(MPI_Comm owned) : comm_(owned) {
+        if (comm_ != MPI_COMM_NULL) {
+            check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+        }
+    }
+    Comm(Comm &&other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+    Comm &operator=(Comm &&other) noexcept {
+        std::swap(comm_, other.comm_);
+        return *this;
+    }
+    ~Comm() {
+        if (comm_ != MPI_COMM_NULL && mpi_is_up()) {
+            PMPI_Comm_free(&comm_);
+        }
+    }
+
+    static Comm duplicate(MPI_Comm of) {
+        MPI_Comm made = MPI_COMM_NULL;
+        check(PMPI_Comm_dup(of, &made), "MPI_Comm_dup");
+        Peers::met().meet_all(of);
+        return Comm(made);
+    }
+    /// `color` may be MPI_UNDEFINED: then null() holds.
+    static Comm split(MPI_Comm of, int color, int key) {
+        MPI_Comm made = MPI_COMM_NULL;
+        check(PMPI_Comm_split(of, color, key, &made), "MPI_Comm_split");
+        Peers::met().meet_all(of);
+        return Comm(made);
+    }
+    static Comm split_shared(MPI_Comm of, int key) {
+        MPI_Comm made = MPI_COMM_NULL;
+        check(PMPI_Comm_split_type(of, MPI_COMM_TYPE_SHARED, key, MPI_INFO_NULL, &made), "MPI_Comm_split_type");
+        Peers::met().meet_all(of);
+        return Comm(made);
+    }
+
+    operator MPI_Comm() const noexcept { return comm_; } // NOLINT(google-explicit-constructor): stands for the handle
+    bool null() const noexcept { return comm_ == MPI_COMM_NULL; }
+    int rank() const {
+        int rank = 0;
+        check(PMPI_Comm_rank(comm_, &rank), "MPI_Comm_rank");
+        return rank;
+    }
+    int size() const {
+        int size = 0;
+        check(PMPI_Comm_size(comm_, &size), "MPI_Comm_size");
+        return size;
+    }
+
+  private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+/// An owned, committed datatype.
+class Datatype {
+  public:
+    Datatype() = default;
+    Datatype(Datatype &&other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+    Datatype &operator=(Datatype &&other) noexcept {
+        std::swap(type_, other.type_);
+        return *this;
+    }
+    ~Datatype() {
+        if (type_ != MPI_DATATYPE_NULL && mpi_is_up()) {
+            PMPI_Type_free(&type_);
+        }
+    }
+
+    static Datatype contiguous(int count, MPI_Datatype of) {
+        Datatype made;
+        check(PMPI_Type_contiguous(count, of, &made.type_), "MPI_Type_contiguous");
+        check(PMPI_Type_commit(&made.type_), "MPI_Type_commit");
+        return made;
+    }
+
+    /// `of` with a gap behind it: one takes `extent_bytes` of memory.
+    static Datatype resized(MPI_Datatype of, MPI_Aint extent_bytes) {
+        Datatype made;
+        check(PMPI_Type_create_resized(of, 0, extent_bytes, &made.type_), "MPI_Type_create_resized");
+        check(PMPI_Type_commit(&made.type_), "MPI_Type_commit");
+        return made;
+    }
+
+    operator MPI_Datatype() const noexcept {
+        return type_;
+    } // NOLINT(google-explicit-constructor): stands for the handle
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+// Small collectives on 64-bit integers, all outside of timed regions.
+
+inline std::int64_t max_over(MPI_Comm comm, std::int64_t mine) {
+    check(PMPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_MAX, comm), "MPI_Allreduce of a maximum");
+    return mine;
+}
+
+inline std::int64_t min_over(MPI_Comm comm, std::int64_t mine) {
+    check(PMPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce of a minimum");
+    return mine;
+}
+
+inline std::int64_t sum_over(MPI_Comm comm, std::int64_t mine) {
+    check(PMPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_SUM, comm), "MPI_Allreduce of a sum");
+    return mine;
+}
+
+} // namespace weft

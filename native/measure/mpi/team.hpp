@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/handles.hpp"
+
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// The ranks that work together, and where they run. One for the world, others for parts of it.
+struct Team {
+    Comm comm;          ///< for the kernels: data and measured calls
+    int rank = 0;       ///< in comm
+    int size = 1;       ///< of comm
+    int node = 0;       ///< index of this rank's node; nodes are numbered in the order of their lowest rank
+    int nodes = 1;      ///< how many there are
+    int local_rank = 0; ///< in node_comm
+    int local_size = 1;
+    Comm node_comm;                 ///< the ranks of this node
+    Comm leaders;                   ///< local rank 0 of every node, in node order; null elsewhere
+    std::vector<int> node_of;       ///< node of each rank
+    std::vector<std::string> hosts; ///< host name of each node
+};
+
+/// Collective over `parent`. Ranks are of one node when host name and boot id agree. `ranks_per_fake_node` > 0 cuts
+/// each node further into groups of that many ranks, so that tests see several nodes on one host.
+Team make_team(MPI_Comm parent, int ranks_per_fake_node);
+
+/// The same, with the environment's WEFT_FAKE_RANKS_PER_NODE (documented for tests; 0 or absent: the truth).
+Team make_team(MPI_Comm parent);
+
+} // namespace weft

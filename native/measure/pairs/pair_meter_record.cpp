@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a meter of pairs leaves in the record.
+#include "pairs/pair_meter.hpp"
+#include "pairs/pair_summary.hpp"
+
+#include <algorithm>
+
+namespace weft {
+
+void PairMeter::record(Series &series, PairRound const &round, PingPong const &ping, Timing const &timing) {
+    bool const idle = round.partner < 0;
+    auto durations = durations_of(std::span(series.rows).first(std::size_t(series.count)));
+    double const median_ns = idle ? 0.0 : double(median(durations)) / double(2 * timing.trips.timed);
+    findings_.push_back({series.op, round.number, series.mode, kind_of(series.mode, ping.bytes()), round.partner,
+                         ping.bytes(), series.count, timing.trips, median_ns});
+    record_samples(series, timing, idle);
+    record_forward(series, round);
+}
+
+int PairMeter::kind_of(PairMode mode, std::int64_t bytes) {
+    auto known = std::find(sizes_.begin(), sizes_.end(), bytes);
+    if (known == sizes_.end()) {
+        known = sizes_.insert(sizes_.end(), bytes);
+    }
+    return 3 * int(known - sizes_.begin()) + int(mode);
+}
+
+/// Every rank records as many rows; those of one that had a bye stay empty.
+void PairMeter::record_samples(Series &series, Timing const &timing, bool idle) {
+    auto const samples = std::span<Row const>(series.rows).first(std::size_t(series.count));
+    std::int64_t const batch = 2 * timing.trips.timed;
+    std::vector<Row> summary;
+    std::int64_t rows = series.count;
+    if (!raw_) {
+        summary = idle ? std::vector<Row>{} : summary_of(samples, batch);
+        rows = max_over(team_.comm, std::int64_t(summary.size()));
+    }
+    std::span<Row const> const kept = raw_ ? samples : std::span<Row const>(summary);
+    Recorder &recorder = cell_.sampler().recorder();
+    Segment &segment = raw_ ? recorder.open(series.op, Phase::warm, rows)
+                            : recorder.open("summary." + series.op, Phase::warm, rows, bucket_columns);
+    if (!raw_) {
+        segment.head = summary_head;
+    }
+    std::copy(kept.begin(), kept.end(), segment.rows.begin());
+    segment.count = rows;
+    segment.batch = batch;
+    segment.warmup = 2 * timing.unrecorded;
+    segment.ended_by = timing.ended_by;
+}
+
+/// How long the pings of this rank took one way is known when the clock is closed.
+void PairMeter::record_forward(Series &series, PairRound const &round) {
+    constexpr Columns columns{"start_ns", "forward_samples", "forward_ns"};
+    Segment &segment = cell_.sampler().recorder().open("forward." + series.op, Phase::warm, 1, columns);
+    segment.count = 1;
+    if (round.partner >= 0) {
+        auto const n = std::size_t(series.count);
+        forwards_->keep(segment, round.partner, std::span(series.rows).first(n), std::span(series.arrivals).first(n));
+    }
+}
+
+} // namespace weft

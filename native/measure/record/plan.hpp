@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flat plan that src/weft/plan/wire.py writes: lines `key value`, and sections `cell` ... `end`. A value is words,
+// or a text in quotes in which \" \\ and \xHH stand for one byte each. Comments are lines that begin with #.
+#pragma once
+
+#include "sample/stop_rule.hpp"
+#include "time/barrier.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// One cell, with the keys of its kernel.
+struct CellPlan {
+    std::string name;
+    std::string kernel;
+    std::string hash; ///< of its parameters, given back in its record
+    std::map<std::string, std::string, std::less<>> values;
+};
+
+struct Plan {
+    std::string launch;
+    std::int64_t launch_index = 1;
+    std::uint64_t seed = 0;
+    std::string run; ///< id of the run, given back in all records
+    std::string folder;
+    bool posix_io = false;
+    std::string start = "barrier";
+    Rules rules;
+    std::int64_t limit_ns = 0;
+    std::int64_t memory_limit_bytes = 0;
+    std::vector<CellPlan> cells;
+};
+
+/// Throws Failure, naming the line, for anything that is not a plan.
+Plan parse_plan(std::string_view text);
+
+/// Collective: rank 0 reads the file and gives it to the others.
+Plan read_plan(MPI_Comm comm, std::string const &path);
+
+/// A whole decimal number; throws Failure naming `key` otherwise.
+std::int64_t to_integer(std::string_view text, std::string_view key);
+
+} // namespace weft

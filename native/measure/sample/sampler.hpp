@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes the samples of one operation, cold or warm, under the rules of METHOD 2 to 11. For any team.
+#pragma once
+
+#include "host/status.hpp"
+#include "sample/batch_book.hpp"
+#include "sample/recorder.hpp"
+#include "sample/taint.hpp"
+#include "time/barrier.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// How one operation is timed.
+struct How {
+    std::int64_t operations = 1; ///< operations in one call: 2 for a ping-pong whose operation is one way
+    bool batch = true;           ///< may several calls make one sample, when one is too short for the clock
+    bool of_one_rank = false;    ///< what one rank needs, however far apart the ranks start: its longest duration
+};
+
+/// The clock reads inside one run of steps.
+class Laps {
+  public:
+    Laps(Clock const &clock, std::size_t steps) : clock_(clock), ends_(steps) {}
+
+    /// Ends step `k`; the steps follow one another, the first begins at the start.
+    void mark(std::size_t k) noexcept { ends_[k] = clock_.now(); }
+
+    std::span<std::int64_t const> ends() const noexcept { return ends_; }
+
+  private:
+    Clock const &clock_;
+    std::vector<std::int64_t> ends_;
+};
+
+class Sampler {
+  public:
+    /// All must outlive it. Barrier and sampler are of the same team.
+    Sampler(Team const &team, Clock const &clock, Barrier &start, Rules const &rules, Recorder &recorder,
+            Status &status);
+
+    /// One sample of the first call.
+    template <class Call> void cold(std::string_view op, Call &&call, How how = {}) {
+        measure_cold({&op, 1}, how, [&](std::int64_t samples, std::int64_t calls) { take(samples, calls, call); });
+    }
+
+    /// Warm-up, then samples until the stop rule ends them.
+    template <class Call> void warm(std::string_view op, Call &&call, How how = {}) {
+        measure_warm({&op, 1}, how, [&](std::int64_t samples, std::int64_t calls) { take(samples, calls, call); });
+    }
+
+    /// One run of several steps. `prepare()` is not timed; `body(Laps&)` is, and marks every step but the last of
+    /// `ops`, which is the total from start to end. A taint of the run marks all its steps.
+    template <class Prepare, class Body>
+    void cold_steps(std::span<std::string_view const> ops, Prepare &&prepare, Body &&body) {
+        Laps laps(clock_, ops.size() - 1);
+        measure_cold(ops, {.batch = false},
+                     [&](std::int64_t samples, std::int64_t) { take_steps(samples, laps, prepare, body); });
+    }
+
+    /// Warm-up, then runs of several steps until the stop rule ends them, which looks at the total.
+    template <class Prepare, class Body>
+    void warm_steps(std::span<std::string_view const> ops, Prepare &&prepare, Body &&body) {
+        Laps laps(clock_, ops.size() - 1);
+        measure_warm(ops, {.batch = false},
+                     [&](std::int64_t samples, std::int64_t) { take_steps(samples, laps, prepare, body); });
+    }
+
+    /// The batches that an earlier launch of the cell decided, and those that this one does.
+    BatchBook &batches() noexcept { return batches_; }
+
+    /// Collective: how long a sample has to last: 20 times what a clock read costs and shows, and the skew of an empty
+    /// operation (METHOD 7). Where ranks wait for a core the skew is milliseconds: no more than a hundredth of the
+    /// budget then, or a short operation had no ten samples. 0 for an exact clock, in a simulator.
+    std::int64_t least_sample_ns();
+
+    /// To be called after the closing measurement of the clock: what ended by precision under a definition of time that
+    /// the clock can no longer bear, and is not precise under the other one, says so.
+    void settle_definitions() noexcept;
+
+    /// What the user should know about these samples: cause and remedy.
+    std::vector<std::string> const &warnings() const noexcept { return warnings_; }
+
+    /// For a kernel whose operation keeps its ranks together without a barrier, and that loops by itself (pairs).
+    Clock const &clock() const noexcept { return clock_; }
+    Barrier &start() const noexcept { return start_; }
+    /// What was measured so far.
+    Recorder &recorder() const noexcept { return recorder_; }
+    Status &status() const noexcept { return status_; }
+
+  private:
+    /// Takes so many samples of so many calls each, into the rows after the open segments' `count`.
+    /// One indirect call a chunk, none a sample.
+    using Take = std::function<void(std::int64_t samples, std::int64_t calls)>;
+
+    // The first usage() stands before the barrier: between the barrier and the clock, its system call (0.5 us where
+    // there are mitigations) made an 8-byte all-to-all 10 to 25 % slower. So the wait for the start counts as taint,
+    // too.
+    template <class Call> void take(std::int64_t samples, std::int64_t calls, Call &call) {
+        Row *const rows = open_.front()->rows.data() + open_.front()->count;
+        for (std::int64_t i = 0; i < samples; ++i) {
+            auto const before = platform::usage();
+            late_[std::size_t(i)] = start_.wait();
+            auto const begin = clock_.now();
+            for (std::int64_t c = 0; c < calls; ++c) {
+                call();
+            }
+            auto const end = clock_.now();
+            rows[i] = {begin, end - begin, taint(before, platform::usage())};
+        }
+    }
+
+    template <class Prepare, class Body>
+    void take_steps(std::int64_t samples, Laps &laps, Prepare &prepare, Body &body) {
+        for (std::int64_t i = 0; i < samples; ++i) {
+            prepare();
+            auto const before = platform::usage();
+            late_[std::size_t(i)] = start_.wait();
+            auto const begin = clock_.now();
+            body(laps);
+            auto const end = clock_.now();
+            record_steps(i, begin, laps.ends(), end, taint(before, platform::usage()));
+        }
+    }
+
+    /// How the timing of one operation stands.
+    struct Timing {
+        std::int64_t began;            // with the warm-up
+        std::int64_t operation_ns = 0; // median of one call, max over ranks
+        std::int64_t calls = 1;        // in a sample
+        std::int64_t unrecorded = 0;   // calls
+        std::int64_t began_samples = 0;
+        std::int64_t taken = 0; // samples, with those that were late
+    };
+
+    void record_steps(std::int64_t i, std::int64_t begin, std::span<std::int64_t const> ends, std::int64_t end,
+                      std::int64_t taint);
+    void open(std::span<std::string_view const> ops, Phase phase, std::int64_t capacity, How how);
+    void measure_cold(std::span<std::string_view const> ops, How how, Take const &take);
+    void measure_warm(std::span<std::string_view const> ops, How how, Take const &take);
+    void warm_up(Take const &take, Timing &timing);
+    void calibrate(Take const &take, Timing &timing);
+    void warn_of_short_samples(Segment const &segment);
+    std::int64_t next_chunk_or_end(Timing const &timing);
+    void record_chunk(std::int64_t samples);
+    std::int64_t drop_late(std::int64_t samples);
+    std::span<std::int64_t> collective(Segment const &segment, std::int64_t first, std::int64_t count);
+    void find_spans(Segment const &segment, std::int64_t first, std::int64_t count);
+    bool is_settled_so_far();
+    void close();
+    std::int64_t agreed(std::int64_t of_rank_0) const;
+
+    Team const &team_;
+    Clock const &clock_;
+    Barrier &start_;
+    Rules rules_;
+    Recorder &recorder_;
+    Status &status_;
+    std::vector<Segment *> open_;          // of the operation being measured; the last one decides
+    std::vector<Late> late_;               // of the chunk
+    std::vector<std::int64_t> durations_;  // scratch of a reduction
+    std::vector<std::int64_t> collective_; // rank 0: max over ranks, of all samples so far
+    std::vector<std::int64_t> begins_;     // rank 0: first start, of the chunk
+    std::vector<std::int64_t> spans_;      // rank 0: last end less first start, of all samples so far
+    std::vector<std::string> warnings_;
+    BatchBook batches_;
+};
+
+} // namespace weft

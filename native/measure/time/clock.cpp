@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "time/clock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace weft {
+
+namespace {
+
+constexpr int clock_tag = 7;
+constexpr int round_trips = 50;
+constexpr int check_trips = 20;
+constexpr std::int64_t soonest_check_ns = 100'000'000; // then after an eighth of the cell so far, up to
+constexpr std::int64_t rarest_check_ns = 2'000'000'000;
+constexpr std::int64_t check_share = 50; // a check takes this part of the time at most
+constexpr std::size_t fewest_points = 5; // of a regression
+
+/// The other's clock less mine, at the smallest round trip of several.
+struct OffsetReading {
+    std::int64_t local_ns = 0;  // my time of the measurement
+    std::int64_t theirs_ns = 0; // their time of it
+    std::int64_t round_trip_ns = std::numeric_limits<std::int64_t>::max();
+};
+
+/// Asks `other` for its time. A round trip that was disturbed is longer than the smallest; half of that is all the
+/// error an offset can have.
+OffsetReading ask(MPI_Comm comm, int other, int trips, Now now) {
+    OffsetReading best;
+    for (int i = 0; i < trips; ++i) {
+        std::int64_t theirs = 0;
+        std::int64_t const sent = now();
+        check(PMPI_Send(&sent, 1, MPI_INT64_T, other, clock_tag, comm), "MPI_Send of a clock's question");
+        check(PMPI_Recv(&theirs, 1, MPI_INT64_T, other, clock_tag, comm, MPI_STATUS_IGNORE),
+              "MPI_Recv of a clock's answer");
+        std::int64_t const received = now();
+        if (received - sent < best.round_trip_ns) {
+            best = {sent + (received - sent) / 2, theirs, received - sent};
+        }
+    }
+    return best;
+}
+
+void answer(MPI_Comm comm, int other, int trips, Now now) {
+    for (int i = 0; i < trips; ++i) {
+        std::int64_t question = 0;
+        check(PMPI_Recv(&question, 1, MPI_INT64_T, other, clock_tag, comm, MPI_STATUS_IGNORE),
+              "MPI_Recv of a question");
+        std::int64_t const mine = now();
+        check(PMPI_Send(&mine, 1, MPI_INT64_T, other, clock_tag, comm), "MPI_Send of the time");
+    }
+}
+
+/// True when the clocks of all ranks of `mates` read the same: every answer was given between question and receipt.
+bool read_the_same(Comm const &mates, Now now) {
+    int const rank = mates.rank();
+    int const size = mates.size();
+    std::int64_t odd = 0;
+    for (int other = 1; other < size; ++other) {
+        if (rank == 0) {
+            answer(mates, other, 5, now);
+        } else if (rank == other) {
+            OffsetReading const measured = ask(mates, 0, 5, now);
+            odd = std::abs(measured.theirs_ns - measured.local_ns) > measured.round_trip_ns / 2 + 1;
+        }
+    }
+    return max_over(mates, odd) == 0;
+}
+
+} // namespace
+
+ClockCost measure_clock(Now now) {
+    std::array<std::int64_t, 2000> steps{};
+    std::int64_t const began = now();
+    std::int64_t last = began;
+    for (std::int64_t &step : steps) {
+        std::int64_t const read = now();
+        step = read - last;
+        last = read;
+    }
+    if (last == began) {
+        return {0, 0}; // a simulated clock stands still while it is read, and is exact
+    }
+    // The smallest step seen is no finer than the cost of a read. What the clock can show is the smallest difference
+    // between two steps, or between a step and none.
+    std::sort(steps.begin(), steps.end());
+    std::int64_t resolution = std::numeric_limits<std::int64_t>::max();
+    std::int64_t previous = 0;
+    for (std::int64_t const step : steps) {
+        if (step > previous) {
+            resolution = std::min(resolution, step - previous);
+        }
+        previous = step;
+    }
+    return {resolution, std::max<std::int64_t>(1, (last - began) / std::int64_t(steps.size()))};
+}
+
+std::int64_t Offset::at(std::int64_t local) const noexcept {
+    return ns + std::llround(drift * double(local - local_ns));
+}
+
+Clock::Clock(Team const &team, Now source) : now_(source) {
+    mates_ = platform::one_clock() ? Comm::duplicate(team.comm) : Comm::split_shared(team.node_comm, team.rank);
+    bool const same = platform::one_clock() || read_the_same(mates_, now_);
+    if (max_over(team.comm, same ? 0 : 1) != 0) {
+        mates_ = Comm::split(team.comm, team.rank, 0);
+    }
+    int const rank_of_mates = mates_.rank();
+    leaders_ = Comm::split(team.comm, rank_of_mates == 0 ? 0 : MPI_UNDEFINED, team.rank);
+    shared_ = sum_over(team.comm, rank_of_mates == 0 ? 1 : 0) == 1;
+    ClockCost const mine = measure_clock(now_);
+    cost_ = {max_over(team.comm, mine.resolution_ns), max_over(team.comm, mine.cost_ns)};
+    if (!shared_) {
+        // A first idea of the drift, or a window start seconds into the first cell would be off by microseconds.
+        begin();
+        platform::sleep_ns(200'000'000);
+        end();
+    }
+}
+
+std::int64_t Clock::local(std::int64_t global_ns) const noexcept {
+    // global = local + ns + drift (local - local_ns), solved for local.
+    std::int64_t const passed = global_ns - offset_.ns - offset_.local_ns;
+    return offset_.local_ns + std::llround(double(passed) / (1 + offset_.drift));
+}
+
+// This rank's line, from its parent's and from both clocks at one instant. At the end of a cell the parent's line is
+// the final one, so the instant of the begin is looked up in it anew: the parent's drift was not known then.
+Offset Clock::line_beside(Offset const &parent, std::int64_t local_ns, std::int64_t parents_ns, bool at_end) {
+    std::int64_t const offset = parents_ns - local_ns + parent.at(parents_ns);
+    if (!at_end) {
+        begun_local_ns_ = local_ns;
+        begun_parents_ns_ = parents_ns;
+        return {local_ns, offset, drift_};
+    }
+    std::int64_t const begun = begun_parents_ns_ - begun_local_ns_ + parent.at(begun_parents_ns_);
+    std::int64_t const passed = std::max<std::int64_t>(local_ns - begun_local_ns_, 1);
+    double const drift = double(offset - begun) / double(passed);
+    // Within the cell the line holds however short it was; beyond it, only where the errors of both ends were small
+    // against its length.
+    constexpr std::int64_t long_enough_ns = 100'000'000;
+    drift_ = passed > long_enough_ns ? drift : drift_;
+    return {begun_local_ns_, begun, drift};
+}
+
+// A binomial tree: in each level, leaders that know their line serve leaders that do not, pair by pair. What is handed
+// on is the line, not a number, because time passes between the levels.
+void Clock::measure(bool at_end) {
+    struct Known {
+        Offset line;
+        std::int64_t uncertainty_ns;
+    };
+    Known known{{now_(), 0, 0}, 0}; // rank 0 is right by definition
+    if (!leaders_.null()) {
+        int const rank = leaders_.rank();
+        int const size = leaders_.size();
+        int step = 1;
+        while (step < size) {
+            step *= 2;
+        }
+        for (step /= 2; step > 0; step /= 2) {
+            if (rank % (2 * step) == 0 && rank + step < size) {
+                answer(leaders_, rank + step, round_trips, now_);
+                check(PMPI_Send(&known, sizeof known, MPI_BYTE, rank + step, clock_tag, leaders_),
+                      "MPI_Send of an offset");
+            } else if (rank % (2 * step) == step) {
+                OffsetReading const measured = ask(leaders_, rank - step, round_trips, now_);
+                check(PMPI_Recv(&known, sizeof known, MPI_BYTE, rank - step, clock_tag, leaders_, MPI_STATUS_IGNORE),
+                      "MPI_Recv of an offset");
+                known.line = line_beside(known.line, measured.local_ns, measured.theirs_ns, at_end);
+                known.uncertainty_ns += measured.round_trip_ns / 2;
+            }
+        }
+    }
+    check(PMPI_Bcast(&known, sizeof known, MPI_BYTE, 0, mates_), "MPI_Bcast of an offset");
+    offset_ = known.line;
+    uncertainty_ns_ = known.uncertainty_ns;
+}
+
+// The first leader with every other directly: for all but log2 of them not the pair that was measured.
+std::int64_t Clock::check_round() {
+    std::int64_t error = 0;
+    if (!leaders_.null()) {
+        int const rank = leaders_.rank();
+        int const size = leaders_.size();
+        for (int other = 1; other < size; ++other) {
+            if (rank == 0) {
+                answer(leaders_, other, check_trips, now_);
+            } else if (rank == other) {
+                OffsetReading const measured = ask(leaders_, 0, check_trips, now_);
+                error = std::abs(measured.theirs_ns - global(measured.local_ns));
+            }
+        }
+        error = max_over(leaders_, error);
+    }
+    check(PMPI_Bcast(&error, 1, MPI_INT64_T, 0, mates_), "MPI_Bcast of the clock residual");
+    return error;
+}
+
+// As check_round, but what is found is kept: in mid-cell nobody knows the line that it will be judged by.
+void Clock::check_point(int trips) {
+    if (leaders_.null()) {
+        return;
+    }
+    int const rank = leaders_.rank();
+    int const size = leaders_.size();
+    for (int other = 1; other < size; ++other) {
+        if (rank == 0) {
+            answer(leaders_, other, trips, now_);
+        } else if (rank == other) {
+            OffsetReading const measured = ask(leaders_, 0, trips, now_);
+            points_.push_back({measured.local_ns, measured.theirs_ns - measured.local_ns});
+        }
+    }
+}
+
+void Clock::check_if_due() {
+    if (shared_) {
+        return;
+    }
+    int due = 0;
+    if (!leaders_.null()) {
+        due = leaders_.rank() == 0 && now_() - checked_ns_ >= check_each_ns_ ? 1 : 0;
+        check(PMPI_Bcast(&due, 1, MPI_INT, 0, leaders_), "MPI_Bcast of a clock check");
+    }
+    check(PMPI_Bcast(&due, 1, MPI_INT, 0, mates_), "MPI_Bcast of a clock check");
+    if (due != 0) {
+        std::int64_t const began = now_();
+        check_point(check_trips);
+        checked_ns_ = now_();
+        std::int64_t const part = (checked_ns_ - begun_ns_) / 8;
+        check_each_ns_ =
+            std::max(std::clamp(part, soonest_check_ns, rarest_check_ns), check_share * (checked_ns_ - began));
+    }
+}
+
+// A least-squares line through all points of a long cell, as HCA3 has it (Hunold and Carpen-Amarie, "Hierarchical clock
+// synchronization in MPI", CLUSTER 2018): it does not hang on the errors of two measurements. Kept where it errs less
+// at its points than the line through both ends.
+void Clock::straighten() {
+    Offset line = offset_;
+    if (!leaders_.null() && points_.size() >= fewest_points) {
+        std::int64_t const first = points_.front().local_ns;
+        double const n = double(points_.size());
+        double x = 0, y = 0, xx = 0, xy = 0;
+        for (Point const &point : points_) {
+            double const at = double(point.local_ns - first);
+            double const left = double(point.ahead_ns - offset_.at(point.local_ns));
+            x += at, y += left, xx += at * at, xy += at * left;
+        }
+        double const slope = (n * xy - x * y) / (n * xx - x * x);
+        std::int64_t const ahead = offset_.at(first) + std::llround((y - slope * x) / n);
+        std::int64_t const before = worst_point();
+        offset_ = {first, ahead, offset_.drift + slope};
+        line = worst_point() < before ? offset_ : line;
+    }
+    check(PMPI_Bcast(&line, sizeof line, MPI_BYTE, 0, mates_), "MPI_Bcast of a clock's line");
+    offset_ = line;
+}
+
+std::int64_t Clock::worst_point() const {
+    std::int64_t worst = 0;
+    for (Point const &point : points_) {
+        worst = std::max(worst, std::abs(point.ahead_ns - offset_.at(point.local_ns)));
+    }
+    return worst;
+}
+
+void Clock::begin() {
+    if (!shared_) {
+        points_.clear();
+        measure(false);
+        residual_ns_ = check_round();
+        check_point(check_trips);
+        begun_ns_ = checked_ns_ = now_();
+        check_each_ns_ = soonest_check_ns;
+    }
+}
+
+void Clock::end() {
+    if (!shared_) {
+        check_point(check_trips);
+        measure(true);
+        straighten();
+        std::int64_t error = worst_point();
+        if (!leaders_.null()) {
+            error = max_over(leaders_, error);
+        }
+        check(PMPI_Bcast(&error, 1, MPI_INT64_T, 0, mates_), "MPI_Bcast of the clock residual");
+        residual_ns_ = std::max({residual_ns_, error, check_round()});
+    }
+}
+
+} // namespace weft

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "paths.hpp"
+
+#include "parallel.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft::route {
+namespace {
+
+constexpr std::int8_t no_entry = -1, circle = -2, other_host = -3;
+
+// Steps from a switch to a host along the tables; a negative reason where they do not lead there.
+std::int32_t steps(Graph const &graph, std::int32_t at, std::int32_t end) {
+    std::int32_t const most = std::min<std::int32_t>(graph.switches, std::numeric_limits<std::int8_t>::max());
+    for (std::int32_t count = 0; count <= most; ++count) {
+        std::int32_t const link = graph.forward[std::int64_t(at) * graph.hosts + end];
+        if (link < 0)
+            return no_entry;
+        if (graph.next_switch(link) < 0)
+            return graph.target[link] == end ? count : other_host;
+        at = graph.next_switch(link);
+    }
+    return circle;
+}
+
+} // namespace
+
+// Length of the route from each of `rows` switches to each host (rows x hosts): links between switches, or -1 no entry,
+// -2 a circle, -3 a wrong host. Returns the longest.
+WEFT_ROUTE_API std::int32_t weft_route_lengths(Graph const *graph, std::int32_t const *at, std::int32_t rows,
+                                               std::int8_t *length) {
+    for_each(rows, graph->threads, [&](std::int32_t, std::int64_t row) {
+        for (std::int32_t end = 0; end < graph->hosts; ++end)
+            length[row * graph->hosts + end] = std::int8_t(steps(*graph, at[row], end));
+    });
+    std::int8_t *last = length + std::int64_t(rows) * graph->hosts;
+    return last == length ? 0 : std::max<std::int32_t>(0, *std::max_element(length, last));
+}
+
+// Links between switches of each of those routes (rows x hosts x depth), filled up with the number of links.
+WEFT_ROUTE_API void weft_route_paths(Graph const *graph, std::int32_t const *at, std::int32_t rows, std::int32_t depth,
+                                     std::int8_t const *length, std::int32_t *out) {
+    for_each(rows, graph->threads, [&](std::int32_t, std::int64_t row) {
+        for (std::int32_t end = 0; end < graph->hosts; ++end) {
+            std::int64_t const place = row * graph->hosts + end;
+            std::int32_t here = at[row];
+            for (std::int32_t hop = 0; hop < depth; ++hop) {
+                bool const on = hop < length[place];
+                std::int32_t const link = on ? graph->forward[std::int64_t(here) * graph->hosts + end] : graph->links;
+                out[place * depth + hop] = link;
+                here = on ? graph->next_switch(link) : here;
+            }
+        }
+    });
+}
+
+} // namespace weft::route

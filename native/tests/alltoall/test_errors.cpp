@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What fails: shared memory on one node, any step of any algorithm, what the caller wrote.
+#include "hooked.hpp"
+
+#include <cstring>
+
+namespace {
+
+namespace a2a = weft::alltoall;
+
+char const *fail_at = "";
+int fail_after = 0;
+
+void failing(char const *step) {
+    if (std::strcmp(step, fail_at) == 0 && fail_after-- == 0) {
+        throw a2a::Error(MPI_ERR_INTERN, std::string("planted at ") + step);
+    }
+}
+
+int called = 0;
+int seen = MPI_SUCCESS;
+
+void noting(MPI_Comm *, int *code, ...) {
+    ++called;
+    seen = *code;
+}
+
+int class_of(int code) {
+    int error_class = -1;
+    MPI_Error_class(code, &error_class);
+    return error_class;
+}
+
+} // namespace
+
+TEST_CASE("where one node has no shared memory all fall back, and say so") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count < 3) {
+        return; // one node only
+    }
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:2");
+    oracle::Uniform uniform(5000, ranks);
+    {
+        fail_at = "shm";
+        fail_after = 0;
+        oracle::Hook const hook(ranks.me == 2 ? failing : nullptr); // the first rank of the second node
+        for (char const *spec : {"node.multi", "node.direct", "node.bruck"}) {
+            uniform.check(spec, false, placed.comm);
+            CHECK(uniform.ran == "pmpi");
+        }
+    }
+    uniform.check("node.multi", false, placed.comm); // and stay there: they do not ask at every call
+    CHECK(uniform.ran == "pmpi");
+    oracle::Uniform smaller(8, ranks);
+    smaller.check("node.multi", false, placed.comm); // less than what was refused is asked for
+    CHECK(smaller.ran == "node.multi");
+    oracle::Placed const fresh(MPI_COMM_WORLD, "block:2");
+    uniform.check("node.multi", false, fresh.comm);
+    CHECK(uniform.ran == "node.multi");
+    CHECK(oracle::segments_left() == 0);
+}
+
+TEST_CASE("a failure in any step is returned by the communicator's handler on every rank that met it") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    oracle::Blocks send(ranks.count, [](int) { return 600; }, 0, false), receive = send;
+    for (std::string const spec :
+         {"flat.window", "flat.pairwise", "bruck", "node.multi{nl=2}", "node.direct", "node.bruck"}) {
+        for (char const *step : {"pack", "send", "receive", "wait", "barrier", "unpack"}) {
+            for (int const after : {0, 1}) {
+                if (ranks.count == 1) {
+                    continue;
+                }
+                CAPTURE(spec);
+                CAPTURE(step);
+                oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+                oracle::Hook const hook(
+                    failing); // on all ranks alike: MPI promises nothing to the peers of a rank that failed
+                fail_at = step;
+                fail_after = after;
+                int const code =
+                    weft_alltoall(spec.c_str(), send.base(), 600, MPI_BYTE, receive.base(), 600, MPI_BYTE, placed.comm);
+                bool const met = fail_after < 0;
+                CHECK((code != MPI_SUCCESS) == met);
+                if (met) {
+                    CHECK(class_of(code) == MPI_ERR_INTERN);
+                    char text[MPI_MAX_ERROR_STRING] = "";
+                    int length = 0;
+                    MPI_Error_string(code, text, &length);
+                    CHECK(std::string(text) == std::string("planted at ") + step);
+                }
+                MPI_Barrier(MPI_COMM_WORLD);
+            }
+        }
+    }
+}
+
+TEST_CASE("ranks of a node do not wait for one that failed") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count != 4) {
+        return;
+    }
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:2");
+    oracle::Blocks send(4, [](int) { return 60; }, 0, false), receive = send;
+    fail_at = "pack";
+    fail_after = 0;
+    oracle::Hook const hook(ranks.me % 2 == 1 ? failing : nullptr); // one rank of each node
+    int const code = weft_alltoall("node.multi", send.base(), 60, MPI_BYTE, receive.base(), 60, MPI_BYTE, placed.comm);
+    CHECK(class_of(code) == (ranks.me % 2 == 1 ? MPI_ERR_INTERN : MPI_ERR_OTHER));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("errors go to the caller's communicator and its handler, not to ours") {
+    called = 0;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_create_errhandler(noting, &handler);
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+    MPI_Comm_set_errhandler(placed.comm, handler);
+    char byte = 0;
+    CHECK(class_of(weft_alltoall("node.mutli", &byte, 1, MPI_BYTE, &byte, 1, MPI_BYTE, placed.comm)) == MPI_ERR_ARG);
+    CHECK(called == 1);
+    CHECK(class_of(seen) == MPI_ERR_ARG);
+    CHECK(std::string(weft_alltoall_error()).find("there are: pmpi") != std::string::npos);
+    MPI_Errhandler_free(&handler);
+    if (oracle::Ranks(placed.comm).count > 1) {
+        CHECK(class_of(weft_alltoall("bruck", &byte, -1, MPI_BYTE, &byte, 1, MPI_BYTE, placed.comm)) == MPI_ERR_COUNT);
+        CHECK(called == 2);
+        CHECK(class_of(weft_alltoall("bruck", &byte, 1, MPI_DATATYPE_NULL, &byte, 1, MPI_BYTE, placed.comm)) ==
+              MPI_ERR_TYPE);
+        CHECK(class_of(weft_alltoall("sched{file=/no/such}", &byte, 1, MPI_BYTE, &byte, 1, MPI_BYTE, placed.comm)) ==
+              MPI_ERR_FILE);
+    }
+}
+
+TEST_CASE("a block shorter than its receiver expects is an error there, and not a wrong result") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count != 2) {
+        return;
+    }
+    std::vector<unsigned char> send(200), receive(200);
+    // 50 bytes each to itself; rank 0 sends rank 1 four bytes fewer than that expects
+    bool const first = ranks.me == 0;
+    std::vector<MPI_Count> const mine = first ? std::vector<MPI_Count>{50, 96} : std::vector<MPI_Count>{100, 50};
+    std::vector<MPI_Count> const theirs = first ? std::vector<MPI_Count>{50, 100} : std::vector<MPI_Count>{100, 50};
+    std::vector<MPI_Aint> const places = {0, 100};
+    for (char const *spec : {"flat.window", "flat.pairwise", "bruck", "node.multi", "node.direct", "node.bruck"}) {
+        CAPTURE(spec);
+        oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+        int const code = weft_alltoallv(spec, send.data(), mine.data(), places.data(), MPI_BYTE, receive.data(),
+                                        theirs.data(), places.data(), MPI_BYTE, placed.comm);
+        CHECK(class_of(code) == (ranks.me == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+TEST_CASE("a wrong limit in the environment is refused on all ranks, by rank 0's value") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count == 1) {
+        return;
+    }
+    char byte = 0;
+    std::vector<char> receive(std::size_t(ranks.count));
+    for (auto const &[fake, staging] : {std::pair{"blocks:2", "64MiB"}, {"block:2", "lots"}}) {
+        oracle::Placed const placed(MPI_COMM_WORLD, fake, staging);
+        if (ranks.me != 0) {
+            setenv("WEFT_NODES_FAKE", "block:1", 1);
+            setenv("WEFT_STAGING_BYTES", "1MiB", 1);
+        }
+        std::vector<char> const all(std::size_t(ranks.count), byte);
+        int const code = weft_alltoall("bruck", all.data(), 1, MPI_BYTE, receive.data(), 1, MPI_BYTE, placed.comm);
+        CHECK(class_of(code) == MPI_ERR_ARG);
+    }
+}

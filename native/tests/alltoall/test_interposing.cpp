@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the interposer decides: the selection table, and whether a result is the library's.
+#include "oracle.hpp"
+
+#include "call.hpp"
+#include "error.hpp"
+#include "json.hpp"
+#include "report.hpp"
+#include "table.hpp"
+#include "verify.hpp"
+
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+using namespace weft::interpose;
+using weft::alltoall::Kind;
+
+namespace {
+
+std::string const evidence =
+    R"("evidence": {"median_us": 2.5, "interval_us": [2, 3], "pmpi_us": 5, "n": 30, "seed": 1})";
+
+std::string table_of(std::string const &rules) {
+    return R"({"schema": "weft-tuning/1", "created": "today", "platform": {"any": [1, null, true]}, "rules": [)" +
+           rules + "]}";
+}
+
+std::string refused(std::string const &text) {
+    try {
+        Table const table(text);
+    } catch (weft::alltoall::Error const &error) {
+        return error.what();
+    }
+    return "";
+}
+
+bool says(std::string const &text, std::string const &part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("the first rule that matches wins, ends included; none is the library's own") {
+    Table const table(table_of(R"({"op": "alltoall", "nodes": [2, 64], "ranks_per_node": [4, 16], "bytes": [1, 1023],
+        "algorithm": "node.multi{nl=4}", )" +
+                               evidence + R"(},
+        {"op": "alltoallv", "bytes": [0, 100], "algorithm": "bruck", )" +
+                               evidence + R"(},
+        {"op": "*", "p": [100, 200], "algorithm": "flat.pairwise", )" +
+                               evidence + "}"));
+    CHECK(table.size() == 3);
+    CHECK(table.needs_bytes());
+    Key key{false, 2, 4, 16, 32, 1023};
+    CHECK(table.choose(key).kind == Kind::node_multi);
+    CHECK(table.choose(key).leaders == 4);
+    key.bytes = 1024;
+    CHECK(table.choose(key).kind == Kind::pmpi);
+    key.bytes = 1;
+    key.fewest_ranks = 3; // one node has fewer: the rule was not measured there
+    CHECK(table.choose(key).kind == Kind::pmpi);
+    key.vector = true;
+    CHECK(table.choose(key).kind == Kind::bruck);
+    key.bytes = 101;
+    CHECK(table.choose(key).kind == Kind::pmpi);
+    key.ranks = 200;
+    CHECK(table.choose(key).kind == Kind::flat_pairwise);
+    CHECK_FALSE(Table(table_of(R"({"op": "*", "algorithm": "pmpi"})")).needs_bytes());
+}
+
+TEST_CASE("a table that is wrong is refused with the place and the reason") {
+    CHECK(says(refused("{"), "line 1"));
+    CHECK(says(refused("{\n\"schema\": }"), "line 2: no value"));
+    CHECK(says(refused("[]"), "no object"));
+    CHECK(says(refused(R"({"schema": "weft-tuning/2", "rules": []})"), "weft-tuning/1"));
+    CHECK(says(refused(R"({"schema": "weft-tuning/1"})"), "no list"));
+    CHECK(says(refused(R"({"schema": "weft-tuning/1", "rules": [], "extra": 1})"), "unknown key \"extra\""));
+    CHECK(says(refused(table_of(R"({"op": "alltoall", "algorithm": "bruck"})")), "rule 1 has no evidence"));
+    CHECK(says(refused(table_of(R"({"op": "alltoall", "algorithm": "brick", )" + evidence + "}")), "\"brick\""));
+    CHECK(says(refused(table_of(R"({"op": "alltoall", "algorithm": "bruck", "evidence": {"median_us": 1}})")),
+               "pmpi_us"));
+    CHECK(says(refused(table_of(R"({"op": "bcast", "algorithm": "pmpi"})")), "\"bcast\""));
+    CHECK(says(refused(table_of(R"({"op": "*", "bytes": [5, 1], "algorithm": "pmpi"})")), "bytes is no range"));
+    CHECK(says(refused(table_of(R"({"op": "*", "ranks": [1, 5], "algorithm": "pmpi"})")), "unknown key \"ranks\""));
+    CHECK(says(refused(table_of(R"({"op": "*", "op": "*", "algorithm": "pmpi"})")), "twice"));
+    CHECK(says(refused(std::string(100, '[')), "too many brackets"));
+}
+
+TEST_CASE("a verification finds one wrong byte, and tells whose") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:2");
+    int const bytes = 100;
+    std::vector<unsigned char> send(std::size_t(bytes * ranks.count)), receive(send.size());
+    for (int rank = 0; rank < ranks.count; ++rank) {
+        for (int i = 0; i < bytes; ++i) {
+            send[std::size_t(rank * bytes + i)] = oracle::value(ranks.me, rank, i);
+        }
+    }
+    weft::alltoall::AlltoallCall<int> const call{send.data(), bytes,    MPI_BYTE,   receive.data(),
+                                                 bytes,       MPI_BYTE, placed.comm};
+    weft::alltoall::AlltoallCall<int> const in_place{MPI_IN_PLACE, 0,        MPI_DATATYPE_NULL, receive.data(),
+                                                     bytes,        MPI_BYTE, placed.comm};
+    weft::alltoall::State &state = weft::alltoall::state_of(placed.comm);
+    for (bool const plant : {false, true}) {
+        for (auto const *each : {&call, &in_place}) {
+            receive = send;
+            auto const exchange = each->exchange(ranks.count);
+            Verification verification(exchange, state);
+            CHECK(verification.possible());
+            CHECK(perform(*each, weft::alltoall::parse_spec("node.multi")).code == MPI_SUCCESS);
+            if (plant) {
+                receive[std::size_t((ranks.count - 1) * bytes + 42)] ^= 1;
+            }
+            std::string const said = verification.compare();
+            CHECK(said.empty() == !plant);
+            if (plant) {
+                CHECK(says(said, "from rank " + std::to_string(ranks.count - 1) + " differs at byte 42"));
+            }
+        }
+    }
+}
+
+TEST_CASE("a report counts calls, not ranks, and puts sizes into powers of two") {
+    CHECK(size_class(0) == 0);
+    CHECK(size_class(1) == 1);
+    CHECK(size_class(5) == 8);
+    CHECK(size_class(4096) == 4096);
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    Report report;
+    for (int i = 0; i < 3; ++i) {
+        report.add({"MPI_Alltoall", "bruck", ranks.count, 2, 8}, {1, 0.5 + ranks.me});
+    }
+    report.pass("MPI_Ialltoall");
+    std::string const path = "/tmp/weft-report-" + std::to_string(ranks.count) + "-" + std::to_string(getppid());
+    report.write(path, MPI_COMM_WORLD);
+    if (ranks.me == 0) {
+        std::ostringstream text;
+        text << std::ifstream(path).rdbuf();
+        std::remove(path.c_str());
+        Value const whole = parse_json(text.str());
+        Object const &object = *whole.get<Object>();
+        Object const &line = *object.at("calls").get<Array>()->at(0).get<Object>();
+        CHECK(*line.at("calls").get<double>() == 3);
+        CHECK(*line.at("seconds").get<double>() == doctest::Approx(3 * (0.5 + ranks.count - 1))); // of the slowest rank
+        CHECK(*object.at("passed_through_by_ranks").get<Object>()->at("MPI_Ialltoall").get<double>() == ranks.count);
+    }
+}

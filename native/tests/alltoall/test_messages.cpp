@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many messages an algorithm sends: what each of them is for.
+#include "hooked.hpp"
+
+#include "nodes.hpp"
+
+#include <cstring>
+
+namespace {
+
+int sent = 0;
+
+void counting(char const *step) {
+    sent += std::strcmp(step, "send") == 0 ? 1 : 0;
+}
+
+/// Messages that all ranks together send in one call.
+int messages(char const *spec, std::int64_t bytes, MPI_Comm comm) {
+    oracle::Uniform uniform(bytes, oracle::Ranks(comm));
+    uniform.check(spec, false, comm);
+    sent = 0;
+    oracle::Hook const hook(counting);
+    uniform.check(spec, false, comm);
+    int all = 0;
+    MPI_Allreduce(&sent, &all, 1, MPI_INT, MPI_SUM, comm);
+    return all;
+}
+
+int digits(int members) {
+    int count = 0;
+    for (int reach = 1; reach < members; reach *= 2) {
+        ++count;
+    }
+    return count;
+}
+
+} // namespace
+
+TEST_CASE("a pair of nodes costs one message, a rank and a node one, a pair of ranks one, or a digit one") {
+    int const p = oracle::Ranks(MPI_COMM_WORLD).count;
+    for (char const *fake : {"block:3", "cyclic:2", "sizes:1,3", "block:1"}) {
+        CAPTURE(fake);
+        weft::alltoall::Nodes const nodes(weft::alltoall::fake_labels(fake, p));
+        int const n = nodes.count();
+        oracle::Placed const placed(MPI_COMM_WORLD, fake);
+        if (n > 1) {
+            for (char const *spec : {"node.multi{nl=1}", "node.multi{nl=2}", "node.multi{nl=64}"}) {
+                CHECK(messages(spec, 512, placed.comm) == n * (n - 1));
+            }
+            CHECK(messages("node.direct", 512, placed.comm) == p * (n - 1));
+            CHECK(messages("node.bruck{r=2}", 512, placed.comm) == nodes.smallest() * n * digits(n));
+        }
+        CHECK(messages("flat.window", 512, placed.comm) == p * (p - 1));
+        CHECK(messages("bruck{r=2}", 512, placed.comm) == p * digits(p));
+        CHECK(messages("flat.window", 0, placed.comm) == 0);
+    }
+}
+
+TEST_CASE("an alltoallv of nothing but one block sends one message, and no metadata") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count < 4) {
+        return;
+    }
+    for (char const *spec : {"node.multi{nl=2}", "node.direct", "flat.window"}) {
+        CAPTURE(spec);
+        oracle::Placed const placed(MPI_COMM_WORLD, "block:2");
+        sent = 0;
+        oracle::Hook const hook(counting);
+        oracle::check_v(spec, [](int s, int t) { return s == 0 && t == 3 ? 999 : 0; }, 0, false, false, placed.comm);
+        int all = 0;
+        MPI_Allreduce(&sent, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        CHECK(all == 1);
+    }
+}

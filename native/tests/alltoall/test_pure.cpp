@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What needs no ranks: specs, nodes, and schedules for any number of ranks.
+#include "bruck_steps.hpp"
+#include "error.hpp"
+#include "lanes.hpp"
+#include "nodes.hpp"
+#include "orders.hpp"
+#include "sizes_of_pairs.hpp"
+#include "streams.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+using namespace weft::alltoall;
+
+namespace {
+
+std::vector<int> const counts{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 31, 32, 48, 100, 125, 128};
+std::vector<std::string> const fakes{"block:1",    "block:3",    "block:4",     "cyclic:4",
+                                     "random:4:7", "random:9:1", "sizes:3,5,8", "block:1000"};
+
+Nodes placed(std::string const &fake, int ranks) {
+    return Nodes(fake_labels(fake, ranks));
+}
+
+/// Whether steps of all ranks are permutations in which each pair meets once.
+void check_steps(std::vector<std::vector<Step>> const &of_rank) {
+    int const p = int(of_rank.size());
+    std::set<std::pair<int, int>> met;
+    for (std::size_t s = 0; s < of_rank[0].size(); ++s) {
+        for (int rank = 0; rank < p; ++rank) {
+            REQUIRE(of_rank[std::size_t(rank)].size() == of_rank[0].size());
+            Step const step = of_rank[std::size_t(rank)][s];
+            if (step.to >= 0) {
+                CHECK(step.to != rank);
+                CHECK(of_rank[std::size_t(step.to)][s].from == rank); // so no two send to one
+                CHECK(met.emplace(rank, step.to).second);
+            } else {
+                CHECK(step.from < 0);
+            }
+        }
+    }
+    CHECK(met.size() == std::size_t(p) * std::size_t(p - 1));
+}
+
+/// Each byte of a stream stands in one part; returns the stream's length.
+std::int64_t check_seamless(std::vector<std::pair<std::int64_t, std::int64_t>> &parts) {
+    std::sort(parts.begin(), parts.end());
+    std::int64_t at = 0;
+    for (auto const &[start, bytes] : parts) {
+        CHECK(start == at);
+        at += bytes;
+    }
+    return at;
+}
+
+/// Fragments of uneven streams between a node and each other, in both directions; adds up their bytes.
+ItemSizes fragments_of(int node, int nodes, std::int64_t length, std::int64_t &total) {
+    ItemSizes sizes;
+    for (int other = 0; other < nodes; ++other) {
+        for (auto *table : {&sizes.out, &sizes.in}) {
+            table->emplace_back();
+            for (std::int64_t left = (node * 37 + other * 911) % 4500; left > 0; left -= length) {
+                table->back().push_back(std::min(left, length));
+                total += table->back().back();
+            }
+        }
+    }
+    return sizes;
+}
+
+/// A block is as far into its region at both ends.
+void check_both_ends(Nodes const &nodes, int lanes, Slice const &slice, std::vector<LaneLayout> const &of_rank) {
+    for (int source = 0; source < 17; ++source) {
+        for (int target = 0; target < 17; ++target) {
+            int const lane = nodes.local_of(source) % lanes;
+            auto const &sender = of_rank[std::size_t(nodes.members(nodes.node_of(source))[std::size_t(lane)])];
+            auto const &receiver = of_rank[std::size_t(nodes.members(nodes.node_of(target))[std::size_t(lane)])];
+            if (slice.of(bytes_between(source, target)) > 0) {
+                CHECK(of_rank[std::size_t(source)].out_at[std::size_t(target)] -
+                          sender.out[std::size_t(nodes.node_of(target))].at ==
+                      of_rank[std::size_t(target)].in_at[std::size_t(source)] -
+                          receiver.in[std::size_t(nodes.node_of(source))].at);
+            }
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("nodes are numbered by their lowest ranks, in any placement") {
+    Nodes const nodes(std::vector<int>{9, 4, 9, 4, 4, 7});
+    CHECK(nodes.count() == 3);
+    CHECK(nodes.node_of(2) == 0);
+    CHECK(nodes.local_of(4) == 2);
+    CHECK(nodes.members(1)[2] == 4);
+    CHECK(nodes.largest() == 3);
+    CHECK(nodes.smallest() == 1);
+    CHECK(placed("sizes:3,5,8", 20).size_of(3) == 3); // from the start again, then cut
+    CHECK(placed("sizes:3,5,8", 20).count() == 5);
+    for (char const *wrong :
+         {"block", "block:0", "block:x", "blocks:3", "random:3", "sizes:", "cyclic:3:4", "block:3,4"}) {
+        CHECK_THROWS_AS(fake_labels(wrong, 4), Error);
+    }
+}
+
+TEST_CASE("every order is a permutation in each step, and each pair meets once") {
+    for (int const p : counts) {
+        for (std::string const &fake :
+             {std::string("block:4"), std::string("random:9:1"), std::string("sizes:3,5,8")}) {
+            Nodes const nodes = placed(fake, p);
+            for (Order const order : {Order::shift, Order::exclusive_or, Order::node_rotated, Order::permuted}) {
+                std::vector<std::vector<Step>> of_rank;
+                for (int rank = 0; rank < p; ++rank) {
+                    of_rank.push_back(steps_of(order, rank, nodes));
+                }
+                check_steps(of_rank);
+            }
+        }
+        std::vector<std::vector<Step>> mutual;
+        for (int rank = 0; rank < p; ++rank) {
+            mutual.push_back(mutual_steps(rank, p));
+            for (Step const step : mutual.back()) {
+                CHECK(step.to == step.from);
+            }
+        }
+        check_steps(mutual);
+    }
+}
+
+TEST_CASE("in a node-rotated order the cores of a node send to different nodes") {
+    Nodes const nodes = placed("block:4", 32);
+    for (std::size_t s = 0; s < 31; ++s) {
+        std::set<int> targets;
+        for (int const rank : nodes.members(2)) {
+            targets.insert(steps_of(Order::node_rotated, rank, nodes)[s].to);
+        }
+        CHECK(targets.size() == 4);
+    }
+}
+
+TEST_CASE("Bruck's blocks all come to where they belong, in any radix") {
+    for (int const n : counts) {
+        for (int const radix : {2, 3, 4, 5, 8, 17, 128}) {
+            // where[s][j]: who holds the block from s for s + j
+            std::vector<std::vector<int>> where;
+            for (int s = 0; s < n; ++s) {
+                where.emplace_back(std::size_t(n), s);
+            }
+            for (auto const &round : bruck_rounds(n, radix)) {
+                std::set<int> distances;
+                for (BruckStep const &step : round) {
+                    CHECK(step.distance > 0);
+                    CHECK(step.distance < n);
+                    CHECK(distances.insert(step.distance).second);
+                    for (int const j : step.blocks) {
+                        for (int s = 0; s < n; ++s) {
+                            int &holder = where[std::size_t(s)][std::size_t(j)];
+                            holder = (holder + step.distance) % n;
+                        }
+                    }
+                }
+            }
+            for (int s = 0; s < n; ++s) {
+                for (int j = 0; j < n; ++j) {
+                    CHECK(where[std::size_t(s)][std::size_t(j)] == (s + j) % n);
+                }
+            }
+        }
+    }
+    CHECK(bruck_rounds(125, 5).size() == 3); // a logarithm in floating point makes it four
+    CHECK(bruck_rounds(2'000'000, 65'536).size() == 2);
+}
+
+TEST_CASE("two nodes see one stream: what one sends lies where the other looks") {
+    for (int const p : {1, 2, 5, 8, 17, 24, 31, 48}) {
+        for (std::string const &fake : fakes) {
+            Nodes const nodes = placed(fake, p);
+            std::vector<NodeStreams> of_rank;
+            std::vector<RankStreams> direct;
+            for (int rank = 0; rank < p; ++rank) {
+                Tables const tables(nodes, nodes.node_of(rank));
+                of_rank.push_back(node_streams(nodes, rank, tables.counts()));
+                direct.push_back(rank_streams(nodes, rank, tables.counts()));
+            }
+            std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> parts(
+                std::size_t(nodes.count() * nodes.count()));
+            for (int source = 0; source < p; ++source) {
+                for (int target = 0; target < p; ++target) {
+                    int const a = nodes.node_of(source), b = nodes.node_of(target);
+                    auto const &out = of_rank[std::size_t(source)];
+                    auto const &in = of_rank[std::size_t(target)];
+                    CHECK(out.out_at[std::size_t(target)] == in.in_at[std::size_t(source)]);
+                    CHECK(out.out_bytes[std::size_t(b)] == in.in_bytes[std::size_t(a)]);
+                    CHECK(direct[std::size_t(source)].out_at[std::size_t(target)] ==
+                          direct[std::size_t(target)].in_at[std::size_t(source)]);
+                    CHECK(direct[std::size_t(source)]
+                              .out_bytes[std::size_t(nodes.local_of(source) * nodes.count() + b)] ==
+                          direct[std::size_t(target)].in_bytes[std::size_t(source)]);
+                    parts[std::size_t(a * nodes.count() + b)].emplace_back(out.out_at[std::size_t(target)],
+                                                                           bytes_between(source, target));
+                }
+            }
+            for (std::size_t pair = 0; pair < parts.size(); ++pair) {
+                std::int64_t const at = check_seamless(parts[pair]);
+                int const first = nodes.members(int(pair) / nodes.count())[0];
+                CHECK(at == of_rank[std::size_t(first)].out_bytes[pair % std::size_t(nodes.count())]);
+            }
+        }
+    }
+}
+
+TEST_CASE("batches hold every fragment once, in one order, within the staging") {
+    std::int64_t const length = 1000, capacity = 3000;
+    for (int const p : {2, 5, 17, 48}) {
+        Nodes const nodes = placed("sizes:3,5,8", p);
+        for (int node = 0; node < nodes.count(); ++node) {
+            std::int64_t total = 0;
+            ItemSizes const sizes = fragments_of(node, nodes.count(), length, total);
+            std::pair<std::int64_t, int> last{-1, -1};
+            for (auto const &batch : batches(nodes, node, sizes, capacity)) {
+                std::int64_t out = 0, in = 0;
+                for (Item const &item : batch) {
+                    std::pair<std::int64_t, int> const now{item.fragment,
+                                                           (item.to - node + nodes.count()) % nodes.count()};
+                    CHECK(now > last); // (fragment, step), the same order on all nodes
+                    CHECK((node - item.from + nodes.count()) % nodes.count() == now.second);
+                    last = now;
+                    CHECK(item.out_at == out);
+                    CHECK(item.in_at == in);
+                    auto const size = [&](auto const &table, int other) {
+                        auto const &row = table[std::size_t(other)];
+                        return std::size_t(item.fragment) < row.size() ? row[std::size_t(item.fragment)] : 0;
+                    };
+                    out += size(sizes.out, item.to);
+                    in += size(sizes.in, item.from);
+                }
+                CHECK(out <= capacity);
+                CHECK(in <= capacity);
+                total -= out + in;
+            }
+            CHECK(total == 0);
+        }
+    }
+    CHECK(fragment_bytes(2500, 2, 1000) == 500);
+    CHECK(fragment_bytes(2000, 2, 1000) == 0);
+    CHECK(fragment_bytes(std::int64_t(1) << 40, (std::int64_t(1) << 20) - 1, 1 << 20) == 1 << 20);
+}
+
+TEST_CASE("the owner of a pair of nodes is symmetric, and work is shared evenly") {
+    Nodes const nodes = placed("block:8", 8 * 36);
+    std::vector<int> peers(8, 0);
+    for (int a = 0; a < 36; ++a) {
+        for (int b = 0; b < 36; ++b) {
+            CHECK(owner_of(nodes, a, b, 8) == owner_of(nodes, b, a, 8));
+        }
+    }
+    for (int b = 1; b < 36; ++b) {
+        ++peers[std::size_t(owner_of(nodes, 0, b, 8))];
+    }
+    CHECK(*std::min_element(peers.begin(), peers.end()) ==
+          4); // 35 connections a node, where all ranks to all took 2240
+    CHECK(*std::max_element(peers.begin(), peers.end()) == 5);
+    CHECK(owner_of(placed("sizes:3,5,8", 16), 0, 2, 8) == 2); // no more owners than ranks
+}
+
+TEST_CASE("lanes cover the staging without holes, and both ends agree on them") {
+    Slice const slice{500, 1000};
+    for (std::string const &fake : fakes) {
+        Nodes const nodes = placed(fake, 17);
+        int const lanes = nodes.smallest();
+        std::vector<LaneLayout> of_rank;
+        for (int rank = 0; rank < 17; ++rank) {
+            Tables const tables(nodes, nodes.node_of(rank));
+            of_rank.push_back(lane_layout(nodes, rank, tables.counts(), lanes, slice));
+        }
+        for (int node = 0; node < nodes.count(); ++node) {
+            std::int64_t out = 0, in = 0;
+            for (int lane = 0; lane < lanes; ++lane) {
+                auto const &layout = of_rank[std::size_t(nodes.members(node)[std::size_t(lane)])];
+                for (int other = 0; other < nodes.count(); ++other) {
+                    Region const &going = layout.out[std::size_t(other)];
+                    CHECK((going.bytes == 0 || going.at == out));
+                    out += going.bytes;
+                    Region const &coming = layout.in[std::size_t(other)];
+                    CHECK((coming.bytes == 0 || coming.at == in));
+                    in += coming.bytes;
+                    auto const &peer = of_rank[std::size_t(nodes.members(other)[std::size_t(lane)])];
+                    CHECK(peer.in[std::size_t(node)].bytes == going.bytes);
+                }
+            }
+            CHECK(out == of_rank[std::size_t(nodes.members(node)[0])].out_bytes);
+            CHECK(in == of_rank[std::size_t(nodes.members(node)[0])].in_bytes);
+        }
+        check_both_ends(nodes, lanes, slice, of_rank);
+    }
+}

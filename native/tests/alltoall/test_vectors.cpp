@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Alltoallv in the patterns that break all-to-alls: nothing, almost all for one rank, sizes over many decades.
+#include "oracle.hpp"
+
+#include <cstdlib>
+
+namespace {
+
+struct Pattern {
+    char const *name;
+    oracle::Sizes sizes;
+    bool symmetric; // as MPI_IN_PLACE needs it: as much to a rank as from it
+};
+
+std::vector<Pattern> patterns(int p) {
+    return {
+        {"nothing at all", [](int, int) { return 0; }, true},
+        {"empty rows and columns", [](int s, int t) { return s % 3 == 0 || t % 2 == 1 ? 0 : 17 + s + 3 * t; }, false},
+        {"hot receiver", [p](int s, int t) { return t == p / 2 ? 9000 + s : (s * 7 + t) % 5; }, false},
+        {"hot sender", [p](int s, int t) { return s == p - 1 ? 9001 - t : (s * 3 + t) % 4; }, false},
+        {"power law", [p](int s, int t) { return 40'000 / (1 + (s * p + t * 13) % 97); }, false},
+        {"banded", [](int s, int t) { return std::abs(s - t) <= 1 ? 1000 + s + t : 0; }, true},
+        {"self only", [](int s, int t) { return s == t ? 333 : 0; }, true},
+        {"symmetric", [](int s, int t) { return (s + t) % 7 * 311; }, true},
+    };
+}
+
+} // namespace
+
+TEST_CASE("every algorithm delivers every pattern of MPI_Alltoallv") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    for (char const *fake : oracle::placements()) {
+        for (char const *staging : {"64MiB", "8KiB"}) {
+            oracle::Placed const placed(MPI_COMM_WORLD, fake, staging);
+            for (Pattern const &pattern : patterns(ranks.count)) {
+                for (std::string const &spec : oracle::specs()) {
+                    if (std::string(staging) == "8KiB" && spec.starts_with("flat")) {
+                        continue; // has no staging
+                    }
+                    CAPTURE(fake);
+                    CAPTURE(staging);
+                    CAPTURE(pattern.name);
+                    CAPTURE(spec);
+                    oracle::check_v(spec.c_str(), pattern.sizes, 3, true, false, placed.comm);
+                    if (pattern.symmetric) {
+                        oracle::check_v(spec.c_str(), pattern.sizes, 0, false, true, placed.comm);
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("calls of changing patterns follow each other on one communicator") {
+    oracle::Placed const placed(MPI_COMM_WORLD, "sizes:2,1", "4096");
+    auto const all = patterns(oracle::Ranks(MPI_COMM_WORLD).count);
+    for (int i = 0; i < 200; ++i) {
+        auto const spec = oracle::specs()[std::size_t(i * 7) % oracle::specs().size()];
+        CAPTURE(i);
+        CAPTURE(spec);
+        oracle::check_v(spec.c_str(), all[std::size_t(i * 5) % all.size()].sizes, i % 3, i % 2 == 0, false,
+                        placed.comm);
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collective/collective_calls.hpp"
+#include "measured_cell.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using Values = MeasuredCell::Values;
+
+namespace {
+
+MeasuredCell measured(std::string const &collective, Values more = {}) {
+    more.insert({{"collective", collective}, {"bytes", "8 20480"}});
+    return {"collective", std::move(more)};
+}
+
+bool is_rooted(std::string const &collective) {
+    return weft::collective_named(collective).rooted;
+}
+
+std::vector<std::string> names(bool (*wanted)(weft::Collective const &) = [](auto const &) { return true; }) {
+    std::vector<std::string> found;
+    for (weft::Collective const &collective : weft::collectives()) {
+        if (wanted(collective)) {
+            found.emplace_back(collective.name);
+        }
+    }
+    return found;
+}
+
+void check_proven(MeasuredCell &cell, std::string const &what) {
+    CAPTURE(what);
+    weft::Validation const &validation = cell.run();
+    CAPTURE(validation.detail);
+    CHECK(validation.performed);
+    CHECK(validation.errors == 0);
+}
+
+/// What the cell says when it must not run.
+std::string refusal_of(MeasuredCell &cell) {
+    try {
+        cell.need();
+    } catch (weft::Refusal const &refusal) {
+        return refusal.status() + ": " + refusal.what();
+    } catch (weft::Failure const &failure) {
+        return failure.what();
+    }
+    return "no refusal";
+}
+
+} // namespace
+
+TEST_CASE("calls with a root are timed one by one, whether it rotates or not: a batch of them would pipeline") {
+    for (auto const *root : {"-1", "0"}) {
+        for (auto const &name : names([](weft::Collective const &each) { return each.rooted; })) {
+            CAPTURE(name);
+            auto cell = measured(name, {{"bytes", "8"}, {"root", root}});
+            cell.run();
+            weft::Segment const *const warm = cell.segment(name + "@8", weft::Phase::warm);
+            REQUIRE(warm != nullptr);
+            CHECK(warm->batch == 1);
+        }
+    }
+}
+
+TEST_CASE("every collective brings every byte where it belongs") {
+    for (auto const &name : names()) {
+        auto cell = measured(name);
+        check_proven(cell, name);
+    }
+}
+
+TEST_CASE("also in place") {
+    for (auto const &name : names([](auto const &what) { return what.in_place; })) {
+        auto cell = measured(name, {{"form", "inplace"}, {"bytes", "8 1000"}});
+        check_proven(cell, name);
+        CHECK(cell.segments().find(name + "-inplace@8 cold") == 0);
+    }
+}
+
+TEST_CASE("also with gaps between its elements, by a derived datatype") {
+    for (auto const &name : names([](auto const &what) { return !what.reduces; })) {
+        auto cell = measured(name, {{"form", "vector"}, {"bytes", "1000"}});
+        check_proven(cell, name);
+    }
+}
+
+TEST_CASE("also with a fixed root") {
+    int size = 0;
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (auto const &name : names([](auto const &what) { return what.rooted; })) {
+        auto cell = measured(name, {{"root", std::to_string(size - 1)}, {"bytes", "1000"}});
+        check_proven(cell, name);
+    }
+}
+
+TEST_CASE("also with blocks that differ, some of them empty") {
+    int size = 0;
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    std::string weights;
+    for (int i = 0; i < size * size; ++i) {
+        weights += std::to_string(i % 5) + " ";
+    }
+    if (size == 1) {
+        weights = "3";
+    }
+    for (auto const *pattern : {"linear", "heavy", "matrix"}) {
+        for (auto const *form : {"plain", "vector"}) {
+            Values values{{"pattern", pattern}, {"form", form}, {"bytes", "1000"}};
+            if (std::string(pattern) == "matrix") {
+                values["weights"] = weights;
+            }
+            auto cell = measured("alltoallv", values);
+            check_proven(cell, pattern);
+            CHECK(cell.segments().find("alltoallv-" + std::string(pattern)) == 0);
+        }
+    }
+}
+
+TEST_CASE("a size that no power of two and no word divides is proven to its last byte") {
+    auto cell = measured("alltoall", {{"bytes", "1 3 13 4097"}});
+    check_proven(cell, "odd sizes");
+}
+
+TEST_CASE("one bit that is wrong makes the cell invalid, with the call and the size named") {
+    PlantedFault const fault("corrupt");
+    for (auto const &name : names()) {
+        auto cell = measured(name, {{"bytes", "1000"}});
+        if (cell.team().size == 1 && name == "bcast") {
+            continue; // nobody receives anything
+        }
+        weft::Validation const &validation = cell.run();
+        CAPTURE(name);
+        CHECK(validation.errors > 0);
+        CHECK(validation.detail.find(name + " of ") != std::string::npos);
+        CHECK(validation.detail.find("not what was expected") != std::string::npos);
+    }
+}
+
+TEST_CASE("the first calls come in the order of the sizes, then each size is measured, and the barrier as floor") {
+    auto cell = measured("allgather", {{"bytes", "8 64 512"}});
+    cell.run();
+    std::string const segments = cell.segments();
+    CHECK(segments.find("allgather@8 cold, allgather@64 cold, allgather@512 cold, ") == 0);
+    for (auto const *op : {"allgather@8", "allgather@64", "allgather@512", "barrier"}) {
+        weft::Segment const *const warm = cell.segment(op, weft::Phase::warm);
+        REQUIRE(warm != nullptr);
+        CHECK(warm->count >= 1);
+    }
+    CHECK(segments.find("barrier cold, barrier warm") == segments.size() - 26);
+}
+
+TEST_CASE("memory is counted as it is allocated, with p blocks where the call has them") {
+    auto const bytes_of = [](weft::Need const &need, std::string const &part) {
+        for (auto const &found : need.parts) {
+            if (found.name == part) {
+                return found.bytes;
+            }
+        }
+        return std::int64_t{-1};
+    };
+    for (auto const &[name, sent, received] :
+         {std::tuple{"bcast", 0, 0}, std::tuple{"alltoall", 1, 1}, std::tuple{"scatter", 1, 0},
+          std::tuple{"gather", 0, 1}, std::tuple{"allgather", 0, 1}, std::tuple{"reduce_scatter", 1, 0}}) {
+        auto cell = measured(name);
+        std::int64_t const p = cell.team().size;
+        CAPTURE(name);
+        CHECK(bytes_of(cell.need(), "send") == 20480 * (sent != 0 ? p : 1));
+        CHECK(bytes_of(cell.need(), "receive") == 20480 * (received != 0 ? p : 1));
+    }
+    auto spread = measured("alltoall", {{"form", "vector"}});
+    CHECK(bytes_of(spread.need(), "send") == 2 * 20480 * spread.team().size);
+    auto in_place = measured("reduce_scatter", {{"form", "inplace"}});
+    CHECK(bytes_of(in_place.need(), "receive") == 20480 * in_place.team().size);
+}
+
+TEST_CASE("blocks that an MPI-3 call cannot count are a row that says so") {
+    auto wide = measured("bcast", {{"bytes", "8 4294967296"}});
+    CHECK(refusal_of(wide).find("fabric: a block of 4294967296 bytes") == 0);
+    auto places = measured("alltoallv", {{"bytes", "8 2000000000"}});
+    std::string const said = refusal_of(places);
+    CHECK((places.team().size == 1 || said.find("displacements") != std::string::npos));
+}
+
+TEST_CASE("what MPI has no form for is a mistake of the plan") {
+    auto bcast = measured("bcast", {{"form", "inplace"}});
+    CHECK(refusal_of(bcast).find("has no form in place") != std::string::npos);
+    auto linear = measured("alltoallv", {{"form", "inplace"}, {"pattern", "linear"}});
+    CHECK(refusal_of(linear).find("has no form in place") != std::string::npos);
+    auto sum = measured("reduce", {{"form", "vector"}});
+    CHECK(refusal_of(sum).find("takes no derived datatype") != std::string::npos);
+    auto odd = measured("allreduce", {{"bytes", "12"}});
+    CHECK(refusal_of(odd).find("its elements have 8") != std::string::npos);
+    auto root = measured("bcast", {{"root", "99"}});
+    CHECK(refusal_of(root).find("root 99 is none of its") != std::string::npos);
+    auto unknown = measured("scan");
+    CHECK(refusal_of(unknown).find("unknown collective `scan`") != std::string::npos);
+    CHECK_FALSE(is_rooted("alltoall"));
+}
+
+TEST_CASE("the sizes that refinement adds are the same on every rank, and within its budget") {
+    auto cell = measured("alltoall", {{"bytes", "1 1024 1048576"}, {"refine", "3"}});
+    CHECK(cell.run().errors == 0);
+    std::int64_t extra = -4; // three sizes of the plan, and the barrier
+    std::int64_t signature = 0;
+    for (weft::Segment const &segment : cell.recorder().segments()) {
+        extra += segment.phase == weft::Phase::warm ? 1 : 0;
+        for (char const letter : segment.op) {
+            signature = signature * 31 % 1'000'000'007 + letter;
+        }
+    }
+    CHECK(extra >= 0); // how many depends on this machine's times: test_size_sweep prescribes them
+    CHECK(extra <= 3);
+    CHECK(weft::min_over(cell.team().comm, signature) == weft::max_over(cell.team().comm, signature));
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A sampler under a clock that the measured call moves, so that every duration is known.
+#pragma once
+
+#include "sample/sampler.hpp"
+
+inline std::int64_t fake_ns = 0;
+inline std::int64_t fake_read_ns = 0; // what a read of it costs
+
+inline std::int64_t fake_now() noexcept {
+    return fake_ns += fake_read_ns;
+}
+
+/// A harness around one sampler.
+struct Bench {
+    explicit Bench(weft::Rules const &rules, weft::Now now = fake_now, weft::Start start = weft::Start::barrier)
+        : clock(team, now), barrier(team, clock, start), sampler(team, clock, barrier, rules, recorder, status) {}
+
+    weft::Segment const &last() const { return recorder.segments().back(); }
+
+    weft::Team team = weft::make_team(MPI_COMM_WORLD, 0);
+    weft::Clock clock;
+    weft::Barrier barrier;
+    weft::Recorder recorder;
+    weft::Status status;
+    weft::Sampler sampler;
+};
+
+inline weft::Rules const rules{
+    .precision = 0.05, .min_samples = 10, .max_samples = 100, .warmup_most = 50, .budget_ns = 1'000'000'000'000};
+
+/// The same on every rank?
+inline bool is_agreed(weft::Team const &team, std::int64_t value) {
+    return weft::min_over(team.comm, value) == weft::max_over(team.comm, value);
+}
+
+inline void reset_clock(std::int64_t read_ns = 0) {
+    fake_ns = 0;
+    fake_read_ns = read_ns;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sampler_bench.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string_view>
+
+using weft::EndedBy;
+using weft::Rules;
+using weft::Segment;
+using weft::Start;
+
+TEST_CASE("steps follow one another, and their total is the last") {
+    reset_clock();
+    Bench bench(rules);
+    constexpr std::array<std::string_view, 3> ops{"sort", "C", "total"};
+    int prepared = 0;
+    int runs = 0;
+    auto const prepare = [&] {
+        ++prepared;
+        fake_ns += 1'000'000; // is not timed
+    };
+    auto const body = [&](weft::Laps &laps) {
+        ++runs;
+        fake_ns += 300;
+        laps.mark(0);
+        fake_ns += 500;
+        laps.mark(1);
+        fake_ns += 7;
+    };
+    bench.sampler.cold_steps(ops, prepare, body);
+    REQUIRE(bench.recorder.segments().size() == 3);
+    bench.sampler.warm_steps(ops, prepare, body);
+    REQUIRE(bench.recorder.segments().size() == 6);
+    CHECK(prepared == runs);
+    for (std::size_t phase = 0; phase < 2; ++phase) {
+        Segment const &sort = bench.recorder.segments()[3 * phase];
+        Segment const &exchange = bench.recorder.segments()[3 * phase + 1];
+        Segment const &total = bench.recorder.segments()[3 * phase + 2];
+        CHECK(sort.op == "sort");
+        CHECK(sort.count == total.count);
+        CHECK(sort.count == (phase == 0 ? 1 : 10));
+        CHECK(sort.rows[0].duration_ns == 300);
+        CHECK(exchange.rows[0].duration_ns == 500);
+        CHECK(exchange.rows[0].start_ns == sort.rows[0].start_ns + 300);
+        CHECK(total.rows[0].duration_ns == 807);
+        CHECK(total.rows[0].start_ns == sort.rows[0].start_ns);
+    }
+}
+
+TEST_CASE("the stop rule judges the time that is reported, not the longest duration of a rank") {
+    reset_clock();
+    Bench bench(rules);
+    constexpr std::array<std::string_view, 1> ops{"total"};
+    std::int64_t runs = 0;
+    // Every rank takes 1000 ns each time; but the last one starts up to 4000 ns after the first.
+    auto const prepare = [&] {
+        ++runs;
+        bool const last = bench.team.rank == bench.team.size - 1;
+        fake_ns = runs * 1'000'000 + (last ? 400 * (runs * 5 % 11) : 0);
+    };
+    bench.sampler.warm_steps(ops, prepare, [](weft::Laps &) { fake_ns += 1000; });
+    Segment const &segment = bench.last();
+    bool const alone = bench.team.size == 1;
+    CHECK(segment.count == (alone ? 10 : 100));
+    CHECK(segment.ended_by == (alone ? EndedBy::precision : EndedBy::samples));
+    if (bench.team.rank == 0) {
+        CHECK(segment.judged == weft::Definition::global);
+    }
+}
+
+TEST_CASE("what one rank needs is known by its duration, whenever it starts") {
+    reset_clock();
+    Bench bench(rules);
+    std::int64_t calls = 0;
+    bool const last = bench.team.rank == bench.team.size - 1;
+    auto const copy = [&] { fake_ns += 1000, calls += 1; };
+    fake_ns += last ? 5000 : 0; // the ranks' clocks agreed when they were joined
+    bench.sampler.warm("copy-8", copy, {.batch = false, .of_one_rank = true});
+    CHECK(bench.last().count == 10);
+    if (bench.team.rank == 0) {
+        CHECK(bench.last().judged == weft::Definition::local);
+    }
+}
+
+TEST_CASE("a precision that the closing check of the clocks takes away is not claimed") {
+    reset_clock();
+    Bench bench(rules);
+    for (bool const locally : {true, false}) {
+        Segment &segment = bench.recorder.open("A", weft::Phase::warm, 1);
+        segment.ended_by = EndedBy::precision;
+        segment.judged = weft::Definition::local; // as if the clocks had been worse then: here they are shared
+        segment.settled_locally = locally;
+    }
+    bench.recorder.open("pairs", weft::Phase::warm, 1).ended_by = EndedBy::precision; // not the sampler's
+    bench.sampler.settle_definitions();
+    CHECK(bench.recorder.segments()[0].ended_by == EndedBy::precision);
+    CHECK(bench.recorder.segments()[1].ended_by == EndedBy::residual);
+    CHECK(bench.recorder.segments()[2].ended_by == EndedBy::precision);
+}
+
+TEST_CASE("a step too short for the clock is told") {
+    reset_clock(10);
+    Bench bench(rules);
+    constexpr std::array<std::string_view, 2> ops{"A", "total"};
+    bench.sampler.warm_steps(
+        ops, [] {},
+        [](weft::Laps &laps) {
+            fake_ns += 100;
+            laps.mark(0);
+            fake_ns += 100'000;
+        });
+    if (bench.team.rank == 0) {
+        REQUIRE(bench.sampler.warnings().size() == 1);
+        CHECK(bench.sampler.warnings()[0].find("step A lasts 110 ns") != std::string::npos);
+    }
+}
+
+TEST_CASE("samples that began late are dropped on all ranks and counted, and the window grows") {
+    Rules patient = rules;
+    patient.budget_ns = 8'000'000'000;
+    patient.min_samples = 4;
+    patient.max_samples = 8;
+    patient.warmup_most = 1;
+    Bench bench(patient, weft::platform::now_ns, Start::window);
+    std::int64_t const before = bench.barrier.window_ns();
+    constexpr std::array<std::string_view, 1> ops{"total"};
+    // One rank comes later than the first window lasts, every time.
+    auto const prepare = [&] {
+        if (bench.team.rank == bench.team.size - 1) {
+            weft::platform::sleep_ns(3 * before);
+        }
+    };
+    bench.sampler.warm_steps(ops, prepare, [](weft::Laps &) { weft::platform::sleep_ns(10'000); });
+    Segment const &segment = bench.last();
+    CHECK(is_agreed(bench.team, segment.count));
+    CHECK(is_agreed(bench.team, segment.late));
+    CHECK(segment.rows.size() == std::size_t(segment.count));
+    if (bench.team.size > 1) {
+        CHECK(segment.late >= 4); // the first look at all of them
+        CHECK(bench.barrier.window_ns() >= 2 * before);
+        CHECK(is_agreed(bench.team, bench.barrier.window_ns()));
+    }
+}

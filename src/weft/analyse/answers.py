@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writing the answers: verdicts, bottlenecks, change-overs, sizes slower than their double, winners, findings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.analyse.bottleneck import bottlenecks, load_rows
+from weft.analyse.checks import by_gravity, common_findings
+from weft.analyse.floor import Floor
+from weft.analyse.pairs.findings import pair_findings
+from weft.analyse.protocol.changes import changes_of
+from weft.analyse.protocol.findings import protocol_findings
+from weft.analyse.protocol.knob import launch_knobs, named
+from weft.analyse.protocol.series import block_series, size_series
+from weft.analyse.protocol.slower import slower_than_double
+from weft.analyse.scaling import verdicts
+from weft.analyse.tables.answers import (
+    CHANGES,
+    FINDINGS,
+    SLOWER,
+    VERDICTS,
+    WINNERS,
+    ChangeRow,
+    FindingRow,
+    SlowerRow,
+    VerdictRow,
+)
+from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
+from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
+from weft.analyse.winners import winners
+from weft.kernel.main_call import main_call
+from weft.kernel.registry import kernel_named
+from weft.mpi.knobs import Knobs
+from weft.store.rows import LAUNCH_TABLE, MEASURED, MeasuredRow
+
+#: The tables that this module writes.
+WRITTEN = (VERDICTS, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, FINDINGS)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run's tables say already: what the answers are made from.
+
+    Attributes
+    ----------
+    plan
+        The plan as plain data.
+    calls, medians, links, measured
+        Rows of the tables of calls, medians, links and cells.
+    floor
+        The floor that the run measured.
+    of_pairs
+        Ids of the cells whose times stand in the tables of pairs, not in those of calls.
+    """
+
+    plan: Mapping[str, Any]
+    calls: Sequence[CallRow]
+    medians: Sequence[MedianRow]
+    links: Sequence[LinkRow]
+    measured: Sequence[MeasuredRow]
+    floor: Floor
+    of_pairs: frozenset[str]
+
+    @property
+    def main(self) -> str:
+        """The call that the study is about."""
+        return main_call(self.plan["kernel"], {row["call"] for row in self.calls})
+
+    @property
+    def cells(self) -> dict[str, Mapping[str, Any]]:
+        """The plan's cells by id."""
+        return {cell["id"]: cell for cell in self.plan["cells"]}
+
+
+def found_in(root: Path, plan: Mapping[str, Any]) -> Found:
+    """Read back what a run's tables say, so that its answers can be written again alone.
+
+    Raises
+    ------
+    DataError
+        A table is missing or torn.
+    """
+    of_pairs = frozenset(cell["id"] for cell in plan["cells"] if kernel_named(cell["kernel"]).has_pair_samples)
+    rows, medians, links = CALLS.read(root), MEDIANS.read(root), LINKS.read(root)
+    return Found(plan, rows, medians, links, MEASURED.read(root), Floor(FLOOR.read(root)), of_pairs)
+
+
+def write_answers(root: Path, found: Found) -> None:
+    """Write the tables of `WRITTEN`.
+
+    Parameters
+    ----------
+    root
+        The run folder; its tables of launches, and of pairs where it has any, are there.
+    found
+        What the other tables say.
+
+    Raises
+    ------
+    DataError
+        A table is missing, or cannot be written.
+    """
+    loads = load_rows(found.links)
+    changes, slower = _changes(root, found), _slower(found)
+    VERDICTS.write(root, _verdicts(found))
+    LOADS.write(root, loads)
+    BOTTLENECKS.write(root, bottlenecks(found.calls, loads, found.main))
+    CHANGES.write(root, changes)
+    SLOWER.write(root, slower)
+    WINNERS.write(root, winners(found.calls, found.plan["cells"]))
+    FINDINGS.write(root, _findings(root, found, changes, slower))
+
+
+def _verdicts(found: Found) -> list[VerdictRow]:
+    # ranks that share cores wait for each other even when they do nothing: their floor is no measure for the others
+    shapes = {(row["nodes"], row["ranks_per_node"]) for row in found.calls if not row["oversubscribed"]}
+    empty = [found.floor.value("empty", *shape) or 0.0 for shape in shapes]
+    scalings = {series["name"]: series["scaling"] for series in found.plan["series"]}
+    return verdicts(found.calls, scalings, found.main, max(empty, default=0.0))
+
+
+def _changes(root: Path, found: Found) -> list[ChangeRow]:
+    knobs = launch_knobs(found.measured, LAUNCH_TABLE.read(root))
+    order = {name: place for place, name in enumerate(found.cells)}
+    series = sorted(size_series(found.calls, found.medians), key=lambda each: order[each.cell])
+    return [
+        named(change, found.cells[each.cell], knobs.get(each.cell, Knobs("", {})))
+        for each in series
+        for change in changes_of(each)
+    ]
+
+
+def _slower(found: Found) -> list[SlowerRow]:
+    order = {name: place for place, name in enumerate(found.cells)}
+    series = [*size_series(found.calls, found.medians), *block_series(found.calls, found.medians, found.main)]
+    return [row for each in sorted(series, key=lambda one: order[one.cell]) for row in slower_than_double(each)]
+
+
+def _findings(root: Path, found: Found, changes: Sequence[ChangeRow], slower: Sequence[SlowerRow]) -> list[FindingRow]:
+    # a block of rounds of pairs has no time of its own: its pairs have, and they are checked in their own table
+    rows = [row for row in found.calls if row["cell"] not in found.of_pairs or row["status"] != "ok" or row["reason"]]
+    told = common_findings(rows, found.measured, found.floor, found.plan["measure"]["precision"])
+    told += protocol_findings(changes, slower, found.cells)
+    return by_gravity([*told, *(pair_findings(root) if found.of_pairs else [])])

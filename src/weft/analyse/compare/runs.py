@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run folder as one side of a comparison."""
+
+from pathlib import Path
+
+from weft.analyse.compare.pair_points import pair_points
+from weft.analyse.compare.sides import Side, points_of
+from weft.analyse.floor import Floor
+from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS
+from weft.kernel.registry import kernel_named
+from weft.plan.records import Plan
+from weft.store.tables import read_table
+
+
+def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
+    """Read what a run brings to a comparison.
+
+    Parameters
+    ----------
+    root
+        The run folder; its tables are made.
+    plan
+        Its plan.
+    name
+        What tells it from the other runs in sentences.
+    mpi
+        Its MPI library, in words.
+
+    Raises
+    ------
+    DataError
+        A table is missing or torn.
+    """
+    if kernel_named(plan.kernel).has_pair_samples:
+        nodes, ranks = (max(getattr(cell, key) for cell in plan.measured) for key in ("nodes", "ranks"))
+        points = pair_points(plan.kernel, read_table(root, "pairs"), nodes, ranks)
+    else:
+        parameters = {cell.id: cell.parameters for cell in plan.cells}
+        points = points_of(CALLS.read(root), MEDIANS.read(root), parameters, Floor(FLOOR.read(root)))
+    return Side(
+        name=name,
+        path=str(root),
+        study=plan.study,
+        fabric=plan.fabric,
+        kind=plan.fabric_kind,
+        mpi=mpi,
+        precision=plan.measure.precision,
+        points=points,
+    )

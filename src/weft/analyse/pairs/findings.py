@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a reader must know about the times of pairs: who is slow, what is inconsistent, what was only sampled."""
+
+from pathlib import Path
+
+from weft.analyse.checks import finding
+from weft.analyse.tables.answers import FindingRow
+from weft.analyse.tables.pairs import BLAME, CLASSES, NAMES, BlameRow, ClassRow, NameRow, largest
+from weft.format import format_bytes, plural
+
+REMEDIES = {
+    "node": "look at its adapter and its cable (ibstat, perfquery, ethtool -S), and at what else runs there; "
+    "placement.nodes in the study leaves it out",
+    "memory": "compare its memory and processor frequency with its neighbours' (dmidecode, cpupower)",
+    "link": "read the counters of both its ports (perfquery, ethtool -S) and swap the cable",
+    "cable": "read the counters of both its ports (perfquery, ethtool -S) and swap the cable",
+    "switch": "read its counters and its temperature; all slow pairs cross it",
+    "leaves": "look at the routes between the two (weft fabric show), and at the cables that they share",
+    "route": "look at the route between the two (weft fabric show)",
+    "rank": "look at what else runs on its core",
+    "pair": "measure it again; look at what the two nodes share with nobody else",
+    "class": "pin the ranks another way, or measure with one rank on each socket, and see whether the groups follow",
+}
+
+
+def pair_findings(root: Path) -> list[FindingRow]:
+    """Findings of the largest placement, from the tables of pairs of a run; none where no pair was measured."""
+    every = NAMES.read(root)
+    if not every:
+        return []
+    names, blame = largest(every, every), largest(BLAME.read(root), every)
+    classes = largest(CLASSES.read(root), every)
+    return [*_blamed(blame, names), *_broken(classes), *_sampled(classes, sum(row["on_node"] for row in names))]
+
+
+def _blamed(blame: list[BlameRow], names: list[NameRow]) -> list[FindingRow]:
+    found: list[FindingRow] = []
+    for row in blame:
+        where, _, what = row["statement"].partition(": ")
+        level = "note" if row["kind"] == "class" else "warning"
+        found.append(finding(level, f"slow-{row['kind']}", where, what, REMEDIES[row["kind"]]))
+    unknown = names[0]["unknown"]
+    if unknown and len(names) > 1:
+        what = f"no link can be named and no hops be counted: {unknown}"
+        found.append(finding("note", "no-routes", "all pairs", what, "describe the network in the fabric file"))
+    return found
+
+
+def _broken(classes: list[ClassRow]) -> list[FindingRow]:
+    """METHOD 20 over every pair."""
+    remedy = "do not use these numbers; please report them with the run folder"
+    return [
+        finding(
+            "error",
+            "self-check",
+            f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}",
+            f"{plural(row['broken'], 'pair')} of {row['pairs']:,} have quantiles out of order, or no samples",
+            remedy,
+        )
+        for row in classes
+        if row["broken"]
+    ]
+
+
+def _sampled(classes: list[ClassRow], ranks: int) -> list[FindingRow]:
+    """Ways of measuring that saw a sample of the pairs only."""
+    possible = ranks * (ranks - 1)
+    found: list[FindingRow] = []
+    for size, mode in sorted({(row["bytes"], row["mode"]) for row in classes}):
+        count = sum(row["pairs"] for row in classes if (row["bytes"], row["mode"]) == (size, mode))
+        if count < possible:
+            what = f"{count:,} of {possible:,} pairs were measured"
+            remedy = "raise pairs.sample_pairs or the budget for all of them"
+            found.append(finding("note", "sample", f"{format_bytes(size)}, {mode}", what, remedy))
+    return found

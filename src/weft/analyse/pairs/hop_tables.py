@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of pairs: times by hop class, first contact, contention; Ibis expressions that every engine evaluates."""
+
+from collections.abc import Sequence
+
+from weft.analyse.engine import Expression
+from weft.analyse.times import P99_FROM, order_statistics
+
+CLASS = ["bytes", "mode", "class_"]
+
+
+def hop_table(placed: Expression) -> Expression:
+    """Times of the pairs of each hop class, as paper 002 tables them: over the verdicts of its pairs.
+
+    Returns
+    -------
+    Expression
+        bytes, mode, class_, pairs, samples, min_s, mean_s, median_s, p99_s (null under 100 pairs), max_s: half a round
+        trip; least_s and most_s, the shortest and longest single sample of all pairs; broken, how many pairs are
+        inconsistent (METHOD 20). p99 lies between two order
+        statistics where 0.99 (pairs - 1) is no whole number.
+    """
+    import ibis
+
+    time = placed.time_s
+    found = placed.group_by(CLASS).agg(
+        pairs=placed.count(),
+        samples=placed.samples.cast("int64").sum(),
+        min_s=time.min(),
+        mean_s=time.mean(),
+        median_s=time.median(),
+        p99_s=time.quantile(0.99),
+        max_s=time.max(),
+        least_s=placed.min_s.min(),
+        most_s=placed.max_s.max(),
+        broken=(~_consistent(placed)).cast("int64").sum(),
+    )
+    return found.mutate(p99_s=ibis.ifelse(found.pairs >= P99_FROM, found.p99_s, ibis.null("float64")))
+
+
+def _consistent(placed: Expression) -> Expression:
+    """METHOD 20: samples are there, and every time lies between the shortest and the longest of its pair."""
+    within = (placed.min_s > 0) & (placed.min_s <= placed.median_s) & (placed.median_s <= placed.max_s)
+    return within.fill_null(False) & (placed.samples > 0) & (placed.max_s < float("inf"))
+
+
+def cold_table(placed: Expression) -> Expression:
+    """First contact of the pairs of each class: bytes, mode, class_, pairs, median_s, max_s, ratio (cold over warm)."""
+    known = placed.filter(placed.cold_s.notnull())
+    return known.group_by(CLASS).agg(
+        pairs=known.count(),
+        median_s=known.cold_s.median(),
+        max_s=known.cold_s.max(),
+        ratio=(known.cold_s / known.time_s).median(),
+        total_s=known.cold_s.sum(),
+    )
+
+
+def contention(placed: Expression) -> Expression:
+    """Each pair's time beside others over its time alone (METHOD 17).
+
+    Both are the medians of the interleaved samples. The verdict of a slow pair (METHOD 19) also holds second looks, at
+    the end of the cell, which met other disturbances.
+
+    Returns
+    -------
+    Expression
+        source, target, source_node, target_node, bytes, mode, class_, factor, and low and high: the factor from the
+        opposite ends of both 95 % intervals, so it holds at least as surely as they do.
+    """
+    alone = placed.filter(placed["mode"] == "isolated")
+    alone = alone.select(
+        "source", "target", "bytes", alone_s=alone.median_s, alone_low_s=alone.low_s, alone_high_s=alone.high_s
+    )
+    beside = placed.filter(placed["mode"] != "isolated")
+    both = beside.inner_join(alone, ["source", "target", "bytes"])
+    return both.select(
+        "source", "target", "source_node", "target_node", *CLASS,
+        factor=both.median_s / both.alone_s, low=both.low_s / both.alone_high_s, high=both.high_s / both.alone_low_s,
+    )  # fmt: skip
+
+
+def contention_table(factors: Expression, counts: Sequence[int]) -> Expression:
+    """The factor of each class: the median over its pairs with the order statistics around it.
+
+    Parameters
+    ----------
+    factors
+        `contention` of all pairs.
+    counts
+        The numbers of pairs that classes have.
+
+    Returns
+    -------
+    Expression
+        bytes, mode, class_, pairs, factor, low, high (95 % interval of the median over pairs), p5, p95, max.
+    """
+    import ibis
+
+    times = factors.select(*CLASS, time_s=factors.factor, tainted=ibis.literal(False))
+    found = order_statistics(times, CLASS, counts)
+    return found.select(
+        *CLASS, pairs=found.samples, factor=found.median_s, low=found.low_s, high=found.high_s,
+        p5=found.p5_s, p95=found.p95_s, max=found.max_s,
+    )  # fmt: skip
+
+
+def node_contention(factors: Expression) -> Expression:
+    """The median factor of every two nodes: bytes, mode, source_node, target_node, factor, worst."""
+    return factors.group_by(["bytes", "mode", "source_node", "target_node"]).agg(
+        factor=factors.factor.median(), worst=factors.factor.max()
+    )
+
+
+def matrix_medians(factors: Expression) -> Expression:
+    """The median over all pairs of nodes of their median factor: bytes, mode, factor."""
+    nodes = node_contention(factors)
+    return nodes.group_by(["bytes", "mode"]).agg(factor=nodes.factor.median())
+
+
+def worst_pairs(left: Expression, pairs: Expression, most: int) -> Expression:
+    """The pairs slowest beside the time of their class, with the three measurements of each (METHOD 19)."""
+    key = ["source", "target", "bytes", "mode"]
+    factor = left.time_s / left.base_s
+    worst = left.mutate(factor=factor).order_by([factor.desc(), *key]).limit(most)
+    measured = pairs.inner_join(worst.select(*key), key)
+    again = measured.group_by(key).agg(
+        first_s=measured.median_s.median(), again_1_s=measured.again_1_s.median(), again_2_s=measured.again_2_s.median()
+    )
+    return worst.inner_join(again, key).order_by([worst.factor.desc(), *key])
+
+
+def class_histogram(histogram: Expression, classes: Expression) -> Expression:
+    """The stored histogram of samples added up by class: bytes, mode, class_, bucket, count.
+
+    Parameters
+    ----------
+    histogram
+        ``tables/pair_histogram.parquet``.
+    classes
+        Class of every two nodes (`weft.analyse.pairs.places.Places.class_table`).
+    """
+    placed = histogram.inner_join(classes, ["source_node", "target_node"])
+    return placed.group_by([*CLASS, "bucket"]).agg(count=placed["count"].sum())

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How slow each node is with all others: the rows from which the ten worst are told."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from weft.analyse.pairs.blame import Blame
+from weft.analyse.pairs.median_polish import deviation
+from weft.analyse.pairs.places import Places
+
+Row = dict[str, Any]
+
+#: A node stands out at a size where it is so many standard deviations away from what the nodes differ by there.
+STANDING_OUT = 6.0
+
+
+def node_rows(found: Blame, places: Places) -> list[Row]:
+    """A row for each node, size and mode.
+
+    Returns
+    -------
+    list
+        bytes, mode, node, name, factor: the median over its pairs with other nodes of their time over that of their
+        class where nobody is slow; worst and worst_with: the largest of them, and the node it is with; within: the
+        same of the pairs within the node over the median of all nodes; place: 1 for the worst of all nodes and so on,
+        in that row of each node which shows it best (:func:`worst_first`). null where nothing was measured.
+    """
+    rows: list[Row] = []
+    for matrix, parts in zip(found.matrices, found.taken, strict=True):
+        count = len(matrix.time_s)
+        off = np.where(np.eye(count, dtype=bool), np.nan, matrix.time_s / parts.base)
+        both = np.fmax(off, off.T)
+        inside = np.diagonal(matrix.time_s)
+        known = inside[np.isfinite(inside)]
+        usual = float(np.median(known)) if known.size else np.nan
+        for node, name in enumerate(places.nodes):
+            touching = np.concatenate([off[node], off[:, node]])
+            touching = touching[np.isfinite(touching)]
+            partner = int(np.nanargmax(both[node])) if np.isfinite(both[node]).any() else None
+            rows.append(
+                {
+                    "bytes": matrix.bytes,
+                    "mode": matrix.mode,
+                    "node": node,
+                    "name": name,
+                    "factor": float(np.median(touching)) if touching.size else None,
+                    "worst": None if partner is None else float(both[node, partner]),
+                    "worst_with": None if partner is None else places.nodes[partner],
+                    "within": float(inside[node] / usual) if np.isfinite(inside[node]) else None,
+                    "place": None,
+                }
+            )
+    for place, row in enumerate(worst_first(rows), 1):
+        row["place"] = place
+    return rows
+
+
+def worst_first(rows: Iterable[Row]) -> list[Row]:
+    """The row of each node at the size and mode that shows it best, the worst node first.
+
+    First come nodes that stand out from the others (`STANDING_OUT`), by how much slower they are; then the rest, by how
+    far from the others they are for what nodes differ by at that size. So the scatter of short messages hides no node
+    that long ones show.
+
+    Parameters
+    ----------
+    rows
+        Those of `node_rows`.
+    """
+    groups: dict[tuple[int, str], list[Row]] = {}
+    for row in rows:
+        if row["factor"] is not None:
+            groups.setdefault((row["bytes"], row["mode"]), []).append(row)
+    ranked: list[tuple[bool, float, Row]] = []
+    for own in groups.values():
+        logs = np.log([row["factor"] for row in own])
+        excess, spread = logs - np.median(logs), max(deviation(logs), 1e-6)
+        for row, over in zip(own, excess.tolist(), strict=True):
+            out = over > STANDING_OUT * spread
+            ranked.append((out, over if out else over / spread, row))
+    found: dict[str, Row] = {}
+    for _, _, row in sorted(ranked, key=lambda each: each[:2], reverse=True):
+        found.setdefault(row["name"], row)
+    return list(found.values())

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who is slow beneath the matrix of nodes: a way between two nodes, a node's memory, a rank, a pair, a class in two."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from weft.analyse.engine import Expression
+from weft.analyse.pairs import remainders
+from weft.analyse.pairs.culprit import Culprit, Sighting
+from weft.analyse.pairs.matrix import NodeMatrix
+from weft.analyse.pairs.median_polish import MAD, Decomposition
+from weft.analyse.pairs.places import Places
+from weft.analyse.pairs.two_groups import TwoModes, two_modes
+from weft.format import measured_seconds
+
+Row = dict[str, Any]
+Groups = dict[tuple[int, str, int], TwoModes]
+
+#: A way between two nodes, a memory, a rank: this many times slower, and so many deviations away from its like.
+LEAST_FACTOR = 1.15
+SIGMAS = 10.0
+FEWEST_PEERS = 5
+#: A pair is slow from here on, the factor from which the kernel measures it again; and so many deviations away.
+PAIR_FACTOR = 1.5
+PAIR_SIGMAS = 10.0
+#: A class with more slow pairs than this share (and at least so many) has a broad tail, not some slow pairs.
+MOST_SHARE, MOST_PAIRS = 0.002, 12
+
+
+def routes_of(matrix: NodeMatrix, parts: Decomposition, places: Places) -> list[Culprit]:
+    """Two nodes whose pairs are slow with each other, both ways, where neither node nor a link explains it."""
+    if len(places.nodes) < FEWEST_PEERS or int(matrix.pairs.max(initial=0)) < 2:
+        return []  # one rank a node: that is a pair
+    left = np.fmin(parts.remainder, parts.remainder.T)
+    limit = max(np.log(LEAST_FACTOR), SIGMAS * parts.scale)
+    slow = np.argwhere(np.triu((left > limit) & (parts.touched < 2), 1))
+    found: list[Culprit] = []
+    for a, b in slow.tolist():
+        seen = Sighting(matrix.bytes, matrix.mode, float(np.exp(left[a, b])))
+        name = f"{places.nodes[a]} and {places.nodes[b]}"
+        pairs = int(matrix.pairs[a, b] + matrix.pairs[b, a])
+        found.append(Culprit("route", name, "", (seen,), pairs, indices=(a, b)))
+    return found
+
+
+def memories(left: Expression, places: Places) -> list[Culprit]:
+    """Nodes whose ranks are slow among themselves."""
+    rows = remainders.by_node(left).order_by(["bytes", "mode", "node"]).to_pyarrow().to_pylist()
+    found: list[Culprit] = []
+    for (size, mode), group in groupby(rows, key=lambda row: (row["bytes"], row["mode"])):
+        own = list(group)
+        for row in _standing_out(own, [row["left"] for row in own]):
+            seen = Sighting(size, mode, float(np.exp(row["left"])))
+            node = row["node"]
+            found.append(Culprit("memory", places.nodes[node], "", (seen,), row["pairs"], indices=(node,)))
+    return found
+
+
+def ranks_of(left: Expression, places: Places) -> list[Culprit]:
+    """Ranks that are slow with all others, as source and as target, where their node is not."""
+    rows = remainders.by_rank(left).order_by(["bytes", "mode", "rank"]).to_pyarrow().to_pylist()
+    if places.ranks == len(places.nodes):
+        return []
+    found: list[Culprit] = []
+    for (size, mode), group in groupby(rows, key=lambda row: (row["bytes"], row["mode"])):
+        own = list(group)
+        for row in _standing_out(own, [min(row["as_source"], row["as_target"]) for row in own]):
+            seen = Sighting(size, mode, float(np.exp(min(row["as_source"], row["as_target"]))))
+            node = int(places.node_of[row["rank"]])
+            partners = int((places.node_of != node).sum())
+            name = f"{row['rank']} on {places.nodes[node]}"
+            found.append(Culprit("rank", name, "", (seen,), 2 * partners, indices=(row["rank"],)))
+    return found
+
+
+def without_ranks(left: Expression, slow: Sequence[Culprit]) -> Expression:
+    """The pairs of all ranks but the slow ones: one of four ranks of a node would else look like the node's memory."""
+    numbers = sorted({rank for culprit in slow for rank in culprit.indices})
+    return left.filter(~left.source.isin(numbers) & ~left.target.isin(numbers)) if numbers else left
+
+
+def _standing_out(rows: Sequence[Row], values: Sequence[float]) -> list[Row]:
+    """Rows whose value stands out among its peers."""
+    known = np.array(values, float)
+    if len(known) < FEWEST_PEERS:
+        return []
+    middle = float(np.median(known))
+    spread = MAD * float(np.median(np.abs(known - middle)))
+    limit = max(np.log(LEAST_FACTOR), middle + SIGMAS * spread)
+    return [row for row, value in zip(rows, known.tolist(), strict=True) if value > limit]
+
+
+def modes_of(left: Expression, places: Places) -> tuple[list[Culprit], Groups]:
+    """Hop classes whose pairs fall into two groups that no node and no link explains."""
+    rows = remainders.histogram(left).order_by(["bytes", "mode", "class_", "bucket"]).to_pyarrow().to_pylist()
+    medians = {
+        (row["bytes"], row["mode"], row["class_"]): row for row in remainders.scales(left).to_pyarrow().to_pylist()
+    }
+    found: list[Culprit] = []
+    groups: Groups = {}
+    for key, group in groupby(rows, key=lambda row: (row["bytes"], row["mode"], row["class_"])):
+        own = list(group)
+        modes = two_modes(np.array([row["bucket"] for row in own]), np.array([row["pairs"] for row in own]))
+        if modes is None:
+            continue
+        groups[key] = modes
+        size, mode, class_ = key
+        base = medians[key]["base_s"]
+        low, high = _seconds(base, modes.low), _seconds(base, modes.high)
+        detail = f"{1 - modes.share:.0%} of the pairs near {low}, {modes.share:.0%} near {high}"
+        inside = class_ == int(places.classes[0, 0])
+        structure = _structure(left, key, modes) if inside else ""
+        seen = Sighting(size, mode, modes.factor, share=modes.share)
+        count = sum(row["pairs"] for row in own)
+        found.append(Culprit("class", places.labels[class_], "", (seen,), count, (), _with(detail, structure)))
+    return found, groups
+
+
+def _with(detail: str, structure: str) -> str:
+    return f"in two groups: {detail}" + (f"; {structure}" if structure else "; neither a node nor a link explains it")
+
+
+def _seconds(base: float, log: float) -> str:
+
+    return measured_seconds(base * float(np.exp(log)))
+
+
+def _structure(left: Expression, key: tuple[int, str, int], modes: TwoModes) -> str:
+    """Which places of a node are slow with each other, where that is the same on all nodes; else nothing."""
+    rows = remainders.by_place(left, key[0], key[1], modes.split).to_pyarrow()
+    source, target, share = (
+        rows[name].to_numpy(zero_copy_only=False) for name in ("source_place", "target_place", "share")
+    )
+    if not len(share) or ((share < 0.1) | (share > 0.9)).mean() < 0.95:
+        return ""
+    count = int(max(source.max(), target.max())) + 1
+    near = np.eye(count, dtype=bool)
+    near[source[share < 0.5], target[share < 0.5]] = True
+    islands = _islands(near)
+    if len(islands) < 2:
+        return "the same places on every node"
+    return "fast within the places " + " and within ".join(map(_range, islands)) + " of every node, slow between them"
+
+
+def _islands(near: np.ndarray) -> list[list[int]]:
+    """Places that are fast with each other."""
+    unseen = set(range(len(near)))
+    found: list[list[int]] = []
+    while unseen:
+        island, edge = set[int](), {min(unseen)}
+        while edge:
+            island |= edge
+            edge = {int(other) for place in edge for other in np.flatnonzero(near[place] | near[:, place])} - island
+        found.append(sorted(island))
+        unseen -= island
+    return found
+
+
+def _range(places: Sequence[int]) -> str:
+    whole = list(range(places[0], places[-1] + 1)) == list(places)
+    return f"{places[0]}-{places[-1]}" if whole and len(places) > 1 else ", ".join(map(str, places))
+
+
+def slow_pairs(left: Expression, places: Places, groups: Groups, found: Sequence[Culprit]) -> list[Culprit]:
+    """Single pairs of ranks that stay slow, where nothing coarser explains it."""
+    counted = remainders.scales(left).to_pyarrow().to_pylist()
+    limits: list[remainders.Threshold] = []
+    for row in counted:
+        key = (row["bytes"], row["mode"], row["class_"])
+        limit = max(np.log(PAIR_FACTOR), PAIR_SIGMAS * MAD * row["deviation"])
+        inside = row["class_"] == int(places.classes[0, 0]) and len(places.nodes) >= remainders.FEWEST_NODES
+        if key in groups and not inside:  # the slower group is told as a whole; within nodes the places took it off
+            limit += groups[key].high
+        limits.append(remainders.Threshold(*key, float(limit)))
+    rows = remainders.beyond(left, limits).to_pyarrow().to_pylist()
+    blamed = _blamed(found)
+    totals = {(row["bytes"], row["mode"], row["class_"]): row["pairs"] for row in counted}
+    culprits: list[Culprit] = []
+    for key, group in groupby(sorted(rows, key=_key), key=_key):
+        own = [row for row in group if not _explained(row, blamed)]
+        if len(own) <= max(MOST_PAIRS, MOST_SHARE * totals[key]):
+            culprits += _as_pairs(own, places)
+    return culprits
+
+
+def _key(row: Row) -> tuple[int, str, int]:
+    return row["bytes"], row["mode"], row["class_"]
+
+
+def _blamed(found: Sequence[Culprit]) -> dict[str, set[tuple[int, ...]]]:
+    """Routes, memories and ranks that are blamed already, by their kind, as indices."""
+    blamed: dict[str, set[tuple[int, ...]]] = {"route": set(), "memory": set(), "rank": set()}
+    for culprit in found:
+        if culprit.kind in blamed:
+            blamed[culprit.kind].add(culprit.indices)
+    return blamed
+
+
+def _explained(row: Row, blamed: dict[str, set[tuple[int, ...]]]) -> bool:
+    low, high = sorted((row["source_node"], row["target_node"]))
+    if (low, high) in blamed["route"] or (low == high and (low,) in blamed["memory"]):
+        return True
+    return bool({(row["source"],), (row["target"],)} & blamed["rank"])
+
+
+def _as_pairs(rows: Sequence[Row], places: Places) -> list[Culprit]:
+    """One culprit for each two ranks, whichever of them began."""
+    both: dict[tuple[int, int], list[Row]] = {}
+    for row in rows:
+        low, high = sorted((row["source"], row["target"]))
+        both.setdefault((low, high), []).append(row)
+    found: list[Culprit] = []
+    for (low, high), own in both.items():
+        worst = max(own, key=lambda row: row["left"])
+        names = [f"{rank} on {places.nodes[int(places.node_of[rank])]}" for rank in (low, high)]
+        checked = all(row["checked"] for row in own)
+        company = "alone" if worst["mode"] == "isolated" else "beside the same pairs"
+        detail = f"slow again in two more measurements {company}" if checked else "measured once, not measured again"
+        seen = Sighting(worst["bytes"], worst["mode"], float(np.exp(worst["left"])))
+        found.append(Culprit("pair", " with ".join(names), "", (seen,), len(own), (), detail, (low, high)))
+    return found

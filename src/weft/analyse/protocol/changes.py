@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+r"""Change-over points: sizes where a library takes another protocol or algorithm, found in its times (METHOD 18).
+
+A series of times is cut into straight pieces t = a + b s (`weft.analyse.protocol.fit`). How many there are follows
+from a penalty per cut; then every cut has to hold against its absence, by an F test on the two parameters it adds,
+
+.. math:: F = \frac{(R_0 - R_1) / 2}{\max(1, R_1 / \nu)}, \qquad P(F_{2,\nu} > F) = (1 + 2 F / \nu)^{-\nu / 2}
+
+times the number of places where it might have been (Bonferroni), below `ALPHA`. The scale is never under 1: a fit that
+happens to be closer than the noise between launches does not make the noise smaller. A cut that holds is a *jump* where
+the time itself steps, or a *bend* where only what a byte costs changes (a cache that overflows bends a curve, too).
+Steps under `LEAST_FACTOR` are left out: alignment and rounding make as much.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from weft.analyse.protocol.fit import LEAST, Piece, Pieces
+from weft.analyse.protocol.series import NORMAL_95, SizeSeries, size_series
+from weft.analyse.tables.times import CallRow, MedianRow
+
+ALPHA = 0.01
+MOST_PIECES = 8
+#: Smallest step that is told, and the smallest that a change of slope must make within an octave.
+LEAST_FACTOR = 1.08
+LEAST_BEND = 1.15
+#: Rise of R that a place of the cut must stay under to belong to the 95 % set: chi-squared of one parameter.
+WITHIN = 3.84
+#: A single size that stands out alone costs as much as this many cuts to leave out.
+SPIKE_CUTS = 1.5
+MOST_SPIKES = 3
+
+
+@dataclass(frozen=True)
+class ChangeOver:
+    """One change-over of a series.
+
+    Attributes
+    ----------
+    cell, name
+        Of the series.
+    lower, upper
+        Bytes: the largest size measured before and the smallest after; the change lies between.
+    surely_lower, surely_upper
+        The same for all places that the times allow (95 %).
+    kind
+        ``jump``: the time steps; ``bend``: only its slope changes.
+    factor, low, high
+        Time after over time before, at the change, with its 95 % interval.
+    before_rate, after_rate
+        Bytes per second that each further byte is moved at, on either side; None where the time does not grow.
+    confidence
+        1 - p, p of the F test times the number of places.
+    """
+
+    cell: str
+    name: str
+    lower: int
+    upper: int
+    surely_lower: int
+    surely_upper: int
+    kind: Literal["jump", "bend"]
+    factor: float
+    low: float
+    high: float
+    before_rate: float | None
+    after_rate: float | None
+    confidence: float
+
+
+def change_overs(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[ChangeOver]:
+    """Change-overs of every series of sizes in a run: the tables of calls and of medians."""
+    return [found for series in size_series(rows, medians) for found in changes_of(series)]
+
+
+def changes_of(series: SizeSeries) -> list[ChangeOver]:
+    """Change-overs of one series, ascending; none where fewer than `2 LEAST` sizes have a time."""
+    keep = _without_spikes(series)
+    if len(keep) < 2 * LEAST:
+        return []
+    fit = _fit(series, keep)
+    cuts, worth = _significant(fit, series.launches)
+    bounds = (0, *cuts, len(keep))
+    pieces = [fit.piece(begin, end - 1) for begin, end in pairwise(bounds)]
+    scale = _scale(fit, cuts, series.launches)[0]
+    found = [
+        _change(series, fit, (before, after), cut, scale, worth[cut])
+        for cut, (before, after) in zip(cuts, pairwise(pieces), strict=True)
+    ]
+    return [change for change in found if change is not None]
+
+
+def _fit(series: SizeSeries, keep: Sequence[int]) -> Pieces:
+    import numpy as np
+
+    places = list(keep)
+    sizes = np.array(series.sizes, dtype=np.float64)[places]
+    return Pieces(sizes, series.seconds[places], series.errors[places])
+
+
+def _without_spikes(series: SizeSeries) -> list[int]:
+    """Places of the series without sizes that stand out alone: one disturbed size is no protocol of its own."""
+    keep = [place for place, error in enumerate(series.errors) if math.isfinite(error)]
+    for _ in range(MOST_SPIKES):
+        if len(keep) < 2 * LEAST + 1:
+            break
+        now = _penalised(_fit(series, keep), series.launches)
+        costs = {
+            place: _penalised(_fit(series, [other for other in keep if other != place]), series.launches)
+            for place in _standing_out(series, keep)
+        }
+        best = min(costs, key=lambda place: costs[place][0], default=None)
+        if best is None or costs[best][0] + SPIKE_CUTS * now[1] >= now[0]:
+            break
+        keep.remove(best)
+    return keep
+
+
+def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:
+    """Inner places far off the line between their neighbours, on logarithmic axes, or in the midst of a step.
+
+    No latency and rate let a time grow faster than the size. Where it does on both sides of a size, the size lies
+    within the change (a limit counts headers, or the cells of a queue), and would tie the two sides together.
+    """
+    found: list[int] = []
+    for left, here, right in zip(keep, keep[1:], keep[2:], strict=False):
+        logs = [math.log(series.seconds[place]) for place in (left, here, right)]
+        steps = [math.log(max(series.sizes[place], 0.5)) for place in (left, here, right)]
+        share = (steps[1] - steps[0]) / (steps[2] - steps[0])
+        off = logs[1] - (1 - share) * logs[0] - share * logs[2]
+        beyond = max(4 * series.errors[here], math.log(LEAST_FACTOR))
+        steep = min(logs[k + 1] - logs[k] - steps[k + 1] + steps[k] for k in (0, 1))
+        if abs(off) > beyond or steep > beyond:
+            found.append(here)
+    return found
+
+
+def _penalty(count: int, freedom: int) -> float:
+    """Fall of R that a cut must bring for p times places to be `ALPHA` (F of 2 and ``freedom``, solved)."""
+    p = ALPHA / max(1, count - 2 * LEAST + 1)
+    return freedom * (p ** (-2 / freedom) - 1)
+
+
+def _scale(fit: Pieces, cuts: tuple[int, ...], launches: int) -> tuple[float, int]:
+    """What the errors are to be multiplied with (squared), at least 1, and the degrees of freedom behind it."""
+    residual = max(1, len(fit.sizes) - 2 * (len(cuts) + 1) - len(cuts))
+    return max(1.0, fit.cost(cuts) / residual), residual + launches
+
+
+def _penalised(fit: Pieces, launches: int) -> tuple[float, float, tuple[int, ...]]:
+    """The cheapest cuts with what each cut costs added: that cost, the penalty, and the cuts."""
+    choices = fit.partitions(MOST_PIECES)
+    # the scale of the finest sensible fit: a coarser one would take the steps themselves for noise
+    scale = min(_scale(fit, cuts, launches)[0] for cuts in choices)
+    penalty = _penalty(len(fit.sizes), max(3, len(fit.sizes) - 2 + launches)) * scale
+    return min((fit.cost(cuts) + penalty * len(cuts), penalty, cuts) for cuts in choices)
+
+
+def _significant(fit: Pieces, launches: int) -> tuple[tuple[int, ...], dict[int, float]]:
+    """Cuts of which each holds against its absence, and the p of each; the weakest are dropped first."""
+    cuts = _penalised(fit, launches)[2]
+    while cuts:
+        scale, freedom = _scale(fit, cuts, launches)
+        places = max(1, len(fit.sizes) - 2 * LEAST + 1)
+        worth: dict[int, float] = {}
+        for cut in cuts:
+            without = tuple(other for other in cuts if other != cut)
+            ratio = max(0.0, (fit.cost(without) - fit.cost(cuts)) / 2 / scale)
+            worth[cut] = min(1.0, places * (1 + 2 * ratio / freedom) ** (-freedom / 2))
+        weakest = max(worth, key=lambda cut: worth[cut])
+        if worth[weakest] <= ALPHA:
+            return cuts, worth
+        cuts = tuple(cut for cut in cuts if cut != weakest)
+    return (), {}
+
+
+def _change(
+    series: SizeSeries, fit: Pieces, sides: tuple[Piece, Piece], cut: int, scale: float, p: float
+) -> ChangeOver | None:
+    """What happens at a cut; None where it is too little to be told."""
+    before, after = sides
+    lower, upper = float(fit.sizes[cut - 1]), float(fit.sizes[cut])
+    middle = math.sqrt(max(lower, 0.5) * upper)
+    left, right = before.at(middle), after.at(middle)
+    if left <= 0 or right <= 0:
+        return None
+    factor = right / left
+    error = math.hypot(before.error_at(middle) / left, after.error_at(middle) / right) * math.sqrt(scale)
+    # a step is seen from both sides of the gap; a bend in the gap deceives only one of the two
+    views = [math.log(factor), math.log(max(after.at(lower), 1e-12) / before.at(lower))]
+    views.append(math.log(after.at(upper) / before.at(upper)) if before.at(upper) > 0 else 0.0)
+    steps = min(views) > math.log(LEAST_FACTOR) or max(views) < -math.log(LEAST_FACTOR)
+    surely = _surely(fit, before.first, cut, after.last, scale)
+    octave = abs(math.log(max(after.at(2 * upper), 1e-12) / max(before.at(2 * upper), 1e-12)))
+    if not steps and octave < math.log(LEAST_BEND):
+        return None
+    return ChangeOver(
+        series.cell,
+        series.name,
+        int(lower),
+        int(upper),
+        int(fit.sizes[surely[0] - 1]),
+        int(fit.sizes[surely[1]]),
+        "jump" if steps else "bend",
+        factor,
+        factor * math.exp(-NORMAL_95 * error),
+        factor * math.exp(NORMAL_95 * error),
+        _rate(before, scale),
+        _rate(after, scale),
+        1 - p,
+    )
+
+
+def _rate(piece: Piece, scale: float) -> float | None:
+    """Bytes a second; None where the growth with the size is within its error."""
+    error = math.sqrt(max(piece.covariance[1][1], 0.0) * scale)
+    return 1 / piece.per_byte_s if piece.per_byte_s > NORMAL_95 * error else None
+
+
+def _surely(fit: Pieces, first: int, cut: int, last: int, scale: float) -> tuple[int, int]:
+    """First and last cut, around the best one, that the times do not rule out."""
+
+    def cost(place: int) -> float:
+        return float(fit.costs[first, place - 1] + fit.costs[place, last])
+
+    allowed = cost(cut) + WITHIN * scale
+    lowest = highest = cut
+    while lowest - 1 >= first + LEAST and cost(lowest - 1) <= allowed:
+        lowest -= 1
+    while highest + 1 <= last - LEAST + 1 and cost(highest + 1) <= allowed:
+        highest += 1
+    return lowest, highest

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Change-overs and sizes slower than their double as findings: where, how much, and which knob to turn."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from weft.analyse.checks import finding
+from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow
+from weft.format import exact_bytes, measured_factor, measured_seconds
+from weft.kernel.line_name import cell_place, line_name
+
+Cells = Mapping[str, Mapping[str, Any]]
+CURE = "the library changes its protocol or algorithm too late here: look at its eager limit and its thresholds"
+
+
+def protocol_findings(changes: Iterable[ChangeRow], slower: Iterable[SlowerRow], cells: Cells) -> list[FindingRow]:
+    """A note for each jump and each size slower than its double; a bend is told in the table alone.
+
+    Parameters
+    ----------
+    changes, slower
+        Rows of both tables.
+    cells
+        The plan's cells by id.
+    """
+    jumps = [row for row in changes if row["kind"] == "jump"]
+    return [
+        *(finding("note", "change-over", _where(row, cells), change_text(row), remedy(row)) for row in jumps),
+        *(finding("note", "slower-than-double", _where(row, cells), slower_text(row), CURE) for row in slower),
+    ]
+
+
+def change_text(row: ChangeRow) -> str:
+    """A jump in words: where, how much, by which knob."""
+    way = "up" if row["factor"] > 1 else "down"
+    factor = f"{measured_factor(row['factor'])} ({measured_factor(row['low'])}–{measured_factor(row['high'])})"
+    span = f"between {exact_bytes(row['lower'])} and {exact_bytes(row['upper'])}"
+    value = row["knob_value"]
+    cause = "no knob of this library is known at this size"
+    if value is not None:
+        cause = f"{' or '.join(row['knobs'])} ({value:,} B)"
+    return f"the time steps {way} by a factor of {factor} {span}: {cause}"
+
+
+def remedy(row: ChangeRow) -> str:
+    """What to turn."""
+    if row["knobs"]:
+        return f"{row['knobs'][0]}: {row['knob_meaning']}; measure again with another value to see which side is better"
+    return f"try {row['usual_knob']}" if row["usual_knob"] else "look for thresholds in the library's manual"
+
+
+def slower_text(row: SlowerRow) -> str:
+    """Both sizes with their times."""
+    one, double = measured_seconds(row["seconds"]), measured_seconds(row["double_seconds"])
+    return f"{exact_bytes(row['size'])} take {one}, {exact_bytes(row['double'])} only {double}"
+
+
+def _where(row: ChangeRow | SlowerRow, cells: Cells) -> str:
+    cell = cells[row["cell"]]
+    place = cell_place(row["nodes"], row["ranks"], cell["oversubscribed"])
+    return f"{line_name(row['call'], cell['parameters'])}, {place}"

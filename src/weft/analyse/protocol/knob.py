@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which variable of the MPI library stands where a change-over was found, and whether it is an eager limit."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from weft.analyse.protocol.changes import ChangeOver
+from weft.analyse.tables.answers import ChangeRow
+from weft.mpi.knobs import Knobs, NamedKnob, Where, all_values
+from weft.store.rows import LaunchRow, MeasuredRow
+
+#: Words of a knob that make it an eager limit: where a library stops sending at once.
+EAGER_WORDS = ("eager", "rndv_thresh", "p2p_threshold", "cell_size", "cell_fwd")
+
+
+def launch_knobs(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow]) -> dict[str, Knobs]:
+    """The knobs of each cell: what its launches agree on.
+
+    Parameters
+    ----------
+    measured
+        Rows of the table of cells: which launches measured a cell.
+    launches
+        Rows of the table of launches: the library, and its settings.
+    """
+    known = {row["launch_id"]: row for row in launches}
+    of_cell: dict[str, list[LaunchRow]] = {}
+    for row in measured:
+        if row["launch_id"] in known:
+            of_cell.setdefault(row["cell"], []).append(known[row["launch_id"]])
+    return {cell: _knobs(rows) for cell, rows in of_cell.items()}
+
+
+def named(change: ChangeOver, cell: Mapping[str, Any], knobs: Knobs) -> ChangeRow:
+    """A change-over with the knob that explains it.
+
+    A bend is not named: a cache that overflows bends a curve as well, at a size that some knob has by chance.
+
+    Parameters
+    ----------
+    change
+        The change-over.
+    cell
+        Its cell, of the plan.
+    knobs
+        Of the cell's launches.
+    """
+    where, collective = reached(cell, change.name)
+    knob = None if change.kind == "bend" else knobs.near(change.lower, change.upper, where, collective)
+    return ChangeRow(
+        cell=change.cell, call=change.name, nodes=cell["nodes"], ranks=cell["ranks"], lower=change.lower,
+        upper=change.upper, surely_lower=change.surely_lower, surely_upper=change.surely_upper, kind=change.kind,
+        factor=change.factor, low=change.low, high=change.high, before_rate=change.before_rate,
+        after_rate=change.after_rate, confidence=change.confidence, knobs=list(knob.names) if knob else [],
+        knob_value=knob.value if knob else None, knob_meaning=knob.what if knob else "",
+        usual_knob="" if knob else knobs.usual(where, collective), eager_limit=is_eager_limit(knob),
+    )  # fmt: skip
+
+
+def reached(cell: Mapping[str, Any], call: str) -> tuple[Where, str]:
+    """Whether a call of a cell sends within nodes or between them, and the collective that does, if any."""
+    collective = call.partition("-")[0] if "collective" in cell["parameters"] else ""
+    where: Literal["node", "both", "network"] = "node" if cell["nodes"] == 1 else "both" if collective else "network"
+    return where, collective
+
+
+def is_eager_limit(knob: NamedKnob | None) -> bool:
+    """Whether a knob is an eager limit by its name."""
+    names = " ".join(knob.names).lower() if knob else ""
+    return any(word in names for word in EAGER_WORDS)
+
+
+def _knobs(launches: Sequence[LaunchRow]) -> Knobs:
+    values = all_values([_texts(row["named_settings"]) | _texts(row["settings"]) for row in launches])
+    return Knobs(launches[0]["mpi_library"] or "", values)
+
+
+def _texts(settings: str) -> dict[str, str]:
+    found: dict[str, Any] = json.loads(settings or "{}")
+    return {name: str(value) for name, value in found.items()}

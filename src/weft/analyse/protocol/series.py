@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Times along message sizes as the detector of change-overs reads them: one value a size, and how sure it is.
+
+Launches differ as a whole (one process placement is a little slower than another at every size): that offset is taken
+out first. What remains between launches at one size is the noise. Its variance at a size is the blend of the size's own
+with the median of its neighbours', so that one disturbed launch does not pass for noise everywhere. Where there is one
+launch only, the interval of the median takes its place.
+
+On a machine that others use too, most samples of a launch can be disturbed, and its median with them; its fastest
+samples are not. Where the fastest samples of the launches agree much better than their medians do, they are read in
+place of them. Where even those were disturbed, because the system took the core away in every sample of a launch at a
+size, that launch says nothing about that size and is left out there. Both are decided by how much launches scatter and
+by what the system tells of its interruptions (METHOD 11), never by what the times show.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from weft.analyse.protocol.fit import Numbers
+from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, timed
+from weft.kernel.sizes import split_op
+
+Statistic = Literal["median", "fastest"]
+
+#: The fastest samples are read where their errors are under this share of the medians'.
+QUIETER = 0.5
+#: A time is never surer than this, relative: rounding to nanoseconds, and effects of alignment that are no protocol's.
+SUREST = 0.003
+#: A size's own variance counts as much as its launches; its neighbours' as much as this many.
+PRIOR_LAUNCHES = 4
+NEIGHBOURS = 5
+NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class SizeSeries:
+    """Warm times of one operation of one cell along the sizes.
+
+    Attributes
+    ----------
+    cell, name
+        The cell, and the operation without its size: ``alltoall``.
+    sizes
+        Bytes, ascending.
+    seconds, errors
+        Time at each size over all launches, offsets of launches taken out, and its relative standard error: infinite
+        where every launch was disturbed.
+    launches
+        Degrees of freedom that the launches give to the errors; 0 for one launch.
+    rows
+        The rows of the table of calls, one a size.
+    statistic
+        What of each launch was read: its median, or its fastest sample.
+    """
+
+    cell: str
+    name: str
+    sizes: tuple[int, ...]
+    seconds: Numbers
+    errors: Numbers
+    launches: int
+    rows: tuple[TimedRow, ...]
+    statistic: Statistic = "median"
+
+
+def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[SizeSeries]:
+    """Every series of sizes within a cell, in the order it was measured.
+
+    Parameters
+    ----------
+    rows
+        The table of calls; rows without a size in their name, cold ones and those without a time are left out.
+    medians
+        The table of medians: one row a cell, call, phase and launch.
+    """
+    groups: dict[tuple[str, str], dict[int, TimedRow]] = {}
+    for row in timed(rows, phase="warm"):
+        name, size = split_op(row["call"])
+        if size is not None:
+            groups.setdefault((row["cell"], name), {})[size] = row
+    told = _undisturbed([row for row in medians if row["phase"] == "warm"])
+    usual, fastest = _by_launch(told, "median_s"), _by_launch(told, "min_s")
+    return [
+        _quieter(
+            make_series(*key, [found[size] for size in sorted(found)], usual.get(key, {})),
+            make_series(*key, [found[size] for size in sorted(found)], fastest.get(key, {}), "fastest"),
+        )
+        for key, found in groups.items()
+    ]
+
+
+def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: str) -> list[SizeSeries]:
+    """The series of block sizes that cells of one shape make where each size is a cell of its own.
+
+    Their launches are not the same ones, so no offset of a launch is taken out.
+
+    Parameters
+    ----------
+    rows, medians
+        As of `size_series`; of several cells with one shape and block the first counts.
+    call
+        The call whose messages are the cell's blocks; those of others do not grow with them.
+    """
+    groups: dict[tuple[str, int, int, int], dict[int, TimedRow]] = {}
+    for row in timed(rows, call, "warm"):
+        if split_op(call)[1] is None and row["block_bytes"]:
+            shape = (row["kernel"], row["nodes"], row["ranks_per_node"], row["ranks"])
+            groups.setdefault(shape, {}).setdefault(row["block_bytes"], row)
+    of_cell: dict[str, list[MedianRow]] = {}
+    for row in _undisturbed([row for row in medians if (row["call"], row["phase"]) == (call, "warm")]):
+        of_cell.setdefault(row["cell"], []).append(row)
+    found: list[SizeSeries] = []
+    for sizes in groups.values():
+        own = [sizes[size] for size in sorted(sizes)]
+        launches: dict[int, dict[int, float]] = {}
+        for row in own:
+            for each in of_cell.get(row["cell"], []):
+                launches.setdefault(each["launch"], {})[row["block_bytes"]] = each["median_s"]
+        found.append(make_series(own[0]["cell"], call, own, launches, together=False))
+    return found
+
+
+def size_of(row: TimedRow) -> int:
+    """Bytes in the name of a row's call, else of its cell's blocks."""
+    size = split_op(row["call"])[1]
+    return row["block_bytes"] if size is None else size
+
+
+def _undisturbed(medians: Sequence[MedianRow]) -> list[MedianRow]:
+    """Rows but those of which every sample was tainted.
+
+    Ranks that yield their core are tainted all the time: a series keeps all its rows where fewer than half would stay.
+    """
+    clean = [row for row in medians if row.get("tainted", 0) < row.get("samples", 1)]
+    every, stay = (Counter(map(_series_of, rows)) for rows in (medians, clean))
+    poor = {series for series, count in every.items() if 2 * stay[series] < count}
+    return [row for row in medians if _series_of(row) in poor] + [row for row in clean if _series_of(row) not in poor]
+
+
+def _series_of(row: MedianRow) -> tuple[str, str]:
+    """Cell and operation, without the size."""
+    return row["cell"], split_op(row["call"])[0]
+
+
+def _by_launch(
+    medians: Iterable[MedianRow], column: Literal["median_s", "min_s"]
+) -> dict[tuple[str, str], dict[int, dict[int, float]]]:
+    """Cell and operation -> launch -> size -> seconds."""
+    found: dict[tuple[str, str], dict[int, dict[int, float]]] = {}
+    for row in medians:
+        name, size = split_op(row["call"])
+        if size is not None and (row.get(column) or 0.0) > 0:
+            found.setdefault((row["cell"], name), {}).setdefault(row["launch"], {})[size] = row[column]
+    return found
+
+
+def _quieter(usual: SizeSeries, fastest: SizeSeries) -> SizeSeries:
+    """The medians, but where the fastest samples agree between launches and the medians do not."""
+    if not fastest.launches or np.median(fastest.errors) >= QUIETER * np.median(usual.errors):
+        return usual
+    return fastest
+
+
+def make_series(
+    cell: str,
+    name: str,
+    rows: Sequence[TimedRow],
+    launches: Mapping[int, Mapping[int, float]],
+    statistic: Statistic = "median",
+    *,
+    together: bool = True,
+) -> SizeSeries:
+    """One series from its rows, ascending in size, and the median (or fastest sample) of each launch at each size.
+
+    Parameters
+    ----------
+    cell, name, rows, statistic
+        Of the series.
+    launches
+        Launch to size (bytes) to seconds.
+    together
+        Whether each launch measured all sizes, so that it has an offset of its own.
+    """
+    sizes = [size_of(row) for row in rows]
+    logs = {launch: {size: math.log(value) for size, value in found.items()} for launch, found in launches.items()}
+    offsets = _offsets(logs) if together else dict.fromkeys(logs, 0.0)
+    values = [
+        [found[size] - offsets[launch] for launch, found in logs.items() if size in found]
+        or [math.log(row["median_s"])]
+        for size, row in zip(sizes, rows, strict=True)
+    ]
+    # the median over launches where three or more can outvote one that was disturbed
+    centres = np.array([float(np.median(each)) for each in values])
+    freedom = sum(len(each) - 1 for each in values) - (len(logs) - 1 if logs and together else 0)
+    errors = _launch_errors(values) if freedom > 0 else _interval_errors(rows)
+    errors = np.maximum(errors, SUREST)
+    if logs:
+        told = set[int]().union(*logs.values())
+        errors = np.where([size in told for size in sizes], errors, np.inf)
+    return SizeSeries(cell, name, tuple(sizes), np.exp(centres), errors, max(freedom, 0), tuple(rows), statistic)
+
+
+def _offsets(logs: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+    """How much slower each launch is as a whole: over the sizes that all launches have."""
+    if len(logs) < 2:
+        return dict.fromkeys(logs, 0.0)
+    common = sorted(set.intersection(*(set(found) for found in logs.values())))
+    if not common:
+        return dict.fromkeys(logs, 0.0)
+    means = {size: sum(found[size] for found in logs.values()) / len(logs) for size in common}
+    return {launch: float(np.median([found[size] - means[size] for size in common])) for launch, found in logs.items()}
+
+
+def _launch_errors(values: Sequence[Sequence[float]]) -> Numbers:
+    """Standard error of the centre at each size from the scatter of launches, of which some size has two."""
+    freedom = np.array([len(each) - 1 for each in values])
+    own = np.array([float(np.var(each, ddof=1)) if len(each) > 1 else np.nan for each in values])
+    # the median of a chi-squared is below its mean (Wilson and Hilferty 1931): few launches would look too quiet
+    known = np.where(freedom > 0, freedom, 1)
+    unbiased = own / (1 - 2 / (9 * known)) ** 3
+    errors = np.empty(len(values))
+    for index in range(len(values)):
+        near = unbiased[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1]
+        near = near[~np.isnan(near)]
+        around = float(np.median(near)) if len(near) >= 3 else float(np.nanmedian(unbiased))
+        mine = freedom[index] * own[index] if freedom[index] else 0.0
+        variance = (PRIOR_LAUNCHES * around + mine) / (PRIOR_LAUNCHES + freedom[index])
+        count = freedom[index] + 1
+        wider = math.pi / 2 if count > 2 else 1.0  # what a median is less sure than a mean, at most
+        errors[index] = math.sqrt(variance * wider / count)
+    return errors
+
+
+def _interval_errors(rows: Sequence[TimedRow]) -> Numbers:
+    """Standard error from the interval of each pooled median, smoothed: ten samples tell their own spread badly."""
+    half = np.array(
+        [
+            (math.log(row["high_s"]) - math.log(row["low_s"])) / 2 / NORMAL_95
+            if row["low_s"] and row["high_s"]
+            else 0.0
+            for row in rows
+        ]
+    )
+    near = [half[max(0, index - 2) : index + 3] for index in range(len(half))]
+    return np.array([float(np.median(each)) for each in near])

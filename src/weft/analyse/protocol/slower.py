@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""METHOD 18: sizes that take longer than twice the size. One test for sizes within a cell and for cells of sizes."""
+
+import math
+
+from weft.analyse.protocol.series import SizeSeries
+from weft.analyse.scaling import reach
+from weft.analyse.tables.answers import SlowerRow
+
+#: Standard errors by which a size must be slower than its double, and the least ratio: the errors themselves are
+#: known from a few launches only.
+SURE = 4.0
+LEAST_SLOWER = 1.03
+
+
+def slower_than_double(series: SizeSeries) -> list[SlowerRow]:
+    """METHOD 18: every size whose time exceeds that of twice the size, beyond what both may be off.
+
+    That is: their intervals, widened to the medians of the launches, do not meet, and the ratio of the two times is
+    over `SURE` of its standard errors and 3 % (of a hundred pairs of sizes a few would miss each other by chance).
+    """
+    place = {size: index for index, size in enumerate(series.sizes)}
+    found: list[SlowerRow] = []
+    for size, index in place.items():
+        other = place.get(2 * size) if size else None
+        if other is None or reach(series.rows[index])[0] <= reach(series.rows[other])[1]:
+            continue
+        error = math.hypot(series.errors[index], series.errors[other])
+        if math.log(series.seconds[index] / series.seconds[other]) > max(SURE * error, math.log(LEAST_SLOWER)):
+            here, double = series.rows[index], series.rows[other]
+            found.append(
+                SlowerRow(
+                    cell=here["cell"], call=series.name, nodes=here["nodes"], ranks=here["ranks"], size=size,
+                    double=2 * size, seconds=here["median_s"], double_seconds=double["median_s"],
+                    double_cell=double["cell"],
+                )
+            )  # fmt: skip
+    return found

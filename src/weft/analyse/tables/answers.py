@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of answers: verdicts on scaling, change-overs, sizes slower than their double, winners, findings."""
+
+from typing import Any, Literal, TypedDict
+
+import pyarrow
+
+from weft.store.typed import TableOf
+
+pa: Any = pyarrow  # it comes without types
+TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
+WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))
+
+Outcome = Literal["falls", "rises", "no change shown", "no verdict"]
+
+
+class VerdictRow(TypedDict):
+    """What a series says about scaling.
+
+    ``kind``: one global array for all points (strong), or one local array (weak). ``start`` and ``end`` are the
+    smallest and largest usable point on the ``axis``, null without a verdict. ``factor`` is t(end) / t(start), ``low``
+    and ``high`` its conservative interval. ``fastest`` is the point of the smallest time, where that is neither start
+    nor end and surely below the end's. ``bound_ratio`` is the time at the end over its nearest lower bound.
+    """
+
+    series: str
+    kind: Literal["strong", "weak"]
+    call: str
+    axis: Literal["nodes", "ranks"]
+    start: int | None
+    end: int | None
+    factor: float | None
+    low: float | None
+    high: float | None
+    outcome: Outcome
+    fastest: int | None
+    bound: str
+    bound_ratio: float | None
+    statement: str
+
+
+class ChangeRow(TypedDict):
+    """A size at which a library takes another protocol or algorithm (`weft.analyse.protocol.changes.ChangeOver`).
+
+    ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are the names of
+    the library's variable that stands at this size; ``usual_knob`` is told where none does. ``eager_limit``: the knob
+    is one by its name.
+    """
+
+    cell: str
+    call: str
+    nodes: int
+    ranks: int
+    lower: int
+    upper: int
+    surely_lower: int
+    surely_upper: int
+    kind: Literal["jump", "bend"]
+    factor: float
+    low: float
+    high: float
+    before_rate: float | None
+    after_rate: float | None
+    confidence: float
+    knobs: list[str]
+    knob_value: int | None
+    knob_meaning: str
+    usual_knob: str
+    eager_limit: bool
+
+
+class SlowerRow(TypedDict):
+    """A size (bytes) that takes longer than twice the size, beyond what both may be off (METHOD 18).
+
+    ``double_cell`` differs from ``cell`` where each size is a cell of its own.
+    """
+
+    cell: str
+    call: str
+    nodes: int
+    ranks: int
+    size: int
+    double: int
+    seconds: float
+    double_seconds: float
+    double_cell: str
+
+
+class WinnerRow(TypedDict):
+    """The fastest algorithm of a call at one size and process count.
+
+    ``algorithm`` is ``default`` where the library's own choice is not surely slower than any other; ``ratio`` is its
+    time over that of the library's own choice, ``low`` and ``high`` its interval, null where the default won.
+    """
+
+    call: str
+    nodes: int
+    ranks: int
+    bytes: int
+    algorithm: str
+    median_s: float
+    default_s: float
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+class FindingRow(TypedDict):
+    """Something a reader must know.
+
+    ``level``: ``error``, the number is not to be used; ``warning``, it is to be read with care; ``note``, it is worth
+    knowing. ``rule`` is the short name of the check, ``where`` the cells, call and phase it is about, in words.
+    """
+
+    level: Literal["error", "warning", "note"]
+    rule: str
+    where: str
+    what: str
+    remedy: str
+
+
+VERDICTS = TableOf(
+    "verdicts",
+    VerdictRow,
+    pa.schema(
+        [
+            ("series", TEXT), ("kind", TEXT), ("call", TEXT), ("axis", TEXT), ("start", INT), ("end", INT),
+            ("factor", REAL), ("low", REAL), ("high", REAL), ("outcome", TEXT), ("fastest", INT), ("bound", TEXT),
+            ("bound_ratio", REAL), ("statement", TEXT),
+        ]
+    ),
+)  # fmt: skip
+CHANGES = TableOf(
+    "change_overs",
+    ChangeRow,
+    pa.schema(
+        [
+            *WHERE, *((name, LONG) for name in ("lower", "upper", "surely_lower", "surely_upper")), ("kind", TEXT),
+            *((name, REAL) for name in ("factor", "low", "high", "before_rate", "after_rate", "confidence")),
+            ("knobs", pa.list_(TEXT)), ("knob_value", LONG), ("knob_meaning", TEXT), ("usual_knob", TEXT),
+            ("eager_limit", pa.bool_()),
+        ]
+    ),
+)  # fmt: skip
+SLOWER = TableOf(
+    "slower_than_double",
+    SlowerRow,
+    pa.schema(
+        [*WHERE, ("size", LONG), ("double", LONG), ("seconds", REAL), ("double_seconds", REAL), ("double_cell", TEXT)]
+    ),
+)
+WINNERS = TableOf(
+    "winners",
+    WinnerRow,
+    pa.schema(
+        [
+            ("call", TEXT), ("nodes", INT), ("ranks", INT), ("bytes", LONG), ("algorithm", TEXT),
+            *((name, REAL) for name in ("median_s", "default_s", "ratio", "low", "high")),
+        ]
+    ),
+)  # fmt: skip
+FINDINGS = TableOf(
+    "findings", FindingRow, pa.schema([(name, TEXT) for name in ("level", "rule", "where", "what", "remedy")])
+)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of times in seconds: iterations, medians of launches, calls with their bounds, quartiles, the floor."""
+
+from collections.abc import Iterable
+from typing import Any, TypedDict, cast
+
+import pyarrow
+
+from weft.store.typed import TableOf
+
+pa: Any = pyarrow  # it comes without types
+TEXT, SHORT, INT, LONG, REAL, FLAG = pa.string(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
+STATISTICS = ("median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s")
+SAMPLE = (("cell", TEXT), ("launch", SHORT), ("call", TEXT), ("phase", TEXT))
+
+
+class IterationRow(TypedDict):
+    """One timed operation over all its ranks."""
+
+    cell: str
+    launch: int
+    call: str
+    phase: str
+    iteration: int
+    time_s: float
+    tainted: bool
+
+
+class MedianRow(TypedDict):
+    """Order statistics of one call in one launch."""
+
+    cell: str
+    launch: int
+    call: str
+    phase: str
+    samples: int
+    tainted: int
+    median_s: float
+    low_s: float
+    high_s: float
+    coverage: float
+    min_s: float
+    p5_s: float
+    p95_s: float
+    p99_s: float | None
+    max_s: float
+    mean_s: float
+
+
+class CallIdentity(TypedDict):
+    """What a call of a cell is, how it was measured, and what became of it."""
+
+    cell: str
+    kernel: str
+    series: list[str]
+    nodes: int
+    ranks_per_node: int
+    ranks: int
+    n: int | None
+    m: int | None
+    call: str
+    phase: str
+    status: str
+    samples: int
+    discarded: int
+    tainted: int
+    launches: int
+    definition: str
+    peers_met: int | None
+    p99_s: float | None
+    bound_s: float | None
+    bound: str
+    block_bytes: int
+    array_bytes: int
+    local_bytes: int
+    oversubscribed: bool
+    ended_by: str
+    reason: str
+
+
+class CallRow(CallIdentity):
+    """One call of a cell in one phase over all launches; without numbers, ``status`` and ``reason`` say why.
+
+    ``low_s`` and ``high_s`` are the 95 % interval of the median, ``launch_low_s`` and ``launch_high_s`` the smallest
+    and largest median of a launch, ``bound_s`` the nearest lower bound.
+    """
+
+    batch: int | None
+    median_s: float | None
+    low_s: float | None
+    high_s: float | None
+    coverage: float | None
+    min_s: float | None
+    p5_s: float | None
+    p95_s: float | None
+    max_s: float | None
+    mean_s: float | None
+    launch_low_s: float | None
+    launch_high_s: float | None
+
+
+class TimedRow(CallIdentity):
+    """A `CallRow` that has its numbers."""
+
+    batch: int
+    median_s: float
+    low_s: float
+    high_s: float
+    coverage: float
+    min_s: float
+    p5_s: float
+    p95_s: float
+    max_s: float
+    mean_s: float
+    launch_low_s: float
+    launch_high_s: float
+
+
+def timed(rows: Iterable[CallRow], call: str = "", phase: str = "") -> list[TimedRow]:
+    """Rows that have a time, of one call and phase where these are given."""
+    return [
+        cast(TimedRow, row)
+        for row in rows
+        if row["status"] == "ok" and row["median_s"] and call in ("", row["call"]) and phase in ("", row["phase"])
+    ]
+
+
+class QuartileRow(TypedDict):
+    """Quartiles of one call in one launch: what a box is drawn from."""
+
+    cell: str
+    launch: int
+    call: str
+    phase: str
+    q1_s: float
+    median_s: float
+    q3_s: float
+
+
+class FloorRow(TypedDict):
+    """What an empty operation, a small message (seconds) or a copy (bytes per second of a node) costs on a shape."""
+
+    cell: str
+    nodes: int
+    ranks_per_node: int
+    quantity: str
+    bytes: int
+    value: float | None
+    low: float | None
+    high: float | None
+    best: float | None
+    unit: str
+    samples: int
+
+
+ITERATIONS = TableOf(
+    "iterations", IterationRow, pa.schema([*SAMPLE, ("iteration", INT), ("time_s", REAL), ("tainted", FLAG)])
+)
+MEDIANS = TableOf(
+    "medians",
+    MedianRow,
+    pa.schema([*SAMPLE, ("samples", LONG), ("tainted", LONG), *((name, REAL) for name in STATISTICS)]),
+)
+QUARTILES = TableOf(
+    "quartiles", QuartileRow, pa.schema([*SAMPLE, *((name, REAL) for name in ("q1_s", "median_s", "q3_s"))])
+)
+CALLS = TableOf(
+    "calls",
+    CallRow,
+    pa.schema(
+        [
+            ("cell", TEXT), ("kernel", TEXT), ("series", pa.list_(TEXT)), ("nodes", INT), ("ranks_per_node", INT),
+            ("ranks", INT), ("n", LONG), ("m", LONG), ("call", TEXT), ("phase", TEXT), ("status", TEXT),
+            ("samples", LONG), ("discarded", LONG), ("tainted", LONG), ("launches", INT), ("batch", INT),
+            ("definition", TEXT), ("peers_met", INT), *((name, REAL) for name in STATISTICS), ("launch_low_s", REAL),
+            ("launch_high_s", REAL), ("bound_s", REAL), ("bound", TEXT), ("block_bytes", LONG), ("array_bytes", LONG),
+            ("local_bytes", LONG), ("oversubscribed", FLAG), ("ended_by", TEXT), ("reason", TEXT),
+        ]
+    ),
+)  # fmt: skip
+FLOOR = TableOf(
+    "floor",
+    FloorRow,
+    pa.schema(
+        [
+            ("cell", TEXT), ("nodes", INT), ("ranks_per_node", INT), ("quantity", TEXT), ("bytes", LONG),
+            *((name, REAL) for name in ("value", "low", "high", "best")), ("unit", TEXT), ("samples", LONG),
+        ]
+    ),
+)  # fmt: skip
+
+
+def phase_in_words(row: CallRow) -> str:
+    """The phase of a row; a first call is called cold only where none of its peers was met before it (METHOD 3)."""
+    met = row["peers_met"]
+    return row["phase"] if not met else f"first call, up to {met} of {row['ranks'] - 1} peers met before"

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The link terms of a lower bound: the hosts' own links, and the most loaded way between switches, on any network.
+
+A fat tree that the fabric file describes is bounded by its numbers alone, at any size at once. Dragonflies, tori,
+imported dumps and trees with single links of another rate are bounded by the cuts of their network
+(:mod:`weft.fabric.cuts`), which hold for every routing. Where the routes themselves are known to carry the messages,
+which is so in a simulation, the load of each cable counts too (:func:`weft.fabric.loads.all_to_all_loads`), and its
+name is that of the cable.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.bound.terms import INJECTION, LINK, Placed, largest
+from weft.fabric.cuts import Cut, cuts
+from weft.fabric.link_names import UP, link_name
+from weft.fabric.loads import all_to_all_loads, pair_loads
+from weft.fabric.model import Fabric
+from weft.fabric.network import NetworkSection, TreeSection, make_network
+from weft.fabric.network.graph import Network
+from weft.fabric.placement import leaves
+from weft.fabric.shaping import link_seconds
+from weft.kernel.traffic import Traffic, Uniform
+
+MOST_PAIRED = 256
+"""Nodes up to which traffic that is not the same between all ranks is put on the routes pair by pair."""
+
+
+def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
+    """The most loaded way between switches, by its name, in seconds; nothing where no bytes cross one.
+
+    Raises
+    ------
+    FabricError
+        The network cannot be built: its dump is gone, or is not of these nodes.
+    """
+    section = fabric.network
+    if section is None or not cell.hosts or cell.nodes < 2 or section.topology == "star":
+        return {}
+    if section.tree and not section.rates:
+        terms = _tree_terms(traffic, cell, fabric, section.tree)
+    else:
+        terms = _network_terms(traffic, cell, fabric)
+    most = largest(terms)
+    return {most.name: most.seconds} if most else {}
+
+
+def injection_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
+    """What the slowest node's own link needs for what leaves it; nothing where no rate is known."""
+    section = fabric.network
+    if section is None or cell.nodes < 2:
+        return {}
+    leaving = [traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes)]
+    if not section.rates or not cell.hosts:
+        rate = section.adapter_rate
+        return {INJECTION: link_seconds(max(leaving), rate, shaped=fabric.is_emulated)} if rate else {}
+    network, _ = _network_of(fabric)
+    rates = network.links.rate[network.uplink[network.indices(list(cell.hosts))]].tolist()
+    known = [
+        link_seconds(size, rate, shaped=fabric.is_emulated)
+        for size, rate in zip(leaving, rates, strict=True)
+        if rate > 0
+    ]
+    return {INJECTION: max(known)} if known else {}
+
+
+def _tree_terms(traffic: Traffic, cell: Placed, fabric: Fabric, tree: TreeSection) -> dict[str, float]:
+    """Every leaf's way up, and every pod's: all its cables together, the best that a routing can do."""
+    under = leaves(fabric, cell.hosts)
+    ways = {link_name(f"leaf{leaf}", UP): (group, tree.uplinks * tree.link_rate) for leaf, group in under.items()}
+    if tree.leaves_per_pod and tree.pod_uplinks:
+        rate = tree.pod_uplinks * (tree.pod_link_rate or tree.link_rate)
+        pods: dict[int, list[int]] = {}
+        for leaf, group in under.items():
+            pods.setdefault(leaf // tree.leaves_per_pod, []).extend(group)
+        ways.update({link_name(f"pod{pod}", UP): (group, rate) for pod, group in pods.items()})
+    return {
+        name: link_seconds(traffic.leaving(group, cell.nodes, cell.ranks_per_node), rate, shaped=fabric.is_emulated)
+        for name, (group, rate) in ways.items()
+    }
+
+
+def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
+    network, around = _network_of(fabric)
+    place = {host: index for index, host in enumerate(network.indices(list(cell.hosts)).tolist())}
+    terms: dict[str, float] = {}
+    for cut in around:
+        inside = [place[host] for host in cut.hosts if host in place]
+        if inside and len(inside) < cell.nodes:
+            moved = traffic.leaving(inside, cell.nodes, cell.ranks_per_node)
+            terms[cut.name] = link_seconds(moved, cut.rate, shaped=fabric.is_emulated)
+    if fabric.is_model:
+        worst = largest(terms)
+        terms |= _cable_term(traffic, cell, network, above=worst.seconds if worst else 0.0)
+    return terms
+
+
+def _cable_term(traffic: Traffic, cell: Placed, network: Network, above: float) -> dict[str, float]:
+    """The cable between switches that its routes load longest, where that is longer than what any cut says."""
+    loads = _loads(traffic, cell, network)
+    if loads is None or not np.isfinite(network.links.rate).all():
+        return {}
+    seconds = np.where(network.switch_links, loads / network.links.rate, 0.0)
+    hottest = int(seconds.argmax())
+    return {f"{LINK}{network.link_name(hottest)}": float(seconds[hottest])} if seconds[hottest] > above * 1.001 else {}
+
+
+def _loads(traffic: Traffic, cell: Placed, network: Network) -> NDArray[np.float64] | None:
+    """Bytes over each link; None where that would take too long to find out."""
+    chosen = network.indices(list(cell.hosts))
+    if isinstance(traffic, Uniform):
+        weights = np.zeros(len(network.hosts), dtype=np.int64)
+        weights[chosen] = cell.ranks_per_node
+        return (all_to_all_loads(network, weights) * float(traffic.block_bytes)).astype(np.float64)
+    if cell.nodes > MOST_PAIRED or not traffic.pairwise:
+        return None
+    alone = [traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes)]
+    source, target = np.triu_indices(cell.nodes, 1)
+    # what two nodes exchange is what they send, less what leaves the two together; half of it goes either way
+    amounts = [
+        (alone[a] + alone[b] - traffic.leaving([a, b], cell.nodes, cell.ranks_per_node)) / 2
+        for a, b in zip(source.tolist(), target.tolist(), strict=True)
+    ]
+    there, back = chosen[source], chosen[target]
+    both = np.concatenate([there, back]), np.concatenate([back, there])
+    return pair_loads(network, *both, np.array([*amounts, *amounts], dtype=np.float64))
+
+
+def _network_of(fabric: Fabric) -> tuple[Network, tuple[Cut, ...]]:
+    """The network of a fabric and its cuts."""
+    assert fabric.network is not None
+    # latencies do not matter here, and measured ones would only make the same network anew
+    section = fabric.network.model_copy(update={"latency": None})
+    # by its text: a section with a table of its own cannot be a key
+    return _network(section.model_dump_json(), fabric.hosts, fabric.path.parent)
+
+
+@lru_cache(maxsize=8)
+def _network(section: str, hosts: tuple[str, ...], folder: Path) -> tuple[Network, tuple[Cut, ...]]:
+    """The network of a section and its cuts: a plan asks for them once for each cell and operation."""
+    network = make_network(NetworkSection.model_validate_json(section), hosts, folder)
+    return network, cuts(network)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lower bounds at measured rates: what memory and network did at best, in place of what a file states."""
+
+from typing import Any, Protocol
+
+from weft.bound.placed import terms_of
+from weft.bound.terms import INJECTION, LINK, Bound, PlacedCell, largest
+from weft.errors import FabricError
+from weft.fabric.model import Fabric
+from weft.kernel.registry import kernel_named
+from weft.kernel.sizes import split_op
+from weft.kernel.traffic import Traffic
+
+Row = dict[str, Any]
+
+
+class MeasuredRates(Protocol):
+    """What a run measured of its own machine (:class:`weft.analyse.floor.Floor`)."""
+
+    def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
+        """Bytes per second that a node copies at best, for blocks of a size; None where it was not measured."""
+        ...
+
+    def best_latency(self, nodes: int) -> float | None:
+        """Seconds of the shortest message one way over so many nodes; None where it was not measured."""
+        ...
+
+
+def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float | None = None) -> Fabric:
+    """The fabric with measured rates in place of those its file gives.
+
+    Parameters
+    ----------
+    copy_rate
+        Bytes per second that the ranks of a node copy together.
+    latency
+        Seconds one way, between the ranks of the cell that are furthest apart.
+    """
+    node = fabric.node
+    if copy_rate is not None:
+        node = node.model_copy(update={"copy_rate": copy_rate})
+    if latency is None:
+        return fabric.model_copy(update={"node": node})
+    network = fabric.network.model_copy(update={"latency": latency}) if fabric.network else None
+    return fabric.model_copy(update={"node": node.model_copy(update={"latency": latency}), "network": network})
+
+
+class Bounds:
+    """Lower bounds of a run's calls.
+
+    Where the ranks run on this host (:attr:`weft.fabric.Fabric.runs_here`) the measured copy rate and latency replace
+    those of the file; elsewhere they only fill in what the file does not give. The copy rate is taken at the working
+    set of a call: what each of its ranks keeps in its node (METHOD 16).
+
+    Parameters
+    ----------
+    plan
+        The plan as plain data.
+    rates
+        What the run measured.
+    """
+
+    def __init__(self, plan: Row, rates: MeasuredRates) -> None:
+        self._rates = rates
+        self._fabric = Fabric.model_validate(plan["planned_fabric"])
+
+    def __call__(self, cell: Row, call: str) -> tuple[float, str] | None:
+        """Seconds below which ``call`` of ``cell`` cannot fall, and what limits it; None where not known."""
+        found = self._measured(cell, call) or self._planned(cell, call)
+        return (found.seconds, found.name) if found else None
+
+    def _planned(self, cell: Row, call: str) -> Bound | None:
+        found = (cell.get("bounds") or {}).get(call)
+        if found:
+            return Bound.model_validate(found)
+        # a size that the plan did not know: the kernel added it where the times leave their line
+        traffic = traffic_of(cell, call)
+        return largest(self._terms(cell, call, traffic, self._fabric)) if traffic and cell["hosts"] else None
+
+    def _measured(self, cell: Row, call: str) -> Bound | None:
+        traffic = traffic_of(cell, call)
+        if traffic is None:
+            return None
+        nodes, per_node = cell["nodes"], cell["ranks_per_node"]
+        rate = self._rates.copy_rate(nodes, per_node, traffic.staying(nodes, per_node) // per_node)
+        latency = self._rates.best_latency(nodes)
+        node, network = self._fabric.node, self._fabric.network
+        if not self._fabric.runs_here:
+            rate = None if node.copy_rate else rate
+            latency = None if (network or node).latency else latency
+        if not rate and not latency:
+            return None
+        fabric = with_rates(self._fabric, copy_rate=rate or None, latency=latency or None)
+        return largest(self._terms(cell, call, traffic, fabric))
+
+    def _terms(self, cell: Row, call: str, traffic: Traffic, fabric: Fabric) -> dict[str, float]:
+        """Terms at some rates; those of links as they were planned, since they do not depend on what was measured."""
+        planned = (cell.get("bounds") or {}).get(call)
+        links: dict[str, float] | None = None
+        if planned:
+            links = {
+                name: seconds
+                for name, seconds in planned["terms"].items()
+                if name == INJECTION or name.startswith(LINK)
+            }
+        try:
+            return terms_of(traffic, placed(cell), fabric, links)
+        except FabricError:  # a dump is no part of a run folder: the bound is one without its links, only further away
+            return terms_of(traffic, placed(cell), fabric, {})
+
+
+def traffic_of(cell: Row, call: str) -> Traffic | None:
+    """Traffic of a call of a cell, also at a size that refinement added (``alltoall@1448``); None where not known."""
+    parameters, (_, size) = cell["parameters"], split_op(call)
+    if size is not None and "bytes" in parameters:
+        parameters = parameters | {"bytes": [size]}
+    return kernel_named(cell["kernel"]).traffic(parameters, cell["ranks"]).get(call)
+
+
+def placed(cell: Row) -> PlacedCell:
+    """What a bound needs to know of a cell."""
+    keys = ("kernel", "nodes", "ranks_per_node", "ranks", "parameters")
+    return PlacedCell(**{key: cell[key] for key in keys}, hosts=tuple(cell["hosts"]))

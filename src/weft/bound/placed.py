@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lower bounds of a cell that is placed on a fabric: the terms of each of its operations (:mod:`weft.bound.terms`)."""
+
+from collections.abc import Mapping
+
+from weft.bound.links import injection_term, link_term
+from weft.bound.terms import Bound, Placed, copy_term, largest, message_terms
+from weft.fabric.model import Fabric
+from weft.kernel.registry import kernel_named
+from weft.kernel.traffic import Traffic
+
+
+def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
+    """Lower bound of each operation of a cell whose traffic is known and for which the fabric gives a rate.
+
+    Raises
+    ------
+    FabricError
+        The network cannot be built: its dump is gone, or is not of these nodes.
+    """
+    moved = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks)
+    found = {call: largest(terms_of(traffic, cell, fabric)) for call, traffic in moved.items()}
+    return {call: each for call, each in found.items() if each}
+
+
+def bound(cell: Placed, fabric: Fabric, call: str | None = None) -> Bound | None:
+    """Lower bound of one operation of a cell; None where nothing is known of it.
+
+    Parameters
+    ----------
+    cell
+        A placed cell.
+    fabric
+        With its rates: as planned, or with measured ones (:func:`weft.bound.measured.with_rates`).
+    call
+        Name of the operation; the cell's main one by default (:func:`main_of`).
+
+    Raises
+    ------
+    FabricError
+        The network cannot be built.
+    """
+    found = bounds(cell, fabric)
+    return found.get(call) if call else main_of(cell.kernel, found)
+
+
+def main_of(kernel: str, found: Mapping[str, Bound]) -> Bound | None:
+    """Bound of the kernel's main operation, or of the last one where the study leaves that one out."""
+    main = kernel_named(kernel).main
+    return found.get(main) or next(reversed(list(found.values())), None)
+
+
+def terms_of(
+    traffic: Traffic, cell: Placed, fabric: Fabric, links: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Seconds of each term of the bound; those that are 0 (nothing moves that way) are left out.
+
+    Parameters
+    ----------
+    traffic, cell, fabric
+        What is moved, between whom, and at which rates.
+    links
+        The terms of links where they are known already, from a plan: an analysis has no dump to build a network from.
+
+    Raises
+    ------
+    FabricError
+        The network cannot be built.
+    """
+    if links is None:
+        links = injection_term(traffic, cell, fabric) | link_term(traffic, cell, fabric)
+    terms = copy_term(traffic, cell, fabric) | dict(links) | message_terms(traffic, cell, fabric)
+    return {name: seconds for name, seconds in terms.items() if seconds > 0}

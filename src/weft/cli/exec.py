@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verb ``weft exec``."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def execute(
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    force: str = "",
+    table: Path | None = None,
+    report: Path | None = None,
+    verify: int = 0,
+    prewarm: bool = False,
+    mpicxx: str | None = None,
+) -> None:
+    """Run an application with Weft's all-to-all in place of its MPI library's, without compiling it again.
+
+    weft exec --force "node.multi{nl=4}" -- mpirun -n 64 ./application
+
+    Parameters
+    ----------
+    command
+        The starter and its words, after "--".
+    force
+        Algorithm for every MPI_Alltoall and MPI_Alltoallv: pmpi (the library's own), flat.window{w=8}, flat.pairwise,
+        bruck{r=2}, node.multi{nl=4}, node.direct{w=64}, node.bruck{r=2} or sched{file=PATH}.
+    table
+        Selection table: the algorithm by operation, nodes, ranks and size.
+    report
+        Write what was called, at which sizes, by which algorithm and for how long, to this file.
+    verify
+        Repeat every so many calls by the MPI library, and fail where the results differ.
+    prewarm
+        Connect all pairs of ranks in MPI_Init.
+    mpicxx
+        C++ compiler wrapper of the application's MPI; the one beside the starter by default.
+    """
+    import sys
+
+    from weft.errors import StudyError
+    from weft.launch.interposer import Settings, build_interposer, mpi_of, preloaded, replace_process
+
+    if not command:
+        raise StudyError("weft exec has no command", "weft exec -- mpirun -n 4 ./application")
+    variables = Settings(force, table, report, verify, prewarm).variables()
+    mpi = mpi_of(command, mpicxx)
+    library = build_interposer(mpi, lambda line: print(line, file=sys.stderr))
+    words = preloaded(command, {"LD_PRELOAD": str(library), **variables}, mpi.described())
+    sys.stdout.flush()
+    replace_process(words)

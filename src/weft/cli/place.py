@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verb ``weft place``."""
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def place(
+    file: str,
+    /,
+    *,
+    nodes: int,
+    free: str | None = None,
+    beside: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    engine: str = "present",
+    format: Literal["text", "json"] = "text",
+) -> None:
+    """Say which free nodes to ask the scheduler for: the fastest and the slowest set for an all-to-all.
+
+    Parameters
+    ----------
+    file
+        A fabric file, or the name of a shipped one (tara, yellowstone ...).
+    nodes
+        Nodes wanted.
+    free
+        Nodes to choose from: "n[1-36,40]"; all by default.
+    beside
+        Node sets of other jobs, each taken to run an all-to-all at the same time.
+    engine
+        What routes: present (the fabric's own tables), dmodk, or an engine of OpenSM.
+    format
+        text for people, or json (schema weft-place/1).
+    """
+    import json
+    import sys
+
+    from rich.console import Console
+
+    from weft.launch.engines import routed
+    from weft.launch.route_library import route_library
+    from weft.route.given import given_network, hosts_of, traffic_of
+    from weft.route.place import place as search
+    from weft.route.place_show import placement_text, placement_tree
+    from weft.route.routes import Routes
+
+    title, network = given_network(file)
+    routes = Routes(routed(network, (engine,))[0].network, route_library())
+    chosen = hosts_of(network, free)
+    found = search(routes, nodes, chosen, traffic_of(routes, beside, nodes))
+    names = [network.hosts[h] for h in routes.members(chosen).tolist()]
+    if format == "json":
+        sys.stdout.write(json.dumps(placement_tree(found, network, names), indent=2) + "\n")
+    else:
+        Console().print(placement_text(found, network, title, names))

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verbs ``weft route show`` and ``weft route fix``."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+app = App(
+    name="route", help="Which link limits which traffic, on real forwarding tables, and better tables: show, fix."
+)
+Several = Parameter(consume_multiple=True, negative="")
+
+
+@app.command
+def show(
+    file: str,
+    /,
+    *,
+    engine: Annotated[tuple[str, ...], Several] = (),
+    pattern: Literal["all-to-all", "shift", "exchange"] = "all-to-all",
+    placement: str | None = None,
+    ranks: int = 1,
+    fail: Annotated[tuple[str, ...], Several] = (),
+    fail_random: int = 0,
+    seed: int = 1,
+    keep: Path | None = None,
+    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"), negative="")] = (),
+    format: Literal["text", "json"] = "text",
+) -> None:
+    """Say what the routes of a fabric carry, which links are fullest and who uses them. Starts no MPI.
+
+    Parameters
+    ----------
+    file
+        A fabric file, or the name of a shipped one (tara, yellowstone ...).
+    engine
+        What routes: present (the fabric's own tables), dmodk, or engines of OpenSM under ibsim, side by side: minhop
+        updn ftree dfsssp lash nue, or minhop+scatter7 for its option --scatter-ports 7. present by default.
+    pattern
+        What ranks engines and links: all-to-all, or the phases of a shift or an exchange.
+    placement
+        Only these hosts take part: "n[1-36]".
+    ranks
+        Ranks on each host.
+    fail
+        Switches or links that fail first: leaf0, "leaf0:19->spine0:1", "leaf0 - spine0".
+    fail_random
+        Cables between switches that fail at random.
+    seed
+        Of the random failures.
+    keep
+        A folder for what OpenSM dumps.
+    output
+        A drawing, links coloured by load: a name that ends in .svg, .png, .html or .json.
+    format
+        text for people, or json (schema weft-route/1).
+    """
+    import json
+    import sys
+
+    from rich.console import Console
+
+    from weft.launch.engines import routed
+    from weft.launch.route_library import route_library
+    from weft.route.compare import compare
+    from weft.route.drawn import draw_engine
+    from weft.route.given import given_network, hosts_of
+    from weft.route.show import as_text, as_tree
+
+    title, network = given_network(file, fail, fail_random, seed)
+    found = compare(
+        routed(network, engine, keep), route_library(), pattern=pattern, ranks=hosts_of(network, placement, ranks)
+    )
+    if format == "json":
+        sys.stdout.write(json.dumps(as_tree(found), indent=2) + "\n")
+    else:
+        Console().print(as_text(found, title))
+    for path in output:
+        draw_engine(found, title, path)
+        sys.stderr.write(f"wrote {path}\n")
+
+
+@app.command
+def fix(
+    file: str,
+    /,
+    *,
+    engine: str = "present",
+    sweep: Annotated[tuple[str, ...], Several] = (),
+    most_changes: int | None = None,
+    budget: int = 45,
+    fail: Annotated[tuple[str, ...], Several] = (),
+    fail_random: int = 0,
+    seed: int = 1,
+    output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    format: Literal["text", "json"] = "text",
+) -> None:
+    """Make better forwarding tables: never worse than the present ones on any score, free of deadlock.
+
+    Parameters
+    ----------
+    file
+        A fabric file, or the name of a shipped one (tara, yellowstone ...).
+    engine
+        Whose tables are the present ones: present (the fabric's own), dmodk, or an engine of OpenSM.
+    sweep
+        Engines of OpenSM to start from as well, such as dfsssp minhop+scatter7.
+    most_changes
+        Change at most so many entries of the present tables.
+    budget
+        Seconds after which no further tables are begun.
+    fail
+        Switches or links that fail first, as of weft route show.
+    fail_random
+        Cables between switches that fail at random.
+    seed
+        Of the random failures.
+    output
+        The tables, as opensm -R file -U FILE loads them.
+    format
+        text for people, or json (schema weft-route-fix/1).
+    """
+    import json
+    import sys
+
+    from rich.console import Console
+
+    from weft.launch.engines import routed
+    from weft.launch.route_library import route_library
+    from weft.route.given import given_network, write_tables
+    from weft.route.improve import improve
+    from weft.route.routes import Routes
+    from weft.route.show import improvement_text, improvement_tree
+    from weft.route.subnet import require_addresses
+
+    title, network = given_network(file, fail, fail_random, seed)
+    present = routed(network, (engine,))[0].network
+    if output is not None:
+        require_addresses(present)
+    found = improve(
+        Routes(present, route_library()),
+        most_changes=most_changes,
+        others=tuple(each.network for each in routed(network, sweep)) if sweep else (),
+        budget_s=budget,
+        say=lambda text: print(text, file=sys.stderr),
+    )
+    if format == "json":
+        sys.stdout.write(json.dumps(improvement_tree(found), indent=2) + "\n")
+    else:
+        Console().print(improvement_text(found, title))
+    if output is not None:
+        write_tables(found.best.routes.network, output)
+        sys.stderr.write(f"wrote {output}: opensm -R file -U {output}\n")

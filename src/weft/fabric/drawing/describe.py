@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fabric as text for the terminal: its tree, bisection, hop classes and all-to-all."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from weft.errors import FabricError
+from weft.fabric.drawing.grouping import switch_pods
+from weft.fabric.findings import Finding
+from weft.fabric.folding import fold_for_people
+from weft.fabric.levels import Level
+from weft.fabric.network.graph import Network
+from weft.fabric.summary import Summary
+from weft.format import format_factor, format_rate
+
+if TYPE_CHECKING:
+    from weft.fabric.model import Fabric
+
+FIRST, LAST = 3, 1
+ROLES = {1: "leaves", 2: "spines", 3: "cores"}
+SINGLE = {"leaves": "leaf", "spines": "spine", "cores": "core", "routers": "router", "switches": "switch"}
+COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+def role(network: Network, level: int) -> str:
+    """What the switches of a level are called."""
+    if network.topology == "star":
+        return "switches"
+    if network.topology in ("dragonfly", "torus"):
+        return "routers" if network.topology == "dragonfly" else "switches"
+    return ROLES.get(level, f"level {level}")
+
+
+def counted(network: Network, level: int, count: int) -> str:
+    """``count`` switches of a level in words: "1 core", "162 cores"."""
+    noun = role(network, level)
+    return f"{count:,} {SINGLE.get(noun, noun) if count == 1 else noun}"
+
+
+def describe(summary: Summary, title: str) -> RenderableType:
+    """The tree and the tables of a fabric."""
+    parts = [_tree(summary, title), Text(), _implications(summary)]
+    return Group(*parts, Text(), _classes(summary)) if summary.classes else Group(*parts)
+
+
+def sizes(summary: Summary) -> str:
+    """Hosts, switches and cables in words."""
+    kinds = (("host", summary.hosts), ("switch", summary.switches), ("cable", summary.cables))
+    if not summary.network.cables_known:
+        kinds = (*kinds[:2], ("connection", summary.cables))
+    many = {"switch": "switches"}
+    return ", ".join(f"{n:,} {kind if n == 1 else many.get(kind, kind + 's')}" for kind, n in kinds)
+
+
+def _tree(summary: Summary, title: str) -> Tree:
+    network = summary.network
+    head = f"[bold]{title}[/]: {sizes(summary)}"
+    root = branch = Tree(f"{head}\n[dim]{network.topology}; routes: {network.routing}[/]")
+    for level in reversed(summary.levels[1:]):
+        branch = branch.add(_level_line(network, level))
+    leaves = branch.add(_level_line(network, summary.levels[0])) if summary.levels else branch
+    for line in _leaf_lines(network):
+        leaves.add(line)
+    return root
+
+
+def _level_line(network: Network, level: Level) -> str:
+    line = f"[bold]{counted(network, level.level, level.switches)}[/]"
+    pods = switch_pods(network)[[s.level == level.level for s in network.switches]]
+    count = len(np.unique(pods[pods >= 0]))
+    if count > 1 and (pods >= 0).all():
+        line += f" in {count} {'groups' if network.topology == 'dragonfly' else 'pods'}"
+    if level.up:
+        line += f", {level.up:,} cables up"
+    if np.isfinite(level.most):
+        spread = format_factor(level.most)
+        if level.most - level.least > 1e-9:
+            spread = f"{format_factor(level.least)} to {spread}"
+        line += f", oversubscription {spread}"
+    return line
+
+
+def _leaf_lines(network: Network) -> list[str]:
+    """A line for each leaf; with many, the first and the last ones and how many stand between."""
+    order = np.argsort(network.leaf, kind="stable")
+    order = order[network.leaf[order] >= 0]
+    leaves, first = np.unique(network.leaf[order], return_index=True)
+    under = np.split(order, first)[1:]
+    lines: list[str] = []
+    for leaf, hosts in zip(leaves.tolist(), under, strict=True):
+        count = f"{len(hosts):>3} {'host' if len(hosts) == 1 else 'hosts'}"
+        lines.append(
+            f"{network.switches[leaf].name}  [dim]{count}[/]  {fold_for_people(network.hosts[h] for h in hosts)}"
+        )
+    if len(lines) <= 12:
+        return lines
+    sizes = [len(hosts) for hosts in under[FIRST:-LAST]]
+    each = f"{min(sizes)} hosts each" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)} hosts each"
+    return [*lines[:FIRST], f"[dim]... {len(sizes)} more, {each}[/]", *lines[-LAST:]]
+
+
+def rate(value: float) -> str:
+    """A rate for people; "unknown" where it is not stated."""
+    # Rounded first: 999.9999999 MB/s, a quotient's last digit, is 1 GB/s.
+    return format_rate(value) if np.isfinite(value) else "unknown"
+
+
+def _implications(summary: Summary) -> Table:
+    table = Table.grid(padding=(0, 2))
+    cut, hot = summary.bisection, summary.hottest
+    if np.isfinite(cut.rate) and summary.hosts > 1:
+        share = f"{format_factor(100 * cut.share)} % of what the adapters of one half can send ({rate(cut.full)})"
+        table.add_row("bisection", rate(cut.rate), share)
+    else:
+        table.add_row("bisection", "unknown", "the fabric states no rates" if summary.hosts > 1 else "a single host")
+    if hot is None:
+        if summary.hosts > 1:
+            table.add_row("all-to-all", "unknown", "the dump lists connections, not cables")
+        return table
+    table.add_row("all-to-all, most loaded link", hot.name, f"{hot.load:,} times what one host sends to one other")
+    if np.isfinite(hot.rate_per_host):
+        slower = f"{format_factor(hot.relative)} times the adapter's time"
+        pace = "as fast as the slowest adapter" if hot.relative < 1.001 else slower
+        table.add_row("all-to-all, rate of a host", rate(hot.rate_per_host), pace)
+    return table
+
+
+def _classes(summary: Summary) -> Table:
+    on_node = sum(summary.ranks_per_socket)
+    what = f"{on_node} ranks a host" if on_node > 1 else "one rank a host"
+    unit = "links, host links included" if summary.network.end_hops else "links between switches"
+    table = Table(title=f"Pairs of ranks, {what}; hops count {unit}", title_justify="left", box=None, pad_edge=False)
+    table.add_column("nearest common")
+    for name in ("hops", "ordered pairs", "share"):
+        table.add_column(name, justify="right")
+    total = sum(c.pairs for c in summary.classes)
+    for c in summary.classes:
+        hops = "no route" if c.hops < 0 else str(c.hops)
+        table.add_row(c.level, hops, f"{c.pairs:,}", f"{format_factor(100 * c.pairs / total)} %")
+    return table
+
+
+def show_findings(name: str, findings: Sequence[Finding], console: Console) -> None:
+    """Print findings: severity and what, then cause and remedy below; and how many there are."""
+    for finding in findings:
+        console.print(Text.assemble((f"{finding.severity}: ", COLOURS[finding.severity]), finding.what), soft_wrap=True)
+        console.print(Text(f"  {finding.cause}", style="dim"), soft_wrap=True)
+        console.print(Text(f"  -> {finding.remedy}"), soft_wrap=True)
+    counts = {severity: sum(f.severity == severity for f in findings) for severity in COLOURS}
+    told = ", ".join(f"{count} {severity}{'s' if count > 1 else ''}" for severity, count in counts.items() if count)
+    console.print(Text(f"{name}: {told or 'nothing found'}"))
+
+
+def ranks_by_socket(fabric: "Fabric", ranks: int | None = None) -> tuple[int, ...]:
+    """Ranks on each socket of a node: ``ranks`` in all, its cores by default, sockets filled one after the other.
+
+    Raises
+    ------
+    FabricError
+        Fewer than one rank.
+    """
+    cores = fabric.node.cores or 1
+    sockets = fabric.node.sockets or 1
+    total = cores if ranks is None else ranks
+    if total < 1:
+        raise FabricError(f"{total} ranks on a node", "give at least 1")
+    room = max(1, -(-max(cores, total) // sockets))
+    return tuple(max(0, min(room, total - room * socket)) for socket in range(sockets))

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A drawing of a fabric: leaves as boxes with their hosts, cables coloured by a value such as their load."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+from weft.fabric.drawing.sketch import Sketch, sketch
+from weft.fabric.network.graph import Network
+
+if TYPE_CHECKING:
+    import altair
+
+FORMATS = (".svg", ".png", ".html", ".json")
+LEFT = 130.0  # room for the texts of the rows
+INK, PAPER, QUIET = "#1f2933", "#f4f6f8", "#6b7785"
+CALM, BUSY, HOT = "#cfd8e3", "#f0a429", "#c01c1c"
+
+
+def draw(
+    network: Network,
+    title: str,
+    subtitle: str = "",
+    values: NDArray[np.floating] | None = None,
+    meaning: str = "",
+    scale: tuple[float, float, float] = (0.0, 1.0, 2.0),
+) -> "altair.LayerChart":
+    """Draw a network.
+
+    Parameters
+    ----------
+    network
+        The network.
+    title, subtitle
+        Texts above the drawing.
+    values
+        A value for each link, shape (links,): cables between switches are coloured by it; grey when None.
+    meaning
+        What the values are, for the legend.
+    scale
+        Values that are drawn calm (grey), busy (amber) and hot (red); beyond them the colour stays.
+    """
+    import altair as alt
+
+    plan = sketch(network, values)
+    chart = (
+        layered(plan, meaning if values is not None else None, scale)
+        .properties(
+            width=plan.width + LEFT,
+            height=plan.height,
+            title=alt.TitleParams(
+                title, subtitle=subtitle, anchor="start", color=INK, subtitleColor=QUIET, fontSize=17
+            ),
+            background="white",
+            padding=18,
+        )
+        .configure_view(stroke=None)
+        .configure_legend(titleColor=INK, labelColor=INK, titleLimit=400)
+    )
+    return cast("altair.LayerChart", chart)  # altair types a titled layer as a facet, too
+
+
+def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float], legend: bool = True) -> Any:
+    """A sketch as a chart without title and size.
+
+    Parameters
+    ----------
+    plan
+        Where everything stands.
+    meaning
+        What the lines' values are; None draws all lines grey.
+    scale
+        As `draw` has it.
+    legend
+        Whether the colours are explained under the drawing.
+    """
+    import altair as alt
+
+    left = LEFT if plan.rows else 0.0
+    return alt.layer(*_cables(plan, meaning, scale, legend, left), *_boxes(plan, left), *_texts(plan, left))
+
+
+def save(chart: "altair.LayerChart", path: Path) -> None:
+    """Write a drawing; the ending of the name chooses SVG, PNG, HTML (offline) or the Vega-Lite JSON.
+
+    Raises
+    ------
+    FabricError
+        On another ending, and when the file cannot be written.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise FabricError(
+            f"cannot draw into {path}: no format {path.suffix!r}", f"end the name in {', '.join(FORMATS)}"
+        )
+    try:
+        if path.suffix.lower() == ".png":
+            chart.save(str(path), scale_factor=2)
+        elif path.suffix.lower() == ".html":
+            chart.save(str(path), inline=True)
+        else:
+            chart.save(str(path))
+    except OSError as error:
+        raise FabricError(f"cannot write {path}: {error.strerror}", "choose another place with -o") from error
+
+
+def _axes(plan: Sketch, left: float, x: str = "x", y: str = "y") -> dict[str, Any]:
+    """Channels x and y in points, downwards, without axes."""
+    import altair as alt
+
+    across = alt.Scale(domain=[-left, plan.width], nice=False)
+    down = alt.Scale(domain=[plan.height, 0], nice=False)
+    return {"x": alt.X(f"{x}:Q", scale=across, axis=None), "y": alt.Y(f"{y}:Q", scale=down, axis=None)}
+
+
+def _cables(
+    plan: Sketch, meaning: str | None, scale: tuple[float, float, float], legend: bool, left: float
+) -> list["altair.Chart"]:
+    import altair as alt
+
+    rows = [
+        {"x": x, "y": y, "order": step, "line": number, "cables": line.cables, "value": line.value, **line.details}
+        for number, line in enumerate(plan.lines)
+        for step, (x, y) in enumerate(line.points)
+    ]
+    most = max((line.cables for line in plan.lines), default=1)
+    crowd = min(1.0, 60 / max(1, len(plan.lines)))  # many lines are drawn thin and faint, or they hide each other
+    fields = dict.fromkeys(name for line in plan.lines for name in line.details)
+    tooltip = [alt.Tooltip(f"{name}:N") for name in fields]
+    colour = alt.value("#9aa5b1")
+    if meaning is not None:
+        range_ = alt.Scale(domain=list(scale), range=[CALM, BUSY, HOT], clamp=True, interpolate="rgb")
+        shown = alt.Legend(title=meaning, orient="bottom", gradientLength=260, tickCount=5) if legend else None
+        colour = alt.Color("value:Q", scale=range_, legend=shown)
+        tooltip.append(alt.Tooltip("value:Q", title=meaning, format=".3g"))
+    width = alt.Size(
+        "cables:Q", scale=alt.Scale(type="sqrt", domain=[0, max(most, 8)], range=[0.4, 1.2 + 4.8 * crowd]), legend=None
+    )
+    lines = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(opacity=0.4 + 0.45 * crowd, strokeCap="round")
+        .encode(**_axes(plan, left), detail="line:N", order="order:Q", size=width, color=colour, tooltip=tooltip)
+    )
+    return [lines, *_labels(plan, left)]
+
+
+def _labels(plan: Sketch, left: float) -> list["altair.Chart"]:
+    """The lines' labels on their middles, over a white edge."""
+    import altair as alt
+
+    rows = [{"x": x, "y": y, "text": line.label} for line in plan.lines if line.label for x, y in [line.middle]]
+    if not rows:
+        return []
+    text = alt.Chart(alt.Data(values=rows)).encode(**_axes(plan, left), text="text:N")
+    return [
+        text.mark_text(fontSize=12, stroke="white", strokeWidth=5, strokeJoin="round", opacity=0.9),
+        text.mark_text(fontSize=12, color=INK, fontWeight="bold"),
+    ]
+
+
+def _boxes(plan: Sketch, left: float) -> list["altair.Chart"]:
+    import altair as alt
+
+    rows = [
+        {
+            "x": place.x - place.width / 2,
+            "x2": place.x + place.width / 2,
+            "y": place.y - place.height / 2,
+            "y2": place.y + place.height / 2,
+            "middle": place.x,
+            "centre": place.y - 7 * place.text.count("\n"),  # a text of two lines hangs from its first
+            "under": place.y + place.height / 2 + 13,
+            "text": place.text,
+            "below": place.below,
+            "names": place.names,
+        }
+        for place in plan.places
+    ]
+    data = alt.Data(values=rows)
+    box = (
+        alt.Chart(data)
+        .mark_rect(fill=PAPER, stroke=INK, strokeWidth=1, cornerRadius=4, opacity=1)
+        .encode(**_axes(plan, left), x2="x2:Q", y2="y2:Q", tooltip=[alt.Tooltip("names:N", title="here")])
+    )
+    size = 11 if min((p.width for p in plan.places), default=99) >= 40 else 9
+    return [
+        box,
+        _text(plan, left, data, "middle", "centre", "text", size, INK),
+        _text(plan, left, data, "middle", "under", "below", size, QUIET),
+    ]
+
+
+def _text(
+    plan: Sketch, left: float, data: Any, x: str, y: str, text: str, size: int, colour: str, align: str = "center"
+) -> "altair.Chart":
+    import altair as alt
+
+    return (
+        alt.Chart(data)
+        .mark_text(fontSize=size, color=colour, align=align, baseline="middle", lineBreak="\n")  # pyright: ignore[reportArgumentType]
+        .encode(**_axes(plan, left, x, y), text=f"{text}:N")
+    )
+
+
+def _texts(plan: Sketch, left: float) -> list["altair.Chart"]:
+    """The texts at the left of each row."""
+    import altair as alt
+
+    if not plan.rows:
+        return []
+    rows = [{"x": -LEFT, "y": y, "under": y + 15, "text": text, "below": below} for y, text, below in plan.rows]
+    data = alt.Data(values=rows)
+    return [
+        _text(plan, left, data, "x", "y", "text", 13, INK, "left"),
+        _text(plan, left, data, "x", "under", "below", 11, QUIET, "left"),
+    ]

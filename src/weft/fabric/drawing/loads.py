@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the counted links of a run lie in a drawing: every host and switch a box, each direction of a link a line."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from weft.fabric.drawing.layout import TOP, Point, box_width, over_the_middle
+from weft.fabric.drawing.sketch import Line, Place, Sketch
+from weft.fabric.link_names import depths
+
+ROW, BELOW, HIGH = 90.0, 18.0, 26.0
+CHARACTER = 6.4
+#: More labels than this could not be read on their links.
+MOST_LABELS = 20
+#: Both directions of a cable are labelled where their values differ by more than this.
+APART = 0.1
+
+
+@dataclass(frozen=True)
+class LinkLoad:
+    """One direction of a link.
+
+    Attributes
+    ----------
+    source, target
+        Names of its ends; data went from the first to the second.
+    cable
+        The cable that both directions share.
+    value
+        What colours it, such as the share of its rate (0 to 1).
+    text
+        The value as it is written on the link; empty where it is not known.
+    details
+        What a tooltip says, by name.
+    """
+
+    source: str
+    target: str
+    cable: str
+    value: float
+    text: str = ""
+    details: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def sketch_loads(loads: Sequence[LinkLoad], hosts: Sequence[str], width: float) -> Sketch:
+    """Lay out the links of a tree, hosts at the bottom.
+
+    Parameters
+    ----------
+    loads
+        Both directions of every link, in any order.
+    hosts
+        Names of the hosts.
+    width
+        Of the drawing, in points.
+    """
+    links = [(load.source, load.target) for load in loads]
+    depth = depths(hosts, links)
+    top = max(depth.values(), default=1)
+    across = over_the_middle(links, depth)
+    centres = {end: (width * x, TOP + (top - depth[end]) * ROW) for end, x in across.items()}
+    rows = [{end: centre for end, centre in centres.items() if depth[end] == row} for row in range(top + 1)]
+    places = tuple(place for row in rows for place in _row(row))
+    apart = min(5.0, min(place.width for place in places) / 6)
+    lines = tuple(_line(load, centres, apart if depth[load.source] < depth[load.target] else -apart) for load in loads)
+    return Sketch(width, TOP + top * ROW + BELOW + HIGH / 2, places, _labelled(loads, lines, depth), ())
+
+
+def _row(centres: Mapping[str, Point]) -> list[Place]:
+    """The boxes of one row, with their names where all of them fit."""
+    wide = box_width(list(centres.values()))
+    named = max(map(len, centres), default=0) * CHARACTER <= wide
+    high = HIGH if named else min(HIGH, wide)
+    return [Place(*centre, wide, high, name if named else "", "", name, "") for name, centre in centres.items()]
+
+
+def _line(load: LinkLoad, centres: Mapping[str, Point], aside: float) -> Line:
+    """A little to the left (up) or to the right (down) of the cable's middle."""
+    (x, y), (x2, y2) = centres[load.source], centres[load.target]
+    points = ((x - aside, y), (x2 - aside, y2))
+    return Line(points, f"{load.source} - {load.target}", 1, float("nan"), load.value, details=load.details)
+
+
+def _labelled(loads: Sequence[LinkLoad], lines: Sequence[Line], depth: Mapping[str, int]) -> tuple[Line, ...]:
+    """Lines with a label on the busier direction of each cable, with both values where they differ."""
+    cables: dict[str, list[int]] = {}
+    for index, load in enumerate(loads):
+        cables.setdefault(load.cable, []).append(index)
+    if len(cables) > MOST_LABELS:
+        return tuple(lines)
+    found = list(lines)
+    for own in cables.values():
+        busiest = max(own, key=lambda index: loads[index].value)
+        text = loads[busiest].text
+        if loads[busiest].value - min(loads[index].value for index in own) > APART:
+            text = " ".join(f"{loads[index].text} {_arrow(loads[index], depth)}" for index in own)
+        found[busiest] = lines[busiest].with_label(text)
+    return tuple(found)
+
+
+def _arrow(load: LinkLoad, depth: Mapping[str, int]) -> str:
+    return "↑" if depth[load.source] < depth[load.target] else "↓"

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The geometry of a drawing: where its boxes and cables lie."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.fabric.drawing.describe import counted, role
+from weft.fabric.drawing.describe import rate as rate_text
+from weft.fabric.drawing.grouping import Box
+from weft.fabric.drawing.layout import GRID, TOP, WIDTH, Point, arrange, box_width, row_y
+from weft.fabric.folding import fold_for_people
+from weft.fabric.network.graph import Network
+
+
+@dataclass(frozen=True)
+class Place:
+    """A box of the drawing: centre and size in points, texts, and what it stands for."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    text: str
+    below: str
+    names: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """Cables between two boxes.
+
+    Attributes
+    ----------
+    points
+        Their way, in points from the upper left.
+    between
+        Names of both ends.
+    cables, rate
+        How many, and bytes a second each way of all together.
+    value
+        What colours them: the largest value of any of their links.
+    label
+        A text on their middle.
+    details
+        What a tooltip says, by name.
+    """
+
+    points: tuple[Point, ...]
+    between: str
+    cables: int
+    rate: float
+    value: float
+    label: str = ""
+    details: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def with_label(self, label: str) -> "Line":
+        """The same line with a label."""
+        return replace(self, label=label)
+
+    @property
+    def middle(self) -> Point:
+        """Half way between its ends."""
+        (x, y), (x2, y2) = self.points[0], self.points[-1]
+        return (x + x2) / 2, (y + y2) / 2
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A drawing as boxes, lines and texts at the left of each row."""
+
+    width: float
+    height: float
+    places: tuple[Place, ...]
+    lines: tuple[Line, ...]
+    rows: tuple[tuple[float, str, str], ...]
+
+
+def sketch(network: Network, values: NDArray[np.floating] | None = None) -> Sketch:
+    """Lay out a network.
+
+    Parameters
+    ----------
+    network
+        The network.
+    values
+        A value for each link, shape (links,), to colour lines by; lines show the largest of their links' values.
+    """
+    made, centres = arrange(network)
+    top = max((box.level for box in made), default=1)
+    width = box_width(centres)
+    height = max((y for _, y in centres), default=0.0) + TOP + 45
+    places = tuple(_place(network, box, centre, width) for box, centre in zip(made, centres, strict=True))
+    rows = _row_texts(network, made, top) if network.topology not in ("dragonfly", "torus") else ()
+    return Sketch(WIDTH, height, places, tuple(_lines(network, made, places, values)), rows)
+
+
+def _place(network: Network, box: Box, centre: Point, width: float) -> Place:
+    compact = network.topology in ("dragonfly", "torus")  # no room below a box: its hosts stand inside it
+    names = fold_for_people(network.hosts[h] for h in box.hosts) if box.hosts else ""
+    hosts = f"{len(box.hosts)}" if width < 64 else f"{len(box.hosts)} host{'s' if len(box.hosts) != 1 else ''}"
+    if not compact and box.hosts and width >= 64 and len(names) * 5.2 < width * 1.1:
+        hosts += f"\n{names}"
+    first, last = network.switches[box.switches[0]].name, network.switches[box.switches[-1]].name
+    label = first if first == last else f"{first} ... {last} ({len(box.switches)})"
+    text = _shortened(_box_name(network, box, width), width)
+    return Place(
+        *centre,
+        width,
+        40.0 if compact else 30.0,
+        f"{text}\n{hosts}" if compact else text,
+        hosts if box.level == 1 and not compact else "",
+        f"{label}: {names}" if names else label,
+        role(network, box.level),
+    )
+
+
+def _box_name(network: Network, box: Box, width: float) -> str:
+    name = network.switches[box.switches[0]].name
+    if network.topology == "dragonfly":
+        return name.split("-")[0]
+    if len(box.switches) == 1:
+        return name
+    if network.topology == "torus":
+        return f"{'-'.join(name.split('-')[1:3])}-*"
+    return counted(network, box.level, len(box.switches)) if width >= 64 else str(len(box.switches))
+
+
+def _shortened(name: str, width: float) -> str:
+    room = max(2, int(width / 6.4))
+    return name if len(name) <= room else "…" + name[-(room - 1) :]
+
+
+def _lines(
+    network: Network, made: list[Box], places: tuple[Place, ...], values: NDArray[np.floating] | None
+) -> list[Line]:
+    """Cables between boxes, added up."""
+    hosts, links = len(network.hosts), network.links
+    holder = np.full(len(network.switches), -1)
+    for i, box in enumerate(made):
+        holder[box.switches] = i
+    between = np.flatnonzero(network.switch_links)
+    a, b = holder[links.source[between] - hosts], holder[links.target[between] - hosts]
+    code = np.minimum(a, b) * len(made) + np.maximum(a, b)
+    apart = a != b
+    lines: list[Line] = []
+    order = np.argsort(code[apart], kind="stable")
+    keys, starts = np.unique(code[apart][order], return_index=True)
+    for key, members in zip(keys, np.split(between[apart][order], starts)[1:], strict=True):
+        one, other = places[int(key) // len(made)], places[int(key) % len(made)]
+        value = float(np.max(values[members])) if values is not None else 0.0
+        rate = float(links.rate[members].sum()) / 2  # each way
+        name = f"{one.names.split(':')[0]} - {other.names.split(':')[0]}"
+        way = ((one.x, one.y), (other.x, other.y)) if network.topology == "dragonfly" else _way(one, other)
+        details = {"between": name, "cables": f"{len(members) // 2:,}", "rate each way": rate_text(rate)}
+        lines.append(Line(way, name, len(members) // 2, rate, value, details=details))
+    return lines
+
+
+def _way(one: Place, other: Place) -> tuple[tuple[float, float], ...]:
+    """Straight; but round the boxes that stand between two of the same row or column."""
+    dx, dy = abs(other.x - one.x), abs(other.y - one.y)
+    if dy < 1 and dx > 1.5 * one.width + 40:
+        y = one.y - one.height / 2 - 9
+        return ((one.x, one.y), (one.x + 8, y), (other.x - 8, y), (other.x, other.y))
+    if dx < 1 and dy > 1.5 * GRID and one.kind == other.kind:
+        x = one.x + one.width / 2 + 9
+        return ((one.x, one.y), (x, one.y + 8), (x, other.y - 8), (other.x, other.y))
+    return ((one.x, one.y), (other.x, other.y))
+
+
+def _row_texts(network: Network, made: list[Box], top: int) -> tuple[tuple[float, str, str], ...]:
+    """What stands at the left of each row: how many switches and hosts, and how many switches a box stands for."""
+    texts: list[tuple[float, str, str]] = []
+    for level in range(1, top + 1):
+        row = [box for box in made if box.level == level]
+        sizes = sorted({len(box.switches) for box in row})
+        hosts = sum(len(box.hosts) for box in row)
+        notes = [f"{hosts:,} hosts"] if hosts else []
+        if sizes[-1] > 1:
+            notes.append(f"{sizes[-1]} a box" if len(sizes) == 1 else f"up to {sizes[-1]} a box")
+        if any(box.pod >= 0 for box in row) and len({box.pod for box in row}) > 1:
+            notes.append(f"{len({box.pod for box in row})} pods")
+        texts.append((row_y(level, top), counted(network, level, sum(len(b.switches) for b in row)), "\n".join(notes)))
+    return tuple(texts)

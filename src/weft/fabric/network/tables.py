@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A dump's forwarding tables, by LID and port, put onto a network, by host and link."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+from weft.fabric.network.graph import Addresses, Ints, Network
+from weft.fabric.readers.tables import NO_PORT, SwitchTable, Tables
+
+PORTS = NO_PORT + 1
+LIDS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class TableReport:
+    """What did not fit when tables were put onto a network. Indices are of the network's switches and hosts.
+
+    Attributes
+    ----------
+    without_table
+        Switches that no table is for.
+    foreign
+        Headings of tables for switches that the network does not have.
+    repeated
+        Headings of tables for a switch that had one already; the last one counts.
+    truncated
+        (switch, entries missing) of tables with fewer entries than their end or heading promises.
+    no_cable
+        (switch, port, entries) where entries lead to a port without a cable.
+    without_lid
+        Hosts whose LID the dump does not state.
+    unknown_lids
+        Hosts that no table has an entry for.
+    """
+
+    without_table: tuple[int, ...]
+    foreign: tuple[str, ...]
+    repeated: tuple[str, ...]
+    truncated: tuple[tuple[int, int], ...]
+    no_cable: tuple[tuple[int, int, int], ...]
+    without_lid: tuple[int, ...]
+    unknown_lids: tuple[int, ...]
+
+    def refuse_foreign(self, network: Network) -> None:
+        """Refuse tables of which none is for a switch of the network.
+
+        Raises
+        ------
+        FabricError
+            Names a switch of each.
+        """
+        if len(self.without_table) == len(network.switches):
+            raise FabricError(
+                f"none of the tables is for a switch of this network: they begin with "
+                f"{self.foreign[0] if self.foreign else 'nothing'}, the network with {network.switches[0].name}",
+                "give network and tables of one fabric, dumped on the same day",
+            )
+
+
+def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
+    """Forwarding tables of a network by link.
+
+    Parameters
+    ----------
+    network
+        A network with addresses.
+    tables
+        What a reader gave.
+
+    Returns
+    -------
+    Shape (switches, hosts): the link a switch takes towards a host, -1 where its table has none or leads to a port
+    without a cable; and what did not fit.
+
+    Raises
+    ------
+    FabricError
+        When the network knows neither GUIDs nor LIDs.
+    """
+    addresses = network.addresses
+    if addresses is None or not (addresses.host_lids > 0).any():
+        raise FabricError(
+            "this network states no LIDs, so forwarding tables cannot be put onto it",
+            "import the output of ibnetdiscover or an opensm-subnet.lst, which state them",
+        )
+    owner, foreign, repeated = _owners(addresses, tables)
+    forward = np.full((len(network.switches), len(network.hosts)), -1, dtype=np.int32)
+    link_at = _links_by_port(network)
+    known = np.zeros(len(network.hosts), dtype=bool)
+    no_cable: list[tuple[int, int, int]] = []
+    for switch, table in owner.items():
+        port = np.full(LIDS, NO_PORT, dtype=np.uint8)
+        port[table.lids] = table.ports
+        port[0] = NO_PORT  # LID 0 is nobody's
+        row = port[addresses.host_lids]
+        forward[switch] = link_at[switch, row]
+        told = row != NO_PORT
+        known |= told
+        lost = np.bincount(row[told & (forward[switch] < 0)], minlength=1)
+        no_cable += [(switch, int(p), int(lost[p])) for p in np.flatnonzero(lost)]
+    has_lid = addresses.host_lids > 0
+    return forward, TableReport(
+        tuple(s for s in range(len(network.switches)) if s not in owner),
+        foreign,
+        repeated,
+        tuple((s, missing) for s, table in owner.items() if (missing := _missing(table)) > 0),
+        tuple(no_cable),
+        tuple(np.flatnonzero(~has_lid).tolist()),
+        tuple(np.flatnonzero(has_lid & ~known).tolist()),
+    )
+
+
+def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable], tuple[str, ...], tuple[str, ...]]:
+    """The table of each switch, by GUID or else by LID; headings of foreign and of repeated ones."""
+    by_guid = {int(guid): s for s, guid in enumerate(addresses.switch_guids.tolist()) if guid}
+    by_lid = {int(lid): s for s, lid in enumerate(addresses.switch_lids.tolist()) if lid}
+    owner: dict[int, SwitchTable] = {}
+    foreign: list[str] = []
+    repeated: list[str] = []
+    for table in tables.switches:
+        switch = by_guid.get(table.guid) if table.guid else by_lid.get(table.lid)
+        title = f"line {table.line}: " + (f"guid 0x{table.guid:016x}" if table.guid else f"lid {table.lid}")
+        if switch is None:
+            foreign.append(title)
+            continue
+        if switch in owner:
+            repeated.append(title)
+        owner[switch] = table
+    return owner, tuple(foreign), tuple(repeated)
+
+
+def _links_by_port(network: Network) -> NDArray[np.int32]:
+    """The link out of each port of each switch, shape (switches, 256); -1 without a cable."""
+    hosts, links = len(network.hosts), network.links
+    found = np.full((len(network.switches), PORTS), -1, dtype=np.int32)
+    out = np.flatnonzero((links.source >= hosts) & (links.source_port < NO_PORT))
+    found[links.source[out] - hosts, links.source_port[out]] = out
+    return found
+
+
+def _missing(table: SwitchTable) -> int:
+    """Entries that the table promises and does not have: by its end where it has one, else by its last LID."""
+    if table.promised >= 0:
+        return max(0, table.promised - len(table.lids))
+    last = int(table.lids.max(initial=0))
+    return max(0, table.last - last)

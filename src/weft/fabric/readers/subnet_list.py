@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``opensm-subnet.lst``: OpenSM's list of links, each told once from either end.
+
+    { CA Ports:01 SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:.. DevID:.. Rev:.. {node0} LID:0001 PN:01 } { SW ... }
+    (the same line:) PHY=4x LOG=ACT SPD=2.5
+
+LIDs are hexadecimal there. ``SPD`` is the signalling rate of a lane in Gbit/s.
+"""
+
+import re
+
+from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter
+from weft.fabric.readers.rates import SIGNALLED, rate_of
+
+SIDE = (
+    r"\{ (CA|SW|RT|CA-SM|SW-SM|RT-SM) Ports:([0-9A-Fa-f]{2}) SystemGUID:[0-9A-Fa-f]+ NodeGUID:([0-9A-Fa-f]{1,16}) "
+    r"PortGUID:([0-9A-Fa-f]{1,16}) VenID:[0-9A-Fa-f]+ DevID:[0-9A-Fa-f]+ Rev:[0-9A-Fa-f]+ \{(.*?)\} "
+    r"LID:([0-9A-Fa-f]{1,4}) PN:([0-9A-Fa-f]{2}) \}"
+)
+LINE = re.compile(SIDE + r" " + SIDE + r" PHY=(\S+) LOG=(\S+) SPD=(\S+)", re.ASCII)
+LETTERS = {"SW": "S", "CA": "H", "RT": "R"}
+KINDS: dict[str, BoxKind] = {"SW": "switch", "CA": "host", "RT": "router"}
+EXPECTED = "{ CA|SW Ports:.. NodeGUID:.. {name} LID:.. PN:.. } { ... } PHY=4x LOG=ACT SPD=10"
+
+
+def read_subnet_list(lines: Lines) -> Dump:
+    """Boxes and cable ends of an ``opensm-subnet.lst``; links that are not active are counted, not taken.
+
+    Raises
+    ------
+    FabricError
+        Names file and line, what is wrong, the text seen and what was expected.
+    """
+    dump = Dump(lines.path, "opensm-subnet.lst")
+    for number, raw in lines.numbered():
+        line = raw.strip()
+        if not line:
+            continue
+        found = LINE.fullmatch(line)
+        if not found:
+            raise lines.fault(number, "not a link", EXPECTED)
+        a, b = (
+            _see(dump, found.group(1, 2, 3, 4, 5, 6, 7), number),
+            _see(dump, found.group(8, 9, 10, 11, 12, 13, 14), number),
+        )
+        speed = found[15] + SIGNALLED.get(found[17], found[17])
+        if found[16] == "ACT":
+            dump.ends.append(End(a[0], a[1], b[0], b[1], speed, rate_of(speed), number))
+        else:
+            dump.down.append((number, f"{a[0]} port {a[1]}: {found[16]}"))
+    if not dump.boxes:
+        raise lines.fault(len(lines.lines), "no link up to the end", EXPECTED)
+    return dump
+
+
+def _see(dump: Dump, side: tuple[str, ...], number: int) -> tuple[str, int]:
+    """Key and port of a side; its box is added unless it is known."""
+    kind, ports, guid, port_guid, label, lid, port = side
+    kind = kind.removesuffix("-SM")
+    key = f"{LETTERS[kind]}-{int(guid, 16):016x}"
+    own, at = int(lid, 16), int(port, 16)
+    box = dump.boxes.get(key)
+    if box is None:
+        made = kind_of_adapter(label) if kind == "CA" else KINDS[kind]
+        dump.add(Box(key, made, int(ports, 16), label.strip(), (own,), number))
+    elif own not in box.lids:
+        dump.boxes[key] = Box(key, box.kind, box.ports, box.label, (*box.lids, own), box.line)
+    dump.port_lids[key, at] = own
+    if kind == "CA":
+        dump.port_guids[key, at] = int(port_guid, 16)
+    return key, at

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Forwarding tables: ``dump_fts``, ``dump_lfts``, ``ibroute``, ``opensm-lfts.dump`` and ``opensm.fdbs``.
+
+    Unicast lids [0x0-0x12] of switch Lid 2 guid 0x0002c90200000001 (leaf0):     ibroute, dump_fts
+    Unicast lids [0x0-0x1400] of switch DR path slid 0; dlid 0; 0,1,19 guid 0xf452... (sw):     by direct route
+    Unicast lids [0-18] of switch Lid 2 guid 0x0002c90200000001 ('leaf0'):       opensm-lfts.dump
+    0x0001 009 : (Channel Adapter portguid 0x0002c90300000001: 'node0')
+    dump_ucast_routes: Switch 0x0002c90200000001                                 opensm.fdbs
+    0x0001 : 009  : 03   : yes
+
+A table of ten thousand hosts is a gigabyte of text, nearly all of it lines of one shape. NumPy reads those from their
+first bytes; only the others (headings, ends, oddities) are looked at one by one.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+
+NO_PORT = 255
+MOST_BYTES = 1 << 34
+BLOCK = 1 << 22  # bytes at a time: what fits into the cache
+WORD = 8  # bytes of a line that are looked at together
+MOST_ODD = 2_000_000
+
+HEADING = re.compile(
+    rb"Unicast lids \[(0x[0-9a-fA-F]{1,8}|\d{1,8})-(0x[0-9a-fA-F]{1,8}|\d{1,8})\] of switch\b(.*)$", re.IGNORECASE
+)
+FDBS_HEADING = re.compile(rb"\w*dump_ucast_routes:\s*Switch\s+(0x[0-9a-fA-F]{1,16})")
+GUID = re.compile(rb"\bguid (0x[0-9a-fA-F]{1,16})\b")
+LID = re.compile(rb"\bLid (0x[0-9a-fA-F]{1,8}|\d{1,8})\b", re.IGNORECASE)
+DUMPED = re.compile(rb"(\d{1,8})\s+(?:valid )?(?:m?lids) dumped")
+ENTRY = re.compile(rb"(0x[0-9a-fA-F]{1,4}|\d{1,5})\s+(?::\s*)?(\d{1,3})(?!\S)")
+EXPECTED = "Unicast lids [0x0-0x12] of switch Lid 2 guid 0x..., or dump_ucast_routes: Switch 0x..."
+SILENT = (b"Lid ", b"LID ", b"Port ", b"#")
+
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchTable:
+    """The table of one switch.
+
+    Attributes
+    ----------
+    guid, lid
+        What names the switch; 0 where the heading does not say.
+    last
+        The last LID that the heading promises; -1 where it does not.
+    lids, ports
+        Shape (entries,): destination LID and the port towards it.
+    promised
+        How many entries the line at the end counts; -1 where there is none.
+    line
+        Line of the heading, counted from 1.
+    """
+
+    guid: int
+    lid: int
+    last: int
+    lids: NDArray[np.uint16]
+    ports: NDArray[np.uint8]
+    promised: int
+    line: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Forwarding tables as read.
+
+    Attributes
+    ----------
+    path
+        The file.
+    switches
+        In the order of the file.
+    odd
+        (line, text) of the first lines that say nothing known; ``odd_lines`` counts them all.
+    """
+
+    path: str
+    switches: tuple[SwitchTable, ...]
+    odd: tuple[tuple[int, str], ...] = ()
+    odd_lines: int = 0
+
+
+@dataclass
+class _Open:
+    """A table that is being read."""
+
+    guid: int
+    lid: int
+    last: int
+    line: int
+    lids: list[NDArray[np.uint16]] = field(default_factory=list[NDArray[np.uint16]])
+    ports: list[NDArray[np.uint8]] = field(default_factory=list[NDArray[np.uint8]])
+    promised: int = -1
+
+    def closed(self) -> SwitchTable:
+        lids = np.concatenate(self.lids) if self.lids else np.empty(0, dtype=np.uint16)
+        ports = np.concatenate(self.ports) if self.ports else np.empty(0, dtype=np.uint8)
+        return SwitchTable(self.guid, self.lid, self.last, lids, ports, self.promised, self.line)
+
+
+def read_tables(path: str | Path) -> Tables:
+    """Read forwarding tables of any of the formats.
+
+    Parameters
+    ----------
+    path
+        The file; one switch after the other.
+
+    Raises
+    ------
+    FabricError
+        When it cannot be read, is larger than 16 GiB, or holds no table.
+    """
+    try:
+        size = Path(path).stat().st_size
+        if size > MOST_BYTES:
+            raise FabricError(f"{path} is larger than 16 GiB", "give the tables of one fabric")
+        reader = _Reader(str(path))
+        with Path(path).open("rb", buffering=0) as file:
+            rest = b""
+            while block := file.read(BLOCK):
+                whole, _, rest = (rest + block).rpartition(b"\n")
+                if whole:
+                    reader.take(whole)
+            if rest:
+                reader.take(rest)
+    except (OSError, ValueError) as error:
+        raise FabricError(f"cannot read {path}: {error}", "look at the path and its permissions") from error
+    return reader.done()
+
+
+def tables_of(path: str, content: bytes) -> Tables:
+    """`read_tables` of bytes in memory."""
+    reader = _Reader(path)
+    reader.take(content)
+    return reader.done()
+
+
+class _Reader:
+    """Takes whole lines, block by block."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.line = 0  # lines before this block
+        self.made: list[SwitchTable] = []
+        self.open: _Open | None = None
+        self.odd: list[tuple[int, str]] = []
+        self.odd_lines = 0
+
+    def take(self, text: bytes) -> None:
+        """Read a block of whole lines."""
+        padded = text + b"\n" + bytes(2 * WORD)
+        ends = np.flatnonzero(np.frombuffer(padded, dtype=np.uint8) == 10)
+        starts = np.concatenate([np.zeros(1, dtype=ends.dtype), ends[:-1] + 1])
+        at_byte = np.ndarray((len(padded) - WORD,), dtype="<u8", buffer=padded, strides=(1,))
+        lid, port, good = _entries(at_byte[starts], at_byte[starts + WORD - 1])
+        others = np.flatnonzero(~good)
+        at = 0
+        for number in others.tolist():
+            self._entries(lid[at:number], port[at:number], good[at:number])
+            at = number + 1
+            line = text[starts[number] : ends[number]].strip()
+            if line:
+                self._other(line, self.line + number + 1)
+        self._entries(lid[at:], port[at:], good[at:])
+        self.line += len(starts)
+
+    def _entries(self, lid: NDArray[np.uint16], port: NDArray[np.uint8], good: NDArray[np.bool_]) -> None:
+        if not len(lid):
+            return
+        if self.open is None:
+            raise FabricError(f"{self.path}:{self.line + 1}: entries before any heading", f"expected {EXPECTED}")
+        self.open.lids.append(lid)
+        self.open.ports.append(port)
+
+    def _other(self, line: bytes, number: int) -> None:
+        if heading := HEADING.match(line):
+            guid, lid = GUID.search(heading[3]), LID.search(heading[3].partition(b" guid ")[0])
+            self._heading(int(guid[1], 16) if guid else 0, _number(lid[1]) if lid else 0, _number(heading[2]), number)
+        elif heading := FDBS_HEADING.match(line):
+            self._heading(int(heading[1], 16), 0, -1, number)
+        elif self.open is not None and (end := DUMPED.match(line)):
+            self.open.promised = int(end[1])
+        elif self.open is not None and (entry := ENTRY.match(line)) and _number(entry[1]) < 1 << 16:
+            port = min(int(entry[2]), NO_PORT)
+            self.open.lids.append(np.array([_number(entry[1])], dtype=np.uint16))
+            self.open.ports.append(np.array([port], dtype=np.uint8))
+        elif not line.startswith(SILENT) and b"UNREACHABLE" not in line:
+            self.odd_lines += 1
+            if len(self.odd) < 3:
+                self.odd.append((number, line[:120].decode("utf-8", errors="replace")))
+
+    def _heading(self, guid: int, lid: int, last: int, number: int) -> None:
+        if self.open is not None:
+            self.made.append(self.open.closed())
+        if len(self.made) > MOST_ODD:
+            raise FabricError(f"{self.path}: more than {MOST_ODD:,} tables", "give the tables of one fabric")
+        self.open = _Open(guid, lid, last, number)
+
+    def done(self) -> Tables:
+        """All that was read."""
+        if self.open is None:
+            raise FabricError(f"{self.path} has no forwarding table in {self.line} lines", f"expected {EXPECTED}")
+        return Tables(self.path, (*self.made, self.open.closed()), tuple(self.odd), self.odd_lines)
+
+
+def _entries(head: Words, tail: Words) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.bool_]]:
+    """LID and port of lines by their bytes 0-7 and 7-14, shape (lines,) each, and which lines are entries.
+
+    ``0x0001 009`` with a space, ``:`` or the line's end behind it, or ``0x0001 : 009``. All four digits of a LID are
+    read at once, and all three of a port: a byte each of one number.
+    """
+    text = (head >> np.uint64(16)).astype(np.uint32)
+    digit = (text & 0x0F0F0F0F) + 9 * ((text >> 6) & 0x01010101)
+    again = digit + 0x30303030 + 0x27 * (((digit + 0x06060606) >> 4) & 0x01010101)
+    good = ((digit & 0xF0F0F0F0) == 0) & (again == (text | 0x20202020))
+    good &= (((text >> 5) | (text >> 6)) & 0x01010101) == 0x01010101
+    good &= (head & np.uint64(0x00FF00000000FFFF)) == np.uint64(0x0020000000007830)  # "0x" and the space
+    wide = (tail & np.uint64(0xFFFF)) == np.uint64(0x203A)  # ": "
+    if wide.any():
+        tail = np.where(wide, tail >> np.uint64(16), tail)
+    after = (tail.astype(np.uint32)) >> 24
+    tens = (tail.astype(np.uint32) & 0xFFFFFF) ^ 0x303030
+    good &= ((tens | (tens + 0x060606)) & 0xF0F0F0) == 0
+    good &= (after <= 32) | (after == 58)
+    number = (tens & 0xFF) * 100 + ((tens >> 8) & 0xFF) * 10 + (tens >> 16)
+    good &= number <= NO_PORT
+    lid = ((digit & 0xF) << 12) | ((digit & 0xF00) | ((digit >> 12) & 0xF0)) | (digit >> 24)
+    return lid.astype(np.uint16), number.astype(np.uint8), good
+
+
+def _number(text: bytes) -> int:
+    return int(text, 16) if text[:2].lower() == b"0x" else int(text)

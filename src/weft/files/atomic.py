@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Atomic writing of files, and system errors as Weft's own."""
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from weft.errors import DataError
+from weft.format import format_bytes
+
+ANEW = "it was changed or torn: measure anew with --into DIR"
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file atomically: it is there as a whole or not at all.
+
+    Raises
+    ------
+    DataError
+        The disk is full or read-only; nothing is left behind.
+    """
+    part = path.with_name(path.name + ".part")
+    with file_errors(path):
+        try:
+            with part.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except OSError:
+            # on a full disk the part still takes room that the user will want back
+            try_remove(part)
+            raise
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Write a JSON object atomically; NaN and infinity are refused."""
+    write_atomic(path, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises
+    ------
+    DataError
+        Not there, not readable, not an object.
+    """
+    with file_errors(path):
+        raw = path.read_bytes()
+    try:
+        value: Any = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"{path} is not JSON: {error}", "it was changed or torn: measure anew with --into DIR"
+        ) from error
+    if not isinstance(value, dict):
+        raise DataError(f"{path} holds no JSON object", ANEW)
+    return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def try_remove(path: Path) -> None:
+    """Remove a file if that is possible; used where a failure to do so changes nothing."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+@contextmanager
+def file_errors(path: Path) -> Generator[None]:
+    """Turn an ``OSError`` on ``path`` into a :class:`DataError` that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise explain(path, error) from error
+
+
+def explain(path: Path, error: OSError) -> DataError:
+    """The error for an ``OSError`` on ``path``: what it means for a run, and the remedy."""
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links the user did not type
+    reason = error.strerror or str(error)
+    if error.errno in FULL:
+        return DataError(
+            f"the disk is full: cannot write {place} ({reason}; {free_space(place)} free)",
+            "make room, then start the same command: it goes on where this stopped; or use another disk: --into DIR",
+        )
+    if error.errno in FORBIDDEN:
+        return DataError(
+            f"no permission to write {place} ({reason})",
+            "make the folder writable (chmod u+w, or mount it read-write), or choose another one with --into DIR",
+        )
+    return DataError(f"{place}: {reason}", "check the path, or choose another folder with --into DIR")
+
+
+def free_space(path: Path) -> str:
+    """Free space of the file system that would hold ``path``, as text."""
+    there = path
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    try:
+        free = shutil.disk_usage(there).free
+    except OSError:
+        return "an unknown number of bytes"
+    return format_bytes(free)

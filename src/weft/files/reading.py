@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading a TOML file into a model, with one clear message for the first mistake: file, key, value, what is allowed."""
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from weft.errors import WeftError
+from weft.files.shipped import shipped
+
+Model = TypeVar("Model", bound=BaseModel)
+Loc = Sequence[int | str]
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """The known word that ``word`` is probably a misspelling of; empty where there is none."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return near[0] if near else ""
+
+
+def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
+    """Path of a file given by path, or by the name of a shipped one.
+
+    Parameters
+    ----------
+    given
+        ``my.toml``, ``some/where/my.toml``, or a name such as ``tara``.
+    folder
+        Where shipped files of this kind lie: ``studies`` or ``fabrics``.
+    error
+        Type of the error to raise.
+
+    Raises
+    ------
+    error
+        Nothing is found; the message names the closest shipped file.
+    """
+    text = str(given)
+    try:
+        if Path(text).is_file():
+            return Path(text)
+        if Path(text).is_dir():
+            raise error(f"{text} is a folder", f"name one of its files, or one that ships with Weft ({folder})")
+    except (OSError, ValueError):  # an embedded NUL, or a name the file system refuses
+        pass
+    names = sorted(path.stem for path in shipped(folder).glob("*.toml"))
+    name = text.removesuffix(".toml")
+    if name in names:
+        return shipped(folder) / f"{name}.toml"
+    near = closest(Path(name).name if "\0" not in name else "", names)
+    hint = f"did you mean {near}? " if near else ""
+    raise error(f"no file {text!r}", f"{hint}give a path, or one that ships with Weft: {', '.join(names)}")
+
+
+def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
+    """Text and tree of a TOML file; ``error`` with the line for a syntax error.
+
+    Raises
+    ------
+    error
+        The file cannot be read, is no UTF-8 text, or is no TOML; the message names the line.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise error(f"{path}: byte {problem.start} is no UTF-8", "save the file as UTF-8 text") from None
+    except OSError as problem:
+        raise error(f"{path} cannot be read: {problem.strerror}", "look at its permissions") from None
+    return text, parse_toml(text, str(path), error)
+
+
+def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]:
+    """Tree of a TOML text; ``error`` names ``source`` and the line.
+
+    Raises
+    ------
+    error
+        The text is no TOML; the message names ``source`` and the line.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise error(f"{source}: nested too deeply", "flatten the file") from None
+    except ValueError as problem:  # TOMLDecodeError, and whole numbers of thousands of digits
+        raise error(
+            f"{source} is no TOML: {problem}", "correct that line; https://toml.io shows how values look"
+        ) from None
+
+
+def validate(model: type[Model], tree: dict[str, Any], source: str, error: type[WeftError]) -> Model:
+    """Make a ``model`` of a TOML tree; ``error`` describes the first mistake.
+
+    Raises
+    ------
+    error
+        The tree does not fit the model; the message describes the first mistake.
+    """
+    try:
+        return model.model_validate(tree)
+    except ValidationError as problem:
+        mistakes = problem.errors(include_url=False)
+        what, remedy = describe(model, mistakes[0])
+        more = f" ({len(mistakes)} mistakes in this file; this is the first)" if len(mistakes) > 1 else ""
+        raise error(f"{source}: {what}{more}", remedy) from None
+    except RecursionError:
+        raise error(f"{source}: nested too deeply", "flatten the file") from None
+
+
+def describe(model: type[BaseModel], mistake: ErrorDetails) -> tuple[str, str]:
+    """What is wrong, with key path and value, and what to do about it."""
+    loc, kind = mistake["loc"], mistake["type"]
+    key = ".".join(str(part) for part in loc)
+    message = mistake["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    if kind == "extra_forbidden":
+        known = keys_at(model, loc[:-1])
+        near = closest(str(loc[-1]), known)
+        hint = f'did you mean "{near}"? ' if near else ""
+        where = ".".join(str(part) for part in loc[:-1]) or "the file"
+        return f'unknown key "{key}" = {shown(mistake["input"])}', f"{hint}keys of {where}: {', '.join(known)}"
+    if kind == "missing":
+        return f'the key "{key}" is missing', f"add it; {help_at(model, loc)}"
+    if kind in ("model_type", "model_attributes_type"):
+        return (
+            f'"{key}" is {shown(mistake["input"])}, not a table',
+            f"write it as a section: [{key}] with the keys {', '.join(keys_at(model, loc))}",
+        )
+    if not loc:
+        return message, "change the file so that this holds"
+    return f'"{key}" = {shown(mistake["input"])}: must be {message}' if kind != "value_error" else (
+        f'"{key}" = {shown(mistake["input"])}: {message}'
+    ), f'change "{key}"; {help_at(model, loc)}'
+
+
+def shown(value: object) -> str:
+    """A value as the file has it, cut to one readable line."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def model_at(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
+    """The model that stands at a key path; None where there is none."""
+    current: type[BaseModel] | None = model
+    for part in loc:
+        if isinstance(part, int):
+            continue
+        if current is None or part not in current.model_fields:
+            return None
+        current = model_in(current.model_fields[part].annotation)
+    return current
+
+
+def model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model inside ``Model``, ``Model | None`` or ``tuple[Model, ...]``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := model_in(part))), None)
+
+
+def keys_at(model: type[BaseModel], loc: Loc) -> list[str]:
+    """Keys a file may have at a key path."""
+    found = model_at(model, loc)
+    return list(found.model_fields) if found else []
+
+
+def help_at(model: type[BaseModel], loc: Loc) -> str:
+    """The description of a key, or the keys of the section it would stand in."""
+    named = [part for part in loc if isinstance(part, str)]
+    for depth in range(len(named), 0, -1):
+        owner = model_at(model, named[: depth - 1])
+        if owner and named[depth - 1] in owner.model_fields:
+            text = owner.model_fields[named[depth - 1]].description
+            return text or f"keys beside it: {', '.join(owner.model_fields)}"
+    return "see the shipped files for an example"

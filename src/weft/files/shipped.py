@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Paths of the files that ship with Weft, and of its cache."""
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+
+def shipped(folder: str) -> Path:
+    """Path of a shipped folder: ``native``, ``studies`` or ``fabrics``.
+
+    An installed package carries them under ``weft/data``; a checkout has them at its root.
+    """
+    installed = Path(str(files("weft"))) / "data" / folder
+    return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / folder
+
+
+def cache() -> Path:
+    """Folder of Weft's cache: ``$XDG_CACHE_HOME/weft`` or ``~/.cache/weft``."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # the XDG specification says that a relative path is to be ignored
+    base = Path(given) if given.startswith("/") else Path.home() / ".cache"
+    return base / "weft"

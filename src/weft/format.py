@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How Weft writes sizes, rates, times, counts and factors (`weft.units` reads them back).
+
+Numbers have three significant digits and never an exponent. A unit is chosen after rounding, so 999.6 us reads "1 ms".
+``format_*`` writes a given or computed value as one would type it into a file ("1.2 us"). ``measured_*`` keeps trailing
+zeros ("1.20 us"), since a zero that was measured says something, and takes the value's interval.
+
+Microseconds are spelled ``us`` everywhere: files, terminal and figures share one spelling, in ASCII, as the field's own
+benchmarks have it. ``weft.units`` also reads ``µs``.
+"""
+
+import math
+from collections.abc import Mapping
+
+from weft.units import RATES, SIZES, TIMES
+
+SECONDS = {name: float(TIMES[name]) for name in ("ns", "us", "ms", "s")}
+UNKNOWN = "–"
+DIGITS = 3
+#: Beyond this many decimals a value is noise, even in the smallest unit.
+MOST_DECIMALS = 4
+#: From here on a time reads better in the longer unit.
+MINUTES_FROM_S, HOURS_FROM_S = 120, 7200
+
+
+def decimals(value: float, digits: int = DIGITS) -> int:
+    """Decimals that leave ``value``, once rounded, so many significant digits."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    return min(max(0, digits - 1 - exponent), MOST_DECIMALS)
+
+
+def unit_of(value: float, units: Mapping[str, float], digits: int = DIGITS) -> tuple[str, float]:
+    """The unit in which ``value`` reads best: at least 1 of it, and less than 1 of the next, after rounding.
+
+    Parameters
+    ----------
+    value
+        In the unit whose factor is 1.
+    units
+        Name to factor, smallest first.
+    digits
+        Significant digits to which it is rounded.
+
+    Returns
+    -------
+    tuple[str, float]
+        Name and factor.
+    """
+    for name, factor in reversed(list(units.items())):
+        if float(f"{abs(_in(value, factor)):.{digits - 1}e}") >= 1:
+            return name, factor
+    return next(iter(units.items()))
+
+
+def seconds_unit(seconds: float) -> tuple[str, float]:
+    """Name and factor of the unit, ns to s, in which a time reads best: ``("us", 1e-6)``."""
+    return unit_of(seconds, SECONDS)
+
+
+def format_bytes(size: float) -> str:
+    """A size of memory or traffic in bytes, rounded: ``91.1 MiB``."""
+    return _scaled(size, SIZES)
+
+
+def exact_bytes(size: int) -> str:
+    """A size in bytes without rounding: ``4 KiB``, but ``4,466 B``."""
+    for name, factor in reversed(SIZES.items()):
+        if size >= factor and size % factor == 0:
+            return f"{size // factor:,} {name}"
+    return f"{size:,} B"
+
+
+def format_rate(rate: float, digits: int = DIGITS) -> str:
+    """A rate in bytes a second with a decimal prefix: ``3.5 GB/s``."""
+    return _scaled(rate, RATES, digits)
+
+
+def format_seconds(seconds: float, digits: int = DIGITS) -> str:
+    """A time in seconds, from ns to s, then minutes from two minutes on and hours from two hours on: ``1.2 us``."""
+    if seconds < MINUTES_FROM_S:
+        return _scaled(seconds, SECONDS, digits)
+    unit = "min" if seconds < HOURS_FROM_S else "h"
+    return _scaled(seconds, {unit: float(TIMES[unit])}, digits)
+
+
+def format_factor(factor: float) -> str:
+    """How many times, without trailing zeros: ``2.5``, ``170``, ``1,200``."""
+    return _number(factor, decimals(factor), zeros=False)
+
+
+def measured_seconds(seconds: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A measured time in seconds, with its interval in the same unit: ``52.1 ms (51.8–52.9)``; ``–`` for None."""
+    if seconds is None:
+        return UNKNOWN
+    return _measured(seconds, low, high, seconds_unit(seconds))
+
+
+def measured_rate(size: int, seconds: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Bytes over a measured time, with the time's interval turned round: ``5.21 GB/s (5.10–5.33)``.
+
+    Parameters
+    ----------
+    size
+        Bytes moved in ``seconds``.
+    seconds, low, high
+        The time and its interval, in seconds; ``–`` is written without a time.
+    """
+    if not seconds:
+        return UNKNOWN
+    rate = size / seconds
+    ends = (size / high, size / low) if low and high else (None, None)
+    return _measured(rate, *ends, unit_of(rate, RATES))
+
+
+def measured_factor(factor: float, low: float | None = None, high: float | None = None, what: str = "") -> str:
+    """How many times, with its interval: ``1.25 (1.20–1.31)``, ``170``, ``1.25 times (1.20–1.31)``."""
+    return _measured(factor, low, high, (what, 1.0))
+
+
+def plural(count: int, noun: str) -> str:
+    """A count and its noun: ``1 launch``, ``3 launches``, ``1,200 cells``."""
+    ending = "es" if noun.endswith(("ch", "s", "x")) else "s"
+    return f"{count:,} {noun}" + ("" if count == 1 else ending)
+
+
+def _in(value: float, factor: float) -> float:
+    """``value`` in units of ``factor``; a tie that division left just below itself (999.5 us in ms) is a tie again."""
+    return value / factor * (1 + 1e-12)
+
+
+def _scaled(value: float, units: Mapping[str, float], digits: int = DIGITS) -> str:
+    name, factor = unit_of(value, units, digits)
+    shown = _in(value, factor)
+    text = _number(shown, decimals(shown, digits), zeros=False)
+    return f"{text.replace(',', '')} {name}"  # weft.units reads no separators
+
+
+def _measured(value: float, low: float | None, high: float | None, unit: tuple[str, float]) -> str:
+    name, factor = unit
+    digits = decimals(_in(value, factor))
+    text = f"{_number(_in(value, factor), digits)} {name}".rstrip()
+    if low is None or high is None:
+        return text
+    return f"{text} ({_number(_in(low, factor), digits)}–{_number(_in(high, factor), digits)})"
+
+
+def _number(value: float, digits: int, zeros: bool = True) -> str:
+    text = f"{value:,.{digits}f}"
+    return text if zeros or "." not in text else text.rstrip("0").rstrip(".")

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What this host has: cores, memory, limits, and the rate at which it copies."""
+
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# cgroup v1 writes "no limit" as the largest multiple of a page below 2^63.
+UNLIMITED = 2**60
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A memory limit of one node in bytes, and where it comes from."""
+
+    bytes: int
+    by: str
+
+
+@dataclass(frozen=True)
+class Host:
+    """The present host, as a node of a fabric.
+
+    Attributes
+    ----------
+    cores
+        Cores this process may run on.
+    memory_bytes
+        Memory of the host, or of the cgroup where that is less: does not change while others work.
+    limits
+        What can be allocated now, one entry for each source of a limit.
+    """
+
+    name: str
+    cores: int
+    memory_bytes: int
+    limits: tuple[Limit, ...]
+
+
+def smallest(limits: Sequence[Limit]) -> Limit | None:
+    """The limit that binds; None where none is known."""
+    return min(limits, key=lambda limit: limit.bytes, default=None)
+
+
+def parse_meminfo(text: str) -> dict[str, int]:
+    """Bytes of each line of ``/proc/meminfo``."""
+    found = re.findall(r"^(\w+(?:\(\w+\))?):\s+(\d+) kB$", text, re.MULTILINE)
+    return {name: int(kilobytes) * 1024 for name, kilobytes in found}
+
+
+def parse_cgroup_limit(text: str) -> int | None:
+    """Bytes of ``memory.max`` (v2) or ``memory.limit_in_bytes`` (v1); None for no limit."""
+    text = text.strip()
+    if not text.isdigit():
+        return None  # "max"
+    return int(text) if int(text) < UNLIMITED else None
+
+
+def parse_cgroup_paths(text: str) -> tuple[str | None, str | None]:
+    """Paths of this process under (v2, v1 memory) in ``/proc/self/cgroup``."""
+    unified = memory = None
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            unified = path
+        elif "memory" in controllers.split(","):
+            memory = path
+    return unified, memory
+
+
+def parse_stat(text: str, key: str) -> int:
+    """One number of ``memory.stat``; 0 where it is not there."""
+    found = re.search(rf"^{key} (\d+)$", text, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def read(path: Path) -> str:
+    """Text of a file under /proc or /sys; empty where it is not there or not readable."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+
+
+def upwards(mount: Path, path: str) -> Iterator[Path]:
+    """A cgroup's folder and all above it: a limit anywhere on the way binds.
+
+    Inside a container the path is often the host's and absent here; then only the mount's root counts.
+    """
+    folder = mount / path.lstrip("/")
+    while folder != mount and mount in folder.parents:
+        yield folder
+        folder = folder.parent
+    yield mount
+
+
+def cgroup_limits(root: Path) -> Iterator[tuple[int, int]]:
+    """Limit and remainder, both in bytes, of every cgroup with a memory limit above this process."""
+    unified, memory = parse_cgroup_paths(read(root / "proc/self/cgroup"))
+    base = root / "sys/fs/cgroup"
+    places: list[tuple[Path, str, str, str, str]] = []
+    if unified is not None:
+        mount = base if (base / "cgroup.controllers").exists() else base / "unified"
+        places.append((mount, unified, "memory.max", "memory.current", "inactive_file"))
+    if memory is not None:
+        places.append(
+            (base / "memory", memory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        )
+    for mount, path, limit_file, usage_file, cache in places:
+        for folder in upwards(mount, path):
+            limit = parse_cgroup_limit(read(folder / limit_file))
+            if limit is None:
+                continue
+            usage = parse_cgroup_limit(read(folder / usage_file)) or 0
+            # Pages of files that were only read are reclaimed before the kernel kills a process.
+            used = max(0, usage - parse_stat(read(folder / "memory.stat"), cache))
+            yield limit, max(0, limit - used)
+
+
+def scheduler_limit(environment: Mapping[str, str], cores: int) -> Limit | None:
+    """Memory the scheduler gives this job on a node; None outside a job or where it does not say."""
+    node, core = environment.get("SLURM_MEM_PER_NODE", ""), environment.get("SLURM_MEM_PER_CPU", "")
+    if node.isdigit() and int(node):  # 0 is "all there is"
+        return Limit(int(node) * 2**20, "SLURM_MEM_PER_NODE")
+    if core.isdigit() and int(core):
+        return Limit(int(core) * 2**20 * cores, "SLURM_MEM_PER_CPU")
+    return None
+
+
+def read_host(root: Path = Path("/"), environment: Mapping[str, str] | None = None, cores: int | None = None) -> Host:
+    """Describe this host.
+
+    Parameters
+    ----------
+    root
+        Where ``proc`` and ``sys`` lie.
+    environment
+        Variables a scheduler has set; this process's own by default.
+    cores
+        Cores to count; those this process may run on by default.
+    """
+    if cores is None:
+        cores = len(os.sched_getaffinity(0))
+    memory = parse_meminfo(read(root / "proc/meminfo"))
+    limits = [Limit(memory["MemAvailable"], "MemAvailable")] if "MemAvailable" in memory else []
+    total = memory.get("MemTotal", 0)
+    for limit, left in cgroup_limits(root):
+        limits.append(Limit(left, "cgroup limit"))
+        total = min(total, limit) if total else limit
+    scheduler = scheduler_limit(os.environ if environment is None else environment, cores)
+    if scheduler:
+        limits.append(scheduler)
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname()).strip("-.") or "localhost"
+    return Host(name, cores, total, tuple(limits))
+
+
+def measure_copy_rate(threads: int, seconds: float = 0.03) -> float:
+    """Bytes per second that ``threads`` threads copy together, each from one own buffer to another.
+
+    A few rounds of 32 MiB each, in this process, the best of them: enough for a predicted time. Bounds that stand
+    beside measured values take the rate that the kernel ``floor`` measured.
+    """
+    import numpy as np  # costs 80 ms
+
+    threads = max(1, min(threads, 32))
+    size = 32 * 2**20
+    pairs = [(np.ones(size, np.uint8), np.ones(size, np.uint8)) for _ in range(threads)]
+    gate = threading.Barrier(threads)
+    rounds: list[list[tuple[float, float]]] = [[] for _ in range(threads)]
+
+    def work(index: int) -> None:
+        source, target = pairs[index]
+        end = time.perf_counter() + seconds
+        while True:
+            stop = time.perf_counter() > end  # each thread decides alike: the round's first to see it breaks the gate
+            if stop:
+                gate.abort()
+            try:
+                gate.wait()
+            except threading.BrokenBarrierError:
+                return
+            start = time.perf_counter()
+            np.copyto(target, source)
+            rounds[index].append((start, time.perf_counter()))
+
+    workers = [threading.Thread(target=work, args=(index,)) for index in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    done = min(len(each) for each in rounds)
+    spans = [max(each[k][1] for each in rounds) - min(each[k][0] for each in rounds) for k in range(done)]
+    return threads * size / min(spans)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernel ``bandwidth``: many messages at a time, one way, between two ranks of each kind the fabric has."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.fabric.hops import LEVELS, groups_alike
+from weft.fabric.model import Fabric
+from weft.fabric.network.build import build_network
+from weft.fabric.placement import NoRoomError, place
+from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel.bandwidth.study import BandwidthSeries, BandwidthStudy
+from weft.kernel.budget import enough_time, sample_bytes, staging
+from weft.kernel.messages import any_eager, barrier_messages
+from weft.kernel.plain import PlainKernel, counted
+from weft.kernel.sizes import op_name
+from weft.kernel.teams import rank_at
+from weft.kernel.traffic import Traffic
+from weft.study import Measure, Series, Study
+
+OP = "send"
+WINDOW = 64  # messages under way at a time, at the most
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A message of a stream from the first rank of two to the second: both on one node, or one on each of two.
+
+    Others are under way beside it, so neither a latency nor a message's cost bounds it.
+    """
+
+    block_bytes: int
+    rounds: int = 0
+    messages: int = 0
+
+    @property
+    def pairwise(self) -> bool:
+        """One node sends to the other."""
+        return True
+
+    def staying(self, nodes: int, ranks_per_node: int) -> int:
+        """It is copied once, where both are on one node."""
+        return self.block_bytes if nodes == 1 else 0
+
+    def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
+        """It leaves the first node."""
+        return self.block_bytes if nodes == 2 and len(group) == 1 else 0
+
+
+class Bandwidth(PlainKernel):
+    """Pairs, sizes, memory and traffic of the windowed stream."""
+
+    name = "bandwidth"
+    main = ""  # a cell is known by its largest size
+    rooted = False
+    study: type[Study] = BandwidthStudy
+
+    def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
+        """A pair for each pattern that the fabric has; patterns it has none of are noted.
+
+        Raises
+        ------
+        StudyError
+            The limit of a cell is too short for its sizes.
+        """
+        assert isinstance(study, BandwidthStudy)
+        assert isinstance(series, BandwidthSeries)
+        section, order = study.bandwidth, study.placement.order
+        common: dict[str, Any] = {"bytes": list(section.sizes), "refine": section.refine}
+        common |= {"window": section.window, "window_bytes": section.window_bytes}
+        found: list[tuple[Shape, dict[str, Any]]] = []
+        notes: list[str] = []
+        # Hosts are candidates here, so of several shapes the largest says it all.
+        within = [shape for shape in shapes if not shape.oversubscribed]
+        for shape in sorted(within, key=lambda shape: (shape.nodes, shape.ranks_per_node))[-1:]:
+            hosts, classes = representatives(study, fabric, shape, notes)
+            job = Shape(len(hosts) or shape.nodes, shape.ranks_per_node, hosts=hosts)
+            for pattern in section.patterns:
+                pairs = pairs_of(pattern, fabric, job, classes)
+                if not pairs:
+                    notes.append(f"{pattern}: {nothing(pattern, fabric, job)}")
+                for first, second, more in pairs:
+                    members = [rank_at(*end, job.nodes, job.ranks_per_node, order) for end in (first, second)]
+                    found.append((job, {"pattern": pattern, **more, "members": members} | common))
+        enough_time(found, study.measure, str(study.path))
+        return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
+
+    def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
+        """Bytes of each part of one rank's memory: messages under way, samples, and MPI's own, by estimate."""
+        sizes, most = values["bytes"], values["window_bytes"]
+        return {
+            "messages under way": max(
+                min(most, values["window"] * sizes[-1]),
+                *(outstanding(size, values) * size for size in sizes),
+            ),
+            "samples": sample_bytes(len(sizes) + values["refine"], measure),
+            **staging(ranks),
+        }
+
+    def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
+        """The largest message, and a window of it."""
+        largest = values["bytes"][-1]
+        return Sizes(block=largest, local=largest * outstanding(largest, values))
+
+    def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
+        """One message of each size, ascending."""
+        return {op_name(OP, size): Stream(size) for size in values["bytes"]}
+
+    def words(self, values: Mapping[str, Any]) -> str:
+        """The pattern, the level of the switch between the two, and the number of sizes."""
+        return counted(values, values["pattern"], values.get("level", ""))
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Keys of the flat plan."""
+        return {key: values[key] for key in ("bytes", "pattern", "refine", "window", "window_bytes")}
+
+    def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
+        """A full window a call, as if both ranks sent."""
+        return len(values["bytes"]) * calls * (WINDOW * ranks + barrier_messages(ranks))
+
+    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
+        """Whether the smallest size needs no asking."""
+        return any_eager(values["bytes"], limit)
+
+    def content_bytes(self, values: Mapping[str, Any]) -> int:
+        """Any content would do."""
+        return 0
+
+
+def outstanding(size: int, values: Mapping[str, Any]) -> int:
+    """Messages of a size that are under way together."""
+    return max(1, min(values["window"], values["window_bytes"] // max(size, 1)))
+
+
+Classes = list[tuple[int, str, int]]
+Place = tuple[int, int]
+
+
+def representatives(
+    study: BandwidthStudy, fabric: Fabric, shape: Shape, notes: list[str]
+) -> tuple[tuple[str, ...], Classes]:
+    """Hosts of the launch, and (index of a host, level, hops) for each class of hosts as seen from the first.
+
+    Only a host of each class is taken: a launch over all nodes of a machine to speak between two of them is waste.
+    """
+    try:
+        candidates = place(fabric, study.placement.nodes, shape.nodes)
+    except NoRoomError:
+        return (), []  # the plan makes it a row
+    if len(candidates) == 1 or fabric.network is None:
+        return candidates[:1], []
+    network = build_network(fabric)
+    places = network.indices(list(candidates))
+    first = next(group for group in groups_alike(network, places) if 0 in group.members)
+    hops, levels = first.hops, first.level
+    chosen: dict[tuple[str, int], int] = {}
+    for host in range(1, len(candidates)):
+        chosen.setdefault((LEVELS[int(levels[host])], int(hops[host])), host)
+    nearest = sorted(chosen.items(), key=lambda item: (item[0][1], item[1]))
+    if len(candidates) > 1 + len(nearest):
+        notes.append(f"{1 + len(nearest)} of {len(candidates)} nodes are used: one for each hop class")
+    hosts = (candidates[0], *(candidates[host] for _, host in nearest))
+    return hosts, [(index, level, hops) for index, ((level, hops), _) in enumerate(nearest, start=1)]
+
+
+def pairs_of(pattern: str, fabric: Fabric, job: Shape, classes: Classes) -> list[tuple[Place, Place, dict[str, Any]]]:
+    """Pairs of a pattern, each end as (node, rank on it), with the values that distinguish them within the pattern."""
+    if pattern == "inter-node":
+        return [((0, 0), (host, 0), {"level": level, "hops": hops}) for host, level, hops in classes]
+    socket = cores_of_a_socket(fabric, job)
+    if pattern == "intra-socket":
+        return [((0, 0), (0, 1), {})] if min(socket, job.ranks_per_node) > 1 else []
+    return [((0, 0), (0, socket), {})] if socket < job.ranks_per_node else []
+
+
+def cores_of_a_socket(fabric: Fabric, job: Shape) -> int:
+    """Ranks of a node that one socket takes, at a rank a core in order; the kernel verifies what became of that."""
+    cores = fabric.node.cores or job.ranks_per_node
+    return max(1, cores // (fabric.node.sockets or 1))
+
+
+def nothing(pattern: str, fabric: Fabric, job: Shape) -> str:
+    """Why there is no pair of a pattern."""
+    if pattern == "inter-node":
+        return "there is one node"
+    stated = fabric.node.sockets
+    sockets = f"{stated} socket{'s' if stated != 1 else ''}" if stated else "unstated sockets, taken as one"
+    return f"no such pair of ranks on a node of {sockets} with {job.ranks_per_node} ranks"

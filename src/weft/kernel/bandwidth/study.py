@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a study of the kernel ``bandwidth`` may say."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from weft.files.section import Section
+from weft.kernel.sizes import ByteSizes, powers_of_two
+from weft.study import Nodes, RanksPerNode, Series, Study
+from weft.units import Bytes
+
+PATTERNS = ("intra-socket", "inter-socket", "inter-node")
+Pattern = Literal["intra-socket", "inter-socket", "inter-node"]
+
+
+class BandwidthSection(Section, frozen=True):
+    """``[bandwidth]``: which pairs, over which sizes, how many messages at a time."""
+
+    patterns: Annotated[tuple[Pattern, ...], Field(min_length=1, max_length=3)] = Field(
+        PATTERNS, description="of intra-socket, inter-socket, inter-node (a pair for each hop class)"
+    )
+    sizes: ByteSizes = Field(
+        powers_of_two(1, 64 * 2**20),
+        description='bytes of a message: "1 B .. 64 MiB" (powers of two), or a list such as ["8 B", "1 KiB"]',
+    )
+    refine: Annotated[int, Field(strict=True, ge=0, le=100)] = Field(
+        8, description="sizes to add, at most, where times leave the line between their neighbours"
+    )
+    window: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(64, description="messages under way, at most")
+    window_bytes: Bytes = Field(64 * 2**20, description='bytes under way, at most, but one message always is: "64 MiB"')
+
+    @model_validator(mode="after")
+    def consistent(self) -> Self:
+        """Refuse a pattern twice, and messages without bytes."""
+        if len(set(self.patterns)) != len(self.patterns):
+            raise ValueError("patterns holds one pattern twice")
+        if self.sizes[0] < 1:
+            raise ValueError("sizes start at 1 B: a message of 0 B has no bandwidth")
+        return self
+
+
+class BandwidthSeries(Series, frozen=True):
+    """Where pairs are looked for: among the first nodes of the placement."""
+
+    nodes: Nodes = Field("1..nodes", description='nodes among which pairs are chosen: a number, or "1..nodes" for all')
+    ranks_per_node: RanksPerNode = Field("cores", description='ranks started on each node, "cores" for one a core')
+
+
+class BandwidthStudy(Study, frozen=True):
+    """A study of the kernel ``bandwidth``."""
+
+    kernel: Literal["bandwidth"] = Field(description="bandwidth")
+    bandwidth: BandwidthSection = Field(BandwidthSection(), description="[bandwidth]")  # pyright: ignore[reportCallIssue]
+    series: Annotated[tuple[BandwidthSeries, ...], Field(min_length=1)] = Field(
+        description="[[series]]: at least one sweep"
+    )

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the memory and the time of every kernel are counted with (METHOD 22); the C++ kernels count the same bytes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.errors import StudyError
+from weft.fabric.simulation import STAGING
+from weft.kernel import Shape
+from weft.study import Measure
+
+DOUBLE_BYTES = 8
+INT_BYTES = 4
+ROW_BYTES = 24
+"""One sample of one rank: start, duration and taint, eight bytes each."""
+SCRATCH_BYTES = 33
+"""What the stop rule keeps of a sample: a number to reduce, a longest duration, a first start, a span, a late mark."""
+LEAST_ROWS = 16
+"""Rows that an operation gets at least: a floor takes so many samples whatever the study asks for."""
+
+# What an MPI library takes for itself: its heap and shared segments, and the eager buffers it keeps for each peer it
+# has spoken to. An estimate over Open MPI, MPICH and MVAPICH2 with their default settings, on the high side.
+STAGING_BASE_BYTES = 32 * 2**20
+STAGING_PEER_BYTES = 128 * 2**10
+
+ROOM = 1.2
+"""Of a cell's limit over the budgets of its operations, for first calls and the proof."""
+
+
+def sample_bytes(operations: int, measure: Measure) -> int:
+    """Bytes of one rank's samples: each operation's rows, preallocated, and the scratch of the stop rule.
+
+    Parameters
+    ----------
+    operations
+        Operations of the cell that are sampled; each has a cold row beside its warm ones.
+    measure
+        Gives the most samples of an operation.
+    """
+    rows = 1 + max(measure.max_samples, LEAST_ROWS)
+    return operations * rows * ROW_BYTES + rows * SCRATCH_BYTES
+
+
+def staging(ranks: int) -> dict[str, int]:
+    """Bytes that the MPI library of one rank takes, by estimate: a base, and eager buffers for each of ``ranks``."""
+    return {STAGING: STAGING_BASE_BYTES + STAGING_PEER_BYTES * ranks}
+
+
+def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measure, path: str) -> None:
+    """Refuse a limit within which a cell's sizes cannot be measured: a cell that runs longer counts as hung.
+
+    Parameters
+    ----------
+    found
+        Shape and values of each cell of a sweep over sizes.
+    path
+        The study file, for the message.
+
+    Raises
+    ------
+    StudyError
+        The budgets of a cell's operations do not fit into ``measure.limit``.
+    """
+    operations = max((len(values["bytes"]) + values["refine"] + 1 for _, values in found), default=0)
+    wanted = ROOM * operations * measure.budget
+    if wanted > measure.limit:
+        raise StudyError(
+            f"{path}: measure.limit = {measure.limit:g} s is too short for {operations} operations of "
+            f"{measure.budget:g} s each in one cell",
+            f'give limit = "{wanted:.0f} s" or more, a smaller budget, or fewer sizes',
+        )

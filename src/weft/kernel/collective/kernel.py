@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernel ``collective``: a collective call of MPI over sizes, process counts and nodes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from weft.errors import StudyError
+from weft.fabric.model import Fabric
+from weft.format import format_bytes
+from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
+from weft.kernel.collective.blocks import read_matrix
+from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy
+from weft.kernel.collective.traffic import CollectiveTraffic
+from weft.kernel.collective.variants import variants
+from weft.kernel.messages import any_eager, barrier_messages
+from weft.kernel.plain import PlainKernel, counted
+from weft.kernel.sizes import op_name, split_op
+from weft.kernel.traffic import Traffic, Uniform
+from weft.study import Measure, Series, Study, doubling
+
+FLOOR_OP = "barrier"
+ELEMENT = 8  # of what is added up, and of a derived datatype
+ALL_SENT = frozenset({"alltoall", "alltoallv", "scatter", "reduce_scatter"})
+ALL_RECEIVED = frozenset({"alltoall", "alltoallv", "gather", "allgather"})
+ROOTED = frozenset({"bcast", "scatter", "gather", "reduce"})
+REDUCING = frozenset({"allreduce", "reduce", "reduce_scatter"})
+
+
+class Collective(PlainKernel):
+    """Cells, sizes, memory and traffic of collective calls."""
+
+    name = "collective"
+    main = ""  # a cell is known by its largest size
+    rooted = True
+    study: type[Study] = CollectiveStudy
+
+    def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
+        """Values of each call, form and pattern at each shape and process count.
+
+        Raises
+        ------
+        StudyError
+            No size is left, the limit of a cell is too short for its sizes, a root or a matrix that does not fit.
+        """
+        assert isinstance(study, CollectiveStudy)
+        assert isinstance(series, CollectiveSeries)
+        section, where = study.collective, f"{study.path}: collective"
+        matrix = read_matrix(study.path.parent / section.matrix) if section.matrix else []
+        found: list[tuple[Shape, dict[str, Any]]] = []
+        notes: list[str] = []
+        for shape in shapes:
+            for ranks in process_counts(series, shape, notes):
+                fitting(section, len(matrix), ranks, where)
+                part = {} if ranks == shape.ranks else {"ranks": ranks}
+                for values in calls_of(section, ranks, study, notes):
+                    found.append((shape, values | part))
+        enough_time(found, study.measure, str(study.path))
+        return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
+
+    def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
+        """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
+
+        ``send``, ``receive``
+            A block each, or p blocks where the call has one for every rank; both at the largest size, twice that for
+            ``vector``, whose every other double is a gap.
+        ``counts``
+            Counts and displacements of calls with unequal blocks.
+        ``samples``
+            24 bytes a sample, preallocated for every size and for the barrier, and the scratch of the stop rule.
+        ``library staging``
+            What MPI itself takes, by estimate.
+        """
+        collective, largest = values["collective"], values["bytes"][-1]
+        spread = 2 if values["form"] == "vector" else 1
+        send = ranks if collective in ALL_SENT else 1
+        receive = ranks if collective in ALL_RECEIVED else 1
+        if values["form"] == "inplace" and collective not in ROOTED:
+            receive = max(send, receive)
+        operations = len(values["bytes"]) + values["refine"] + 1
+        return {
+            "send": send * largest * spread,
+            "receive": receive * largest * spread,
+            "counts": 4 * INT_BYTES * ranks,
+            "samples": sample_bytes(operations, measure),
+            **staging(ranks),
+        }
+
+    def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
+        """The largest block, what one rank has of blocks, and all ranks together."""
+        block = values["bytes"][-1]
+        blocks = ranks if values["collective"] in ALL_SENT | ALL_RECEIVED else 1
+        return Sizes(block=block, local=block * blocks, array=block * blocks * ranks)
+
+    def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
+        """Least traffic of the call at each size, ascending; the barrier is the floor and has none."""
+        return {op_name(op_prefix(values), size): traffic_at(values, size, ranks) for size in values["bytes"]}
+
+    def collective_of(self, operation: str) -> str:
+        """What stands before the size, the pattern and the form."""
+        return split_op(operation)[0].partition("-")[0]
+
+    def words(self, values: Mapping[str, Any]) -> str:
+        """The call, what is special about it, and the number of its sizes."""
+        special = (values.get("pattern", ""), values["form"], values.get("algorithm", ""))
+        return counted(values, values["collective"], *(word for word in special if word not in ("plain", "equal")))
+
+    def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
+        """A cell for each algorithm of the library, where the study asks for them."""
+        assert isinstance(study, CollectiveStudy)
+        return variants(study.collective, sweep, library)
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Keys of the flat plan."""
+        keys = ("collective", "form", "bytes", "refine", "root", "pattern")
+        found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values}
+        if "matrix" in values:
+            found["weights"] = [weight for row in read_matrix(Path(values["matrix"])) for weight in row]
+        return found
+
+    def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
+        """All-to-alls and allgathers send a message from every rank to every other, the rest about four a rank."""
+        all_pairs = values["collective"].startswith(("alltoall", "allgather"))
+        each = ranks * (ranks - 1) if all_pairs else 4 * ranks
+        return len(values["bytes"]) * calls * (each + barrier_messages(ranks))
+
+    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
+        """Whether the smallest size needs no asking."""
+        return any_eager(values["bytes"], limit)
+
+    def content_bytes(self, values: Mapping[str, Any]) -> int:
+        """Any content would do."""
+        return 0
+
+
+def op_prefix(values: Mapping[str, Any]) -> str:
+    """Name of a cell's operations, without the size: ``alltoall``, ``alltoallv-linear``, ``allgather-inplace``."""
+    words = [values["collective"]]
+    if values.get("pattern", "equal") != "equal":
+        words.append(values["pattern"])
+    if values["form"] != "plain":
+        words.append(values["form"])
+    return "-".join(words)
+
+
+def traffic_at(values: Mapping[str, Any], size: int, ranks: int) -> Traffic:
+    """Least traffic of a cell's call at one size; between equal ranks an all-to-all is just that."""
+    least = CollectiveTraffic(
+        collective=values["collective"],
+        block_bytes=size,
+        ranks=ranks,
+        node_ranks=tuple(values.get("node_ranks", ())),
+        in_place=values["form"] == "inplace",
+        pattern=values.get("pattern", "equal"),
+    )
+    everywhere = least.collective in ("alltoall", "alltoallv") and least.pattern == "equal"
+    if everywhere and not least.in_place and not least.node_ranks:
+        return Uniform(size, least.rounds, least.messages)
+    return least
+
+
+def process_counts(series: CollectiveSeries, shape: Shape, notes: list[str]) -> list[int]:
+    """Process counts of a shape, ascending; those it has no room for are noted."""
+    if series.processes is None:
+        return [shape.ranks]
+    if series.processes == UP_TO_ALL:
+        return sorted({*doubling(shape.ranks), shape.ranks} - {1}) or [1]
+    assert not isinstance(series.processes, str)
+    found = sorted(count for count in series.processes if count <= shape.ranks)
+    for count in series.processes:
+        if count > shape.ranks:
+            notes.append(
+                f"series {series.name}: {count} processes are more than the {shape.ranks} of {shape.nodes} nodes"
+            )
+    return found
+
+
+def fitting(section: CollectiveSection, rows: int, ranks: int, where: str) -> None:
+    """Refuse a root or a traffic matrix that a number of ranks does not have.
+
+    Raises
+    ------
+    StudyError
+        There is no such root among so many ranks, or the matrix has another number of rows.
+    """
+    if section.root >= ranks:
+        raise StudyError(f"{where}.root = {section.root} is none of {ranks} ranks", 'give a lower one, or "rotating"')
+    if section.matrix and rows != ranks:
+        raise StudyError(
+            f"{where}.matrix = {section.matrix!r} has {rows} rows, and a cell has {ranks} ranks",
+            f"give the series {rows} ranks, such as processes = [{rows}]",
+        )
+
+
+def calls_of(
+    section: CollectiveSection, ranks: int, study: CollectiveStudy, notes: list[str]
+) -> Iterable[dict[str, Any]]:
+    """Values of each call, pattern and form that exists."""
+    for collective, form in product(section.collectives, section.forms):
+        for pattern in section.patterns if collective == "alltoallv" else ("",):
+            if why := impossible(collective, form, pattern):
+                notes.append(f"{collective} {form}: {why}")
+                continue
+            values: dict[str, Any] = {"collective": collective, "form": form}
+            values |= {"bytes": list(fitting_sizes(section, collective, form, ranks, study, notes))}
+            values |= {"refine": section.refine}
+            if collective in ROOTED:
+                values["root"] = section.root
+            if pattern:
+                values["pattern"] = pattern
+            if pattern == "matrix" and section.matrix:
+                values["matrix"] = str((study.path.parent / section.matrix).resolve())
+            yield values
+
+
+def impossible(collective: str, form: str, pattern: str) -> str:
+    """Why MPI has no such form of a call; empty where it has."""
+    if form == "inplace" and collective == "bcast":
+        return "it has one buffer as it is"
+    if form == "inplace" and pattern not in ("", "equal"):
+        return f"in place the counts must be alike both ways, and those of {pattern} are not"
+    if form == "vector" and collective in REDUCING:
+        return "MPI_SUM takes no derived datatype"
+    return ""
+
+
+def fitting_sizes(
+    section: CollectiveSection, collective: str, form: str, ranks: int, study: CollectiveStudy, notes: list[str]
+) -> list[int]:
+    """The section's sizes without those that a call cannot have: no whole elements, or over ``memory_most``.
+
+    Raises
+    ------
+    StudyError
+        No size is left.
+    """
+    whole = collective in REDUCING or form == "vector"
+    sizes = [size for size in section.sizes if not whole or size % ELEMENT == 0]
+    if len(sizes) < len(section.sizes):
+        notes.append(f"{collective} {form}: sizes that are no whole doubles are left out")
+    blocks = (ranks if collective in ALL_SENT | ALL_RECEIVED else 1) * (2 if form == "vector" else 1)
+    if section.memory_most is not None:
+        small = [size for size in sizes if size * blocks <= section.memory_most]
+        if len(small) < len(sizes):
+            most = format_bytes(section.memory_most)
+            notes.append(f"{collective} {form} on {ranks} ranks: sizes whose buffers exceed {most} are left out")
+        sizes = small
+    if not sizes:
+        raise StudyError(
+            f"{study.path}: collective.sizes leaves none for {collective} {form} on {ranks} ranks",
+            "give it sizes in whole doubles (8 B, 16 B ...), or a larger memory_most",
+        )
+    return sizes

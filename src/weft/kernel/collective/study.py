@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a study of the kernel ``collective`` may say."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+
+from weft.files.section import Section
+from weft.kernel.sizes import ByteSizes, powers_of_two
+from weft.study import Series, Study, as_written, whole_numbers
+from weft.units import Bytes
+
+NAMES = (
+    "bcast", "alltoall", "alltoallv", "scatter", "gather", "allgather", "allreduce", "reduce", "reduce_scatter",
+)  # fmt: skip
+WRITTEN = tuple(name.capitalize() for name in NAMES)
+UP_TO_ALL = "2..p"
+
+
+def parse_collectives(value: object) -> tuple[str, ...]:
+    """Names of collective calls in small letters, from MPI's own spelling: ``["Bcast", "Alltoall"]``.
+
+    Raises
+    ------
+    ValueError
+        None, one twice, or a name that is no collective call.
+    """
+    listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    names = [str(each).removeprefix("MPI_").lower() for each in listed]
+    if not names or len(set(names)) != len(names) or not set(names) <= set(NAMES):
+        raise ValueError(f"different ones of {', '.join(WRITTEN)}")
+    return tuple(names)
+
+
+def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
+    """Process counts that are measured within one launch.
+
+    Raises
+    ------
+    ValueError
+        Another text, or a list that holds something else than different whole numbers from 1.
+    """
+    if value is None:
+        return None
+    if value == UP_TO_ALL:
+        return UP_TO_ALL
+    numbers = whole_numbers(value)
+    if numbers is None or len(set(numbers)) != len(numbers):
+        raise ValueError(
+            f'a list of different whole numbers from 1, such as [8, 16, 32], or "{UP_TO_ALL}" (2, 4, 8 ..)'
+        )
+    return numbers
+
+
+def parse_root(value: object) -> int:
+    """The root of rooted calls; -1 where it goes round.
+
+    Raises
+    ------
+    ValueError
+        Neither "rotating" nor a whole number from 0.
+    """
+    if value == "rotating":
+        return -1
+    if type(value) is not int or value < 0:
+        raise ValueError('"rotating", or the number of a rank, from 0')
+    return value
+
+
+Collectives = Annotated[
+    tuple[str, ...],
+    PlainValidator(parse_collectives),
+    PlainSerializer(as_written, return_type=Any),
+    WithJsonSchema({"type": "array", "items": {"enum": list(WRITTEN)}, "minItems": 1}),
+]
+Processes = Annotated[
+    tuple[int, ...] | Literal["2..p"] | None,
+    PlainValidator(parse_processes),
+    PlainSerializer(as_written, return_type=Any),
+    WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "integer", "minimum": 1}}, {"const": UP_TO_ALL}]}),
+]
+Root = Annotated[
+    int,
+    PlainValidator(parse_root),
+    PlainSerializer(lambda root: "rotating" if root < 0 else root, return_type=Any),
+    WithJsonSchema({"anyOf": [{"const": "rotating"}, {"type": "integer", "minimum": 0}]}),
+]
+
+
+class CollectiveSection(Section, frozen=True):
+    """``[collective]``: which calls, over which sizes, in which forms."""
+
+    collectives: Collectives = Field(
+        ("bcast", "alltoall", "scatter", "gather", "allgather", "allreduce", "reduce", "reduce_scatter"),
+        description=f"some of {', '.join(WRITTEN)}",
+    )
+    sizes: ByteSizes = Field(
+        powers_of_two(1, 4 * 2**20),
+        description='bytes of a block, or of the message: "1 B .. 4 MiB" (powers of two), or a list',
+    )
+    memory_most: Bytes | None = Field(None, description="the largest buffer of a rank; larger sizes are left out")
+    refine: Annotated[int, Field(strict=True, ge=0, le=100)] = Field(
+        0, description="sizes to add, at most, where times leave the line between their neighbours"
+    )
+    root: Root = Field(-1, description='"rotating": each call has the next rank as its root; or one rank for all')
+    forms: Annotated[tuple[Literal["plain", "inplace", "vector"], ...], Field(min_length=1, max_length=3)] = Field(
+        ("plain",), description="plain, inplace (MPI_IN_PLACE), vector (every other double, by a derived datatype)"
+    )
+    patterns: Annotated[
+        tuple[Literal["equal", "linear", "heavy", "matrix"], ...], Field(min_length=1, max_length=4)
+    ] = Field(("equal",), description="of Alltoallv: equal, linear, heavy (one rank sends 8 times as much), matrix")
+    matrix: str | None = Field(None, description="for the pattern matrix: a file of p x p numbers (.npy, or text)")
+    algorithms: Literal["default", "each"] = Field(
+        "default", description="each: a launch for every algorithm that the library can be told, too"
+    )
+
+    @model_validator(mode="after")
+    def consistent(self) -> Self:
+        """Refuse keys that would have no effect, and what MPI cannot do."""
+        if len(set(self.forms)) != len(self.forms) or len(set(self.patterns)) != len(self.patterns):
+            raise ValueError("forms or patterns hold one word twice")
+        if ("matrix" in self.patterns) != (self.matrix is not None):
+            raise ValueError('the pattern "matrix" and the key matrix (its file) go together')
+        if self.patterns != ("equal",) and "alltoallv" not in self.collectives:
+            raise ValueError("patterns are those of Alltoallv, which is not among the collectives")
+        if self.sizes[0] < 1:
+            raise ValueError("sizes start at 1 B: a call of 0 B is measured as barrier")
+        return self
+
+
+class CollectiveSeries(Series, frozen=True):
+    """A sweep over nodes, ranks per node, and parts of these ranks."""
+
+    processes: Processes = Field(
+        None, description=f'process counts measured within one launch: [8, 16], or "{UP_TO_ALL}"; all ranks by default'
+    )
+
+
+class CollectiveStudy(Study, frozen=True):
+    """A study of the kernel ``collective``."""
+
+    kernel: Literal["collective"] = Field(description="collective")
+    collective: CollectiveSection = Field(CollectiveSection(), description="[collective]")  # pyright: ignore[reportCallIssue]
+    series: Annotated[tuple[CollectiveSeries, ...], Field(min_length=1)] = Field(
+        description="[[series]]: at least one sweep"
+    )

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+r"""What a collective must move at the least, whatever its algorithm.
+
+Cut bounds (Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication: theory, practice, and experience",
+2007, section 3, in which n is the whole vector; b here is a block or the message): between g ranks inside a set of
+nodes and the p - g outside there cross, in the busier direction, at least
+
+===================  =====================================================================
+bcast, reduce        b: the message, or a partial result
+allreduce            b each way
+scatter, gather      b for each rank on the other side of the cut from the root
+allgather            b max(g, p - g): everything inside goes out, everything outside comes in
+reduce_scatter       b max(g, p - g): partial results of blocks that the other side owns
+alltoall(v)          b g (p - g)
+===================  =====================================================================
+
+A rank can send to all others at once, so one latency is all that must pass; trees and rings take more, by choice.
+Within a node only what is certain is counted: on one node every rank but one must be given what it did not have.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+
+from weft.kernel.collective.blocks import least_share
+
+WHOLE = frozenset({"allgather", "reduce_scatter"})
+MESSAGE = frozenset({"bcast", "reduce", "allreduce"})
+ROOTED_BLOCKS = frozenset({"scatter", "gather"})
+
+
+@dataclass(frozen=True)
+class CollectiveTraffic:
+    """Least traffic of one collective at one size (`weft.kernel.traffic.Traffic`).
+
+    Attributes
+    ----------
+    collective, block_bytes, ranks
+        Which, of how many bytes, between how many ranks.
+    node_ranks
+        Ranks on each node, where these differ; otherwise empty.
+    in_place
+        The block that a rank keeps is not copied.
+    pattern
+        Of alltoallv.
+    """
+
+    collective: str
+    block_bytes: int
+    ranks: int
+    node_ranks: tuple[int, ...] = ()
+    in_place: bool = False
+    pattern: str = "equal"
+
+    @property
+    def rounds(self) -> int:
+        """One, unless a rank is alone."""
+        return min(1, self.ranks - 1)
+
+    @property
+    def messages(self) -> int:
+        """One: results can be combined on the way, and passed on by others."""
+        return min(1, self.ranks - 1)
+
+    def counts(self, nodes: int, ranks_per_node: int) -> tuple[int, ...]:
+        """Ranks on each node."""
+        return self.node_ranks or (ranks_per_node,) * nodes
+
+    @property
+    def pairwise(self) -> bool:
+        """Its algorithm decides: only what must cross a cut is known."""
+        return False
+
+    def staying(self, nodes: int, ranks_per_node: int) -> int:
+        """Bytes copied inside the node that copies most."""
+        counts = self.counts(nodes, ranks_per_node)
+        r, b, own = max(counts), self.block_bytes, 1 - self.in_place
+        if self.collective in MESSAGE:
+            return (r - 1) * b if len(counts) == 1 else 0
+        if self.collective in ROOTED_BLOCKS:
+            return (min(counts) - 1 + own) * b
+        if self.collective == "reduce_scatter":
+            return r * (r - 1) * b
+        if self.collective == "alltoallv":
+            return int(r * least_share(self.pattern, self.ranks, r - 1 + own) * b)
+        return r * (r - 1 + own) * b
+
+    def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
+        """Bytes that must cross the border of a set of nodes in one direction."""
+        counts = self.counts(nodes, ranks_per_node)
+        inside = sum(counts[node] for node in group)
+        outside = self.ranks - inside
+        if not inside or not outside:
+            return 0
+        if self.collective in MESSAGE:
+            return self.block_bytes
+        if self.collective in ROOTED_BLOCKS:
+            # Where the root is, all blocks of the other side pass; elsewhere those of this side do. Of single nodes,
+            # one has the root.
+            return self.block_bytes * (self.ranks - max(counts) if len(group) == 1 else min(inside, outside))
+        if self.collective in WHOLE:
+            return self.block_bytes * max(inside, outside)
+        shares = least_share(self.pattern, self.ranks, outside) if self.collective == "alltoallv" else Fraction(outside)
+        return int(inside * shares * self.block_bytes)

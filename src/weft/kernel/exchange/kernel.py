@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernel ``exchange``: the parallel sort of the tara papers, n m-vectors of doubles over p ranks."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from weft.errors import FabricError, StudyError
+from weft.fabric.model import Fabric
+from weft.files.expression import evaluate
+from weft.format import format_bytes
+from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel.budget import DOUBLE_BYTES, INT_BYTES, sample_bytes, staging
+from weft.kernel.exchange.sampling import Sampling
+from weft.kernel.exchange.study import ExchangeSeries, ExchangeStudy
+from weft.kernel.messages import barrier_messages
+from weft.kernel.plain import PlainKernel
+from weft.kernel.traffic import Mirror, Traffic, Uniform
+from weft.study import Measure, Series, Study
+
+INDEX_BYTES = 8
+KEY_PLACE_BYTES = 16  # a key and where it stood
+
+
+class Exchange(PlainKernel):
+    """Sizes, memory and traffic of the exchange."""
+
+    name = "exchange"
+    main = "C"
+    batched = False
+    fitted = ("A", "B", "C")
+    rooted = False
+    study: type[Study] = ExchangeStudy
+
+    def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
+        """Values of n and m at each shape.
+
+        Raises
+        ------
+        StudyError
+            An n that p^2 does not divide (it names the nearest that it does), or an m that is no whole number from 1.
+        """
+        assert isinstance(study, ExchangeStudy)
+        assert isinstance(series, ExchangeSeries)
+        where = f"{study.path}: series.{study.series.index(series)}"
+        lengths = [vector_length(series, shape, shapes[0], where) for shape in shapes]
+        contention = study.exchange.data == "contention"
+        step = math.lcm(*(shape.ranks**2 for shape in shapes)) if contention else 1
+        notes: tuple[str, ...] = ()
+        if series.n == "auto":
+            n, notes = automatic_n(series, lengths[0], step, fabric)
+        else:
+            n = series.n
+            if contention:
+                divisible(n, shapes, step, where)
+        common: dict[str, Any] = {"n": n, "data": study.exchange.data}
+        if contention:
+            common["calls"] = list(study.exchange.calls)
+        if study.exchange.file:
+            common["file"] = str((study.path.parent / study.exchange.file).resolve())
+        return Sweep(tuple((shape, common | {"m": m}) for shape, m in zip(shapes, lengths, strict=True)), notes)
+
+    def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
+        """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
+
+        ``unsorted``, ``sorted``
+            l_n m-vectors each, l_n = ceil(n / p). A sample sort may receive more than it sent: both arrays hold what
+            regular sampling allows at most (:class:`weft.kernel.exchange.sampling.Sampling`). The proof works in these
+            two, on iterations of its own: it needs no third.
+        ``int buffers``
+            Send and receive of call B: l_n ints each (contention only).
+        ``index``
+            The order found by the local sort: a key and a place for each vector (sample sort of m > 1 only).
+        ``counts``
+            Counts and displacements to send and receive, 4 p ints, and where blocks begin.
+        ``splitters``
+            Samples of the sample sort: rank 0 holds those of all ranks.
+        ``samples``
+            24 bytes a sample, preallocated for every operation, and the scratch of the stop rule.
+        ``library staging``
+            What MPI itself takes, by estimate: a base, and eager buffers for each peer.
+        """
+        n, m = values["n"], values["m"]
+        local = math.ceil(n / ranks)
+        if values["data"] == "contention":
+            calls = values["calls"]
+            array = local * m * DOUBLE_BYTES if "C" in calls else 0
+            own = {"int buffers": 2 * local * INT_BYTES if "B" in calls else 0}
+            operations, begins = len(calls), ranks + 1
+        else:
+            sampling = Sampling(n, ranks)
+            array = sampling.receive_bound * m * DOUBLE_BYTES
+            gathered = sampling.total + local // sampling.width + ranks
+            own = {"index": local * KEY_PLACE_BYTES if m > 1 else 0, "splitters": gathered * KEY_PLACE_BYTES}
+            operations, begins = 5, 4 * (ranks + 1)
+        return {
+            "unsorted": array,
+            "sorted": array,
+            **own,
+            "counts": 4 * ranks * INT_BYTES + begins * INDEX_BYTES,
+            "samples": sample_bytes(operations, measure),
+            **staging(ranks),
+        }
+
+    def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
+        """Bytes of a block (l_n / p vectors; the mean one for a sample sort), of l_n vectors, and of all n."""
+        array = values["n"] * values["m"] * DOUBLE_BYTES
+        return Sizes(block=array // ranks**2, local=array // ranks, array=array)
+
+    def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
+        """Traffic of A, B and C, and of a whole sample sort (``total``).
+
+        A needs ceil(log2 p) rounds at least: no rank can know of more than 2^k others after k. Blocks of a vector call
+        go straight to their rank: one latency, p - 1 messages. Uniform and skewed keys lie in random order, so each
+        rank has the same share for every other. What a file holds is not known: only the latency bounds it.
+        """
+        rounds, direct = math.ceil(math.log2(ranks)), min(1, ranks - 1)
+        sizes = self.sizes(values, ranks)
+        counts = Uniform(INT_BYTES, rounds, rounds)
+        if values["data"] == "contention":
+            ints = Uniform(INT_BYTES * (values["n"] // ranks**2), direct, ranks - 1)
+            vectors = Uniform(sizes.block, direct, ranks - 1)
+            known: dict[str, Traffic] = {"A": counts, "B": ints, "C": vectors}
+            return {call: known[call] for call in values["calls"]}
+        if values["data"] == "reverse":
+            moved: Traffic = Mirror(sizes.local, direct, direct)
+        else:
+            moved = Uniform(0 if values["data"] == "file" else sizes.block, direct, direct)
+        return {"A": counts, "C": moved, "total": moved}
+
+    def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """The calls that a study of the contention set asks for; the whole of a sort."""
+        return list(values["calls"]) if values["data"] == "contention" else ["total"]
+
+    def words(self, values: Mapping[str, Any]) -> str:
+        """The length m of its vectors."""
+        return f"{values['m']:,}"
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Keys of the flat plan."""
+        found: dict[str, FlatValue] = {key: values[key] for key in ("n", "m", "data", "file") if key in values}
+        return found | {"calls": timed_calls(values)}
+
+    def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
+        """Each call of A, B or C sends a message from every rank to every other."""
+        each = ranks * (ranks - 1) + barrier_messages(ranks)
+        return len(timed_calls(values)) * calls * each
+
+    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
+        """A and B always send small messages; C sends blocks of n m / p^2 doubles."""
+        if {"A", "B"} & set(timed_calls(values)):
+            return True
+        return limit is None or DOUBLE_BYTES * values["n"] * values["m"] <= limit * ranks**2
+
+    def content_bytes(self, values: Mapping[str, Any]) -> int:
+        """Both arrays of a sort, twice for what is under way; the contention set sends the same whatever they hold."""
+        return 0 if values["data"] == "contention" else 4 * DOUBLE_BYTES * values["n"] * values["m"]
+
+
+def timed_calls(values: Mapping[str, Any]) -> list[str]:
+    """The calls that a cell times; a sample sort consists of A and C."""
+    return list(values.get("calls", ["A", "C"]))
+
+
+def vector_length(series: ExchangeSeries, shape: Shape, first: Shape, where: str) -> int:
+    """``m`` at a shape. With ``s`` local memory can be held constant whether nodes or ranks are added.
+
+    Raises
+    ------
+    StudyError
+        The expression cannot be evaluated, or is no whole number from 1.
+    """
+    grown = Fraction(shape.ranks, first.ranks)
+    names = {"N": shape.nodes, "p": shape.ranks, "r": shape.ranks_per_node, "s": grown}
+    try:
+        m = evaluate(series.m, names)
+    except StudyError as problem:
+        raise StudyError(f"{where}.m: {problem.what}", problem.remedy) from None
+    if m < 1:
+        raise StudyError(f'{where}.m: "{series.m}" is {m} for N = {shape.nodes}, p = {shape.ranks}', "m starts at 1")
+    return m
+
+
+def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tuple[int, tuple[str, ...]]:
+    """The multiple of ``step`` that makes one array of the series' first cell nearest to the size wanted.
+
+    Raises
+    ------
+    FabricError
+        The series wants a share of a memory that the fabric does not state.
+    """
+    wanted = series.array
+    if isinstance(wanted, float):
+        if fabric.node.memory is None:
+            raise FabricError(
+                f'{fabric.path}: node.memory is missing, and series "{series.name}" wants a share of it',
+                'add memory to [node], such as "24 GiB", or give array as a size',
+            )
+        wanted = int(wanted * fabric.node.memory)
+    target = min(size for size in (wanted, series.array_most) if size is not None)
+    steps = max(1, (target + step * m * DOUBLE_BYTES // 2) // (step * m * DOUBLE_BYTES))
+    n = steps * step
+    if n * m * DOUBLE_BYTES > 2 * target:
+        note = (
+            f"series {series.name}: n = {n:,} is the smallest that p^2 divides for every p, so the first array has "
+            f"{format_bytes(n * m * DOUBLE_BYTES)} where {format_bytes(target)} were wanted: "
+            "fewer ranks, or a smaller m, make it less"
+        )
+        return n, (note,)
+    return n, ()
+
+
+def divisible(n: int, shapes: Sequence[Shape], step: int, where: str) -> None:
+    """Refuse an ``n`` whose blocks would not be whole, naming the nearest that are.
+
+    Raises
+    ------
+    StudyError
+        p^2 does not divide n at one of the shapes.
+    """
+
+    def nearest(divisor: int) -> int:
+        return max(1, (n + divisor // 2) // divisor) * divisor
+
+    for shape in shapes:
+        square = shape.ranks**2
+        if n % square:
+            raise StudyError(
+                f"{where}.n = {n} is not divisible by p^2 = {square} at N = {shape.nodes}, p = {shape.ranks}: "
+                "blocks of n / p^2 vectors would not be whole",
+                f"nearest n for p = {shape.ranks}: {nearest(square)}; for every p of the series: {nearest(step)}; "
+                'or n = "auto" with array or array_most',
+            )

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a study of the kernel ``exchange`` may say."""
+
+import re
+from itertools import product
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+
+from weft.errors import StudyError
+from weft.files.expression import tree
+from weft.files.section import Section
+from weft.study import Series, Study, as_written
+from weft.units import Bytes, parse_bytes, parse_share
+
+NAMES = ("N", "p", "r", "s")
+LISTED = ("n", "m")
+Call = Literal["A", "B", "C"]
+
+
+def listed(*kinds: dict[str, Any]) -> dict[str, Any]:
+    """JSON schema of one of these kinds of value, or a list of them."""
+    return {"anyOf": [*kinds, {"type": "array", "minItems": 1, "items": {"anyOf": list(kinds)}}]}
+
+
+def each_of(series: dict[str, Any]) -> list[dict[str, Any]]:
+    """A series with lists of n or m as one series for each value, named after it: ``grid-m8``, ``grid-n4096-m8``."""
+    keys = [key for key in LISTED if isinstance(series.get(key), list) and series[key]]
+    if not keys or not isinstance(series.get("name"), str):
+        return [series]
+    return [
+        series
+        | dict(zip(keys, values, strict=True))
+        | {
+            "name": "-".join(
+                [series["name"], *(f"{key}{word(value)}" for key, value in zip(keys, values, strict=True))]
+            )
+        }
+        for values in product(*(series[key] for key in keys))
+    ]
+
+
+def word(value: object) -> str:
+    """An expression as part of a name: ``512 * N`` as ``512xN``."""
+    return re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"\s*\*\s*", "x", str(value)))
+
+
+def parse_n(value: object) -> int | Literal["auto"]:
+    """Vectors in the global array.
+
+    Raises
+    ------
+    ValueError
+        Neither "auto" nor a whole number in range.
+    """
+    if value == "auto":
+        return "auto"
+    if type(value) is not int or not 1 <= value <= 2**50:
+        raise ValueError('a whole number from 1 to 2^50, or "auto"')
+    return value
+
+
+def parse_m(value: object) -> str:
+    """Doubles in a vector, as an expression.
+
+    Raises
+    ------
+    ValueError
+        Neither a whole number from 1 nor an expression.
+    """
+    if type(value) is int and value >= 1:
+        return str(value)
+    if not isinstance(value, str):
+        raise ValueError('a whole number from 1, or an expression in N, p, r and s such as "512 * N"')
+    try:
+        tree(value, NAMES)
+    except StudyError as problem:
+        raise ValueError(f"{problem.what}; {problem.remedy}") from None
+    return value
+
+
+def parse_array(value: object) -> int | float:
+    """Bytes of one global array (int), or its share of a node's memory (float)."""
+    return parse_share(value) if isinstance(value, str) and value.rstrip().endswith("%") else parse_bytes(value)
+
+
+def write_array(value: int | float) -> str:
+    """The text :func:`parse_array` reads."""
+    return f"{value * 100!r} %" if isinstance(value, float) else f"{value} B"
+
+
+N = Annotated[
+    int | Literal["auto"],
+    PlainValidator(parse_n),
+    PlainSerializer(as_written, return_type=Any),
+    WithJsonSchema(listed({"type": "integer", "minimum": 1}, {"const": "auto"})),
+]
+M = Annotated[
+    str,
+    PlainValidator(parse_m),
+    WithJsonSchema(listed({"type": "integer", "minimum": 1}, {"type": "string", "examples": ["512 * N"]})),
+]
+Array = Annotated[
+    int | float,
+    PlainValidator(parse_array),
+    PlainSerializer(write_array, return_type=str),
+    WithJsonSchema({"type": "string", "examples": ["1 %", "256 MiB"]}),
+]
+
+
+class ExchangeSection(Section, frozen=True):
+    """``[exchange]``: what is sorted, and which calls are timed."""
+
+    data: Literal["contention", "uniform", "skewed", "reverse", "file"] = Field(
+        "contention", description="contention, uniform, skewed, reverse or file"
+    )
+    file: str | None = Field(None, description="only for data = file: a .npy of n doubles")
+    calls: Annotated[tuple[Call, ...], Field(min_length=1, max_length=3)] = Field(
+        ("A", "B", "C"), description="of A MPI_Alltoall(int), B MPI_Alltoallv(int), C MPI_Alltoallv(m-vector)"
+    )
+
+    @model_validator(mode="after")
+    def consistent(self) -> Self:
+        """Refuse keys that would have no effect."""
+        if (self.data == "file") != (self.file is not None):
+            raise ValueError(f'data = "{self.data}" {"needs" if self.file is None else "has no use for"} the key file')
+        if self.data != "contention" and "calls" in self.model_fields_set:
+            raise ValueError(
+                f'calls are chosen for data = "contention" only; a sort of "{self.data}" times its own steps'
+            )
+        if len(set(self.calls)) != len(self.calls):
+            raise ValueError("calls holds one call twice")
+        return self
+
+
+class ExchangeSeries(Series, frozen=True):
+    """A sweep over N, ranks per node, n and m."""
+
+    n: N = Field("auto", description='m-vectors in the global array: a number, a list of them, or "auto"')
+    array: Array | None = Field(None, description='with n = "auto": a size, or a share of a node\'s memory: "1 %"')
+    array_most: Bytes | None = Field(None, description='with n = "auto": the largest array wanted: "256 MiB"')
+    m: M = Field(
+        "1",
+        description='doubles in a vector: a number, an expression such as "512 * N" in N nodes, p ranks, r ranks '
+        "per node, and s, how many times the ranks of the series' first cell, or a list of these",
+    )
+
+    @model_validator(mode="after")
+    def sized(self) -> Self:
+        """Refuse an n that is given twice, or not at all."""
+        given = self.array is not None or self.array_most is not None
+        if self.n == "auto" and not given:
+            raise ValueError('n = "auto" needs array (such as "1 %") or array_most (such as "256 MiB")')
+        if self.n != "auto" and given:
+            raise ValueError(f'array and array_most size n = "auto", but n = {self.n} is given')
+        return self
+
+
+class ExchangeStudy(Study, frozen=True):
+    """A study of the kernel ``exchange``."""
+
+    kernel: Literal["exchange"] = Field(description="exchange")
+    exchange: ExchangeSection = Field(ExchangeSection(), description="[exchange]")  # pyright: ignore[reportCallIssue]
+    series: Annotated[tuple[ExchangeSeries, ...], Field(min_length=1)] = Field(
+        description="[[series]]: at least one sweep"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def one_series_a_value(cls, tree: Any) -> Any:
+        """Take a series with lists of n or m as the series of their values, so that each is a line of its own."""
+        given = tree.get("series") if isinstance(tree, dict) else None
+        if not isinstance(given, list):
+            return tree
+        spread = [each_of(series) if isinstance(series, dict) else [series] for series in given]
+        return tree | {"series": [series for some in spread for series in some]}

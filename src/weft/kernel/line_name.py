@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the report calls one operation of a cell over its sizes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.mpi.algorithms import DEFAULT
+
+
+def line_name(call: str, parameters: Mapping[str, Any]) -> str:
+    """A call as MPI names it, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, 2 hops``.
+
+    Parameters
+    ----------
+    call
+        The operation without its size.
+    parameters
+        Of its cell.
+    """
+    if "collective" in parameters:
+        collective, *rest = call.split("-")
+        algorithm = parameters.get("algorithm", DEFAULT)
+        return ", ".join([f"MPI_{collective.capitalize()}", *rest, *([algorithm] if algorithm != DEFAULT else [])])
+    hops = f", {parameters['hops']} hops" if "hops" in parameters else ""
+    return f"{parameters.get('pattern', call)}{hops}"
+
+
+def cell_place(nodes: int, ranks: int, oversubscribed: bool) -> str:
+    """``N = 1, p = 4``, with a star where ranks share cores."""
+    return f"N = {nodes}, p = {ranks}{' *' if oversubscribed else ''}"

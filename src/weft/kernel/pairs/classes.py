@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hop classes of pairs of ranks, counted and drawn from group by group: a matrix of all pairs would fill the memory."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.fabric.hops import groups_alike
+from weft.fabric.network.graph import Ints, Network
+
+SAME_NODE = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Nodes that see all others in the same classes.
+
+    Attributes
+    ----------
+    members
+        Nodes of the group.
+    class_of
+        Class of a member with each node, shape (nodes,): 1 + hops, or 1 where nothing is known of the network; -1 for
+        none.
+    """
+
+    members: NDArray[np.int64]
+    class_of: NDArray[np.int16]
+
+
+class Classes:
+    """Pairs of ranks by class: 0 on one node, else 1 + hops.
+
+    Parameters
+    ----------
+    node_of
+        Node of each rank.
+    network, hosts
+        Where the nodes are; None where nothing is known.
+    """
+
+    def __init__(
+        self, node_of: NDArray[np.integer[Any]], network: Network | None = None, hosts: Ints | None = None
+    ) -> None:
+        self._network, self._hosts = network, hosts
+        self._order = np.argsort(node_of, kind="stable")
+        self._size = np.bincount(node_of)
+        self._first = np.cumsum(self._size) - self._size
+
+    def draw(self, count: int, seed: int) -> dict[int, list[tuple[int, int]]]:
+        """So many pairs (low, high) of each class, drawn at random without repetition; all where it has no more."""
+        dice = np.random.default_rng([seed, 26])
+        found: dict[int, list[tuple[int, int]]] = {}
+        near = self._size * (self._size - 1)
+        if near.sum():
+            found[SAME_NODE] = self._of_nodes(count, near, dice)
+        weights = self._counted()
+        for each in sorted({number for counted in weights for number in counted}):
+            found[each] = self._between(each, [counted.get(each, 0) for counted in weights], count, dice)
+        return found
+
+    def _groups(self) -> Iterator[Group]:
+        nodes = len(self._size)
+        if self._network is None:
+            yield Group(np.arange(nodes), np.ones(nodes, np.int16))
+            return
+        for group in groups_alike(self._network, self._hosts):
+            yield Group(group.members, np.where(group.hops < 0, -1, group.hops + 1).astype(np.int16))
+
+    def _counted(self) -> list[dict[int, int]]:
+        """Of each group, how many ordered pairs of ranks its members begin, by class."""
+        found: list[dict[int, int]] = []
+        for group in self._groups():
+            known = group.class_of >= 0
+            ranks = np.bincount(group.class_of[known], self._size[known]).astype(np.int64)
+            own = self._size[group.members]
+            begun = ranks * own.sum()
+            inner = group.class_of[group.members]
+            for number in np.unique(inner[inner >= 0]).tolist():  # a node's ranks with themselves are of class 0
+                begun[number] -= int((own[inner == number] ** 2).sum())
+            found.append({int(number): int(begun[number]) for number in np.flatnonzero(begun)})
+        return found
+
+    def _of_nodes(self, count: int, near: NDArray[np.int64], dice: np.random.Generator) -> list[tuple[int, int]]:
+        """Pairs of ranks that share a node."""
+
+        def one() -> tuple[int, int]:
+            node = int(np.searchsorted(ends, dice.integers(ends[-1]), side="right"))
+            low, high = dice.choice(int(self._size[node]), 2, replace=False).tolist()
+            return self._rank(node, low), self._rank(node, high)
+
+        ends = np.cumsum(near)
+        if ends[-1] // 2 > 2 * count:  # over half of all are free, so that few draws are in vain
+            drawn: dict[tuple[int, int], None] = {}
+            while len(drawn) < count:
+                drawn[_ordered(*one())] = None
+            return list(drawn)
+        nodes = np.flatnonzero(near).tolist()
+        every = [
+            (self._rank(node, low), self._rank(node, high))
+            for node in nodes
+            for high in range(int(self._size[node]))
+            for low in range(high)
+        ]
+        return _some_of(every, count, dice)
+
+    def _between(self, number: int, weights: list[int], count: int, dice: np.random.Generator) -> list[tuple[int, int]]:
+        """Pairs of ranks of two nodes, of one class."""
+        ends = np.cumsum(np.array(weights, np.int64))
+        if ends[-1] // 2 <= 2 * count:
+            return _some_of(sorted(set(self._all_of(number))), count, dice)
+        found: dict[tuple[int, int], None] = {}
+        while len(found) < count:  # over half of all are free, so that once is nearly always enough
+            drawn = np.bincount(np.searchsorted(ends, dice.integers(ends[-1], size=2 * count), side="right"))
+            for group, times in zip(self._groups(), drawn.tolist(), strict=False):
+                if times:
+                    found |= dict.fromkeys(self._some_of_group(group, number, times, dice))
+        return _some_of(sorted(found), count, dice)
+
+    def _some_of_group(self, group: Group, number: int, times: int, dice: np.random.Generator) -> list[tuple[int, int]]:
+        """So many pairs that a member of the group begins, each drawn from all of them."""
+        targets = np.flatnonzero(group.class_of == number)
+        ends = [np.cumsum(self._size[nodes]) for nodes in (group.members, targets)]
+        found: list[tuple[int, int]] = []
+        while len(found) < times:
+            nodes: list[tuple[int, int]] = []
+            for of, until in zip((group.members, targets), ends, strict=True):
+                draw = int(dice.integers(until[-1]))
+                place = int(np.searchsorted(until, draw, side="right"))
+                nodes.append((int(of[place]), int(until[place]) - 1 - draw))
+            if nodes[0][0] != nodes[1][0]:  # a node with itself is of another class
+                found.append(_ordered(self._rank(*nodes[0]), self._rank(*nodes[1])))
+        return found
+
+    def _all_of(self, number: int) -> Iterator[tuple[int, int]]:
+        for group in self._groups():
+            for target in np.flatnonzero(group.class_of == number).tolist():
+                for source in group.members.tolist():
+                    if source != target:
+                        yield from self._all_ranks(source, target)
+
+    def _all_ranks(self, source: int, target: int) -> Iterator[tuple[int, int]]:
+        for one in range(int(self._size[source])):
+            for other in range(int(self._size[target])):
+                yield _ordered(self._rank(source, one), self._rank(target, other))
+
+    def _rank(self, node: int, place: int) -> int:
+        return int(self._order[self._first[node] + place])
+
+
+def _ordered(one: int, other: int) -> tuple[int, int]:
+    return (one, other) if one < other else (other, one)
+
+
+def _some_of(every: list[tuple[int, int]], count: int, dice: np.random.Generator) -> list[tuple[int, int]]:
+    """So many of a list at random, or all."""
+    return [every[i] for i in dice.permutation(len(every))[:count].tolist()]

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernel ``pairs``: one-way latency of every pair of ranks, a block of rounds of a tournament a cell."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.errors import StudyError
+from weft.fabric.model import Fabric
+from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel.budget import ROW_BYTES, staging
+from weft.kernel.messages import any_eager, barrier_messages
+from weft.kernel.pairs.study import PairsStudy
+from weft.kernel.plain import PlainKernel, counted
+from weft.kernel.traffic import Traffic
+from weft.study import DOUBLING, Measure, Series, Study
+
+PINGS = 8  # messages of a sample of a pair: there and back, both ways, and who may begin
+BESIDE = 3  # rows a finding has beside its samples: cold, forward, again
+RAW_FORWARD_BYTES = 16  # when a ping left and when it arrived
+SUMMARY_ROWS = 7 + 128  # order statistics, and as many buckets as a slow tail may fill
+
+
+class Pairs(PlainKernel):
+    """Rounds, memory and flat keys of the pairs."""
+
+    name = "pairs"
+    main = "pairs"
+    has_pair_samples = True
+    rooted = False
+    study: type[Study] = PairsStudy
+
+    def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
+        """Blocks of rounds at each shape.
+
+        Raises
+        ------
+        StudyError
+            No shape of the series has two ranks.
+        """
+        from weft.kernel.pairs.plan import shape_values
+
+        assert isinstance(study, PairsStudy)
+        several = [shape for shape in shapes if shape.ranks > 1]
+        if series.nodes == DOUBLING:  # smaller sets of nodes hold some of the same pairs
+            several = [shape for shape in several if shape.nodes == max(shape.nodes for shape in shapes)]
+        if not several:
+            raise StudyError(
+                f"{study.path}: series.{study.series.index(series)}: {shapes[0].ranks} rank has nobody to meet",
+                "give nodes or ranks_per_node of at least 2",
+            )
+        values: list[tuple[Shape, dict[str, Any]]] = []
+        notes: list[str] = []
+        for shape in several:
+            found, remarks = shape_values(study, fabric, shape)
+            values += [(shape, each) for each in found]
+            notes += [f"series {series.name}: {line}" for line in remarks]
+        if len(several) < len(shapes):
+            largest = ", ".join(f"{shape.nodes} x {shape.ranks_per_node}" for shape in several)
+            notes.append(
+                f"series {series.name}: only {largest} ranks: "
+                "fewer nodes hold some of the same pairs, one rank has none"
+            )
+        return Sweep(tuple(values), tuple(notes))
+
+    def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
+        """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
+
+        ``messages``
+            One message of the largest size to send, one to receive.
+        ``samples``
+            24 bytes a sample of each round, size and way of measuring (or 135 rows for a summary), three more for
+            first contact, forward time and second look; twice, because what is written is a copy. When each ping left
+            and arrived, 16 bytes, until the clock is closed. And the scratch of the stop rule.
+        ``library staging``
+            What MPI itself takes, by estimate: a base, and eager buffers for each peer.
+        """
+        kept = measure.max_samples if values["store"] == "raw" else min(measure.max_samples, SUMMARY_ROWS)
+        modes = 2 if values["contention"] else 1
+        operations = count_rounds(values) * len(values["bytes"]) * modes
+        return {
+            "messages": 2 * max(1, *values["bytes"], 1),
+            "samples": 2 * operations * (kept + BESIDE) * ROW_BYTES
+            + operations * measure.max_samples * RAW_FORWARD_BYTES
+            + modes * measure.max_samples * (ROW_BYTES + 8),
+            **staging(ranks),
+        }
+
+    def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
+        """The largest message."""
+        return Sizes(block=max(values["bytes"]))
+
+    def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
+        """A pair is bounded by its own route, not by what all send: the table of pairs says more."""
+        return {}
+
+    def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """One for all pairs: there are thousands, whose times stand in a table of their own."""
+        return [self.main]
+
+    def words(self, values: Mapping[str, Any]) -> str:
+        """How many meet at a time, which rounds or how many pairs, and the number of sizes."""
+        mode = f"isolated and {values['mode']}" if values["contention"] else values["mode"]
+        if "pairs" in values:
+            return counted(values, mode, f"{sum(map(len, values['pairs']))} drawn pairs")
+        return counted(values, mode, f"rounds {values['first_round']}-{values['last_round']}")
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Keys of the flat plan."""
+        found: dict[str, FlatValue] = {key: values[key] for key in ("bytes", "mode", "store")}
+        found["contention"] = int(values["contention"])
+        if "pairs" in values:
+            found["pairs"] = [",".join(f"{low}-{high}" for low, high in rounds) for rounds in values["pairs"]]
+        else:
+            found |= {key: values[key] for key in ("rounds", "first_round", "last_round")}
+        return found | {key: values[key] for key in ("leaf", "pod") if key in values}
+
+    def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
+        """Eight messages a sample of a pair, there and back; a barrier opens each round."""
+        if "pairs" in values:
+            rounds, pairs = 1, sum(map(len, values["pairs"]))
+        else:
+            rounds = count_rounds(values)
+            pairs = rounds * ranks // 2
+        return len(values["bytes"]) * (2 * PINGS * calls * pairs + rounds * barrier_messages(ranks))
+
+    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
+        """Whether the smallest size needs no asking."""
+        return any_eager(values["bytes"], limit)
+
+    def content_bytes(self, values: Mapping[str, Any]) -> int:
+        """Any content would do."""
+        return 0
+
+
+def count_rounds(values: Mapping[str, Any]) -> int:
+    """Rounds of a cell."""
+    return len(values["pairs"]) if "pairs" in values else values["last_round"] - values["first_round"] + 1

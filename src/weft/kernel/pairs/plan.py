@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cells of a study of pairs at one shape: which rounds, or which drawn pairs, in which blocks."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from weft.fabric.model import Fabric
+from weft.fabric.network.build import build_network
+from weft.fabric.network.graph import Ints, Network
+from weft.fabric.placement import NoRoomError, place
+from weft.format import format_bytes, format_seconds
+from weft.kernel import Shape
+from weft.kernel.budget import ROW_BYTES
+from weft.kernel.pairs.blocks import Pace, blocks, pace_of
+from weft.kernel.pairs.classes import SAME_NODE, Classes
+from weft.kernel.pairs.sampling import Chosen, draw_pairs, draw_rounds
+from weft.kernel.pairs.schedule import PairSchedule
+from weft.kernel.pairs.study import PairsStudy
+
+RAW_MOST = 2**30  # bytes of a run's samples that are kept one by one
+SEED = 26  # where the study gives none
+
+
+def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[dict[str, Any]], list[str]]:
+    """The cells of a shape, and what a reader should know about them."""
+    section = study.pairs
+    ranks = np.arange(shape.ranks, dtype=np.int32)
+    node_of = ranks // shape.ranks_per_node if study.placement.order == "block" else ranks % shape.nodes
+    schedule = PairSchedule(node_of)
+    pace = pace_of(study, fabric, schedule)
+    places, network, hosts = coordinates(study, fabric, shape)
+    common: dict[str, Any] = {"bytes": list(section.bytes), "mode": section.concurrency, "contention": False, **places}
+    where = f"{shape.ranks} ranks on {shape.nodes} node{'s' if shape.nodes > 1 else ''}"
+    seed = SEED if study.measure.seed is None else study.measure.seed
+    alone_s = pace.total(schedule, isolated=True)
+    if section.concurrency == "isolated" and section.sample_rounds is None and alone_s > section.isolated_most:
+        chosen, counts = draw_pairs(Classes(node_of, network, hosts), section.sample_pairs, seed)
+        drawn = ", ".join(f"{count} {class_name(each)}" for each, count in counts.items())
+        note = (
+            f"{where}: isolated pairs are a sample, drawn by seed {seed} ({drawn}): all "
+            f"{shape.ranks**2 - shape.ranks:,} would take about {format_seconds(alone_s)} a launch; "
+            "pairs.isolated_most and sample_pairs set it"
+        )
+        cells: list[dict[str, Any]] = []
+        for some, seconds in stretches(chosen, pace.pair_s(schedule), section.block):
+            pairs = [[list(pair) for pair in each] for each in some]
+            cells.append(common | {"store": "raw", "pairs": pairs, "expected_s": seconds})
+        return cells, [note]
+    return tournament(study, schedule, pace, common, where, seed)
+
+
+def stretches(chosen: Chosen, pair_s: float, target_s: float) -> Iterable[tuple[Chosen, float]]:
+    """Rounds of drawn pairs, cut into stretches of about ``target_s``; each with the seconds it is expected to take."""
+    some: Chosen = []
+    for number, pairs in enumerate(chosen):
+        some.append(pairs)
+        seconds = pair_s * sum(map(len, some))
+        if seconds >= target_s or number == len(chosen) - 1:
+            yield some, round(seconds, 3)
+            some = []
+
+
+def tournament(
+    study: PairsStudy, schedule: PairSchedule, pace: Pace, common: dict[str, Any], where: str, seed: int
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Cells of the tournament, or of the rounds drawn from it."""
+    section, notes = study.pairs, list[str]()
+    rounds = list(range(schedule.rounds))
+    if section.sample_rounds is not None and section.sample_rounds < schedule.rounds:
+        rounds = draw_rounds(schedule, section.sample_rounds, seed)
+        notes.append(f"{where}: {len(rounds)} of {schedule.rounds} rounds, drawn by seed {seed} (pairs.sample_rounds)")
+    also_isolated = set(rounds) if section.contention else set[int]()
+    alone_s = sum(pace.of(schedule, number, contention=True) for number in also_isolated)
+    if alone_s > section.isolated_most:
+        count = max(2, int(len(rounds) * section.isolated_most / alone_s))
+        also_isolated = (
+            set(draw_rounds(schedule, count, seed)) if len(rounds) == schedule.rounds else set(rounds[:count])
+        )
+        notes.append(
+            f"{where}: {len(also_isolated)} of {len(rounds)} rounds, drawn by seed {seed}, are measured isolated, too: "
+            f"all would take about {format_seconds(alone_s)} a launch (pairs.isolated_most)"
+        )
+    operations = (len(rounds) + len(also_isolated)) * len(section.bytes)
+    store = store_of(study, operations * schedule.nodes * schedule.slots, where, notes)
+    cells = [
+        common
+        | {
+            "store": store,
+            "contention": block.contention,
+            "rounds": schedule.rounds,
+            "first_round": block.first,
+            "last_round": block.last,
+            "expected_s": block.expected_s,
+        }
+        for block in blocks(schedule, rounds, also_isolated, pace, section.block)
+    ]
+    return cells, notes
+
+
+def store_of(study: PairsStudy, operations: int, where: str, notes: list[str]) -> str:
+    """How samples are stored, ``raw`` or ``summary``: by their bytes where the study leaves it open. Adds to ``notes``.
+
+    Parameters
+    ----------
+    operations
+        Of all ranks in one launch: rounds, sizes and ways of measuring.
+    """
+    if study.pairs.store != "auto":
+        return study.pairs.store
+    samples = min(3 * study.measure.min_samples, study.measure.max_samples)
+    volume = operations * study.measure.launches * samples * ROW_BYTES
+    if volume <= RAW_MOST:
+        return "raw"
+    notes.append(f"{where}: summaries of each pair instead of about {format_bytes(volume)} of samples (pairs.store)")
+    return "summary"
+
+
+def coordinates(
+    study: PairsStudy, fabric: Fabric, shape: Shape
+) -> tuple[dict[str, list[int]], Network | None, Ints | None]:
+    """Leaf and pod of each node of a shape, the network and its hosts; nothing where the fabric does not say."""
+    if fabric.network is None or shape.nodes < 2:
+        return {}, None, None
+    try:
+        hosts = place(fabric, study.placement.nodes, shape.nodes)
+    except NoRoomError:  # becomes a row of its own, with the reason
+        return {}, None, None
+    network = build_network(fabric)
+    chosen = network.indices(list(hosts))
+    columns = {key: network.coordinates[key][chosen].tolist() for key in ("leaf", "pod") if key in network.coordinates}
+    return columns, network, chosen
+
+
+def class_name(number: int) -> str:
+    """A class in words."""
+    return "on one node" if number == SAME_NODE else f"at {number - 1} hops"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The order in which all pairs of ranks meet (METHOD 26); native/measure/pairs/pair_schedule.cpp gives the same rounds.
+
+A tournament of two levels: nodes meet by the circle method, and while two nodes meet, their ranks do by cyclic shifts;
+then the ranks of each node meet among themselves, on all nodes at once.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pairs = NDArray[np.int32]
+
+
+def circle(players: int, number: int) -> Pairs:
+    """Who meets whom in round ``number`` of 0 .. players - 2, for an even number of players; shape (players / 2, 2)."""
+    ring = players - 1  # the last player stands still, the others turn
+    k = np.arange(1, players // 2, dtype=np.int32)
+    turning = np.stack([(number + k) % ring, (number + ring - k) % ring], axis=1)
+    return np.concatenate([np.array([[ring, number]], np.int32), turning])
+
+
+class PairSchedule:
+    """A tournament of ranks: each pair meets once, and no rank meets two others in a round.
+
+    Every round is of one class, either between nodes or within them. N nodes of r ranks take p - 1 rounds for even r,
+    p for odd r and even N, and p + r where both are odd: then one rank has a bye in every round. Nodes of unequal
+    size are padded with byes to the largest, so that a round may be empty.
+
+    Parameters
+    ----------
+    node_of
+        The node of each rank, counted from 0 without a gap.
+    """
+
+    def __init__(self, node_of: Sequence[int] | NDArray[np.int32]) -> None:
+        nodes = np.asarray(node_of, dtype=np.int32)
+        sizes = np.bincount(nodes) if len(nodes) else np.zeros(0, np.int64)
+        self.nodes = len(sizes)
+        self.slots = int(sizes.max(initial=0))
+        # an odd number of nodes would give one node a bye in each round: halves of nodes are an even number, and the
+        # round in which the two halves of every node would meet is left out
+        self.halved = self.nodes > 1 and self.nodes % 2 == 1 and self.slots % 2 == 0
+        self.width = self.slots // 2 if self.halved else self.slots
+        self.camps = 2 * self.nodes if self.halved else self.nodes + self.nodes % 2
+        self.between = (self.camps - (2 if self.halved else 1)) * self.width if self.nodes > 1 else 0
+        self.within = self.slots + self.slots % 2 - 1 if self.slots > 1 else 0
+        self._ranks = self._table(nodes, sizes)
+        self._camps = self._camp_table()
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the tournament: those between nodes, then those within."""
+        return self.between + self.within
+
+    def is_within(self, number: int) -> bool:
+        """Whether a round joins ranks of one node."""
+        return number >= self.between
+
+    def pairs(self, number: int) -> Pairs:
+        """Pairs (low, high) of round ``number``, by their lower rank; shape (pairs, 2)."""
+        found = self._within(number - self.between) if self.is_within(number) else self._between(number)
+        found = np.sort(found[(found >= 0).all(axis=1)], axis=1)
+        return found[np.argsort(found[:, 0])]
+
+    def _table(self, nodes: NDArray[np.int32], sizes: NDArray[np.int64]) -> Pairs:
+        """Rank of each (node, slot); -1 where there is none. A last row without ranks stands for the bye."""
+        table = np.full((self.nodes + 1, max(self.slots, 1)), -1, np.int32)
+        order = np.argsort(nodes, kind="stable")
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        for node, (first, end) in enumerate(pairwise(ends.tolist())):
+            table[node, : end - first] = order[first:end]
+        return table
+
+    def _camp_table(self) -> Pairs:
+        """Ranks of each camp of the outer tournament, shape (camps, width)."""
+        if not self.halved:
+            return self._ranks[: max(self.camps, 1)]
+        # in round 0 meet the last player and 0, and k and last - k: these are the halves of one node
+        last = self.camps - 1
+        number = np.arange(self.camps)
+        node = np.where(number < self.nodes, number, np.where(number == last, 0, last - number))
+        first = np.where(number < self.nodes, 0, self.width)
+        return self._ranks[node[:, np.newaxis], first[:, np.newaxis] + np.arange(self.width)]
+
+    def _between(self, number: int) -> Pairs:
+        met = circle(self.camps, number // self.width + (1 if self.halved else 0))
+        slot = np.arange(self.width)
+        ours = self._camps[met[:, 0]]
+        theirs = self._camps[met[:, 1]][:, (slot + number % self.width) % self.width]
+        return np.stack([ours.ravel(), theirs.ravel()], axis=1)
+
+    def _within(self, number: int) -> Pairs:
+        met = circle(self.slots + self.slots % 2, number)
+        met = met[(met < self.slots).all(axis=1)]  # whoever meets the bye waits
+        ranks = self._ranks[: self.nodes]
+        return np.stack([ranks[:, met[:, 0]].ravel(), ranks[:, met[:, 1]].ravel()], axis=1)

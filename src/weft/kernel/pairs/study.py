@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a study of the kernel ``pairs`` may say."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+
+from weft.files.section import Section
+from weft.study import Count, Measure, Series, Study
+from weft.units import Seconds, parse_bytes
+
+MOST_BYTES = 2**31 - 1  # the count of an MPI call is an int
+
+
+def parse_sizes(value: object) -> tuple[int, ...]:
+    """Message sizes in bytes, from a list of texts such as ``"256 KiB"``.
+
+    Raises
+    ------
+    ValueError
+        None, one twice, or a size over what one MPI call can count.
+    """
+    listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
+    sizes = tuple(parse_bytes(item) for item in listed)
+    if not sizes or len(set(sizes)) != len(sizes):
+        raise ValueError('a list of different sizes, such as ["0 B", "256 KiB"]')
+    if max(sizes) > MOST_BYTES:
+        raise ValueError(f"{max(sizes)} B is over {MOST_BYTES} B, the most that one MPI_Send can count")
+    return sizes
+
+
+def write_sizes(value: tuple[int, ...]) -> list[str]:
+    """What :func:`parse_sizes` reads again."""
+    return [f"{size} B" for size in value]
+
+
+MessageSizes = Annotated[
+    tuple[int, ...],
+    PlainValidator(parse_sizes),
+    PlainSerializer(write_sizes, return_type=Any),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "examples": ["0 B", "256 KiB"]}, "minItems": 1}),
+]
+
+
+class PairsMeasure(Measure, frozen=True):
+    """As for any kernel, but there are many rounds: each gets a part of a second."""
+
+    max_samples: Count = Field(200, description="samples of one pair, size and direction, at most")
+    budget: Seconds = Field(0.25, description='measuring time of one round at one size: "0.25 s"')
+
+
+class PairsSection(Section, frozen=True):
+    """``[pairs]``: what is sent between two ranks, and how many pairs do so at a time."""
+
+    bytes: MessageSizes = Field((0, 262_144), description='sizes of a message: ["0 B", "256 KiB"]')
+    concurrency: Literal["isolated", "node", "all"] = Field(
+        "all", description="pairs at a time: isolated (one in the job), node (one a node), or all of a round"
+    )
+    contention: Annotated[bool, Field(strict=True)] = Field(
+        False, description="true measures each round isolated, too, and gives the factor between the two"
+    )
+    sample_pairs: Count = Field(
+        50, description="where measuring all pairs isolated takes too long: so many of each hop class"
+    )
+    sample_rounds: Count | None = Field(None, description="so many rounds of the tournament, drawn by the seed")
+    isolated_most: Seconds = Field(
+        600.0, description='isolated pairs become a sample where they would take longer in a launch: "600 s"'
+    )
+    block: Seconds = Field(5.0, description='what a killed job may lose; rounds that make a cell: "5 s"')
+    store: Literal["auto", "raw", "summary"] = Field(
+        "auto",
+        description="raw: every sample; summary: order statistics and a histogram of each pair; auto: by size",
+    )
+
+    @model_validator(mode="after")
+    def consistent(self) -> Self:
+        """Refuse keys that contradict each other."""
+        if self.contention and self.concurrency == "isolated":
+            raise ValueError(
+                'contention = true compares isolated pairs with others: concurrency must be "node" or "all"'
+            )
+        if self.block <= 0:
+            raise ValueError('block must be over 0, such as "5 s"')
+        return self
+
+
+class PairsStudy(Study, frozen=True):
+    """A study of the kernel ``pairs``."""
+
+    kernel: Literal["pairs"] = Field(description="pairs")
+    measure: PairsMeasure = Field(PairsMeasure(), description="[measure]: how long and how exactly")  # pyright: ignore[reportCallIssue]
+    pairs: PairsSection = Field(PairsSection(), description="[pairs]")  # pyright: ignore[reportCallIssue]
+    series: Annotated[tuple[Series, ...], Field(min_length=1)] = Field(description="[[series]]: at least one sweep")

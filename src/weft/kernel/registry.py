@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All kernels, by name: the one table that a new kernel is entered in."""
+
+from weft.errors import DataError
+from weft.kernel import Kernel, MeasuredKernel
+from weft.kernel.bandwidth.kernel import Bandwidth
+from weft.kernel.collective.kernel import Collective
+from weft.kernel.exchange.kernel import Exchange
+from weft.kernel.floor.kernel import Floor
+from weft.kernel.pairs.kernel import Pairs
+
+KERNELS: dict[str, MeasuredKernel] = {
+    kernel.name: kernel for kernel in (Exchange(), Pairs(), Bandwidth(), Collective())
+}
+"""Kernels that a study can name."""
+
+FLOOR = Floor()
+"""The built-in kernel that each run measures once for each placement: what other times are compared with."""
+
+
+def measured_kernels() -> dict[str, MeasuredKernel]:
+    """Kernels a study can name, by name."""
+    return dict(KERNELS)
+
+
+def kernel_named(name: str) -> Kernel:
+    """The kernel of a cell, the built-in one included.
+
+    Raises
+    ------
+    DataError
+        This Weft has no such kernel.
+    """
+    if name == FLOOR.name:
+        return FLOOR
+    if name not in KERNELS:
+        raise DataError(
+            f"this Weft has no kernel {name!r} (it has {', '.join(KERNELS)})",
+            "read the run with the version of Weft that made it: its weft.json names it",
+        )
+    return KERNELS[name]

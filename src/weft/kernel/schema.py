@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JSON schemas of study and fabric files, for editors. ``python -m weft.kernel.schema`` writes them to ``schemas/``."""
+
+import json
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from weft.fabric.model import Fabric
+from weft.kernel.registry import measured_kernels
+
+
+def written(schema: Any) -> Any:
+    """The schema without defaults that are numbers inside Weft but texts with a unit in files."""
+    if isinstance(schema, list):
+        return [written(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    unit = schema.get("type") == "string" and not isinstance(schema.get("default"), str)
+    return {key: written(value) for key, value in schema.items() if not (unit and key == "default")}
+
+
+def schemas() -> dict[str, str]:
+    """Text of each schema file, by its name."""
+    studies = reduce(or_, (kernel.study for kernel in measured_kernels().values()))
+    models = {"study": TypeAdapter(studies), "fabric": TypeAdapter(Fabric)}
+    found: dict[str, str] = {}
+    for name, adapter in models.items():
+        schema = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            **written(adapter.json_schema(mode="validation")),
+            "title": f"weft {name}",
+        }
+        found[f"{name}.json"] = json.dumps(schema, indent=2) + "\n"
+    return found
+
+
+def write(folder: Path) -> None:
+    """Write all schema files into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in schemas().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(__file__).resolve().parents[3] / "schemas")

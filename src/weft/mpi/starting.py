@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How each family of MPI libraries starts ranks: arguments of ``mpiexec`` and environment variables.
+
+Open MPI 5 (PRRTE), Open MPI 4 (ORTE) and MPICH (hydra) are tested; Intel MPI and MVAPICH follow their manuals, as
+hydra's relatives, and were never run here.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.mpi.library import INTEL, MVAPICH, OPEN_MPI, Library
+
+
+@dataclass(frozen=True)
+class Cores:
+    """What this process may run on.
+
+    Parameters
+    ----------
+    physical
+        Cores, of which each may have several hardware threads.
+    threads
+        Hardware threads.
+    restricted
+        This process may not use every core (``taskset``, a cgroup). Starters do not all heed that when they bind
+        (Open MPI 4.1 binds to core 0 under ``taskset -c 1``), so the ranks then inherit the mask unbound.
+    """
+
+    physical: int
+    threads: int
+    restricted: bool = False
+
+
+class Family:
+    """MPICH, and the default for unknown libraries, since hydra's options are the most common."""
+
+    free: tuple[str, ...] = ("-bind-to", "none")
+    crowded: tuple[str, ...] = ("-bind-to", "none")
+    by_core: tuple[str, ...] = ("-bind-to", "core")
+    by_thread: tuple[str, ...] = ("-bind-to", "hwthread")
+
+    def binding(self, ranks: int, oversubscribed: bool, cores: Cores) -> list[str]:
+        """Arguments that bind each rank to its own core, or leave the ranks free when they outnumber the cores."""
+        if oversubscribed or ranks > cores.threads:
+            return list(self.crowded)
+        if cores.restricted:
+            return list(self.free)
+        return list(self.by_core if ranks <= cores.physical else self.by_thread)
+
+    def environment(self, oversubscribed: bool) -> dict[str, str]:
+        """Variables that make a waiting rank give its core to another one, where ranks outnumber cores."""
+        # hydra has no option for it; without it each rank burns its whole time slice before the next one runs
+        return {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"} if oversubscribed else {}
+
+    def here(self) -> list[str]:
+        """Arguments that start all ranks on this host, even inside a job of several hosts."""
+        return ["-launcher", "fork", "-hosts", "localhost"]
+
+    def across(self, nodes: Sequence[str], each: int, cyclic: bool) -> list[str]:
+        """Arguments that put ``each`` ranks on every host; hydra fills the hosts of its list in turn."""
+        return ["-hosts", slots(nodes, 1 if cyclic else each)]
+
+    def command(
+        self, mpiexec: Path, ranks: int, oversubscribed: bool, cores: Cores, program: Sequence[str]
+    ) -> list[str]:
+        """Full command line for ranks on this host."""
+        words = [*self.here(), *self.binding(ranks, oversubscribed, cores)]
+        return [str(mpiexec), *words, "-n", str(ranks), *program]
+
+
+class OpenMpi5(Family):
+    """Open MPI 5: PRRTE."""
+
+    free = ("--bind-to", "none")
+    crowded = ("--map-by", ":OVERSUBSCRIBE", "--bind-to", "none")
+    by_core = ("--map-by", "core", "--bind-to", "core")
+    by_thread = ("--map-by", "hwthread:HWTCPUS", "--bind-to", "hwthread")
+
+    def environment(self, oversubscribed: bool) -> dict[str, str]:
+        """See :meth:`Family.environment`."""
+        yields = {"OMPI_MCA_mpi_yield_when_idle": "1"} if oversubscribed else {}
+        return {**yields, **as_root()}
+
+    def across(self, nodes: Sequence[str], each: int, cyclic: bool) -> list[str]:
+        """Arguments for hosts; never with ``:OVERSUBSCRIBE``, which puts all ranks on the first host."""
+        return ["--host", slots(nodes, each), "--map-by", "node" if cyclic else "slot"]
+
+    def here(self) -> list[str]:
+        """Return nothing: without a scheduler's variables Open MPI knows no other host."""
+        return []
+
+
+class OpenMpi4(OpenMpi5):
+    """Open MPI 4 and before: ORTE."""
+
+    crowded = ("--oversubscribe", "--bind-to", "none")
+    by_thread = ("--use-hwthread-cpus", "--map-by", "hwthread", "--bind-to", "hwthread")
+
+
+class IntelMpi(Family):
+    """Intel MPI: hydra, with pinning by variables. Untested: no such library at hand."""
+
+    # Intel's hydra pins by I_MPI_PIN, not by -bind-to
+    free = crowded = by_core = by_thread = ()
+
+    def environment(self, oversubscribed: bool) -> dict[str, str]:
+        """Pin one rank a core, or switch pinning off and let waiting ranks yield."""
+        if oversubscribed:
+            return {"I_MPI_PIN": "0", "I_MPI_THREAD_YIELD": "2"}
+        return {"I_MPI_PIN": "1", "I_MPI_PIN_CELL": "core"}
+
+
+class Mvapich(Family):
+    """MVAPICH: hydra, with its own affinity. Untested: no such library at hand."""
+
+    def environment(self, oversubscribed: bool) -> dict[str, str]:
+        """Leave binding to hydra: MVAPICH's own would bind ranks of several launches to the same cores."""
+        return {"MV2_ENABLE_AFFINITY": "0", **super().environment(oversubscribed)}
+
+
+def slots(nodes: Sequence[str], each: int) -> str:
+    """Host list with the number of ranks on each: ``node0:2,node1:2``."""
+    return ",".join(f"{node}:{each}" for node in nodes)
+
+
+def family_of(library: Library) -> Family:
+    """Return how this library starts ranks."""
+    if library.family == OPEN_MPI:
+        return OpenMpi5() if library.major >= 5 else OpenMpi4()
+    return {INTEL: IntelMpi, MVAPICH: Mvapich}.get(library.family, Family)()
+
+
+def as_root() -> dict[str, str]:
+    """Let Open MPI run as root where we are root already (containers, CI); a user's refusal stays one elsewhere."""
+    if os.geteuid() != 0:
+        return {}
+    return {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PRTE_ALLOW_RUN_AS_ROOT": "1",
+        "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+
+
+def cores_here() -> Cores:
+    """Cores and hardware threads that this process may use."""
+    allowed = os.sched_getaffinity(0)
+    siblings: set[str] = set()
+    for cpu in allowed:
+        path = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        siblings.add(path.read_text().strip() if path.exists() else str(cpu))
+    return Cores(physical=len(siblings), threads=len(allowed), restricted=len(allowed) < (os.cpu_count() or 1))

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Working a study out on a fabric: its cells, what each asks for and cannot beat, and its launches."""
+
+import json
+import secrets
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from weft.bound.placed import bounds, main_of
+from weft.bound.terms import Bound
+from weft.errors import StudyError
+from weft.fabric.here import complete, memory_limit
+from weft.fabric.model import Fabric
+from weft.fabric.placement import NoRoomError, place
+from weft.format import format_rate
+from weft.host import Host, Limit, measure_copy_rate, read_host
+from weft.kernel import Shape
+from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
+from weft.kernel.teams import team_of
+from weft.plan.memory import MemoryNeed, memory_need
+from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries
+from weft.plan.rounds import launches_of
+from weft.plan.shapes import shapes
+from weft.plan.wire import flat_plan
+from weft.study import Measure, Study
+
+__all__ = ["Bound", "Cell", "LaunchPlan", "MemoryNeed", "Plan", "PlannedSeries", "flat_plan", "make_plan"]
+
+MOST_CELLS = 1000  # ids are c000 to c999
+
+
+def make_plan(
+    study: Study, fabric: Fabric, *, predict: bool = True, host: Host | None = None, library: str = ""
+) -> Plan:
+    """Work a study out on a fabric. Starts nothing.
+
+    Parameters
+    ----------
+    predict
+        Whether a copy rate that the fabric does not state is measured here for the predicted times (kind local; some
+        tens of milliseconds).
+    host
+        This host; read by default.
+    library
+        The MPI library in its own words, for studies that try each of its algorithms; empty where it is not known yet.
+
+    Raises
+    ------
+    StudyError, FabricError
+        The sweep is impossible as it is written. A cell that merely does not fit is a row, not an error.
+    """
+    host = host or read_host()
+    given_memory = fabric.node.memory
+    limit = memory_limit(fabric, host)
+    fabric = complete(fabric, host)
+    fabric, notes = predicted(fabric) if predict else (fabric, [])
+    seed = study.measure.seed if study.measure.seed is not None else secrets.randbelow(2**31)
+    if study.measure.seed is None:
+        notes.append(f"seed {seed} was drawn: the study gives none")
+    cells = study_cells(study, fabric, limit, notes, library)
+    measure = study.measure.model_copy(update={"seed": seed})
+    if fabric.is_model:
+        measure = measure.model_copy(update={"launches": 1})
+        notes.append("one launch, no noise floor: a simulation gives the same time again, at the rates of the fabric")
+    floors = [] if fabric.is_model else floor_cells(cells, measure, limit)
+    plain = Plan(
+        study=study.name,
+        title=study.title,
+        kernel=study.kernel,
+        fabric=fabric.name,
+        fabric_kind=fabric.kind,
+        seed=seed,
+        measure=measure,
+        # Made anew: the file's path and text do not go into plan.json, so they must not stay here either.
+        planned_fabric=Fabric.model_validate(fabric.model_dump()),
+        memory_limit_bytes=kernel_limit(given_memory, limit),
+        series=tuple(planned_series(study, cells)),
+        cells=(*cells, *floors),
+        launches=(),
+        notes=tuple(notes),
+    )
+    return plain.model_copy(update={"launches": tuple(launches_of(plain))})
+
+
+def predicted(fabric: Fabric) -> tuple[Fabric, list[str]]:
+    """The fabric with a copy rate, and a note if it had to be measured."""
+    if not fabric.runs_here or fabric.node.copy_rate or not fabric.node.cores:
+        return fabric, []
+    rate = measure_copy_rate(fabric.node.cores)
+    node = fabric.node.model_copy(update={"copy_rate": rate})
+    note = f"copy rate {format_rate(rate)} measured here just now, for the predicted times; a run measures its own"
+    return fabric.model_copy(update={"node": node}), [note]
+
+
+def kernel_limit(given: int | None, limit: Limit | None) -> int:
+    """The limit the kernel cannot see by itself: of the fabric file or the scheduler; 0 for none."""
+    seen_by_kernel = ("MemAvailable", "cgroup limit")
+    others = [given] if given is not None else []
+    if limit and limit.by not in seen_by_kernel:
+        others.append(limit.bytes)
+    return min(others, default=0)
+
+
+def study_cells(study: Study, fabric: Fabric, limit: Limit | None, notes: list[str], library: str = "") -> list[Cell]:
+    """Cells of all series; identical ones of several series are one. Adds to ``notes``."""
+    kernel = measured_kernels()[study.kernel]
+    drafts: dict[str, tuple[Shape, dict[str, Any], list[str]]] = {}
+    for series in study.series:
+        swept = kernel.sweep(study, series, shapes(series, fabric), fabric)
+        sweep = kernel.variants(study, swept, library)
+        notes.extend(note for note in sweep.notes if note not in notes)
+        for shape, values in sweep.values:
+            key = json.dumps([shape.hosts, shape.nodes, shape.ranks_per_node, values], sort_keys=True)
+            names = drafts.setdefault(key, (shape, values, []))[2]
+            names.append(series.name)
+    if len(drafts) > MOST_CELLS:
+        raise StudyError(
+            f"{study.path}: {len(drafts)} cells", f"split the study: at most {MOST_CELLS} cells keep a run readable"
+        )
+    return [
+        make_cell(f"c{index:03}", study, fabric, limit, shape, values, names)
+        for index, (shape, values, names) in enumerate(drafts.values())
+    ]
+
+
+def make_cell(
+    name: str,
+    study: Study,
+    fabric: Fabric,
+    limit: Limit | None,
+    shape: Shape,
+    values: dict[str, Any],
+    series: list[str],
+) -> Cell:
+    """One cell, placed, weighed and bounded."""
+    kernel = kernel_named(study.kernel)
+    order = study.placement.order
+    team = team_of(values, shape.nodes, shape.ranks_per_node, order)
+    values = values if team.even else values | {"node_ranks": list(team.counts)}
+    most = max(team.counts)
+    sizes = kernel.sizes(values, team.ranks)
+    terms = kernel.need(values, team.ranks, study.measure)
+    if fabric.simulation:
+        terms = fabric.simulation.staged(terms, team.ranks)
+    memory = memory_need(terms, most, len(team.counts), limit)
+    found_status, reason, hosts = placed(study, fabric, shape)
+    status: Literal["planned", "memory", "fabric"] = found_status
+    if status == "planned" and not memory.fits:
+        status, reason = "memory", memory.reason
+    cores = fabric.node.cores or shape.ranks_per_node
+    job = Job(
+        nodes=shape.nodes,
+        ranks_per_node=shape.ranks_per_node,
+        ranks=shape.ranks,
+        hosts=hosts,
+        oversubscribed=shape.ranks_per_node > cores,
+    )
+    cell = Cell(
+        id=name,
+        kernel=study.kernel,
+        series=tuple(dict.fromkeys(series)),
+        nodes=len(team.counts),
+        ranks_per_node=most,
+        ranks=team.ranks,
+        hosts=tuple(hosts[place] for place in team.places) if hosts else (),
+        order=order,
+        oversubscribed=most > cores,
+        job=None if team.members == tuple(range(shape.ranks)) else job,
+        parameters=values,
+        memory=memory,
+        block_bytes=sizes.block,
+        local_bytes=sizes.local,
+        array_bytes=sizes.array,
+        status=status,
+        reason=reason,
+        limit_s=study.measure.limit,
+    )
+    if not cell.hosts:  # which links it would use is unknown
+        return cell
+    found = bounds(cell, fabric)
+    return cell.model_copy(update={"bounds": found, "bound": main_of(study.kernel, found)})
+
+
+def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Literal["planned", "fabric"], str, tuple[str, ...]]:
+    """Status, reason and hosts of a cell: it can be placed, or why not."""
+    hosts: tuple[str, ...] = ()
+    cores = fabric.node.cores or shape.ranks_per_node
+    try:
+        hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
+        if shape.ranks_per_node > cores and not (shape.oversubscribed or study.placement.oversubscribe):
+            raise NoRoomError(
+                f"{shape.ranks_per_node} ranks a node on {cores} cores; placement.oversubscribe = true would run them"
+            )
+    except NoRoomError as problem:
+        return "fabric", problem.what, hosts
+    return "planned", "", hosts
+
+
+def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSeries]:
+    """The series of a study with what grows along them."""
+    for series in study.series:
+        counts = {cell.nodes for cell in cells if series.name in cell.series}
+        axis = "nodes" if len(counts) > 1 else "ranks"
+        written = series.model_dump(mode="json", exclude_none=True)
+        yield PlannedSeries(name=series.name, scaling=series.scaling, axis=axis, written=written)
+
+
+def floor_cells(cells: Sequence[Cell], measure: Measure, limit: Limit | None) -> list[Cell]:
+    """One floor for each (nodes, ranks per node) that will be launched, on ranks of that same launch.
+
+    It copies what its cells keep in a node; but its two buffers take no more than a quarter of a node's memory.
+    """
+    kernel = FLOOR
+    found: dict[tuple[int, int], Cell] = {}
+    sizes: dict[tuple[int, int], set[int]] = {}
+    for cell in (cell for cell in cells if cell.status == "planned"):
+        key = (cell.nodes, cell.ranks_per_node)
+        traffics = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks).values()
+        sizes.setdefault(key, set()).update(traffic.staying(*key) // cell.ranks_per_node for traffic in traffics)
+    for cell in cells:
+        key = (cell.nodes, cell.ranks_per_node)
+        if cell.status != "planned" or key in found:
+            continue
+        copies = kernel.copies(sizes[key], limit.bytes // (8 * cell.ranks_per_node) if limit else None)
+        need = kernel.need({"copies": copies}, cell.ranks, measure)
+        memory = memory_need(need, cell.ranks_per_node, cell.nodes, limit)
+        found[key] = Cell(
+            id=f"f{len(found):03}",
+            kernel=kernel.name,
+            series=(),
+            nodes=cell.nodes,
+            ranks_per_node=cell.ranks_per_node,
+            ranks=cell.ranks,
+            hosts=cell.hosts,
+            order=cell.order,
+            oversubscribed=cell.oversubscribed,
+            job=cell.job,
+            parameters={key: cell.parameters[key] for key in ("ranks", "members") if key in cell.parameters}
+            | {"copies": copies},
+            memory=memory,
+            status="planned" if memory.fits else "memory",
+            reason=memory.reason,
+            limit_s=measure.limit,
+        )
+    return list(found.values())

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The launches of a plan: which cells start together, in which order, and how long that may take."""
+
+import json
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from weft.kernel.registry import kernel_named
+from weft.plan.records import Cell, LaunchPlan, Plan
+
+START_LIMIT_S = 60.0  # a launcher waits this long for ranks that do not come up
+OPERATION_S = 2e-3  # the harness's own part in an operation: as seen on one host with operations that take no time
+
+
+def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
+    """Rounds of launches, each in an order of its own, shuffled by the seed (METHOD 9).
+
+    The floors take part in every round: what a bound stands on is measured in the launches whose times it bounds.
+    """
+    batches = batches_of(plan)
+    for cells in together([cell for cell in plan.floors if cell.status == "planned"]):
+        batches[cells[0].id] = cells
+    for index in range(1, plan.measure.launches + 1):
+        order = list(batches)
+        random.Random(f"{plan.seed}/{index}").shuffle(order)
+        for name in order:
+            # Within a batch the order is a factor too.
+            cells = list(batches[name])
+            random.Random(f"{plan.seed}/{index}/{name}").shuffle(cells)
+            yield launch_of(plan, f"{name}.l{index}", index, cells)
+
+
+def batches_of(plan: Plan) -> dict[str, list[Cell]]:
+    """Cells that one launch measures: one each, or all of one placement for kernels that can be batched."""
+    planned = [cell for cell in plan.measured if cell.status == "planned"]
+    if not kernel_named(plan.kernel).batched:
+        return {cell.id: [cell] for cell in planned}
+    return {f"g{index:03}": cells for index, cells in enumerate(together(planned))}
+
+
+def together(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells that can share a launch: of one placement, and with the library set alike."""
+    placed: dict[tuple[Any, ...], list[Cell]] = {}
+    for cell in cells:
+        job = cell.launched
+        setting = json.dumps(cell.parameters.get("setting", {}), sort_keys=True)
+        placed.setdefault((job.hosts, job.ranks_per_node, cell.order, setting), []).append(cell)
+    return list(placed.values())
+
+
+def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> LaunchPlan:
+    """A launch of cells that share their placement and their settings."""
+    first = cells[0]
+    job = first.launched
+    return LaunchPlan(
+        id=name,
+        index=index,
+        cells=tuple(cell.id for cell in cells),
+        nodes=job.nodes,
+        ranks_per_node=job.ranks_per_node,
+        ranks=job.ranks,
+        hosts=job.hosts,
+        order=first.order,
+        oversubscribed=job.oversubscribed,
+        limit_s=sum(cell.limit_s for cell in cells) + START_LIMIT_S,
+        expected_s=start_s(job.ranks) + sum(cell_s(cell, plan) for cell in cells),
+        settings=first.parameters.get("setting", {}),
+    )
+
+
+def start_s(ranks: int) -> float:
+    """Seconds that starting and ending the ranks take: as seen with mpiexec on one host, growing with the ranks."""
+    return 0.5 + 0.02 * ranks
+
+
+def cell_s(cell: Cell, plan: Plan) -> float:
+    """Seconds one launch of a cell is expected to take.
+
+    Every operation is called once cold, then warmed up, then sampled until its precision is reached (three times the
+    least number of samples is taken for that), at its lower bound, but never much longer than its budget. Arrays are
+    written and proven once.
+    """
+    if "expected_s" in cell.parameters:  # where a kernel knows better
+        return cell.parameters["expected_s"]
+    measure = plan.measure
+    calls = 1 + min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)
+    longest, rate = 1.2 * measure.budget, plan.planned_fabric.node.copy_rate
+    unbounded = kernel_named(cell.kernel).unbounded_s(cell.parameters, cell.ranks_per_node, rate)
+    each_s = [*(each.seconds for each in cell.bounds.values()), *unbounded]
+    sampled = sum(min(calls * seconds, longest + seconds) for seconds in each_s)
+    sampled += OPERATION_S * len(cell.bounds)
+    touched = 4 * cell.local_bytes * cell.ranks_per_node / rate if rate else 0.0
+    return sampled + touched

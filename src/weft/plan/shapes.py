@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The shapes of a series: how many nodes, how many ranks on each."""
+
+from weft.errors import FabricError
+from weft.fabric.model import Fabric
+from weft.kernel import Shape
+from weft.study import DOUBLING, Series, doubling
+
+
+def shapes(series: Series, fabric: Fabric) -> list[Shape]:
+    """Shapes of a series on a fabric, in the order of the study.
+
+    ``fill`` keeps one rank a core: all cores of each node where the series has several nodes. On one node there is
+    nothing to add nodes for, so it adds ranks: 1, 2, 4 .. cores, and twice the cores, marked as oversubscribed.
+
+    Raises
+    ------
+    FabricError
+        A fabric that does not say what the series asks for.
+    """
+    nodes = doubling(len(fabric.hosts)) if series.nodes == DOUBLING else series.nodes
+    assert not isinstance(nodes, str)
+    if not isinstance(series.ranks_per_node, str):
+        return [Shape(count, ranks) for count in nodes for ranks in series.ranks_per_node]
+    cores = fabric.node.cores
+    if cores is None:
+        raise FabricError(
+            f'{fabric.path}: node.cores is missing, and series "{series.name}" asks for {series.ranks_per_node!r}',
+            "add cores to [node]",
+        )
+    if series.ranks_per_node == "cores" or max(nodes) > 1:
+        return [Shape(count, cores) for count in nodes]
+    within = sorted({*doubling(cores), cores})
+    return [*(Shape(1, ranks) for ranks in within), Shape(1, 2 * cores, oversubscribed=True)]

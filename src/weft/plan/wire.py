@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The flat plan "weft-plan 2" that the C++ kernels read: lines of a key and its value. Nobody else writes it.
+
+A value is a plain word, words with a space between them, or a text in quotes. In quotes, ``\\"`` and ``\\\\`` stand for
+themselves and ``\\xHH`` for a byte; nothing else is special, a ``#`` least of all. Comments are lines that begin with
+``#``.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.errors import DataError
+from weft.kernel import FlatValue
+from weft.kernel.registry import kernel_named
+from weft.kernel.teams import team_values
+from weft.launch.launcher import LaunchCell, Rules
+from weft.plan.records import LaunchPlan, Plan
+from weft.study import Measure
+
+VERSION = "2"
+STUDYS = Rules()  # the study's own
+PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
+
+
+@dataclass(frozen=True)
+class FlatHead:
+    """Which launch a flat plan is of.
+
+    Attributes
+    ----------
+    launch, index
+        Its name, and k, counted from 1.
+    folder
+        The run folder.
+    run
+        The run's id, which every record repeats.
+    memory_limit_bytes
+        A node's limit that the kernel cannot see by itself; 0 for none.
+    """
+
+    launch: str
+    index: int
+    folder: Path
+    run: str = ""
+    seed: int = 1
+    memory_limit_bytes: int = 0
+
+
+def flat_plan(
+    plan: Plan,
+    launch: LaunchPlan,
+    folder: Path | str = ".",
+    *,
+    run: str = "",
+    rules: Rules = STUDYS,
+    cells: Sequence[str] | None = None,
+) -> str:
+    """The kernel's input for one launch of a plan.
+
+    Parameters
+    ----------
+    folder
+        The run folder; written as an absolute path.
+    run
+        The run's id, which every record repeats.
+    rules
+        What the launcher wants otherwise than the study.
+    cells
+        Ids of the launch's cells that are still to be measured; all by default.
+
+    Raises
+    ------
+    DataError
+        A path that is no UTF-8.
+    """
+    chosen = [plan.cell(name).requested for name in (launch.cells if cells is None else cells)]
+    head = FlatHead(launch.id, launch.index, Path(folder), run, plan.seed, plan.memory_limit_bytes)
+    return flat_launch(head, chosen, plan.measure, rules)
+
+
+def flat_launch(head: FlatHead, cells: Sequence[LaunchCell], measure: Measure, rules: Rules = STUDYS) -> str:
+    """The kernel's input for one launch, of a plan or not.
+
+    Raises
+    ------
+    DataError
+        A path that is no UTF-8.
+    """
+    samples, watched = rules.samples, max((cell.limit_s for cell in cells), default=0.0)
+    keys: dict[str, FlatValue] = {
+        "launch": head.launch,
+        "launch_index": head.index,
+        "run": head.run,
+        "seed": head.seed,
+        "folder": str(head.folder.resolve()),
+        "io": rules.io or measure.io,
+        "start": rules.start or measure.start,
+        "precision": repr(measure.precision),
+        "min_samples": measure.min_samples if samples is None else samples,
+        "max_samples": measure.max_samples if samples is None else samples,
+        "warmup_most": measure.warmup_most if samples is None else 0,
+        "budget_ns": round(measure.budget * 1e9),
+        "limit_ns": round(watched * 1e9) if rules.watchdog else 0,
+        "memory_limit_bytes": head.memory_limit_bytes,
+    }
+    return write_flat(
+        keys,
+        [
+            {"cell": cell.id, "kernel": cell.kernel, "hash": cell.hash}
+            | team_values(cell.parameters)
+            | kernel_named(cell.kernel).flat(cell.parameters)
+            for cell in cells
+        ],
+    )
+
+
+def write_flat(head: Mapping[str, FlatValue], cells: Sequence[Mapping[str, FlatValue]]) -> str:
+    """Write a flat plan: the keys of its head, then those of each cell, ``cell`` first.
+
+    Raises
+    ------
+    DataError
+        A text that is no UTF-8.
+    """
+    lines = [f"weft-plan {VERSION}", *(f"{key} {written(value)}" for key, value in head.items())]
+    for cell in cells:
+        lines += [*(f"{key} {written(value)}" for key, value in cell.items()), "end"]
+    return "\n".join(lines) + "\n"
+
+
+def written(value: FlatValue) -> str:
+    """A value as it stands in the plan."""
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return value if PLAIN.fullmatch(value) else quoted(value)
+    words = [str(word) for word in value]
+    strange = next((word for word in words if not PLAIN.fullmatch(word)), None)
+    if strange is not None:
+        raise DataError(f"the word {strange!r} cannot stand in a flat plan", "words are letters, digits and _.,:/+-")
+    return " ".join(words)
+
+
+def quoted(text: str) -> str:
+    """A text in quotes, whatever its characters are."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            f"{text!r} is no UTF-8 text", "rename the file or folder, or choose another place with --into DIR"
+        ) from None
+    plain = (char if char not in '"\\' else "\\" + char for char in text)
+    return '"' + "".join(char if char.isprintable() else escaped(char) for char in plain) + '"'
+
+
+def escaped(char: str) -> str:
+    """A character as bytes, each ``\\xHH``; an escape that stands already is left alone."""
+    return char if len(char) > 1 else "".join(f"\\x{byte:02x}" for byte in char.encode())

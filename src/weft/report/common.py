@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What stands on the page of every run, whatever its kernel."""
+
+from typing import TYPE_CHECKING
+
+from weft.report.links import load_tables
+from weft.report.tabular import Table
+from weft.report.view import RunView
+
+if TYPE_CHECKING:
+    from weft.report.figures.picture import Picture
+    from weft.report.figures.theme import Figure
+
+
+def common_figures(view: RunView) -> "list[Figure | Picture]":
+    """Figures that stand on the page of every run, whatever its kernel: the load of the links, where it was counted."""
+    from weft.report.figures.links import links_figure
+
+    found: list[Figure | Picture | None] = [links_figure(view)]
+    return [figure for figure in found if figure is not None]
+
+
+def common_tables(view: RunView) -> list[Table]:
+    """Tables that stand on the page of every run, whatever its kernel: the most loaded links, where counted."""
+    return load_tables(view)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Findings as they are shown: many of one kind drawn together."""
+
+from collections.abc import Sequence
+
+from weft.analyse.tables.answers import FindingRow
+
+
+def condensed(found: Sequence[FindingRow], most: int = 3) -> list[FindingRow]:
+    """The findings with more than ``most`` of one kind drawn together into the first of them."""
+    kinds: dict[tuple[str, str, str], list[FindingRow]] = {}
+    for each in found:
+        kinds.setdefault((each["level"], each["rule"], each["remedy"]), []).append(each)
+    shown: list[FindingRow] = []
+    for alike in kinds.values():
+        if len(alike) <= most:
+            shown += alike
+        else:
+            first = alike[0].copy()
+            first["where"] += f" (and {len(alike) - 1} more)"
+            shown.append(first)
+    return shown

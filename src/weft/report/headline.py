@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verdicts of a run as the answer to "is it the bottleneck?", in one or two sentences."""
+
+from collections.abc import Sequence
+
+from weft.analyse.tables.answers import VerdictRow
+from weft.format import measured_factor
+
+SYMBOL = {"nodes": "N", "ranks": "p"}
+
+
+def headline(found: Sequence[VerdictRow]) -> str:
+    """The answer to "is it the bottleneck?" in one or two plain sentences, from a run's verdicts."""
+    told = [each for each in found if each["outcome"] != "no verdict"]
+    if not told:
+        return found[0]["statement"] if found else "This study has no series that scales: no verdict."
+    weak = next((each for each in told if each["kind"] == "weak"), None)
+    strong = next((each for each in told if each["kind"] == "strong"), None)
+    opening = _opening(weak, strong)
+    last = weak or strong
+    assert last is not None
+    return opening + _nearest(last)
+
+
+def _opening(weak: VerdictRow | None, strong: VerdictRow | None) -> str:
+    if weak is not None and weak["factor"] is not None:
+        what = (
+            "All-to-all communication"
+            if weak["axis"] == "nodes"
+            else "All-to-all exchange between the ranks of one node"
+        )
+        span = f"from {weak['start']} to {weak['end']} {weak['axis']}"
+        one = weak["axis"].rstrip("s")
+        if weak["outcome"] == "rises":
+            opening = f"{what} limits scaling: with the same data on each {one} it takes "
+            opening += f"{measured_factor(weak['factor'], weak['low'], weak['high'], 'times')} as long {span}"
+        else:
+            shown = "no change is shown" if weak["outcome"] == "no change shown" else "the time even falls"
+            opening = f"{what} does not limit scaling up to here: with the same data on each {one} {shown} {span}, "
+            opening += f"factor {measured_factor(weak['factor'], weak['low'], weak['high'])}"
+        return opening + (f"; {_strong_clause(strong)}." if strong is not None else ".")
+    assert strong is not None and strong["factor"] is not None
+    clause = _strong_clause(strong)
+    return clause[0].upper() + clause[1:] + "."
+
+
+def _strong_clause(strong: VerdictRow) -> str:
+    assert strong["factor"] is not None
+    if strong["outcome"] == "falls":
+        return f"with one array shared by all it gets {measured_factor(1 / strong['factor'])} times faster"
+    if strong["outcome"] == "rises":
+        return f"with one array shared by all it gets slower too, {measured_factor(strong['factor'])} times"
+    return "with one array shared by all no change is shown"
+
+
+def _nearest(found: VerdictRow) -> str:
+    if not found["bound"] or found["bound_ratio"] is None:
+        return ""
+    at = f"at {SYMBOL[found['axis']]} = {found['end']}"
+    ratio = measured_factor(found["bound_ratio"])
+    return f" The nearest lower bound {at} is {found['bound']}: the measured time is {ratio} times it."

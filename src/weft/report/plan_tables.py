@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ``weft plan`` prints: the papers' memory table of each series, the cells, and how long it will take."""
+
+from collections.abc import Sequence
+
+from weft.format import format_bytes, format_seconds
+from weft.kernel.registry import kernel_named
+from weft.plan.records import Cell, Plan
+from weft.report.tabular import Table, comma_separated, markdown, terminal
+
+# The papers' own units: their kB is 1024 B. Everywhere else Weft writes KiB (METHOD 25).
+PAPER_UNITS = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30}
+CSV_COLUMNS = (
+    "cell", "series", "nodes", "ranks_per_node", "ranks", "n", "m", "block_bytes", "local_bytes", "array_bytes",
+    "memory_rank_bytes", "memory_node_bytes", "memory_job_bytes", "memory_limit_bytes", "bound_s", "bound",
+    "oversubscribed", "status", "reason",
+)  # fmt: skip
+
+
+def paper_sizes(sizes: Sequence[int], unit: str) -> list[str]:
+    """Sizes as the papers print them: whole numbers of ``unit``, rounded half up.
+
+    A row whose smallest size is below half a ``unit`` takes the next smaller one: the papers' rows never do.
+    """
+    names = list(PAPER_UNITS)
+    while min(sizes) * 2 < PAPER_UNITS[unit] and unit != "B":
+        unit = names[names.index(unit) - 1]
+    factor = PAPER_UNITS[unit]
+    return [f"{(2 * size + factor) // (2 * factor):,} {unit}" for size in sizes]
+
+
+def memory_table(cells: Sequence[Cell], title: str) -> Table:
+    """Memory of one array at each cell of a series, as Tables 4.1 and 4.3 of paper 000 print it."""
+    n = [cell.parameters["n"] for cell in cells]
+    local = [length // cell.ranks for length, cell in zip(n, cells, strict=True)]
+    block = [length // cell.ranks for length, cell in zip(local, cells, strict=True)]
+
+    def numbers(values: Sequence[int]) -> tuple[str, ...]:
+        return tuple(f"{value:,}" for value in values)
+
+    rows = (
+        ("Processes p", *numbers([cell.ranks for cell in cells])),
+        ("Dimension m", *numbers([cell.parameters["m"] for cell in cells])),
+        ("Length n of global array", *numbers(n)),
+        ("Memory", *paper_sizes([cell.array_bytes for cell in cells], "GB")),
+        ("Length l_n = n/p of local arrays", *numbers(local)),
+        ("Memory", *paper_sizes([cell.local_bytes for cell in cells], "MB")),
+        ("Length l_n/p of blocks", *numbers(block)),
+        ("Memory", *paper_sizes([cell.block_bytes for cell in cells], "kB")),
+    )
+    return Table(title, ("Nodes N", *numbers([cell.nodes for cell in cells])), rows)
+
+
+def memory_tables(plan: Plan) -> list[Table]:
+    """One memory table for each series of m-vectors."""
+    found: list[Table] = []
+    for series in plan.series:
+        cells = [cell for cell in plan.measured if series.name in cell.series and {"n", "m"} <= set(cell.parameters)]
+        if cells:
+            found.append(memory_table(cells, f"{series.name}: memory of one array (1 kB = 1024 B)"))
+    return found
+
+
+def bound_of(cell: Cell) -> tuple[str, str]:
+    """Lower bound and its name, for people."""
+    return (format_seconds(cell.bound.seconds), cell.bound.name) if cell.bound else ("-", "")
+
+
+def cells_table(plan: Plan) -> Table:
+    """Memory, lower bound and status of every cell of the study."""
+    rows: list[tuple[str, ...]] = []
+    for cell in plan.measured:
+        memory, what = cell.memory, kernel_named(cell.kernel).words(cell.parameters)
+        mark = "oversubscribed" if cell.oversubscribed and cell.status == "planned" else cell.status
+        rows.append(
+            (
+                cell.id, f"{cell.nodes}", f"{cell.ranks_per_node}", f"{cell.ranks}", what,
+                format_bytes(cell.block_bytes), format_bytes(memory.rank_bytes), format_bytes(memory.node_bytes),
+                format_bytes(memory.job_bytes), *bound_of(cell), mark,
+            )
+        )  # fmt: skip
+    sweeps = any("bytes" in cell.parameters for cell in plan.measured)
+    what, block = ("what", "up to") if sweeps else ("m", "block")
+    columns = ("cell", "N", "r", "p", what, block, "a rank", "a node", "the job", "at least", "because of", "status")
+    words = {0, 4, 10, 11} if sweeps else {0, 10, 11}
+    return Table("Cells: memory they need, time they cannot beat", columns, tuple(rows), frozenset(words))
+
+
+def remarks(plan: Plan) -> list[str]:
+    """Duration, then why cells cannot run, then what to know about the plan."""
+    floors = sum(1 for launch in plan.launches if launch.cells[0].startswith("f"))
+    measured = len(plan.launches) - floors
+    impossible = [cell for cell in plan.measured if cell.status != "planned"]
+    duration = (
+        f"{measured} launches and {floors} noise floors: about {format_seconds(plan.expected_s)} at the lower bounds"
+    )
+    return [
+        (duration if measured else "nothing can be launched")
+        + (f"; {len(impossible)} of {len(plan.measured)} cells cannot run" if impossible else ""),
+        *(f"{cell.id}: {cell.status}: {cell.reason}" for cell in impossible),
+        *plan.notes,
+    ]
+
+
+def heading(plan: Plan) -> str:
+    """Study and fabric in a line."""
+    return f"{plan.study} on {plan.fabric} ({plan.fabric_kind}): {plan.title}"
+
+
+def as_markdown(plan: Plan) -> str:
+    """The whole plan in Markdown."""
+    tables = [markdown(table) for table in (*memory_tables(plan), cells_table(plan))]
+    return "\n\n".join([f"# {heading(plan)}", *tables, "\n".join(f"- {remark}" for remark in remarks(plan))]) + "\n"
+
+
+def as_csv(plan: Plan) -> str:
+    """The cells as CSV: bytes and seconds, unrounded."""
+    rows = [
+        (
+            cell.id, " ".join(cell.series), cell.nodes, cell.ranks_per_node, cell.ranks, cell.parameters.get("n"),
+            cell.parameters.get("m"), cell.block_bytes, cell.local_bytes, cell.array_bytes, cell.memory.rank_bytes,
+            cell.memory.node_bytes, cell.memory.job_bytes, cell.memory.limit_bytes,
+            cell.bound.seconds if cell.bound else None, cell.bound.name if cell.bound else "", cell.oversubscribed,
+            cell.status, cell.reason,
+        )
+        for cell in plan.measured
+    ]  # fmt: skip
+    return comma_separated(CSV_COLUMNS, rows)
+
+
+def print_text(plan: Plan) -> None:
+    """The whole plan for people, as wide as the terminal (or 120 columns where there is none)."""
+    from rich.console import Console
+
+    console = Console(highlight=False, width=None if Console().is_terminal else 120)
+    console.print(heading(plan), style="bold", markup=False)
+    for table in (*memory_tables(plan), cells_table(plan)):
+        console.print()
+        console.print(terminal(table))
+    for remark in remarks(plan):
+        console.print(remark, markup=False)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Effective bisection bandwidth, as ORCS defines it.
+
+Hosts are split at random into two halves, and each of the first sends to one of the second (T. Hoefler, T. Schneider,
+A. Lumsdaine, "Multistage switches are not crossbars: effects of static routing in high-performance networks", 2008). A
+flow gets the rate of the fullest link on its route over the flows there; its share is that over the rate of its own two
+hosts' links. The mean over flows and splits is the share of full bisection that a random pattern gets.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.route.library import Floats, Ints
+from weft.route.routes import Routes
+
+SAMPLES = 1000
+SEED = 20080914
+
+
+@dataclass(frozen=True, eq=False)
+class Effective:
+    """Effective bisection bandwidth.
+
+    Attributes
+    ----------
+    share
+        Mean share of a host's own rate, 0 to 1.
+    low, high
+        95 % interval of that mean (normal: the mean of many independent splits).
+    each
+        The share of each split, shape (samples,).
+    """
+
+    share: float
+    low: float
+    high: float
+    each: Floats
+
+
+def effective_bisection(
+    routes: Routes, hosts: Ints | None = None, samples: int = SAMPLES, seed: int = SEED
+) -> Effective:
+    """Effective bisection bandwidth of the hosts of a network.
+
+    Parameters
+    ----------
+    routes
+        The network.
+    hosts
+        Those that take part; all with a cable when None. Of an odd number one rests, another in each split.
+    samples
+        Random splits.
+    seed
+        The same seed gives the same splits, whatever the threads.
+    """
+    members = routes.members(hosts)
+    each = np.ones(samples)
+    if len(members) > 1:
+        arguments = (len(members), members, samples, seed, routes.slowness, each)
+        routes.library.call("bisections", routes.graph, routes.paths, *arguments)
+    mean = float(each.mean())
+    spread = 1.96 * float(each.std(ddof=1)) / np.sqrt(samples) if samples > 1 else float("nan")
+    return Effective(mean, mean - spread, mean + spread, each)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is wrong with routes: pairs that are cut off, circles, deadlocks, idle and uneven cables, detours."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.fabric.findings import Finding, found
+from weft.fabric.network.graph import Network, directions
+from weft.fabric.network.minimal import FAR, distances, ports_by_switch
+from weft.route.deadlock import Circle, find_circle, pairs_over
+from weft.route.patterns import all_to_all
+from weft.route.routes import CIRCLE, NO_ENTRY, WRONG_HOST, Routes
+from weft.route.users import users_of
+
+UNEVEN = 1.5
+NAMED = 3
+SWEEP = "let the subnet manager sweep; weft route fix FILE writes tables that reach every host"
+BETTER = "weft route show FILE compares engines; weft route fix FILE writes better tables"
+
+
+def check_routes(routes: Routes, lanes: NDArray[np.integer] | None = None) -> list[Finding]:
+    """Findings about the routes of a network, worst first.
+
+    Parameters
+    ----------
+    routes
+        The network.
+    lanes
+        Virtual lanes of the routes, see `weft.route.deadlock.find_circle`.
+    """
+    findings = [*_broken(routes), *_deadlock(routes, find_circle(routes, lanes))]
+    load = all_to_all(routes).load
+    return [*findings, *_detours(routes), *_parallel(routes, load), *_idle(routes, load)]
+
+
+def hosts_text(network: Network, hosts: Iterable[int]) -> str:
+    """The first hosts by name, and how many more there are."""
+    listed = list(hosts)
+    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
+    return ", ".join(network.hosts[h] for h in listed[:NAMED]) + more
+
+
+def _by_leaf(routes: Routes, wrong: NDArray[np.bool_]) -> list[str]:
+    """The leaves whose hosts do not reach others, with both."""
+    network = routes.network
+    places: list[str] = []
+    for row in np.flatnonzero(wrong.any(axis=1)).tolist():
+        own, far = np.flatnonzero(routes.row == row).tolist(), np.flatnonzero(wrong[row]).tolist()
+        leaf = network.switches[int(routes.leaves[row])].name
+        places.append(f"from {leaf} ({hosts_text(network, own)}) to {hosts_text(network, far)}")
+    return places
+
+
+def _broken(routes: Routes) -> list[Finding]:
+    hosts, lengths = routes.network.hosts, routes.lengths
+    loose = [hosts[h] for h in np.flatnonzero(routes.network.uplink < 0)]
+    reachable = np.broadcast_to(routes.network.uplink >= 0, lengths.shape)
+    of_leaf = np.bincount(routes.row[routes.row >= 0], minlength=len(lengths))
+    # how many pairs a route serves: every host of the leaf but the destination itself
+    served = of_leaf[:, np.newaxis] - (routes.row == np.arange(len(lengths))[:, np.newaxis])
+
+    def told(reason: int, what: str, cause: str) -> list[Finding]:
+        wrong = (lengths == reason) & reachable & (served > 0)
+        pairs = int(served[wrong].sum())
+        return found(
+            "error",
+            _by_leaf(routes, wrong),
+            f"{pairs:,} pairs of hosts {what}, on {{n}} leaf switch{{es}}",
+            cause,
+            SWEEP,
+        )
+
+    return [
+        *found(
+            "error", loose, "{n} host{s} without a cable", "an adapter or a switch that is down", "look at the port"
+        ),
+        *told(NO_ENTRY, "have no route", "a link went down and tables were not made anew, or the dump is cut off"),
+        *told(CIRCLE, "are routed in a circle", "tables of two sweeps are mixed: packets turn until they die"),
+        *told(WRONG_HOST, "are routed to another host", "tables and network are not of the same day"),
+    ]
+
+
+def _deadlock(routes: Routes, circle: Circle | None) -> list[Finding]:
+    if circle is None:
+        return []
+    network, places = routes.network, list[str]()
+    turned = (*circle.links[1:], circle.links[0])
+    for first, second in zip(circle.links, turned, strict=True):
+        pairs = pairs_over(routes, first, second)
+        row, end = (int(pairs[0, 0]), int(pairs[0, 1])) if len(pairs) else (0, 0)
+        own = int(np.argmax(routes.row == row))
+        route = f"{network.hosts[own]} to {network.hosts[end]}"
+        places.append(f"{network.link_name(first)} waits for {network.link_name(second)} ({route})")
+    return found(
+        "error",
+        places,
+        f"a circle of {{n}} links that wait for each other on virtual lane {circle.lane}",
+        "under load these buffers may fill and never empty: credit loops, seen as stalls of the whole fabric. Engines "
+        "that spread routes over virtual lanes (dfsssp, lash, nue) avoid this where lanes are not told here",
+        "take an engine without such circles (updn, dfsssp), or weft route fix FILE",
+    )
+
+
+def _detours(routes: Routes) -> list[Finding]:
+    """Routes longer than need be."""
+    network = routes.network
+    hosts, switches = len(network.hosts), len(network.switches)
+    out, peer = ports_by_switch(hosts, switches, network.links)
+    least = np.empty_like(routes.lengths)
+    for home in routes.leaves.tolist():
+        near = distances(home, out, peer)[routes.leaves]
+        least[:, network.leaf == home] = np.where(near < FAR, near, -1).astype(np.int8)[:, np.newaxis]
+    longer = routes.lengths > np.where(least < 0, np.int8(127), least)
+    return found(
+        "warning",
+        _by_leaf(routes, longer),
+        f"{int(longer.sum()):,} routes take more links than need be, on {{n}} leaf switch{{es}}",
+        "the engine chose its roots wrongly (updn guesses them), or it trades length for freedom from deadlock",
+        "give the subnet manager its root GUIDs; " + BETTER,
+    )
+
+
+def _parallel(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
+    """Cables between the same two switches of which one carries much more than another."""
+    network, links = routes.network, routes.network.links
+    between = np.flatnonzero(network.switch_links)
+    vertices = len(network.hosts) + len(network.switches)
+    ends = links.source[between].astype(np.int64) * vertices + links.target[between]
+    order = between[np.lexsort((load[between], ends))]
+    key = links.source[order].astype(np.int64) * vertices + links.target[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else np.empty(0, dtype=np.intp)
+    last = np.append(first[1:], len(key)) - 1 if len(key) else first
+    least, most = load[order[first]], load[order[last]]
+    uneven = np.flatnonzero((last > first) & (most > UNEVEN * np.maximum(least, 1)))
+    uneven = uneven[np.argsort(-(most - least)[uneven], kind="stable")]
+
+    def place(at: int) -> str:
+        full, empty = int(order[last[at]]), int(order[first[at]])
+        users = users_of(routes, full).targets.tolist() if at in uneven[:NAMED] else []
+        return (
+            f"{network.link_name(full)} carries {int(most[at]):,}, {network.link_name(empty)} {int(least[at]):,} "
+            f"(to {hosts_text(network, users)})"
+        )
+
+    return found(
+        "warning",
+        _lazily(uneven.tolist(), place),
+        "{n} group{s} of parallel cables {are} used unevenly in an all-to-all",
+        "the engine balances by other counts than all-to-all traffic, or was not told of its roots",
+        BETTER,
+    )
+
+
+def _idle(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
+    """Uplinks that no route uses."""
+    network = routes.network
+    up = np.flatnonzero((directions(network) > 0) & network.switch_links & (load == 0))
+    below = network.links.source[up] - len(network.hosts)
+    with_hosts = np.isin(below, routes.leaves)
+    empty = (np.array([s.level for s in network.switches])[below] == 1) & ~with_hosts  # a leaf that has no hosts yet
+    idle = np.concatenate([up[with_hosts], up[~with_hosts & ~empty]])
+
+    def place(link: int) -> str:
+        leaf = int(network.links.source[link]) - len(network.hosts)
+        own = np.flatnonzero(network.leaf == leaf).tolist()
+        return network.link_name(link) + (f" (of {hosts_text(network, own)})" if own else "")
+
+    return found(
+        "warning",
+        _lazily(idle.tolist(), place),
+        "{n} uplink{s} that no route takes",
+        "bought and not used: the engine sees one root where there are several, or a switch is missing from its tree",
+        BETTER,
+    )
+
+
+def _lazily(items: list[int], place: Callable[[int], str]) -> list[str]:
+    """Words for the first items; the others only count."""
+    return [place(item) if number < NAMED else "" for number, item in enumerate(items)]

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Routes side by side: one network under several engines, the fullest links of each, and a verdict."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from weft.errors import FabricError
+from weft.fabric.findings import Finding
+from weft.fabric.network import Network
+from weft.route.checks import check_routes
+from weft.route.library import Ints, Library
+from weft.route.patterns import phases
+from weft.route.routes import Routes
+from weft.route.score import Score, lower_bound, score
+from weft.route.users import Users, users_of
+
+Pattern = Literal["all-to-all", "shift", "exchange"]
+FULLEST = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Routed:
+    """A network as an engine routes it; ``note`` says what a reader must know of it."""
+
+    name: str
+    network: Network
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Full:
+    """One of the fullest links.
+
+    Attributes
+    ----------
+    link, name
+        Its index and name.
+    time
+        Its time over that of a host's own link; of a schedule of phases the mean over all phases.
+    load
+        Units over it.
+    slowest_in
+        Phases in which it is the slowest link; 0 for an all-to-all.
+    users
+        Who uses it.
+    """
+
+    link: int
+    name: str
+    time: float
+    load: int
+    slowest_in: int
+    users: Users
+
+
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """What one engine's routes are worth.
+
+    Attributes
+    ----------
+    name, note
+        As given.
+    routes, score
+        The routed network and its scores.
+    value
+        Relative time of the pattern that was asked for.
+    fullest
+        The fullest links in it.
+    findings
+        What is wrong with the routes.
+    """
+
+    name: str
+    note: str
+    routes: Routes
+    score: Score
+    value: float
+    fullest: tuple[Full, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All engines under one pattern.
+
+    Attributes
+    ----------
+    pattern
+        What ranks them.
+    ranks
+        Host of each rank, or None for one on each host.
+    engines
+        In the order given.
+    bound, cut
+        What no tables can beat in an all-to-all of all hosts; 0 for a placement of part of them.
+    """
+
+    pattern: Pattern
+    ranks: Ints | None
+    engines: tuple[Engine, ...]
+    bound: float
+    cut: str
+
+
+def compare(
+    given: Sequence[Routed],
+    library: Library,
+    *,
+    pattern: Pattern = "all-to-all",
+    ranks: Ints | None = None,
+    checks: bool = True,
+) -> Comparison:
+    """Score a network under several engines.
+
+    Parameters
+    ----------
+    given
+        The network as each engine routes it.
+    library
+        What computes.
+    pattern
+        ``all-to-all``, or a schedule of phases: ``shift`` or ``exchange``.
+    ranks
+        Host of each rank, in rank order; one on each host when None.
+    checks
+        Look for what is wrong with the routes too.
+
+    Raises
+    ------
+    FabricError
+        Fewer than two ranks: there is no traffic.
+    """
+    many = len(Routes(given[0].network, library).members(ranks))
+    if many < 2:
+        raise FabricError(
+            f"{many} rank with a cable sends nothing over a network", "name a fabric of two hosts or more"
+        )
+    engines = tuple(_engine(each, Routes(each.network, library), pattern, ranks, checks) for each in given)
+    bound, cut = lower_bound(engines[0].routes) if ranks is None else (0.0, "")
+    return Comparison(pattern, ranks, engines, bound, cut)
+
+
+def _engine(given: Routed, routes: Routes, pattern: Pattern, ranks: Ints | None, checks: bool) -> Engine:
+    worth = score(routes, ranks)
+    if pattern == "all-to-all":
+        value, full = worth.all_to_all, _scattered(routes, worth, ranks)
+    else:
+        value, full = _phased(routes, worth, pattern, ranks)
+    findings = tuple(check_routes(routes)) if checks else ()
+    return Engine(given.name, given.note, routes, worth, value, full, findings)
+
+
+def _scattered(routes: Routes, worth: Score, ranks: Ints | None) -> tuple[Full, ...]:
+    name = routes.network.link_name
+    return tuple(
+        Full(link, name(link), float(worth.time[link]), int(worth.load[link]), 0, users_of(routes, link, _hosts(ranks)))
+        for link in worth.fullest(routes, FULLEST)
+    )
+
+
+def _phased(routes: Routes, worth: Score, pattern: Pattern, ranks: Ints | None) -> tuple[float, tuple[Full, ...]]:
+    """Mean time of a phase, and the links that are the slowest of most phases."""
+    done = worth.phases if pattern == "shift" else phases(routes, "exchange", ranks)
+    count = max(1, len(done.time))
+    mean = done.load * routes.slowness / count
+    slow = Counter(done.link[done.time > 1 + 1e-9].tolist())
+    name = routes.network.link_name
+    return done.mean, tuple(
+        Full(link, name(link), float(mean[link]), int(done.load[link]), number, users_of(routes, link, _hosts(ranks)))
+        for link, number in slow.most_common(FULLEST)
+    )
+
+
+def _hosts(ranks: Ints | None) -> Ints | None:
+    return None if ranks is None else np.unique(ranks).astype(np.int32)

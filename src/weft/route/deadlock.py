@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether routes can deadlock: circles of the channel dependency graph.
+
+A packet that holds a buffer of one link waits for one of the next. Routes are free of deadlock exactly when these
+dependencies, over all routes that are used, hold no circle (W. Dally, C. Seitz, "Deadlock-free message routing in
+multiprocessor interconnection networks", 1987). Links of hosts are in no circle: adapters forward nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.route.library import Ints
+from weft.route.routes import Routes
+
+
+@dataclass(frozen=True, eq=False)
+class Circle:
+    """A circle of dependencies.
+
+    Attributes
+    ----------
+    links
+        Links in order; each waits for the next, the last one for the first.
+    lane
+        The virtual lane it is on.
+    """
+
+    links: tuple[int, ...]
+    lane: int
+
+
+def find_circle(routes: Routes, lanes: NDArray[np.integer] | None = None) -> Circle | None:
+    """A circle of dependencies between links, or None where the routes cannot deadlock.
+
+    Parameters
+    ----------
+    routes
+        The network.
+    lanes
+        Virtual lane of the routes from each leaf to each host, shape (leaves, hosts), as SL and SL2VL tables give it;
+        lanes do not wait for each other. All on one when None, which is on the safe side.
+    """
+    for lane in [0] if lanes is None else np.unique(lanes).tolist():
+        used = None if lanes is None else lanes == lane
+        left = _peeled(*dependencies(routes, used))
+        if left[0].size:
+            return Circle(_walk(*left), int(lane))
+    return None
+
+
+def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple[Ints, Ints]:
+    """Pairs of links of which one waits for the other, shape (pairs,) each; only those of routes in ``used``."""
+    network, paths = routes.network, routes.links
+    count = len(network.links)
+    place = _places(network.links.source)
+    most = int(place.max(initial=0)) + 1
+    found = np.zeros(count * most, dtype=bool)
+    for row in range(len(paths)):  # leaf by leaf: bounds the work space
+        ways = paths[row] if used is None else paths[row][used[row]]
+        first, second = ways[:, :-1], ways[:, 1:]
+        real = second < count
+        found[first[real].astype(np.int64) * most + place[second[real]]] = True
+    first = np.flatnonzero(found)
+    link_at = np.full((len(network.hosts) + len(network.switches), most), -1, dtype=np.int32)
+    link_at[network.links.source, place] = np.arange(count)
+    waiting = (first // most).astype(np.int32)
+    return waiting, link_at[network.links.target[waiting], first % most]
+
+
+def _places(source: Ints) -> Ints:
+    """Each link's number among those that begin at the same vertex."""
+    order = np.argsort(source, kind="stable")
+    begin = np.searchsorted(source[order], source[order])
+    place = np.empty(len(source), dtype=np.int32)
+    place[order] = np.arange(len(source)) - begin
+    return place
+
+
+def _peeled(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """What is left when links that nobody waits for, or that wait for nobody, are taken away again and again."""
+    while first.size:
+        count = int(max(first.max(), second.max())) + 1
+        waited_for, waits = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        waited_for[second], waits[first] = True, True
+        keep = waited_for[first] & waits[second]
+        if keep.all():
+            break
+        first, second = first[keep], second[keep]
+    return first, second
+
+
+def _walk(first: Ints, second: Ints) -> tuple[int, ...]:
+    """A circle in a graph where every link has a next one."""
+    following = dict(zip(first.tolist(), second.tolist(), strict=True))
+    seen: dict[int, int] = {}
+    at = int(first[0])
+    while at not in seen:
+        seen[at] = len(seen)
+        at = following[at]
+    return tuple(seen)[seen[at] :]
+
+
+def pairs_over(routes: Routes, first: int, second: int) -> NDArray[np.intp]:
+    """Places (leaf row, host) of the routes that cross one link directly after another, shape (pairs, 2)."""
+    if routes.links.shape[2] < 2:
+        return np.empty((0, 2), dtype=np.intp)
+    return np.argwhere(((routes.links[:, :, :-1] == first) & (routes.links[:, :, 1:] == second)).any(axis=2))

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tree of a fabric, its cables coloured by load under one engine."""
+
+from pathlib import Path
+
+from weft.fabric.drawing.drawing import draw, save
+from weft.route.compare import Comparison
+from weft.route.show import verdict
+
+LABEL = "all-to-all: time of a cable over that of a host's own link"
+
+
+def draw_engine(found: Comparison, title: str, path: Path) -> None:
+    """Draw the first engine of a comparison into a file (.svg, .png, .html or .json).
+
+    Raises
+    ------
+    FabricError
+        A name with another ending, or a file that cannot be written.
+    """
+    engine = found.engines[0]
+    save(draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), engine.score.time, LABEL), path)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the verbs of routes are given: a fabric with failures, a placement, a file to write."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from weft.errors import FabricError
+from weft.fabric import load_fabric
+from weft.fabric.network import Network, build_network
+from weft.fabric.nodeset import expand
+from weft.route.failures import fail, fail_random
+from weft.route.library import Floats, Ints
+from weft.route.patterns import all_to_all
+from weft.route.routes import Routes
+from weft.route.subnet import tables_text
+
+
+def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0, seed: int = 1) -> tuple[str, Network]:
+    """Name and network of a fabric file, with some links or switches gone.
+
+    Raises
+    ------
+    FabricError
+        No such fabric, its cables are not known, or no such link.
+    """
+    fabric = load_fabric(file)
+    network = build_network(fabric)
+    if not network.cables_known:
+        raise FabricError(
+            f"{file} tells which switch hangs on which, not by how many cables: no load can be told",
+            "import the output of ibnetdiscover: weft fabric import DUMP -o FILE",
+        )
+    network = fail(network, failed)
+    return fabric.name, fail_random(network, failed_random, seed) if failed_random else network
+
+
+def hosts_of(network: Network, placement: str | None, ranks: int = 1) -> Ints | None:
+    """Host of each rank of a placement such as ``n[1-36]``, ``ranks`` on each; None for one on every host.
+
+    Raises
+    ------
+    FabricError
+        No node set, or a host that is not in the network.
+    """
+    if ranks < 1:
+        raise FabricError(f"{ranks} ranks on a host", "give at least 1")
+    if placement is None and ranks == 1:
+        return None
+    try:
+        names = network.hosts if placement is None else expand(placement)
+    except ValueError as error:
+        raise FabricError(f"--placement {placement}: {error}", 'write for example "n[1-36]"') from error
+    return np.repeat(network.indices(list(names)), ranks).astype(np.int32)
+
+
+def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None:
+    """Load that other jobs put on each link, shape (links,): an all-to-all of each, as fast as one of ``nodes`` hosts.
+
+    Parameters
+    ----------
+    routes
+        The network.
+    jobs
+        Their node sets.
+    nodes
+        Hosts of the job that is placed: in the time a host of it sends to all others, one of theirs sends as much.
+    """
+    if not jobs:
+        return None
+    load = np.zeros(len(routes.network.links))
+    for job in jobs:
+        hosts = hosts_of(routes.network, job)
+        members = routes.members(hosts)
+        load += all_to_all(routes, members).load * ((nodes - 1) / max(1, len(members) - 1))
+    return load
+
+
+def write_tables(network: Network, path: Path) -> None:
+    """Write the tables of a network as OpenSM loads them.
+
+    Raises
+    ------
+    FabricError
+        The network states no GUIDs, or the file cannot be written.
+    """
+    text = tables_text(network)
+    try:
+        part = path.with_name(f".{path.name}.part")
+        part.write_text(text, encoding="ascii")
+        part.replace(path)
+    except OSError as error:
+        raise FabricError(f"cannot write {path}: {error.strerror}", "choose another place with -o") from error

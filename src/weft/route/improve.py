@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Better tables: made from several starts, never worse than the present ones on any score, free of deadlock.
+
+Starts are the present tables, d-mod-k, and tables made for an all-to-all alone. Each is then bettered entry by entry
+where its fullest link is (native/route/relieve.cpp). Of all stages the one with the fastest all-to-all is taken that is
+no worse than the present tables on any score and whose channel dependencies hold no circle.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.fabric.network import Network
+from weft.route.deadlock import find_circle
+from weft.route.dmodk import d_mod_k
+from weft.route.library import Ints
+from weft.route.routes import Routes
+from weft.route.score import Score, lower_bound, score
+
+BRANCHING = (1.0, 100.0, 1000.0)  # what a new branch of a tree costs, see native/route/reroute.cpp
+PASSES = 4
+SEED = 1
+STEPS = 12  # stages of bettering that are scored, from each start
+BUDGET_S = 45.0
+LABEL = "better tables, made by Weft"
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Tables that were tried.
+
+    Attributes
+    ----------
+    how
+        What they were made of.
+    routes
+        The network with them.
+    score
+        Their scores.
+    changes
+        Entries that differ from the present tables, of those that lead from a switch to a host.
+    """
+
+    how: str
+    routes: Routes
+    score: Score
+    changes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Improvement:
+    """What was found.
+
+    Attributes
+    ----------
+    present
+        The present tables with their score.
+    best
+        The best that is no worse on any score; the present ones where nothing is better.
+    fastest
+        The fastest in an all-to-all of all that were tried, whatever its other scores.
+    bound, cut
+        What no tables can beat in an all-to-all, and the cut that says so.
+    tried
+        How many were scored.
+    deadlocks
+        Whether the present tables' dependencies hold a circle on one virtual lane.
+    """
+
+    present: Candidate
+    best: Candidate
+    fastest: Candidate
+    bound: float
+    cut: str
+    tried: int
+    deadlocks: bool
+
+    @property
+    def better(self) -> bool:
+        """Whether anything better was found."""
+        return self.best is not self.present
+
+
+def improve(
+    routes: Routes,
+    *,
+    most_changes: int | None = None,
+    others: tuple[Network, ...] = (),
+    budget_s: float = BUDGET_S,
+    say: Callable[[str], None] = lambda _: None,
+) -> Improvement:
+    """Look for better tables.
+
+    Parameters
+    ----------
+    routes
+        The network with its present tables.
+    most_changes
+        Change at most so many entries of the present tables; any number when None.
+    others
+        The same network with more tables to start from, such as those of OpenSM's engines.
+    budget_s
+        Seconds after which no further stage is begun.
+    say
+        Takes a line of progress.
+    """
+    until = time.monotonic() + budget_s
+    present = Candidate("the present tables", routes, score(routes), 0)
+    rank = _rank(routes)
+    bound, cut = lower_bound(routes)
+    best = fastest = present
+    tried = 0
+    for how, start in _starts(routes, rank, others, most_changes):
+        if time.monotonic() > until:
+            break
+        before = best
+        for candidate in _stages(how, start, present, rank, most_changes, until):
+            tried += 1
+            fastest = min(fastest, candidate, key=lambda c: (c.score.lost, c.score.all_to_all))
+            if _better(candidate, best, present) and find_circle(candidate.routes) is None:
+                best = candidate
+        # Where no stage of the present tables keeps all scores, smaller steps may.
+        if most_changes is None and (best is not before or (start is routes and best is present)):
+            best = _refined(best, present, rank, until)
+        say(f"{how}: best so far {best.score.all_to_all:.3f} (bound {bound:.3f})")
+    return Improvement(present, best, fastest, bound, cut, tried, find_circle(routes) is not None)
+
+
+def _better(one: Candidate, best: Candidate, present: Candidate) -> bool:
+    if not one.score.no_worse_than(present.score):
+        return False
+    mine, its = ((round(c.score.all_to_all, 6), c.score.lost, c.score.shift, c.changes) for c in (one, best))
+    return mine < its
+
+
+def _rank(routes: Routes) -> Ints | None:
+    """An order of switches for up*/down* routes; None where minimal routes hold no circle anyway."""
+    if find_circle(d_mod_k_of(routes)) is None:
+        return None
+    level = np.array([s.level for s in routes.network.switches], dtype=np.int32)
+    return (level * len(level) + np.arange(len(level))).astype(np.int32)
+
+
+def d_mod_k_of(routes: Routes) -> Routes:
+    """The same network with d-mod-k tables."""
+    return routes.with_network(d_mod_k(routes.network))
+
+
+def _starts(
+    routes: Routes, rank: Ints | None, others: tuple[Network, ...], most_changes: int | None
+) -> Iterator[tuple[str, Routes]]:
+    if most_changes is not None:
+        yield "the present tables", routes
+        return
+    # On large fabrics the time may end after some starts: the most promising come first.
+    own = d_mod_k_of(routes)
+    if rank is None and (own.network.forward != routes.network.forward).any():
+        yield "d-mod-k", own
+    yield "the present tables", routes
+    for branching in BRANCHING:
+        yield f"made for an all-to-all, branches at {branching:g}", rerouted(routes, branching, rank)
+    for network in others:
+        yield network.routing, routes.with_network(network)
+
+
+def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes: int = PASSES) -> Routes:
+    """The network with tables made for an all-to-all among all hosts.
+
+    Parameters
+    ----------
+    routes
+        The network; its own tables are not looked at.
+    branching
+        0 spreads the routes to each host most; more keeps them on fewer branches, which helps shifts.
+    rank
+        A total order of the switches, shape (switches,), for up*/down* routes; minimal ones when None.
+    passes
+        How often each destination's routes are chosen, each time beside all others.
+    """
+    network = routes.network
+    forward = np.empty((len(network.switches), len(network.hosts)), dtype=np.int32)
+    routes.library.call("reroute", routes.graph, rank, routes.slowness, branching, passes, SEED, forward)
+    return routes.with_network(network.with_tables(forward, LABEL))
+
+
+def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Routes, int]:
+    """The network with at most ``most`` entries changed to relieve its fullest links, and how many were."""
+    network = routes.network
+    forward = np.array(network.forward, dtype=np.int32, order="C")
+    changes = np.empty((max(1, most), 3), dtype=np.int32)
+    done = int(routes.library.call("relieve", routes.graph, rank, routes.slowness, most, forward, changes))
+    return routes.with_network(network.with_tables(forward, LABEL)), done
+
+
+def _stages(
+    how: str, start: Routes, present: Candidate, rank: Ints | None, most_changes: int | None, until: float
+) -> Iterator[Candidate]:
+    """A start and what comes of it by more and more changes."""
+    if start is not present.routes:
+        yield _candidate(how, start, present)
+    left = most_changes
+    step = max(1, len(start.network.hosts) // 16) if left is None else max(1, -(-left // STEPS))
+    routes, total = start, 0
+    for _ in range(STEPS):
+        if time.monotonic() > until or left == 0:
+            return
+        routes, done = relieved(routes, step if left is None else min(step, left), rank)
+        if not done:
+            return
+        total += done
+        left = None if left is None else left - done
+        yield _candidate(f"{how}, {total} entries changed for its fullest links", routes, present)
+        step = step if left is not None else step * 2
+
+
+def _refined(best: Candidate, present: Candidate, rank: Ints | None, until: float) -> Candidate:
+    """The best stage with some more changes, as far as no score gets worse: stages grow too fast to end there."""
+    step = max(1, len(best.routes.network.hosts) // 16)
+    while step > 0 and time.monotonic() < until:
+        routes, done = relieved(best.routes, step, rank)
+        if not done:
+            break
+        further = _candidate(f"{best.how.removesuffix(' and some more')} and some more", routes, present)
+        if _better(further, best, present) and find_circle(routes) is None:
+            best = further
+        else:
+            step //= 2
+    return best
+
+
+def _candidate(how: str, routes: Routes, present: Candidate) -> Candidate:
+    before, after = present.routes.network.forward, routes.network.forward
+    return Candidate(how, routes, score(routes), int((before != after).sum()))

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``libweft-route.so`` as functions on arrays; `weft.launch.route_library` builds it."""
+
+import ctypes
+import os
+from collections.abc import Callable
+from ctypes import POINTER, byref, c_double, c_int8, c_int32, c_int64, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import DataError
+from weft.fabric.network import Network
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+NAME = "libweft-route.so"
+I32, I64, I8, F64 = POINTER(c_int32), POINTER(c_int64), POINTER(c_int8), POINTER(c_double)
+
+
+class Graph(ctypes.Structure):
+    """``weft::route::Graph`` of native/route/graph.hpp."""
+
+    _fields_ = (
+        ("hosts", c_int32),
+        ("switches", c_int32),
+        ("links", c_int32),
+        ("threads", c_int32),
+        ("source", I32),
+        ("target", I32),
+        ("uplink", I32),
+        ("delivery", I32),
+        ("leaf", I32),
+        ("forward", I32),
+    )
+
+
+class Paths(ctypes.Structure):
+    """``weft::route::Paths`` of native/route/paths.hpp."""
+
+    _fields_ = (("rows", c_int32), ("depth", c_int32), ("row", I32), ("link", I32), ("length", I8))
+
+
+SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "all_to_all": (c_int64, (c_void_p, I64, I64)),
+    "matrix": (c_double, (c_void_p, F64, F64)),
+    "lengths": (c_int32, (c_void_p, I32, c_int32, I8)),
+    "paths": (None, (c_void_p, I32, c_int32, c_int32, I8, I32)),
+    "phases": (c_int64, (c_void_p, c_void_p, c_int32, c_int64, I32, c_int64, F64, F64, I32, I64)),
+    "bisections": (None, (c_void_p, c_void_p, c_int32, I32, c_int64, c_uint64, F64, F64)),
+    "reroute": (c_int64, (c_void_p, I32, F64, c_double, c_int32, c_uint64, I32)),
+    "relieve": (c_int32, (c_void_p, I32, F64, c_int32, I32, I32)),
+}
+
+
+def pointer(array: NDArray[Any] | None) -> Any:
+    """A typed pointer to a contiguous array; null for None."""
+    if array is None:
+        return None
+    if not array.flags.c_contiguous:
+        raise ValueError("an array that is not contiguous has no one pointer")
+    return np.ctypeslib.as_ctypes(array.reshape(-1)) if array.size else None
+
+
+class Library:
+    """The library's functions; calls release Python's lock, so threads may run several at once."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            loaded = ctypes.CDLL(str(path))
+            self._functions: dict[str, Callable[..., Any]] = {}
+            for name, (result, arguments) in SIGNATURES.items():
+                function = getattr(loaded, f"weft_route_{name}")
+                function.restype, function.argtypes = result, arguments
+                self._functions[name] = function
+        except (OSError, AttributeError) as error:
+            raise DataError(f"{path} cannot be loaded: {error}", f"remove {path.parent}: it is built again") from error
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Call a function; arrays become pointers, structures references."""
+        return self._functions[name](*(_as_argument(value) for value in arguments))
+
+
+def _as_argument(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return pointer(value)
+    if isinstance(value, ctypes.Structure):
+        return byref(value)
+    return value
+
+
+def delivery_of(network: Network) -> Ints:
+    """The link that brings messages to each host, shape (hosts,): the other direction of the cable it sends into."""
+    return np.where(network.uplink >= 0, network.uplink ^ 1, -1).astype(np.int32)
+
+
+def threads_here() -> int:
+    """Cores that this process may use."""
+    return max(1, len(os.sched_getaffinity(0)))

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which free hosts to ask for: the sets of N whose all-to-all is fastest and slowest, and how far off they can be.
+
+The value of a set is the relative time of the fullest link in its all-to-all, then the mean over the phases of its
+shift. Few sets are all looked at; of many, some built from neighbours and bettered by swaps of one host.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from weft.errors import FabricError
+from weft.route.library import Floats, Ints
+from weft.route.patterns import all_to_all, phases
+from weft.route.routes import Routes
+
+EXHAUSTIVE = 20_000  # sets that are all looked at
+SWAPS = 400  # swaps tried on each start
+STARTS = 12
+SEED = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A set of hosts.
+
+    Attributes
+    ----------
+    hosts
+        Host indices in rank order.
+    all_to_all, shift
+        Relative times among them, 1 = links as fast as the adapters.
+    """
+
+    hosts: Ints
+    all_to_all: float
+    shift: float
+
+    @property
+    def key(self) -> tuple[float, float]:
+        """What placements are ordered by."""
+        return (round(self.all_to_all, 9), round(self.shift, 9))
+
+
+@dataclass(frozen=True, eq=False)
+class Placements:
+    """What was found.
+
+    Attributes
+    ----------
+    best, worst
+        The fastest and the slowest set.
+    bound
+        No set is faster.
+    limit
+        No set is slower.
+    exact
+        Whether all sets were looked at.
+    looked_at
+        How many.
+    """
+
+    best: Placement
+    worst: Placement
+    bound: float
+    limit: float
+    exact: bool
+    looked_at: int
+
+
+def place(routes: Routes, count: int, free: Ints | None = None, beside: Floats | None = None) -> Placements:
+    """The best and the worst ``count`` hosts of those that are free.
+
+    Parameters
+    ----------
+    routes
+        The network.
+    count
+        Hosts wanted.
+    free
+        Host indices to choose from; all with a cable when None.
+    beside
+        Load that others put on each link, shape (links,), in units of what one host sends to one other; none when None.
+
+    Raises
+    ------
+    FabricError
+        Fewer hosts are free than wanted, or fewer than two are wanted.
+    """
+    members = np.unique(routes.members(free))
+    if count < 2 or count > len(members):
+        raise FabricError(f"{count} nodes of {len(members)} that are free", f"ask for 2 to {len(members)}")
+    search = _Search(routes, members, count, beside)
+    exact = math.comb(len(members), count) <= EXHAUSTIVE
+    if exact:
+        for chosen in combinations(members.tolist(), count):
+            search.look(np.array(chosen, dtype=np.int32))
+    else:
+        for sign in (1, -1):
+            for start in search.starts(sign):
+                search.better(start, sign)
+    best, worst = (search.found[sign] for sign in (1, -1))
+    assert best is not None  # count hosts are there, so at least one set was looked at
+    assert worst is not None
+    bound, limit = (best.all_to_all, worst.all_to_all) if exact else (search.bound(), float(count))
+    return Placements(best, worst, bound, limit, exact, search.looked_at)
+
+
+class _Search:
+    """Looks at sets and keeps the best (1) and the worst (-1)."""
+
+    def __init__(self, routes: Routes, members: Ints, count: int, beside: Floats | None) -> None:
+        self.routes, self.members, self.count = routes, members, count
+        self.beside = np.zeros(len(routes.network.links)) if beside is None else beside
+        self.found: dict[int, Placement | None] = {1: None, -1: None}
+        self.looked_at = 0
+        self.random = np.random.default_rng(SEED)
+
+    def look(self, hosts: Ints) -> Placement:
+        """The value of a set; remembered where it is the best or the worst so far."""
+        self.looked_at += 1
+        load = all_to_all(self.routes, hosts).load
+        time = (load + np.where(load > 0, self.beside, 0)) * self.routes.slowness
+        # Rank order follows the switches: neighbours in rank are neighbours in the network.
+        order = hosts[np.argsort(self.routes.row[hosts], kind="stable")]
+        seen = Placement(order, float(time.max()) / (self.count - 1), phases(self.routes, "shift", order).mean)
+        for sign in (1, -1):
+            kept = self.found[sign]
+            if kept is None or (seen.key < kept.key if sign > 0 else seen.key > kept.key):
+                self.found[sign] = seen
+        return seen
+
+    def starts(self, sign: int) -> list[Ints]:
+        """Sets to begin with: packed on few leaves, spread over all, and at random."""
+        row = self.routes.row[self.members]
+        by_leaf = [self.members[row == leaf] for leaf in np.unique(row)]
+        largest = sorted(by_leaf, key=len, reverse=True)
+        packed = np.concatenate(largest)[: self.count]
+        closest = next((hosts[: self.count] for hosts in by_leaf[::-1] if len(hosts) >= self.count), packed)
+        turns = [hosts[i] for i in range(max(map(len, by_leaf))) for hosts in by_leaf if i < len(hosts)]
+        chosen = [packed, closest, np.array(turns[: self.count], dtype=np.int32), self.members[: self.count]]
+        if sign < 0:
+            chosen.append(self.members[-self.count :])
+        while len(chosen) < STARTS:
+            chosen.append(self.random.choice(self.members, self.count, replace=False))
+        return [np.asarray(hosts, dtype=np.int32) for hosts in chosen]
+
+    def better(self, start: Ints, sign: int) -> None:
+        """Swap one host for another while the set gets better (or worse, for sign -1)."""
+        inside, kept = start.copy(), self.look(start)
+        for _ in range(SWAPS):
+            outside = np.setdiff1d(self.members, inside)
+            if not outside.size or (sign > 0 and kept.key <= (1.0, 1.0)):
+                return
+            tried = inside.copy()
+            tried[self.random.integers(self.count)] = self.random.choice(outside)
+            seen = self.look(tried)
+            if (seen.key < kept.key) if sign > 0 else (seen.key > kept.key):
+                inside, kept = tried, seen
+
+    def bound(self) -> float:
+        """No set is faster than the slowest link of the fastest hosts: 1 unless all free hosts are slow."""
+        own = np.sort(self.routes.slowness[self.routes.arrays[2][self.members]])
+        return float(own[self.count - 1])

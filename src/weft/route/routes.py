@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A routed network in the form that the library takes, and the routes between all of its leaves and hosts."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+from weft.fabric.network import Network
+from weft.route.library import Floats, Graph, Ints, Library, Paths, delivery_of, pointer, threads_here
+
+MOST_PATH_BYTES = 6 << 30
+NO_ENTRY, CIRCLE, WRONG_HOST = -1, -2, -3
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """A network with its routes.
+
+    Attributes
+    ----------
+    network
+        The network, with forwarding tables.
+    library
+        What computes.
+    threads
+        How many threads it may use.
+    """
+
+    network: Network
+    library: Library
+    threads: int = 0
+
+    @cached_property
+    def arrays(self) -> tuple[Ints, ...]:
+        """Source, target, uplink, delivery, leaf and forward, contiguous and of 32 bits; kept alive for the library."""
+        network = self.network
+        columns = (
+            network.links.source,
+            network.links.target,
+            network.uplink,
+            delivery_of(network),
+            network.leaf,
+            network.forward,
+        )
+        return tuple(np.ascontiguousarray(column, dtype=np.int32) for column in columns)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The network as the library takes it."""
+        network = self.network
+        sizes = (len(network.hosts), len(network.switches), len(network.links), self.threads or threads_here())
+        return Graph(*sizes, *(pointer(column) for column in self.arrays))
+
+    @cached_property
+    def slowness(self) -> Floats:
+        """Time of one unit over each link, 1 = over the slowest host's own; all 1 where some rate is unknown."""
+        rate, own = self.network.links.rate, self.network.uplink[self.network.uplink >= 0]
+        if not np.isfinite(rate).all() or not own.size:
+            return np.ones(len(rate))
+        return np.ascontiguousarray(float(rate[own].min()) / rate)
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """Switches that hosts hang on, shape (leaves,)."""
+        return np.unique(self.network.leaf[self.network.leaf >= 0]).astype(np.int32)
+
+    @cached_property
+    def row(self) -> Ints:
+        """For each host the place of its switch in `leaves`, -1 for none."""
+        at = np.searchsorted(self.leaves, np.maximum(self.network.leaf, 0))
+        return np.where(self.network.leaf >= 0, at, -1).astype(np.int32)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int8]:
+        """Links between switches from each leaf to each host, shape (leaves, hosts); negative where there is no route:
+        -1 an entry is missing, -2 the tables turn in a circle, -3 they lead to another host.
+        """
+        found = np.empty((len(self.leaves), len(self.network.hosts)), dtype=np.int8)
+        self.library.call("lengths", self.graph, self.leaves, len(self.leaves), found)
+        return found
+
+    @cached_property
+    def links(self) -> Ints:
+        """Links between switches of those routes, shape (leaves, hosts, longest); filled up with the number of links.
+
+        Raises
+        ------
+        FabricError
+            When the table would be larger than 6 GiB.
+        """
+        depth = int(self.lengths.max(initial=0))
+        if self.lengths.size * depth * 4 > MOST_PATH_BYTES:
+            raise FabricError(
+                f"routes of {self.lengths.shape[0]:,} leaves to {self.lengths.shape[1]:,} hosts with up to {depth} "
+                "links each do not fit into 6 GiB",
+                "look at a part of the fabric",
+            )
+        found = np.empty((*self.lengths.shape, depth), dtype=np.int32)
+        self.library.call("paths", self.graph, self.leaves, len(self.leaves), depth, self.lengths, found)
+        return found
+
+    @cached_property
+    def paths(self) -> Paths:
+        """Those routes as the library takes them."""
+        shape = self.links.shape
+        return Paths(shape[0], shape[2], pointer(self.row), pointer(self.links), pointer(self.lengths))
+
+    def with_network(self, network: Network) -> "Routes":
+        """The same library and threads on another network."""
+        return Routes(network, self.library, self.threads)
+
+    def members(self, hosts: Ints | None) -> Ints:
+        """``hosts``, or all of the network that have a cable."""
+        if hosts is None:
+            return np.flatnonzero(self.network.uplink >= 0).astype(np.int32)
+        return np.ascontiguousarray(hosts, dtype=np.int32)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What routes are worth: three numbers, since tables that are best for one pattern can be worse for another.
+
+- **all-to-all**: time of the fullest link over that of a host's own link; 1 = as fast as the adapters. What an
+  all-to-all takes whose messages are in no particular order.
+- **shift**: the same, mean over the phases of a shift. What pairwise and ring algorithms take.
+- **bisection**: effective bisection bandwidth, the share of a host's rate that random pairs get.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weft.fabric.cuts import cuts
+from weft.route.bisect import SAMPLES, Effective, effective_bisection
+from weft.route.library import Floats, Ints, Longs
+from weft.route.patterns import Phases, all_to_all, phases
+from weft.route.routes import Routes
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """Scores of one network with its routes.
+
+    Attributes
+    ----------
+    all_to_all, shift
+        Relative times, 1 = links as fast as the adapters; smaller is better.
+    bisection
+        Effective bisection bandwidth; larger is better.
+    load
+        Units over each link in the all-to-all, shape (links,).
+    time
+        Relative time of each link in it, shape (links,).
+    phases
+        All phases of the shift.
+    lost
+        Pairs of ranks without a route.
+    """
+
+    all_to_all: float
+    shift: float
+    bisection: Effective
+    load: Longs
+    time: Floats
+    phases: Phases
+    lost: int
+
+    def no_worse_than(self, other: "Score") -> bool:
+        """Whether no score is worse than another's; the bisections are of the same random splits."""
+        slack = 1e-9
+        return (
+            self.lost <= other.lost
+            and self.all_to_all <= other.all_to_all + slack
+            and self.shift <= other.shift + slack
+            and self.bisection.share >= other.bisection.share - slack
+        )
+
+    def fullest(self, routes: Routes, count: int) -> list[int]:
+        """The links that take longest in the all-to-all: those between switches, and hosts' own where they are slow."""
+        telling = (self.load > 0) & (routes.network.switch_links | (self.time > 1 + 1e-9))
+        order = np.argsort(-np.round(self.time, 9), kind="stable")
+        return order[telling[order]][:count].tolist()
+
+
+def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> Score:
+    """Score the routes of a network.
+
+    Parameters
+    ----------
+    routes
+        The network.
+    ranks
+        Host of each rank, in rank order; one on each host with a cable when None.
+    samples
+        Random splits of the bisection.
+    """
+    members = routes.members(ranks)
+    scattered = all_to_all(routes, members)
+    others = max(1, len(members) - 1)
+    time = scattered.load * routes.slowness / others
+    shift = phases(routes, "shift", members)
+    bisection = effective_bisection(routes, np.unique(members), samples)
+    most = float(time.max(initial=0))
+    return Score(most, shift.mean, bisection, scattered.load, time, shift, scattered.lost)
+
+
+def lower_bound(routes: Routes) -> tuple[float, str]:
+    """What no tables can beat in an all-to-all of all hosts, as relative time, and the cut that says so.
+
+    The cut around a leaf of h hosts with u uplinks of a host's rate gives ``h (N - h) / (u (N - 1))``; pods, groups and
+    halves are looked at the same way, see `weft.fabric.cuts`. A host's own link gives 1.
+    """
+    network = routes.network
+    unit = network.links if np.isfinite(network.links.rate).all() else None
+    if unit is None:
+        network = replace(network, links=replace(network.links, rate=np.ones(len(network.links))))
+    own = network.uplink[network.uplink >= 0]
+    if len(own) < 2:
+        return 0.0, ""
+    count, rate = len(own), float(network.links.rate[own].min())
+    best = (1.0, "the hosts' own links")
+    for cut in cuts(network):
+        inside = len(cut.hosts)
+        if inside < count:
+            best = max(best, (inside * (count - inside) * rate / (cut.rate * (count - 1)), cut.name))
+    return best

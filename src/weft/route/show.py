@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A comparison of routes for people and for programs: the verdict first, then engines, links, findings."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from weft.route.checks import hosts_text
+from weft.route.compare import Comparison, Engine, Full
+from weft.route.improve import Candidate, Improvement
+
+EVEN = 0.005
+WORDS = {"all-to-all": "an all-to-all", "shift": "the phases of a shift", "exchange": "the phases of an exchange"}
+COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+def share(value: float) -> float:
+    """Per cent of what the adapters inject, from a relative time."""
+    return 100 / value if value else 0.0
+
+
+def verdict(found: Comparison) -> str:
+    """The answer in one or two sentences."""
+    best = min(found.engines, key=lambda e: (e.score.lost, e.value))
+    worst = max(found.engines, key=lambda e: (e.score.lost, e.value))
+    what = WORDS[found.pattern]
+    text = f"{best.name} carries {what} at {share(best.value):.0f} % of injection"
+    if worst.value > best.value * (1 + EVEN):
+        text += f"; {worst.name} at {share(worst.value):.0f} %: {_reason(worst, found)}"
+    elif best.value > 1 + EVEN and best.fullest:
+        text += f": {_reason(best, found)}"
+    else:
+        text += ": no link between switches is fuller than the hosts' own"
+    if found.bound > 1 + EVEN and found.pattern == "all-to-all":
+        text += f". No tables can do better than {share(found.bound):.0f} % ({found.cut})"
+    lost = [f"{engine.name} loses {engine.score.lost:,} pairs" for engine in found.engines if engine.score.lost]
+    return f"{text}." + (f" {'; '.join(lost)}: they have no route." if lost else "")
+
+
+def _reason(engine: Engine, found: Comparison) -> str:
+    if not engine.fullest:
+        return "no link is named"
+    full = engine.fullest[0]
+    if full.slowest_in:
+        return f"{full.name} is the slowest link of {full.slowest_in:,} of {len(engine.score.phases.time):,} phases"
+    return f"{full.users.routes:,} routes share {full.name}"
+
+
+def as_text(found: Comparison, title: str) -> RenderableType:
+    """The comparison in the terminal."""
+    parts: list[RenderableType] = [Text(f"{title}: {verdict(found)}", style="bold"), Text(), _engines(found)]
+    for engine in found.engines:
+        parts += [Text(), _links(engine)]
+        parts += [Text.assemble((f"{f.severity}: ", COLOURS[f.severity]), f.what) for f in engine.findings]
+        if engine.note:
+            parts.append(Text.assemble(("warning: ", COLOURS["warning"]), engine.note))
+    return Group(*parts)
+
+
+def _engines(found: Comparison) -> Table:
+    title = "Times over that of a host's own link, 1 = best; bisection as a share of full"
+    table = Table(box=None, pad_edge=False, title_justify="left", title=title)
+    table.add_column("engine", overflow="fold")
+    for name in ("all-to-all", "injection", "shift", "worst phase", "bisection"):
+        table.add_column(name, justify="right")
+    for engine in found.engines:
+        worth = engine.score
+        half = (worth.bisection.high - worth.bisection.low) / 2
+        table.add_row(
+            engine.name,
+            f"{worth.all_to_all:.3f}",
+            f"{share(worth.all_to_all):.0f} %",
+            f"{worth.shift:.3f}",
+            f"{float(worth.phases.time.max(initial=0)):.3g}",
+            f"{worth.bisection.share:.3f} ± {half:.3f}",
+        )
+    if found.bound:
+        table.add_row("lower bound", f"{found.bound:.3f}", f"{share(found.bound):.0f} %", "", "", "", style="dim")
+    return table
+
+
+def _links(engine: Engine) -> Table:
+    title = f"{engine.name}: fullest links ({engine.routes.network.routing})"
+    table = Table(box=None, pad_edge=False, title_justify="left", title=title)
+    phased = any(full.slowest_in for full in engine.fullest)
+    table.add_column("link", overflow="fold")
+    for name in ("time", "load", "slowest in" if phased else "routes", "from"):
+        table.add_column(name, justify="right")
+    table.add_column("to", overflow="fold")
+    for full in engine.fullest:
+        last = f"{full.slowest_in:,} phases" if phased else f"{full.users.routes:,}"
+        table.add_row(full.name, f"{full.time:.3f}", f"{full.load:,}", last, *_who(engine, full))
+    return table
+
+
+def _who(engine: Engine, full: Full) -> tuple[str, str]:
+    """Users of a link in words: how many send, and who is sent to."""
+    sources, targets = full.users.sources, full.users.targets
+    few = len(sources) <= len(targets)
+    shown = hosts_text(engine.routes.network, (sources if few else targets).tolist())
+    return (shown, f"{len(targets)} hosts") if few else (f"{len(sources)} hosts", shown)
+
+
+def as_tree(found: Comparison) -> dict[str, Any]:
+    """The comparison for JSON (schema ``weft-route/1``)."""
+    return {
+        "schema": "weft-route/1",
+        "verdict": verdict(found),
+        "pattern": found.pattern,
+        "lower_bound": {"all_to_all": found.bound, "cut": found.cut} if found.bound else None,
+        "engines": [_engine_tree(engine) for engine in found.engines],
+    }
+
+
+def _engine_tree(engine: Engine) -> dict[str, Any]:
+    worth = engine.score
+    return {
+        "name": engine.name,
+        "routing": engine.routes.network.routing,
+        "note": engine.note or None,
+        "all_to_all": worth.all_to_all,
+        "shift": {"mean": worth.shift, "worst": float(worth.phases.time.max(initial=0))},
+        "bisection": {"share": worth.bisection.share, "low": worth.bisection.low, "high": worth.bisection.high},
+        "pairs_without_route": worth.lost,
+        "fullest": [_link_tree(engine, full) for full in engine.fullest],
+        "findings": [
+            {"severity": f.severity, "what": f.what, "cause": f.cause, "remedy": f.remedy} for f in engine.findings
+        ],
+    }
+
+
+def _link_tree(engine: Engine, full: Full) -> dict[str, Any]:
+    names = engine.routes.network.hosts
+    return {
+        "link": full.name,
+        "time": full.time,
+        "load": full.load,
+        "slowest_in_phases": full.slowest_in or None,
+        "routes": full.users.routes,
+        "sources": [names[h] for h in full.users.sources.tolist()],
+        "targets": [names[h] for h in full.users.targets.tolist()],
+    }
+
+
+def improvement_text(found: Improvement, title: str) -> RenderableType:
+    """Better tables beside the present ones, the verdict first."""
+    present, best = found.present.score, found.best.score
+    if found.better:
+        head = (
+            f"{title}: an all-to-all at {share(best.all_to_all):.0f} % of injection in place of "
+            f"{share(present.all_to_all):.0f} %, {best.all_to_all / found.bound - 1:.1%} from the bound, by "
+            f"{found.best.changes:,} changed entries"
+        )
+    else:
+        head = (
+            f"{title}: nothing better was found among {found.tried} tables; no score of the present ones may get worse"
+        )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("tables", overflow="fold")
+    for name in ("all-to-all", "shift, mean", "bisection", "entries changed"):
+        table.add_column(name, justify="right")
+    rows: list[tuple[str, Candidate]] = [("present", found.present)]
+    rows += [("better", found.best)] if found.better else []
+    if found.fastest.score.all_to_all < best.all_to_all * (1 - EVEN):
+        rows.append(("fastest, but worse elsewhere", found.fastest))
+    for name, candidate in rows:
+        worth = candidate.score
+        scores = (f"{worth.all_to_all:.3f}", f"{worth.shift:.3f}", f"{worth.bisection.share:.4f}")
+        table.add_row(f"{name}: {candidate.how}", *scores, f"{candidate.changes:,}")
+    table.add_row(f"lower bound: {found.cut}", f"{found.bound:.3f}", "", "", "", style="dim")
+    proof = "free of deadlock: no circle in the channel dependency graph, on one virtual lane" if found.better else ""
+    if found.deadlocks:
+        proof += "\nwarning: the present tables hold a circle of links that wait for each other on one virtual lane"
+    return Group(Text(head, style="bold"), Text(), table, Text(proof.strip()))
+
+
+def improvement_tree(found: Improvement) -> dict[str, Any]:
+    """Better tables for JSON (schema ``weft-route-fix/1``)."""
+
+    def tree(candidate: Candidate) -> dict[str, Any]:
+        worth = candidate.score
+        return {
+            "how": candidate.how,
+            "all_to_all": worth.all_to_all,
+            "shift": worth.shift,
+            "bisection": worth.bisection.share,
+            "changes": candidate.changes,
+        }
+
+    return {
+        "schema": "weft-route-fix/1",
+        "better": found.better,
+        "present_deadlocks_on_one_lane": found.deadlocks,
+        "present": tree(found.present),
+        "best": tree(found.best),
+        "fastest": tree(found.fastest),
+        "lower_bound": {"all_to_all": found.bound, "cut": found.cut},
+        "tried": found.tried,
+    }

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Between a network and a subnet manager: the network as ibsim reads it, its dumps, and tables as OpenSM loads them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from weft.errors import FabricError
+from weft.fabric.network import Network
+from weft.fabric.network.graph import Addresses
+from weft.fabric.network.minimal import FAR, distances, ports_by_switch
+from weft.fabric.network.tables import TableReport, forward_of
+from weft.fabric.readers import Dump, Tables
+from weft.route.library import Ints
+
+MOST_PORTS = 254
+MOST_LIDS = 0xBFFF
+#: Made-up GUIDs, far enough apart that ibsim's GUIDs of ports (the node's plus the port) meet no other's.
+HOST_GUIDS, SWITCH_GUIDS, SPACING = 0x0010_0000_0000_0000, 0x0020_0000_0000_0000, 0x100
+
+
+def ibsim_text(network: Network) -> str:
+    """The network as an ibsim ``.net`` file; ports keep their numbers, GUIDs are made up.
+
+    Raises
+    ------
+    FabricError
+        More ports on a switch, or more hosts and switches, than InfiniBand addresses.
+    """
+    hosts, links = len(network.hosts), network.links
+    if hosts + len(network.switches) > MOST_LIDS:
+        raise FabricError(
+            f"{hosts + len(network.switches):,} hosts and switches", f"a subnet has at most {MOST_LIDS:,} LIDs"
+        )
+    ends: list[list[str]] = [[] for _ in range(hosts + len(network.switches))]
+    most = np.zeros(len(ends), dtype=int)
+    np.maximum.at(most, links.source, links.source_port)
+    if most.max(initial=0) > MOST_PORTS:
+        worst = int(most.argmax())
+        raise FabricError(
+            f"{network.vertex_name(worst)} has {most[worst]} ports, and an InfiniBand box at most {MOST_PORTS}",
+            "describe directors as the switches inside them, as fabrics/yellowstone.toml does",
+        )
+    columns = (links.source, links.source_port, links.target, links.target_port)
+    for source, port, target, far_port in zip(*(column.tolist() for column in columns), strict=True):
+        ends[source].append(f'[{port}]\t"{_identity(network, target)}"[{far_port}]')
+    return "\n".join(_boxes(network, most, ends))
+
+
+def _boxes(network: Network, most: np.ndarray, ends: list[list[str]]) -> Iterator[str]:
+    hosts = len(network.hosts)
+    for vertex in (*range(hosts, len(ends)), *range(hosts)):
+        if not ends[vertex]:
+            continue
+        kind, word = ("Switch", "switchguid") if vertex >= hosts else ("Ca", "caguid")
+        yield f"{word}=0x{_guid(network, vertex):x}"
+        yield f'{kind} {max(int(most[vertex]), 1)} "{_identity(network, vertex)}"'
+        yield from ends[vertex]
+        yield ""
+
+
+def _guid(network: Network, vertex: int) -> int:
+    hosts = len(network.hosts)
+    return HOST_GUIDS + SPACING * vertex if vertex < hosts else SWITCH_GUIDS + SPACING * (vertex - hosts)
+
+
+def _identity(network: Network, vertex: int) -> str:
+    return f"{'H' if vertex < len(network.hosts) else 'S'}-{_guid(network, vertex):016x}"
+
+
+def first_host(network: Network) -> str:
+    """The id, as ibsim knows it, of a host that the subnet manager can run on.
+
+    Raises
+    ------
+    FabricError
+        When no host has a cable.
+    """
+    cabled = np.flatnonzero(network.uplink >= 0)
+    if not cabled.size:
+        raise FabricError("no host of this network has a cable", "let fewer links fail")
+    return _identity(network, int(cabled[0]))
+
+
+def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> tuple[Network, TableReport]:
+    """The network with the tables that a subnet manager dumped under ibsim.
+
+    Parameters
+    ----------
+    network
+        What `ibsim_text` wrote.
+    subnet, tables
+        ``opensm-subnet.lst`` and ``opensm-lfts.dump`` as read.
+    routing
+        Who made the tables.
+
+    Returns
+    -------
+    The network with routes; its own GUIDs and LIDs where it states them, else those under ibsim. And what did not fit.
+    """
+    made_up = simulated_addresses(network)
+    hosts = len(network.hosts)
+    ports = _ports(network)
+    keys = [(_identity(network, h), ports[h]) for h in range(hosts)]
+    boxes = [subnet.boxes.get(_identity(network, hosts + s)) for s in range(len(network.switches))]
+    addresses = replace(
+        made_up,
+        host_lids=np.array([subnet.port_lids.get(key, 0) for key in keys], dtype=np.int32),
+        switch_lids=np.array([box.lids[0] if box and box.lids else 0 for box in boxes], dtype=np.int32),
+    )
+    forward, report = forward_of(replace(network, addresses=addresses), tables)
+    own = network.addresses is not None and (network.addresses.host_lids > 0).any()
+    kept = network if own else replace(network, addresses=addresses)
+    return kept.with_tables(forward, routing), report
+
+
+def simulated_addresses(network: Network) -> Addresses:
+    """GUIDs as `ibsim_text` makes them up, and LIDs in some order: ibsim's ports have the node's GUID plus the port."""
+    hosts, count = len(network.hosts), len(network.switches)
+    guid = np.array([_guid(network, vertex) for vertex in range(hosts + count)], dtype=np.uint64)
+    lid = np.arange(1, hosts + count + 1, dtype=np.int32)
+    port = np.array(_ports(network), dtype=np.uint64)
+    return Addresses(guid[:hosts], guid[hosts:], guid[:hosts] + port, lid[:hosts], lid[hosts:])
+
+
+def _ports(network: Network) -> list[int]:
+    """The port of each host's cable, 0 without one."""
+    return [int(network.links.source_port[link]) if link >= 0 else 0 for link in network.uplink.tolist()]
+
+
+def require_addresses(network: Network) -> Addresses:
+    """GUIDs and LIDs of a network.
+
+    Raises
+    ------
+    FabricError
+        When it states none.
+    """
+    addresses = network.addresses
+    if addresses is None or not (addresses.host_lids > 0).any() or not addresses.switch_guids.all():
+        raise FabricError(
+            "this network states no GUIDs and LIDs, so no subnet manager could load tables for it",
+            "give a fabric imported from ibnetdiscover or opensm-subnet.lst, or add --engine to have OpenSM number it",
+        )
+    return addresses
+
+
+def tables_text(network: Network) -> str:
+    """The network's tables as ``opensm -R file -U FILE`` loads them.
+
+    OpenSM finds destinations by the GUIDs of their ports where these are known, else by LID. Routes to switches and to
+    what else is addressed follow those to a host on the same switch; minimal ones are made where there is none.
+
+    Raises
+    ------
+    FabricError
+        When the network states no GUIDs and LIDs.
+    """
+    addresses = require_addresses(network)
+    towards = _towards_switches(network)
+    ports = np.append(network.links.source_port, 0)
+    lids = np.concatenate([addresses.host_lids, addresses.switch_lids, addresses.others[:, 0]])
+    order = np.argsort(lids, kind="stable")
+    words = _destinations(addresses)
+    other_switch, other_port = addresses.others[:, 1], addresses.others[:, 2]
+    lines: list[str] = []
+    for switch in range(len(network.switches)):
+        link = np.concatenate([network.forward[switch], towards[switch], towards[switch][other_switch]])
+        port = np.where(link >= 0, ports[link], -1)
+        port[len(network.hosts) + switch] = 0
+        port[len(network.hosts) + len(network.switches) :][other_switch == switch] = other_port[other_switch == switch]
+        lid, guid = int(addresses.switch_lids[switch]), int(addresses.switch_guids[switch])
+        lines.append(f"Unicast lids [0-{lids.max()}] of switch Lid {lid} guid 0x{guid:016x} ():")
+        for at in order[(port >= 0)[order]].tolist():
+            if word := words[at]:
+                lines.append(f"{word[0]} {port[at]:03d} {word[1]}")
+    return "\n".join(lines) + "\n"
+
+
+def _destinations(addresses: Addresses) -> list[tuple[str, str] | None]:
+    """LID and comment of each host, switch and other address, in words; None without a LID."""
+    found: list[tuple[str, str] | None] = []
+    for kind, lids, guids in (
+        ("Channel Adapter", addresses.host_lids, addresses.port_guids),
+        ("Switch", addresses.switch_lids, addresses.switch_guids),
+        ("Other", addresses.others[:, 0], addresses.other_guids),
+    ):
+        for lid, guid in zip(lids.tolist(), guids.tolist(), strict=True):
+            known = f"# {kind} portguid 0x{guid:016x}: ''" if guid else "#"
+            found.append((f"0x{lid:04x}", known) if lid else None)
+    return found
+
+
+def _towards_switches(network: Network) -> Ints:
+    """The link that each switch takes towards each switch, shape (switches, switches); -1 for itself or no way."""
+    hosts, count = len(network.hosts), len(network.switches)
+    found = np.full((count, count), -1, dtype=np.int32)
+    out, peer = ports_by_switch(hosts, count, network.links)
+    for end in range(count):
+        on_it = np.flatnonzero(network.leaf == end)
+        if on_it.size:
+            found[:, end] = network.forward[:, on_it[0]]
+            found[end, end] = -1
+            continue
+        distance = distances(end, out, peer)
+        nearer = (out >= 0) & (distance[peer] < distance[:, np.newaxis])
+        chosen = nearer.argmax(axis=1)
+        reached = nearer.any(axis=1) & (distance < FAR)
+        found[reached, end] = out[reached, chosen[reached]]
+    return found

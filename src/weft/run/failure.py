@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Launches that ended badly, as rows: a time-out, a crash and a failed start are results too (METHOD 23)."""
+
+import signal
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from weft.files.atomic import write_json
+from weft.format import format_seconds
+from weft.launch.launcher import Outcome
+from weft.launch.status import Slot
+from weft.plan.records import Cell, LaunchPlan
+from weft.store.folder import RunFolder
+
+TIMEOUT = "timeout"
+CRASH = "crash"
+LAUNCH = "launch"
+BOUND = "bound"
+"""A launch that the simulator refuses for what it would cost: final, and its bounds stand in the tables."""
+RETRIED = frozenset({TIMEOUT, CRASH, LAUNCH})
+"""Statuses that are tried again when the same run is started again; all others are final."""
+
+TAIL_LINES = 12
+WATCHDOG_EXIT = 124
+
+
+def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
+    """Last lines of a log that are not empty."""
+    try:
+        with log.open("rb") as file:
+            # a rank that prints without end must not fill our memory
+            file.seek(max(0, log.stat().st_size - 64 * 1024))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return []
+    return [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
+
+
+def status_of(outcome: Outcome, slots: Sequence[Slot]) -> str:
+    """Say what became of a launch that left a cell without a record."""
+    if outcome.refused:
+        return BOUND
+    if outcome.timed_out or outcome.returncode == WATCHDOG_EXIT or any("timeout" in slot.state for slot in slots):
+        return TIMEOUT
+    return CRASH if slots else LAUNCH
+
+
+def under_way(launch: LaunchPlan, missing: Sequence[str], slots: Sequence[Slot]) -> str:
+    """Return the cell that a launch was at when it ended: by its ranks' word, else the first that is missing."""
+    named = [slot.cell for slot in slots if slot.cell in missing]
+    order = {cell: place for place, cell in enumerate(launch.cells)}
+    return max(named, key=lambda cell: order[cell]) if named else missing[0]
+
+
+def ending(outcome: Outcome) -> str:
+    """How a launch ended, in words."""
+    if outcome.timed_out:
+        return f"ended by weft after {outcome.wall_s:.0f} s"
+    if outcome.returncode < 0:
+        return f"ended by {signal_name(-outcome.returncode)}"
+    if outcome.returncode > 128:
+        return f"ended with exit code {outcome.returncode} ({signal_name(outcome.returncode - 128)})"
+    return f"ended with exit code {outcome.returncode}"
+
+
+def signal_name(number: int) -> str:
+    """Name of a signal, ``SIGKILL``."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def reason(status: str, cell: Cell, outcome: Outcome, slots: Sequence[Slot]) -> str:
+    """One sentence for the row."""
+    if status == BOUND:
+        least = f"at least {format_seconds(cell.bound.seconds)}, {cell.bound.name}" if cell.bound else "none is known"
+        return f"{outcome.refused}; the lower bound instead: {least}"
+    if status == TIMEOUT:
+        return f"hung: not done after its limit of {cell.limit_s:g} s; {phases(slots)}"
+    if status == LAUNCH:
+        tail = log_tail(outcome.log, 1)
+        return f"the ranks did not start: mpiexec {ending(outcome)}{': ' + tail[0] if tail else ''}"
+    return f"the launch {ending(outcome)} and left no record of this cell; {phases(slots)}"
+
+
+def phases(slots: Sequence[Slot], most: int = 4) -> str:
+    """The last phase of the ranks, in short; all of them stand in the row's record."""
+    if not slots:
+        return "no rank said what it was doing"
+    more = f" and {len(slots) - most} more ranks" if len(slots) > most else ""
+    return "last seen: " + ", ".join(str(slot) for slot in slots[:most]) + more
+
+
+def write_row(
+    folder: RunFolder, launch: LaunchPlan, cell: Cell, status: str, outcome: Outcome, slots: Sequence[Slot]
+) -> None:
+    """Write the record of a cell that has no samples.
+
+    Raises
+    ------
+    DataError
+        The disk is full or read-only.
+    """
+    record: dict[str, Any] = {
+        "schema": "weft-cell/2",
+        "run": folder.run_id(),
+        "hash": cell.hash,
+        "cell": cell.id,
+        "launch": launch.id,
+        "launch_index": launch.index,
+        "kernel": cell.kernel,
+        "ranks": cell.ranks,
+        "status": status,
+        "reason": reason(status, cell, outcome, slots),
+        "returncode": outcome.returncode,
+        "signal": signal_name(-outcome.returncode) if outcome.returncode < 0 else "",
+        "wall_ns": round(outcome.wall_s * 1e9),
+        "phases": [asdict(slot) for slot in slots],
+        "log": outcome.log.name,
+        "log_tail": log_tail(outcome.log),
+    }
+    write_json(folder.cell_record(cell.id, launch.index), record)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Making a run folder, and holding it while a run works on it."""
+
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors, write_atomic, write_json
+from weft.store.folder import SCHEMA, RunFolder
+
+
+def check_place(folder: RunFolder) -> None:
+    """See that the folder is a run, or may become one.
+
+    Raises
+    ------
+    DataError
+        The path is a file, a folder with other things in it, or no UTF-8.
+    """
+    try:
+        str(folder.path).encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            f"the path {str(folder.path)!r} is no UTF-8 text: records could not name it",
+            "rename the folder, or choose another one with --into DIR",
+        ) from None
+    with file_errors(folder.path):
+        if folder.path.exists() and not folder.path.is_dir():
+            raise DataError(f"{folder.path} is a file, not a folder", "choose another place with --into DIR")
+        foreign = folder.path.is_dir() and not folder.meta.is_file() and foreign_entry(folder)
+    if foreign:
+        raise DataError(
+            f"{folder.path} is no run folder (it has no weft.json) but holds {foreign}",
+            "choose an empty or new folder with --into DIR",
+        )
+
+
+def foreign_entry(folder: RunFolder) -> str:
+    """Name of an entry that no killed start of a run would have left."""
+    paths = (folder.study, folder.fabric, folder.plan, folder.lock_file, folder.launches, folder.cells)
+    ours = {path.name for path in paths}
+    names = sorted(entry.name for entry in folder.path.iterdir())
+    return next((name for name in names if name.removesuffix(".part") not in ours), "")
+
+
+def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: dict[str, Any]) -> None:
+    """Make a folder a run; the caller holds its lock.
+
+    Parameters
+    ----------
+    study, fabric
+        The two files as given, byte for byte.
+    plan
+        The plan as JSON.
+    meta
+        Further entries of ``weft.json`` (version, commit, time, kind, seed).
+
+    Raises
+    ------
+    DataError
+        The folder cannot be written.
+    """
+    with file_errors(folder.cells):
+        folder.cells.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder.study, study)
+    write_atomic(folder.fabric, fabric)
+    write_atomic(folder.plan, plan)
+    # weft.json comes last: a folder without it never was a run, so a kill in between leaves nothing to trip over
+    write_json(folder.meta, {"schema": SCHEMA, "run": secrets.token_hex(8), **meta})
+
+
+@contextmanager
+def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
+    """Hold the folder; nobody else may work on it meanwhile.
+
+    The kernel drops a ``flock`` with its holder, so a killed Weft leaves none behind. The ranks of a killed Weft
+    hold a lock of their own (``launches/lock``) until the last has ended: that one is waited for.
+
+    Parameters
+    ----------
+    patience_s
+        How long to wait for the ranks of a Weft that is gone.
+
+    Raises
+    ------
+    DataError
+        Another Weft works on the folder; its process id is named.
+    """
+    with file_errors(folder.path):
+        folder.launches.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder.lock_file, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        if not try_lock(handle):
+            holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
+            raise DataError(
+                f"{folder.path} is in use by another weft (process {holder})",
+                f"wait for it, end it with: kill {holder.split()[0]}, or choose another folder with --into DIR",
+            )
+        with file_errors(folder.lock_file):
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()} on {os.uname().nodename}\n".encode(), 0)
+        wait_for_ranks(folder, patience_s)
+        yield
+    finally:
+        os.close(handle)
+
+
+def wait_for_ranks(folder: RunFolder, patience_s: float) -> None:
+    """Wait for the ranks of a Weft that is gone."""
+    path = folder.launches / "lock"
+    if not path.exists():
+        return
+    with file_errors(path):
+        handle = os.open(path, os.O_RDWR)
+    try:
+        until = time.monotonic() + patience_s
+        while not try_lock(handle):
+            if time.monotonic() > until:
+                holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
+                raise DataError(
+                    f"{folder.path}: ranks of an earlier weft are still running (kept by process {holder})",
+                    f"end them with: kill {holder.split()[0]}",
+                )
+            time.sleep(0.05)
+    finally:
+        os.close(handle)
+
+
+def try_lock(handle: int) -> bool:
+    """Take an exclusive ``flock`` without waiting; False when somebody else has it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ``weft run`` does: a study on one fabric or on several, one after the other, and a page about all of them."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from weft.errors import WeftError
+from weft.fabric import Fabric, load_fabric
+from weft.format import format_bytes
+from weft.kernel.studies import load_study
+from weft.launch import launcher_for, refuse_capture
+from weft.plan.records import read_plan
+from weft.run.one import RUNS, candidates, exit_code, is_same_run, run_study, statuses
+from weft.run.progress import Progress, for_terminal
+from weft.run.walk import pending
+from weft.store.folder import RunFolder
+from weft.study import Study
+
+
+class Measuring:
+    """A study on some fabrics.
+
+    Parameters
+    ----------
+    study, on
+        Files or names of shipped ones. All are read before anything starts: a typing error in the last costs nothing.
+    into
+        The run folder, or with several fabrics the folder that takes a run folder each; None for ones under ``runs/``.
+    mpicxx, pcap, cancel
+        See :func:`weft.launch.launcher_for`.
+
+    Raises
+    ------
+    WeftError
+        A file with a mistake, a fabric named twice, or a capture where there can be none.
+    """
+
+    def __init__(
+        self,
+        study: str,
+        on: Sequence[str],
+        into: Path | None = None,
+        mpicxx: str | None = None,
+        pcap: Sequence[str] = (),
+        cancel: bool = False,
+    ) -> None:
+        self.study: Study = load_study(study)
+        self.fabrics: list[Fabric] = [load_fabric(each) for each in on]
+        names = [fabric.name for fabric in self.fabrics]
+        twice = next((name for name in names if names.count(name) > 1), "")
+        if twice:
+            raise WeftError(f"--on names the fabric {twice} twice", "name each one once")
+        self.into, self.mpicxx, self.pcap, self.cancel = into, mpicxx, tuple(pcap), cancel
+        if pcap:
+            for fabric in self.fabrics:
+                refuse_capture(fabric, pcap)
+
+    def go(self) -> int:
+        """Measure, print, and write the pages. Returns the exit code.
+
+        Raises
+        ------
+        WeftError
+            See :func:`weft.run.one.run_study`.
+        """
+        if len(self.fabrics) == 1:
+            return self._one(self.fabrics[0], self.into)[1]
+        base = self.into or self._base()
+        ended = [self._one(fabric, base / fabric.name) for fabric in self.fabrics]
+        from weft.report import page
+
+        path = page.write([folder.path for folder, _ in ended], base / f"{self.study.name}.html", files_too=False)
+        sys.stdout.write(f"report on all {len(ended)} fabrics: {path}\n")
+        return max(code for _, code in ended)
+
+    def _base(self) -> Path:
+        """Folder of the runs on several fabrics: a free one, or that of the same runs where one is unfinished."""
+        names = "-and-".join(fabric.name for fabric in self.fabrics)
+        for path in candidates(RUNS / f"{self.study.name}-on-{names}"):
+            runs = [(RunFolder(path / fabric.name), fabric) for fabric in self.fabrics]
+            begun = [(run, fabric) for run, fabric in runs if run.meta.is_file()]
+            if all(is_same_run(run, self.study, fabric) for run, fabric in begun) and (
+                len(begun) < len(runs) or any(pending(run, read_plan(run.plan)) for run, _ in begun)
+            ):
+                return path
+        raise AssertionError("candidates never end")
+
+    def _one(self, fabric: Fabric, into: Path | None) -> tuple[RunFolder, int]:
+        progress: Progress = for_terminal()
+        launcher = launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel)
+        folder = run_study(self.study, fabric, into, launcher, progress)
+        from weft.report import page, tables  # a second of imports that nobody needs before there is a result
+
+        tables.show(folder.path)
+        page.write([folder.path], folder.report, files_too=False)  # `weft report` writes the figures as files
+        counts = statuses(folder)
+        sys.stdout.write(f"cells: {', '.join(f'{number} {status}' for status, number in sorted(counts.items()))}\n")
+        for node in self.pcap:
+            captures = sorted(folder.launches.glob(f"*.{node}.pcap"))
+            size = format_bytes(sum(path.stat().st_size for path in captures))
+            sys.stdout.write(
+                f"captured at {node}: {size} in {folder.launches}/*.{node}.pcap (headers; tcpdump -r FILE)\n"
+            )
+        sys.stdout.write(f"report: {folder.report}\n")
+        sys.stdout.flush()
+        return folder, exit_code(counts)

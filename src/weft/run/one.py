@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One study on one fabric, from its files to its tables; started again, it goes on where it stopped."""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from weft import __version__
+from weft.errors import DataError
+from weft.fabric import Fabric
+from weft.files.atomic import file_errors, read_json
+from weft.launch.launcher import Launcher
+from weft.plan.make import make_plan
+from weft.plan.records import Plan, read_plan
+from weft.run.failure import RETRIED
+from weft.run.folder import check_place, create, locked
+from weft.run.progress import Progress, Silent
+from weft.run.refresh import make_tables
+from weft.run.walk import Walk, pending
+from weft.store.folder import RunFolder
+from weft.study import Study
+
+RUNS = Path("runs")
+FAILED = RETRIED | {"invalid"}
+
+
+def run_study(
+    study: Study, fabric: Fabric, into: Path | None, launcher: Launcher, progress: Progress | None = None
+) -> RunFolder:
+    """Measure a study on a fabric, or what is left of it.
+
+    Parameters
+    ----------
+    study, fabric
+        What to measure, and where.
+    into
+        The run folder; None chooses one under ``runs/`` (see :func:`choose_folder`).
+    launcher
+        Starts the ranks.
+    progress
+        Is told how far the run is.
+
+    Returns
+    -------
+    RunFolder
+        The folder, its tables made. :func:`statuses` counts what became of its cells.
+
+    Raises
+    ------
+    DataError
+        The folder belongs to something else, is in use, full or read-only.
+    LaunchError
+        The ranks do not start.
+    """
+    progress = progress or Silent()
+    folder = RunFolder(into) if into else choose_folder(study, fabric, progress)
+    check_place(folder)
+    with locked(folder):
+        plan = (
+            resume(folder, study, fabric, launcher) if folder.meta.is_file() else begin(folder, study, fabric, launcher)
+        )
+        Walk(folder, plan, launcher, progress).go()
+        make_tables(folder)
+    return folder
+
+
+def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:
+    """Plan the run and write what it is into its folder."""
+    plan = make_plan(study, fabric, library=str(launcher.provenance().get("mpi_library", "")))
+    meta = {
+        "weft": __version__,
+        "commit": commit(Path(__file__).resolve().parents[3]),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "study": study.name,
+        "fabric": fabric.name,
+        "fabric_kind": fabric.kind,
+        "seed": plan.seed,
+        "launcher": launcher.provenance(),
+    }
+    create(folder, as_given(study), as_given(fabric), plan.model_dump_json(indent=1).encode(), meta)
+    return plan
+
+
+def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:
+    """Return the stored plan of a run, after it was found to be a run of this study, fabric and MPI.
+
+    The plan is never drawn anew: memory that is free today, or another seed, would change the cells half way.
+    """
+    RunFolder.open(folder.path)
+    for stored, given, what in ((folder.study, study, "study"), (folder.fabric, fabric, "fabric")):
+        with file_errors(stored):
+            text = stored.read_bytes()
+        if text != as_given(given):
+            raise DataError(
+                f"{folder.path} holds a run of another {what}: {first_difference(text, as_given(given))}",
+                f"choose another folder with --into DIR, or take that {what}: {stored}",
+            )
+    before, now = folder.metadata().get("launcher", {}), launcher.provenance()
+    if "mpi_library" in before and before["mpi_library"] != now.get("mpi_library"):
+        raise DataError(
+            f"{folder.path} was begun with {before.get('mpi')} ({before.get('mpicxx')}), this is {now.get('mpi')}: "
+            "one run cannot mix them",
+            f"go on with --mpicxx {before.get('mpicxx')}, or choose another folder with --into DIR",
+        )
+    return read_plan(folder.plan)
+
+
+def choose_folder(study: Study, fabric: Fabric, progress: Progress) -> RunFolder:
+    """Choose where a run without ``--into`` goes, and say so.
+
+    ``runs/<study>-on-<fabric>`` when it is free, or holds the same study and fabric and is not finished; otherwise the
+    next number after it.
+    """
+    for path in candidates(RUNS / f"{study.name}-on-{fabric.name}"):
+        folder = RunFolder(path)
+        if not path.exists() or not folder.meta.is_file():
+            progress.say(f"a new run: {path}")
+            return folder
+        if is_same_run(folder, study, fabric) and pending(folder, read_plan(folder.plan)):
+            progress.say(f"going on with {path}")
+            return folder
+    raise AssertionError("candidates never end")
+
+
+def candidates(first: Path) -> Iterator[Path]:
+    """Names of run folders: the plain one, then numbered ones."""
+    yield first
+    number = 2
+    while True:
+        yield first.with_name(f"{first.name}-{number}")
+        number += 1
+
+
+def is_same_run(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
+    """Whether a folder holds a readable run of exactly this study and fabric."""
+    try:
+        RunFolder.open(folder.path)
+        read_plan(folder.plan)
+        return folder.study.read_bytes() == as_given(study) and folder.fabric.read_bytes() == as_given(fabric)
+    except (DataError, OSError):
+        return False
+
+
+def as_given(source: Study | Fabric) -> bytes:
+    """Return the file of a study or fabric, byte for byte as it was read."""
+    return source.text.encode()
+
+
+def first_difference(stored: bytes, given: bytes) -> str:
+    """Return the first lines in which two files differ, in words."""
+    old, new = (text.decode(errors="replace").splitlines() for text in (stored, given))
+    changes = [line for line in difflib.unified_diff(old, new, lineterm="", n=0) if line[:3] not in ("---", "+++")]
+    was = next((line[1:].strip() for line in changes if line.startswith("-")), "(nothing)")
+    now = next((line[1:].strip() for line in changes if line.startswith("+")), "(nothing)")
+    return f"there {was!r}, now {now!r}"
+
+
+def statuses(folder: RunFolder) -> Counter[str]:
+    """Count the cells of a run by their status; a cell counts once for each launch, an impossible one once."""
+    plan = read_plan(folder.plan)
+    counts = Counter(cell.status for cell in plan.cells if cell.status != "planned")
+    for launch in plan.launches:
+        for cell in launch.cells:
+            record = folder.cell_record(cell, launch.index)
+            counts[str(read_json(record).get("status")) if record.exists() else "missing"] += 1
+    return Counter(dict(counts))
+
+
+def exit_code(counts: Counter[str]) -> int:
+    """Return 1 when any cell is invalid, hung, crashed or never started, else 0."""
+    return 1 if any(counts[status] for status in (*FAILED, "missing")) else 0
+
+
+def commit(checkout: Path) -> str:
+    """Commit of a checkout of Weft; empty for an installed package."""
+    git = checkout / ".git"
+    try:
+        head = (git / "HEAD").read_text().strip()
+        if not head.startswith("ref: "):
+            return head
+        name = head.removeprefix("ref: ")
+        if (git / name).is_file():
+            return (git / name).read_text().strip()
+        packed = (line.split() for line in (git / "packed-refs").read_text().splitlines())
+        return next((words[0] for words in packed if words[1:] == [name]), "")
+    except OSError:
+        return ""
+
+
+def provenance(folder: RunFolder) -> dict[str, Any]:
+    """What started the ranks of a run, as its ``weft.json`` tells."""
+    return dict(folder.metadata().get("launcher", {}))

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bringing a run's samples and tables up to date with its cells, for all who read tables."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from weft.errors import CompareError, DataError
+from weft.plan.records import read_plan
+from weft.store.folder import RunFolder
+
+
+def refresh(path: Path, engine: str | None = None) -> RunFolder:
+    """Open a run and make its samples and tables, where cells have come since they were made.
+
+    Parameters
+    ----------
+    path
+        The run folder.
+    engine
+        URL of the engine that makes the tables; they are then made anew in any case. DuckDB where None, if need be.
+
+    Raises
+    ------
+    DataError
+        No run folder, a torn cell, tables that cannot be written, or an engine that is not here.
+    """
+    folder = RunFolder.open(path)
+    if engine is not None or stale(folder):
+        make_tables(folder, engine or "duckdb://")
+    return folder
+
+
+def refresh_compared(paths: Iterable[Path]) -> None:
+    """Refresh the runs of a comparison.
+
+    Raises
+    ------
+    CompareError
+        A run cannot be read: a gate must not take a mistyped path for a slow network (exit code 2, not 1).
+    """
+    for path in paths:
+        try:
+            refresh(path)
+        except DataError as problem:
+            raise CompareError(problem.what, problem.remedy) from None
+
+
+def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
+    """Make the samples and tables of a run of its cells, whether or not there are any.
+
+    Raises
+    ------
+    DataError
+        A torn cell, tables that cannot be written, or an engine that is not here.
+    """
+    from weft import analyse, store  # half a second of imports that planning and launching do not need
+
+    store.convert(folder, read_plan(folder.plan).origin(folder.run_id()))
+    analyse.make_tables(folder, engine)
+
+
+def stale(folder: RunFolder) -> bool:
+    """Whether a cell or launch was written after the last table was."""
+    from weft.analyse.make import has_tables
+
+    last = folder.tables / "calls.parquet"  # make_tables writes it last
+    if not has_tables(folder.path):
+        return True
+    made = last.stat().st_mtime_ns
+    written = [*folder.cells.glob("*.json"), *folder.launches.glob("*.json")]
+    sources = [folder.plan, folder.cells, folder.launches, *written]
+    return any(source.stat().st_mtime_ns > made for source in sources if source.exists())

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Walking the launches of a run: what is finished is skipped, what fails becomes a row, and the walk goes on."""
+
+import errno
+import os
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from weft.errors import DataError, LaunchError
+from weft.files.atomic import explain, read_json, try_remove, write_atomic, write_json
+from weft.launch.launcher import Launcher, LaunchRequest, Outcome
+from weft.launch.status import read_slots
+from weft.plan.records import Cell, LaunchPlan, Plan
+from weft.plan.wire import flat_plan
+from weft.run.failure import BOUND, LAUNCH, RETRIED, TAIL_LINES, ending, log_tail, status_of, under_way, write_row
+from weft.run.progress import Progress
+from weft.store.cells import Origin, read_cell
+from weft.store.folder import RunFolder
+
+GIVE_UP_AFTER = 3
+"""Failed starts in a row after which it is no accident; with nothing measured before them, mpiexec is broken."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A launch and those of its cells that are still to be measured."""
+
+    launch: LaunchPlan
+    cells: tuple[str, ...]
+
+
+class Walk:
+    """One walk over a run's launches.
+
+    Parameters
+    ----------
+    folder
+        The run folder; its lock is held by the caller.
+    plan
+        The run's stored plan.
+    launcher
+        Starts the ranks.
+    progress
+        Is told how far the walk is.
+    """
+
+    def __init__(self, folder: RunFolder, plan: Plan, launcher: Launcher, progress: Progress) -> None:
+        self.folder = folder
+        self.plan = plan
+        self.launcher = launcher
+        self.progress = progress
+        self.cells = {cell.id: cell for cell in plan.cells}
+        self.origin = plan.origin(folder.run_id())
+        self.total = sum(len(launch.cells) for launch in plan.launches)
+        self.done = 0
+        self.failed_starts = 0
+        self.second_starts: set[str] = set()
+        self.measured_any = False
+        self.expected_s = 0.0
+        self.seen_s = 0.0
+
+    def go(self) -> None:
+        """Measure everything that is not finished.
+
+        Raises
+        ------
+        LaunchError
+            The first launches all fail to start.
+        DataError
+            The folder cannot be written any more.
+        """
+        steps = pending(self.folder, self.plan, mend=True)
+        self.done = self.total - sum(len(step.cells) for step in steps)
+        self.progress.start(self.total, self.done, sum(step.launch.expected_s for step in steps))
+        try:
+            while steps:
+                steps = self._round(steps)
+        finally:
+            self.progress.stop()
+        for path in self.folder.leftovers():
+            try_remove(path)
+
+    def _round(self, steps: Sequence[Step]) -> list[Step]:
+        """Start each step once; returns the cells that a broken launch kept from their turn, as new steps."""
+        requests = [self._request(step) for step in steps]
+        again: list[Step] = []
+        self.progress.current(self._words(steps[0]))
+        with closed(self.launcher.run(requests)) as outcomes:
+            for place, outcome in enumerate(outcomes):
+                step = steps[place]
+                ended = {"returncode": outcome.returncode, "wall_s": outcome.wall_s, "timed_out": outcome.timed_out}
+                write_json(self.folder.outcome(outcome.id), {"schema": "weft-outcome/1", **ended})
+                broken_off = self._settle(step, outcome)
+                again += broken_off
+                self.expected_s += step.launch.expected_s
+                self.seen_s += outcome.wall_s
+                self._tell(step, broken_off, [*steps[place + 1 :], *again])
+                if place + 1 < len(steps):
+                    self.progress.current(self._words(steps[place + 1]))
+        return again
+
+    def _request(self, step: Step) -> LaunchRequest:
+        launch = step.launch
+        path = self.folder.flat_plan(launch.id)
+        rules, run = self.launcher.rules, self.origin.run
+        text = flat_plan(self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells)
+        write_atomic(path, text.encode())
+        # the limit of the cells that are done already is not theirs to use
+        saved_s = sum(self.cells[cell].limit_s for cell in launch.cells if cell not in step.cells)
+        return LaunchRequest(
+            id=launch.id,
+            ranks=launch.ranks,
+            nodes=launch.hosts,
+            ranks_per_node=launch.ranks_per_node,
+            order=launch.order,
+            oversubscribed=launch.oversubscribed,
+            plan=path,
+            folder=self.folder.path,
+            limit_s=max(launch.limit_s - saved_s, 0.0),
+            environment=dict(launch.settings),
+            cells=tuple(self.cells[name].requested for name in step.cells),
+        )
+
+    def _settle(self, step: Step, outcome: Outcome) -> list[Step]:
+        """Take stock after a launch: write the rows of what failed, and return what is to be started again."""
+        missing = [
+            name for name in step.cells if final_status(self.folder, name, step.launch.index, self.origin) is None
+        ]
+        if not missing:
+            self.failed_starts, self.measured_any = 0, True
+            return []
+        refuse_full_disk(self.folder, outcome)
+        not_before = self.folder.flat_plan(step.launch.id).stat().st_mtime
+        slots = read_slots(self.folder.status_file(step.launch.id), not_before)
+        status = status_of(outcome, slots)
+        if status == LAUNCH:
+            return self._failed_start(step, missing, outcome)
+        self.failed_starts, self.measured_any = 0, True
+        if status == BOUND:
+            for name in missing:
+                write_row(self.folder, step.launch, self.cells[name], BOUND, outcome, [])
+            return []
+        culprit = under_way(step.launch, missing, slots)
+        write_row(self.folder, step.launch, self.cells[culprit], status, outcome, slots)
+        rest = tuple(name for name in missing if name != culprit)
+        return [Step(step.launch, rest)] if rest else []
+
+    def _failed_start(self, step: Step, missing: Sequence[str], outcome: Outcome) -> list[Step]:
+        """A start that fails alone gets a second chance, later: libraries have races in MPI_Init."""
+        self.failed_starts += 1
+        if self.failed_starts < GIVE_UP_AFTER and step.launch.id not in self.second_starts:
+            self.second_starts.add(step.launch.id)
+            return [Step(step.launch, tuple(missing))]
+        for name in missing:
+            write_row(self.folder, step.launch, self.cells[name], LAUNCH, outcome, [])
+        if self.failed_starts >= GIVE_UP_AFTER and not self.measured_any:
+            tail = "\n    ".join(log_tail(outcome.log, TAIL_LINES)) or "(it printed nothing)"
+            raise LaunchError(
+                f"the ranks do not start: mpiexec {ending(outcome)}, {self.failed_starts} times in a row. "
+                f"Its last lines:\n    {tail}",
+                f"the whole output is in {outcome.log}; weft doctor looks for causes",
+            )
+        return []
+
+    def _tell(self, step: Step, broken_off: Sequence[Step], waiting: Sequence[Step]) -> None:
+        """Tell of each cell of a launch that has ended, for better or worse."""
+        turn_comes = {name for later in broken_off for name in later.cells}
+        for name in (name for name in step.cells if name not in turn_comes):
+            told = read_json(self.folder.cell_record(name, step.launch.index))
+            status = str(told.get("status"))
+            why = f": {told.get('reason')}" if told.get("reason") else ""
+            self.done += 1
+            self.progress.settled(f"{describe(self.cells[name])}{why}", status, self.done, self._remaining(waiting))
+
+    def _remaining(self, waiting: Sequence[Step]) -> float:
+        """Seconds for what waits: by the plan's estimate, scaled by how right it was so far."""
+        scale = self.seen_s / self.expected_s if self.expected_s else 1.0
+        return scale * sum(step.launch.expected_s for step in waiting)
+
+    def _words(self, step: Step) -> str:
+        first, *others = step.cells
+        more = f" and {len(others)} more" if others else ""
+        return f"{describe(self.cells[first])}{more} (launch {step.launch.index})"
+
+
+@contextmanager
+def closed(outcomes: Iterator[Outcome]) -> Generator[Iterator[Outcome]]:
+    """Close the iterator at the end of the block, if it is of a kind that can be: the launcher then ends what runs."""
+    try:
+        yield outcomes
+    finally:
+        if isinstance(outcomes, Generator):
+            outcomes.close()
+
+
+def pending(folder: RunFolder, plan: Plan, *, mend: bool = False) -> list[Step]:
+    """Launches with cells that are not finished: never measured, failed, or torn (see :func:`final_status`)."""
+    steps: list[Step] = []
+    origin = plan.origin(folder.run_id())
+    for launch in plan.launches:
+        left = tuple(
+            name for name in launch.cells if final_status(folder, name, launch.index, origin, mend=mend) is None
+        )
+        if left:
+            steps.append(Step(launch, left))
+    return steps
+
+
+def final_status(folder: RunFolder, cell: str, launch_index: int, origin: Origin, *, mend: bool = False) -> str | None:
+    """Status of a cell of a launch if it is finished, whole and of this run, else None.
+
+    Parameters
+    ----------
+    origin
+        What its record must repeat.
+    mend
+        Compare the checksums too, and remove the record of what turns out to be torn, so that nobody takes it for
+        finished. Only for who holds the folder's lock.
+    """
+    record = folder.cell_record(cell, launch_index)
+    if not record.exists():
+        return None
+    try:
+        status = read_cell(folder.path, cell, launch_index, checksums=mend, origin=origin).record.status
+    except DataError:
+        if mend:
+            try_remove(record)
+        return None
+    return None if status in RETRIED else status
+
+
+def refuse_full_disk(folder: RunFolder, outcome: Outcome) -> None:
+    """Stop where a launch failed for want of room: every further one would, and no row could tell of it.
+
+    Raises
+    ------
+    DataError
+        The ranks said that the disk is full, over quota or read-only.
+    """
+    text = "\n".join(log_tail(outcome.log, 40))
+    for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        if os.strerror(code) in text:
+            raise explain(folder.cells, OSError(code, os.strerror(code)))
+
+
+def describe(cell: Cell) -> str:
+    """A cell in words: ``exchange on 2 nodes, 16 ranks: n=1492992 m=1024 (c003)``."""
+    nodes = f"{cell.nodes} node{'s' if cell.nodes > 1 else ''}"
+    ranks = f"{cell.ranks} rank{'s' if cell.ranks > 1 else ''}"
+    values = " ".join(f"{key}={value}" for key, value in cell.parameters.items() if isinstance(value, int | str))
+    return f"{cell.kernel} on {nodes}, {ranks}{': ' + values if values else ''} ({cell.id})"

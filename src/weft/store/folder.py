@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The run folder: where its files lie, and whether this Weft can read it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from weft.errors import DataError
+from weft.files.atomic import read_json
+
+SCHEMA = "weft-run/2"
+
+
+class RunFolder:
+    """One study on one fabric, on disk.
+
+    Parameters
+    ----------
+    path
+        The folder; :func:`weft.run.folder.create` fills it, :meth:`open` wants it to be there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.study = self.path / "study.toml"
+        self.fabric = self.path / "fabric.toml"
+        self.meta = self.path / "weft.json"
+        self.plan = self.path / "plan.json"
+        self.lock_file = self.path / "lock"
+        self.launches = self.path / "launches"
+        self.cells = self.path / "cells"
+        self.samples = self.path / "samples"
+        self.tables = self.path / "tables"
+        self.report = self.path / "report.html"
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """Open a run folder and check that this Weft can read it.
+
+        Raises
+        ------
+        DataError
+            No run folder, or one of another version of the format.
+        """
+        folder = cls(path)
+        if not folder.meta.is_file():
+            what = "does not exist" if not folder.path.exists() else "is no run folder: it has no weft.json"
+            raise DataError(
+                f"{folder.path} {what}", "weft run STUDY --on FABRIC makes one; weft show RUN wants its path"
+            )
+        schema = folder.metadata().get("schema")
+        if schema != SCHEMA:
+            raise DataError(
+                f"{folder.path}: this run was made by another version of the run format: {schema!r}, "
+                f"this Weft reads {SCHEMA!r} (made by weft {folder.metadata().get('weft', 'unknown')})",
+                "read it with that version of Weft, or measure anew with --into DIR",
+            )
+        return folder
+
+    def metadata(self) -> dict[str, Any]:
+        """Entries of ``weft.json``."""
+        return read_json(self.meta)
+
+    def run_id(self) -> str:
+        """Sixteen hexadecimal digits, drawn when the run was made; every record repeats them."""
+        return str(self.metadata().get("run", ""))
+
+    def flat_plan(self, launch: str) -> Path:
+        """Input of the kernel for a launch."""
+        return self.launches / f"{launch}.plan"
+
+    def launch_record(self, launch: str) -> Path:
+        """Provenance that the kernel wrote of a launch."""
+        return self.launches / f"{launch}.json"
+
+    def status_file(self, launch: str) -> Path:
+        """Status slots of a launch, 64 bytes a rank."""
+        return self.launches / f"{launch}.status"
+
+    def outcome(self, launch: str) -> Path:
+        """How a launch ended, by its launcher: exit code and wall time."""
+        return self.launches / f"{launch}.outcome.json"
+
+    def log(self, launch: str) -> Path:
+        """Stdout and stderr of a launch."""
+        return self.launches / f"{launch}.log"
+
+    def cell_record(self, cell: str, launch_index: int) -> Path:
+        """The ``.json`` that marks a cell of a launch as finished."""
+        return self.cells / f"{cell}.l{launch_index}.json"
+
+    def cell_samples(self, cell: str, launch_index: int) -> Path:
+        """The ``.npy`` of a cell of a launch: int64, (ranks, samples, 3)."""
+        return self.cells / f"{cell}.l{launch_index}.npy"
+
+    def leftovers(self) -> Iterator[Path]:
+        """Yield each file that a killed launch left half written."""
+        for where in (self.path, self.cells, self.launches, self.samples, self.tables):
+            yield from where.glob("*.part")

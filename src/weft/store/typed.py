@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A table of a run with its type: its file, its Arrow schema, and the TypedDict of its rows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+import pyarrow
+
+from weft.store.files import Schema, Table, write_parquet
+from weft.store.tables import read_table
+
+pa: Any = pyarrow  # it comes without types
+
+Row = TypeVar("Row", bound=Mapping[str, Any])
+
+
+@dataclass(frozen=True)
+class TableOf(Generic[Row]):
+    """One table of a run folder.
+
+    Attributes
+    ----------
+    name
+        Of its file: ``tables/<name>.parquet``.
+    row
+        TypedDict of a row. A test checks that it agrees with the schema.
+    schema
+        Arrow columns.
+    """
+
+    name: str
+    row: type[Row]
+    schema: Schema
+
+    def read(self, root: Path) -> list[Row]:
+        """Read every row of a run.
+
+        Raises
+        ------
+        DataError
+            The table is missing or torn.
+        """
+        return cast(list[Row], read_table(root, self.name).to_pylist())
+
+    def write(self, root: Path, rows: Iterable[Row]) -> None:
+        """Write the table of a run, whole or not at all; a column that a row leaves out is null.
+
+        Raises
+        ------
+        DataError
+            The disk is full, or the folder cannot be written.
+        """
+        write_parquet(self.path(root), [self.table(rows)], self.schema, f"weft-{self.name}/1")
+
+    def table(self, rows: Iterable[Row]) -> Table:
+        """Rows as an Arrow table."""
+        return pa.Table.from_pylist(list(rows), schema=self.schema)
+
+    def path(self, root: Path) -> Path:
+        """The file of the table in a run folder."""
+        return root / "tables" / f"{self.name}.parquet"

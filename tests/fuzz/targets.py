@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every reader of a file that may come from somebody else, as a function of bytes. Oracle: nothing but a WeftError.
+
+``tests/fuzz/test_fuzz.py`` changes good files at random for a few seconds a target; ``bench/fuzz.py`` has Atheris look
+for new paths through a reader for as long as one likes.
+"""
+
+import io
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.fabric.checks import check_network
+from weft.fabric.dump_checks import check_dump
+from weft.fabric.model import Fabric, load_fabric
+from weft.fabric.network import network_of
+from weft.fabric.nodeset import expand
+from weft.fabric.readers import Lines, read_dump, read_hwloc, read_names
+from weft.files.shipped import shipped
+from weft.fit.inputs import read_cells
+from weft.kernel.collective.blocks import read_matrix
+from weft.kernel.studies import load_study
+from weft.launch.links import SCHEMA, read_cell_links, read_links
+from weft.plan.records import read_plan
+from weft.store import read_cell
+
+DUMPS = Path(__file__).parents[1] / "data" / "networks"
+TOPOLOGY = b"SwitchName=a Nodes=n1[1-4]\nSwitchName=b Nodes=m[01-2] LinkSpeed=1\nSwitchName=s Switches=a,b\n"
+SAMPLES = np.arange(2 * 5 * 3, dtype=np.int64).reshape(2, 5, 3)
+RECORD = {
+    "schema": "weft-cell/2",
+    "run": "made",
+    "hash": "made", "cell": "c003", "launch": "c003.l1", "launch_index": 1, "kernel": "exchange",
+    "ranks": 2, "status": "ok", "reason": "", "shape": [2, 5, 3], "crc32": [zlib.crc32(slab.data) for slab in SAMPLES],
+    "segments": [{"op": "C", "phase": "warm", "first": 0, "count": 5, "batch": 1, "definition": "global"}],
+}  # fmt: skip
+CELLS = b"nodes,ranks_per_node,n,m,seconds\n1,2,400,4,0.1\n2,2,400,4,0.2\n"
+
+
+def npy(array: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> bytes:
+    """A .npy file."""
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def as_nodeset(path: Path) -> None:
+    expand(path.read_bytes().decode("utf-8", "replace"))
+
+
+def as_dump(path: Path) -> None:
+    dump = read_dump(path)
+    check_dump(dump)
+    check_network(network_of(dump))
+
+
+def as_hwloc(path: Path) -> None:
+    read_hwloc(Lines.read(path))
+
+
+def as_fabric(path: Path) -> None:
+    fabric: Fabric = load_fabric(path)
+    assert fabric.hosts is not None
+
+
+def as_record(path: Path) -> None:
+    """A cell's record; its samples are good."""
+    folder = path.parent / "record" / "cells"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "c003.l1.npy").write_bytes(npy(SAMPLES))
+    (folder / "c003.l1.json").write_bytes(path.read_bytes())
+    read_cell(folder.parent, "c003", 1)
+
+
+def as_samples(path: Path) -> None:
+    """A cell's samples; their record is good."""
+    folder = path.parent / "samples" / "cells"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "c003.l1.json").write_text(json.dumps(RECORD))
+    (folder / "c003.l1.npy").write_bytes(path.read_bytes())
+    read_cell(folder.parent, "c003", 1)
+
+
+def as_plan(path: Path) -> None:
+    read_plan(path)
+
+
+def as_links(path: Path) -> None:
+    if not read_cell_links(path):
+        read_links(path)
+
+
+def made_links(cells: bool) -> bytes:
+    """Counters of a launch, those of its cells told apart or not."""
+    row = {"link": "a>b", "from": "a", "to": "b", "rate": 1e9, "bytes": 10, "packets": 2, "drops": 0}
+    record = {"schema": SCHEMA, "launch": "c000.l1", "method": "tc", "links": [row]}
+    return json.dumps(record | ({"cells": {"c000": [row]}} if cells else {})).encode()
+
+
+def made_plan() -> bytes:
+    """The plan of a small study on a small fabric."""
+    from weft.host import Host, Limit
+    from weft.plan.make import make_plan
+
+    fabric = Fabric.model_validate({"name": "l", "kind": "local", "node": {"copy_rate": "5 GB/s"}})
+    host = Host("here", 2, 2**34, (Limit(2**33, "MemAvailable"),))
+    return make_plan(load_study("contention"), fabric, predict=False, host=host).model_dump_json().encode()
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader, the end of its files' names, and good files to begin with."""
+
+    read: Callable[[Path], object]
+    suffix: str
+    seeds: tuple[bytes, ...]
+
+    def __call__(self, content: bytes, folder: Path) -> bool:
+        """Whether the content was read; False where it was refused by a WeftError. Anything else is a finding."""
+        path = folder / f"input{self.suffix}"
+        path.write_bytes(content)
+        try:
+            self.read(path)
+        except WeftError as error:
+            assert error.what
+            return False
+        return True
+
+
+def files(folder: str) -> tuple[bytes, ...]:
+    """The shipped files of a kind."""
+    return tuple(path.read_bytes() for path in sorted(shipped(folder).glob("*.toml")))
+
+
+TARGETS = {
+    "nodeset": Target(as_nodeset, "", (b"n1[8-11]", b"r[1-2]n[01-18],login1", b"a.b-c[1,3,5-9]d[0-1]-ib m")),
+    "topology": Target(as_dump, ".conf", (TOPOLOGY,)),
+    "dump": Target(as_dump, ".ibnetdiscover", tuple(p.read_bytes() for p in sorted(DUMPS.glob("small*.ibnet*")))),
+    "ibsim": Target(as_dump, ".net", ((DUMPS / "small.net").read_bytes(),)),
+    "hwloc": Target(as_hwloc, ".xml", ((DUMPS / "two-sockets.xml").read_bytes(),)),
+    "names": Target(read_names, "", (b'H-0002c90300080e84 node7\n0x0002c90300080e85 "node8" # a comment\n',)),
+    "fabric": Target(as_fabric, ".toml", files("fabrics")),
+    "study": Target(load_study, ".toml", files("studies")),
+    "matrix-npy": Target(read_matrix, ".npy", (npy(np.arange(9).reshape(3, 3)),)),
+    "matrix-text": Target(read_matrix, ".txt", (b"0 4096\n1048576, 7\n", b"0.5 0.25\n0.125 0\n")),
+    "record": Target(as_record, ".json", (json.dumps(RECORD).encode(),)),
+    "samples": Target(as_samples, ".npy", (npy(SAMPLES),)),
+    "cells-csv": Target(read_cells, ".csv", (CELLS,)),
+    "cells-toml": Target(
+        read_cells, ".toml", (b"[[cell]]\nnodes = 1\nranks_per_node = 2\nn = 400\nm = 4\nseconds = 0.1\n",)
+    ),
+    "links": Target(as_links, ".json", (made_links(True), made_links(False))),
+    "plan": Target(as_plan, ".json", (made_plan(),)),
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run folder of pairs whose times are made up: what a run of the kernel leaves, without ranks."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from made.pairs import Cluster, Faults
+from weft.analyse.answers import found_in, write_answers
+from weft.analyse.engine import connect
+from weft.analyse.make import load_plan, make_tables
+from weft.analyse.pairs.make import make_pair_analysis
+from weft.fabric.model import load_fabric
+from weft.host import Host, Limit
+from weft.kernel.studies import load_study
+from weft.plan.make import make_plan
+from weft.store import convert
+
+STUDY = """\
+name = "pairs"
+title = "Latency of every pair of made ranks"
+kernel = "pairs"
+[measure]
+launches = 1
+seed = 7
+[pairs]
+bytes = ["0 B", "256 KiB"]
+[[series]]
+name = "all-ranks"
+nodes = {nodes}
+ranks_per_node = {per_node}
+"""
+
+
+def make_pairs_run(path: Path, cluster: Cluster, faults: Faults | None = None, **made: Any) -> Path:
+    """Write a run folder with the tables of a made cluster, and return its path; ``made`` goes to `Cluster.pairs`."""
+    for name in ("cells", "launches", "samples", "tables"):
+        (path / name).mkdir(parents=True, exist_ok=True)
+    (path / "study.toml").write_text(STUDY.format(nodes=cluster.nodes, per_node=cluster.per_node))
+    (path / "fabric.toml").write_text(cluster.text)
+    host = Host("made", 2, 1 << 34, (Limit(1 << 34, "MemAvailable"),))
+    plan = make_plan(load_study(path / "study.toml"), load_fabric(path / "fabric.toml"), predict=False, host=host)
+    (path / "plan.json").write_text(plan.model_dump_json())
+    meta = {
+        "schema": "weft-run/2",
+        "run": "made",
+        "weft": "0.1.0",
+        "commit": "0123abc",
+        "created": "2026-11-21T02:30:00Z",
+    }
+    (path / "weft.json").write_text(json.dumps(meta | {"fabric_kind": plan.fabric_kind, "seed": plan.seed}))
+    convert(path)
+    make_tables(path)
+    made.setdefault("seed", 1)
+    write_pair_tables(path, cluster, cluster.pairs(faults, **made))
+    make_pair_analysis(path, load_plan(path), connect())
+    write_answers(path, found_in(path, load_plan(path)))
+    os.utime(path / "tables" / "calls.parquet")
+    return path
+
+
+def write_pair_tables(path: Path, cluster: Cluster, pairs: pa.Table) -> None:
+    """Write ``tables/{pairs,pair_histogram,ranks}.parquet``; the histogram holds each pair's median once."""
+    names = pa.array([f"g000.l{launch}" for launch in range(int(pairs["launch"].to_numpy().max()) + 1)])
+    codes = pa.DictionaryArray.from_arrays(pairs["launch"].combine_chunks().cast(pa.int32()), names)
+    pq.write_table(pairs.append_column("launch_id", codes.cast(pa.string())), path / "tables" / "pairs.parquet")
+    node = cluster.places.node_of
+    rows = pa.table(
+        {
+            "bytes": pairs["bytes"],
+            "mode": pairs["mode"],
+            "source_node": node[pairs["source"].to_numpy()],
+            "target_node": node[pairs["target"].to_numpy()],
+            "bucket": np.floor(np.log2(pairs["median_s"].to_numpy() * 1e9) * 32).astype(np.int16),
+        }
+    )
+    counted = rows.group_by(rows.column_names).aggregate([([], "count_all")])
+    pq.write_table(counted.rename_columns([*rows.column_names, "count"]), path / "tables" / "pair_histogram.parquet")
+    ranks = [
+        {"launch_id": launch, "rank": rank, "host": cluster.places.nodes[node[rank]], "node": int(node[rank])}
+        | {"local_rank": rank % cluster.per_node, "cpus": str(rank % cluster.per_node), "core": rank % cluster.per_node}
+        for launch in names.to_pylist()[1:]
+        for rank in range(cluster.places.ranks)
+    ]
+    schema = pq.read_schema(path / "tables" / "ranks.parquet").remove_metadata()
+    pq.write_table(pa.Table.from_pylist(ranks, schema=schema), path / "tables" / "ranks.parquet")

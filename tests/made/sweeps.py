@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes run folders of the kernels that sweep over sizes: valid files, without MPI and without measuring."""
+
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.fabric.model import load_fabric
+from weft.host import Host, Limit
+from weft.kernel.sizes import op_name
+from weft.kernel.studies import load_study
+from weft.plan.make import make_plan
+from weft.plan.records import Cell, LaunchPlan
+
+OPEN_MPI = "Open MPI v5.0.11, package: made"
+#: As MPI_T of Open MPI 5 shows them.
+VALUES = {
+    "btl_sm_eager_limit": "4096",
+    "btl_vader_eager_limit": "4096",
+    "btl_sm_max_send_size": "32768",
+    "btl_tcp_eager_limit": "65536",
+}
+COLLECTIVE = """\
+name = "made-calls"
+title = "Collective calls on a made machine"
+kernel = "collective"
+
+[measure]
+launches = 3
+seed = 7
+budget = "0.1 s"
+
+[collective]
+collectives = ["Bcast", "Alltoall"]
+sizes = "1 B .. 1 MiB"
+algorithms = "{algorithms}"
+
+[[series]]
+name = "sizes"
+nodes = 1
+ranks_per_node = 4
+processes = [2, 4]
+"""
+BANDWIDTH = """\
+name = "made-bandwidth"
+title = "Bandwidth on a made machine"
+kernel = "bandwidth"
+
+[measure]
+launches = 3
+seed = 7
+budget = "0.1 s"
+
+[bandwidth]
+patterns = ["intra-socket", "inter-socket", "inter-node"]
+sizes = "1 B .. 4 MiB"
+
+[[series]]
+name = "pairs"
+nodes = "1..nodes"
+ranks_per_node = "cores"
+"""
+ONE_HOST = """\
+name = "made-host"
+kind = "local"
+title = "A made host"
+
+[node]
+cores = 4
+sockets = 2
+copy_rate = "20 GB/s"
+"""
+TWO_NODES = """\
+name = "made-pair"
+kind = "virtual"
+title = "Two made nodes"
+
+[node]
+names = "n[1-2]"
+cores = 2
+copy_rate = "20 GB/s"
+
+[network]
+latency = "1.2 us"
+adapter_rate = "3.5 GB/s"
+"""
+
+
+def stepping(cell: Cell, size: int) -> float:
+    """Seconds of one operation: 2.2 times as much beyond 4 KiB; between nodes the step is at 64 KiB."""
+    limit = 65536 if cell.nodes > 1 else 4096
+    return (1e-6 * cell.ranks + size / 4e9) * (2.2 if size >= limit else 1.0)
+
+
+@dataclass
+class MadeSweep:
+    """What to make."""
+
+    study: str = COLLECTIVE.format(algorithms="default")
+    fabric: str = ONE_HOST
+    seconds: Callable[[Cell, int], float] = stepping
+    noise: float = 0.01
+    mpi: str = OPEN_MPI
+    named_settings: Mapping[str, str] = field(default_factory=lambda: dict(VALUES))
+
+
+def make_sweep(path: Path, made: MadeSweep | None = None) -> Path:
+    """Write a whole run folder and return its path."""
+    made = made or MadeSweep()
+    for name in ("cells", "launches"):
+        (path / name).mkdir(parents=True, exist_ok=True)
+    (path / "study.toml").write_text(made.study)
+    (path / "fabric.toml").write_text(made.fabric)
+    host = Host("made", 4, 1 << 34, (Limit(1 << 34, "MemAvailable"),))
+    study, fabric = load_study(path / "study.toml"), load_fabric(path / "fabric.toml")
+    plan = make_plan(study, fabric, predict=False, host=host, library=made.mpi)
+    (path / "plan.json").write_text(plan.model_dump_json())
+    meta = {
+        "schema": "weft-run/2",
+        "run": "made",
+        "weft": "0.1.0",
+        "commit": "0123abc",
+        "created": "2026-11-22T01:30:00Z",
+    }
+    (path / "weft.json").write_text(json.dumps(meta | {"fabric_kind": plan.fabric_kind, "seed": plan.seed}))
+    rng = np.random.default_rng(plan.seed)
+    for launch in plan.launches:
+        for cell in map(plan.cell, launch.cells):
+            if cell.kernel != "floor":
+                _measure(path, made, cell, launch, rng)
+        (path / "launches" / f"{launch.id}.json").write_text(json.dumps(_launch(made, launch)))
+    return path
+
+
+def _measure(path: Path, made: MadeSweep, cell: Cell, launch: LaunchPlan, rng: np.random.Generator) -> None:
+    name = str(cell.parameters.get("collective", "send"))
+    spans: list[tuple[str, str, int, float]] = [] if name == "send" else [("barrier", "warm", 20, 5e-7)]
+    for size in cell.parameters["bytes"]:
+        drift = 1 + made.noise * rng.standard_normal()
+        seconds = made.seconds(cell, size)
+        spans += [(op_name(name, size), "cold", 1, 5 * seconds), (op_name(name, size), "warm", 20, seconds * drift)]
+    segments: list[dict[str, Any]] = []
+    columns: list[np.ndarray] = []
+    first = 0
+    for op, phase, count, seconds in spans:
+        ns = seconds * 1e9 * 100
+        whole = (ns * np.exp(made.noise * rng.standard_normal(count))).astype(np.int64)
+        start = (np.arange(count) * 2 * ns).astype(np.int64)
+        columns.append(np.stack([start, whole, np.zeros(count, np.int64)], axis=1))
+        segments.append(
+            {"op": op, "phase": phase, "first": first, "count": count, "batch": 100, "warmup": 0}
+            | {"ended_by": "precision", "late": 0, "definition": "local"}
+        )
+        first += count
+    slab = np.concatenate(columns, axis=0)
+    samples = np.ascontiguousarray(np.broadcast_to(slab, (cell.ranks, *slab.shape)), "<i8")
+    stem = f"{cell.id}.l{launch.index}"
+    np.save(path / "cells" / f"{stem}.npy", samples)
+    record = {
+        "schema": "weft-cell/2",
+        "run": "made",
+        "hash": cell.hash,
+        "cell": cell.id,
+        "launch": launch.id,
+        "launch_index": launch.index,
+        "kernel": cell.kernel,
+        "ranks": cell.ranks,
+        "status": "ok",
+        "shape": list(samples.shape),
+        "crc32": [zlib.crc32(rank.tobytes()) for rank in samples],
+        "segments": segments,
+        "clock": {"method": "shared", "residual_ns": 12},
+        "validation": {"performed": True, "errors": 0, "detail": ""},
+        "wall_ns": 10**9,
+    }
+    (path / "cells" / f"{stem}.json").write_text(json.dumps(record))
+
+
+def _launch(made: MadeSweep, launch: LaunchPlan) -> dict[str, Any]:
+    return {
+        "schema": "weft-launch/1",
+        "launch": launch.id,
+        "mpi_library": made.mpi,
+        "mpi_standard": "3.1",
+        "processor": "Made Processor 9000",
+        "clock": {"resolution_ns": 1, "cost_ns": 25},
+        "start": "barrier",
+        "settings": dict(launch.settings),
+        "named_settings": dict(made.named_settings),
+        "ranks": [{"rank": rank, "host": "made", "cpus": str(rank)} for rank in range(launch.ranks)],
+    }

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who is to blame: planted faults are all found and rightly named, and nobody else is."""
+
+from pathlib import Path
+
+import ibis
+import numpy as np
+import pytest
+
+from made.pairs import Cluster, Faults
+from weft.analyse.engine import Backend, connect
+from weft.analyse.pairs.blame import blame
+from weft.analyse.pairs.culprit import Culprit
+from weft.analyse.pairs.pair_times import placed, verdicts
+from weft.analyse.pairs.scratch import scratch
+
+BIG = Cluster()  # 64 nodes of 16 ranks under 8 leaves and 2 pods
+FLUKES = 30
+
+
+@pytest.fixture(scope="module")
+def engine() -> Backend:
+    return connect()
+
+
+def blamed(engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed: int, **made: object) -> list[Culprit]:
+    """Who is blamed on a made cluster."""
+    pairs = ibis.memtable(cluster.pairs(faults, seed, **made))  # pyright: ignore[reportArgumentType]
+    with scratch(engine, folder) as kept:
+        return list(blame(placed(verdicts(pairs), cluster.places), cluster.places, kept).culprits)
+
+
+def titles(found: list[Culprit]) -> set[str]:
+    return {culprit.title for culprit in found}
+
+
+def planted(seed: int) -> tuple[Faults, set[str]]:
+    """Four faults drawn by the seed, and what they are called."""
+    rng = np.random.default_rng([seed, 4711])
+    network, places = BIG.places.network, BIG.places
+    node, one, other = (int(draw) for draw in rng.choice(BIG.nodes, 3, replace=False))
+    sends = bool(rng.integers(2))
+    between = np.flatnonzero(network.switch_links)
+    leaf_links = [int(i) for i in between if any("leaf" in part for part in ends(int(i)))]
+    link = int(rng.choice(leaf_links))
+    low, high = sorted(int(each) * BIG.per_node + int(rng.integers(BIG.per_node)) for each in (one, other))
+    slow = {node: float(rng.uniform(1.6, 3.0))}
+    faults = Faults(
+        senders=slow if sends else {},
+        receivers={} if sends else slow,
+        links={link: float(rng.uniform(1.8, 3.0))},
+        pairs={(low, high): float(rng.uniform(3.0, 6.0))},
+        sockets=float(rng.uniform(1.5, 12.0)),
+        flukes=FLUKES,
+    )
+    named = {
+        f"node {places.nodes[node]} as {'sender' if sends else 'receiver'}",
+        f"link {' -> '.join(ends(link))}",
+        f"pair {low} on {places.nodes[low // BIG.per_node]} with {high} on {places.nodes[high // BIG.per_node]}",
+        "pairs at 0 hops, same node",
+    }
+    return faults, named
+
+
+def ends(link: int) -> tuple[str, str]:
+    network = BIG.places.network
+    return tuple(network.vertex_name(int(end[link])) for end in (network.links.source, network.links.target))  # type: ignore[return-value]
+
+
+@pytest.mark.timeout(1800)
+def test_four_faults_among_1024_ranks_are_found_and_nobody_else_over_fifty_seeds(
+    engine: Backend, tmp_path: Path
+) -> None:
+    wrong: dict[int, set[str]] = {}
+    for seed in range(50):
+        faults, expected = planted(seed)
+        found = titles(blamed(engine, tmp_path, BIG, faults, seed))
+        if found != expected:
+            wrong[seed] = found ^ expected
+    assert not wrong
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.1])
+@pytest.mark.parametrize(("nodes", "per_node", "per_leaf"), [(4, 1, 2), (4, 2, 1), (8, 2, 2), (16, 1, 4)])
+def test_small_noisy_clusters_blame_the_slow_node_and_a_healthy_one_nobody(
+    engine: Backend, tmp_path: Path, nodes: int, per_node: int, per_leaf: int, noise: float
+) -> None:
+    cluster = Cluster(nodes, per_node, per_leaf, uplinks=1, per_pod=8, pod_uplinks=1, noise=(noise, 0.01, 0.005))
+    for seed in range(2):
+        assert titles(blamed(engine, tmp_path, cluster, Faults(), seed)) == set()
+        found = titles(blamed(engine, tmp_path, cluster, Faults(receivers={1: 2.5}), seed))
+        assert found == {"node n1 as receiver" if nodes < 10 else "node n01 as receiver"}
+
+
+def test_without_common_clocks_the_role_is_left_open(engine: Backend, tmp_path: Path) -> None:
+    cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1)
+    (found,) = blamed(engine, tmp_path, cluster, Faults(senders={3: 2.0}), 1, forward=False)
+    assert found.statement == f"node n3 as sender or receiver: {found.factor:.3g} x, all partners"
+    assert found.factor == pytest.approx(1.5, rel=0.05)
+
+
+def test_wrong_clocks_alone_blame_nobody(engine: Backend, tmp_path: Path) -> None:
+    cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1, clocks=1e-6)
+    assert blamed(engine, tmp_path, cluster, Faults(), 1) == []
+
+
+def test_a_node_slow_both_ways_is_told_so(engine: Backend, tmp_path: Path) -> None:
+    cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1)
+    found = blamed(engine, tmp_path, cluster, Faults(senders={3: 2.0}, receivers={3: 2.0}), 1)
+    assert titles(found) == {"node n3 as sender and receiver"}
+
+
+def test_the_only_uplink_of_a_leaf_is_blamed_in_its_direction(engine: Backend, tmp_path: Path) -> None:
+    cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1)
+    up, down = cluster.link("leaf1", "pod0-spine0"), cluster.link("pod0-spine0", "leaf1")
+    assert titles(blamed(engine, tmp_path, cluster, Faults(links={up: 3.0}), 1)) == {"link leaf1 -> pod0-spine0"}
+    assert titles(blamed(engine, tmp_path, cluster, Faults(links={down: 3.0}), 1)) == {"link pod0-spine0 -> leaf1"}
+    (both,) = blamed(engine, tmp_path, cluster, Faults(links={up: 3.0, down: 3.0}), 1)
+    assert both.statement.startswith("cable leaf1 - pod0-spine0: ")
+    assert both.statement.endswith("in both directions")
+    (either,) = blamed(engine, tmp_path, cluster, Faults(links={up: 3.0}), 1, forward=False)
+    assert either.statement.endswith("in one direction or both")
+
+
+def test_a_node_alone_on_its_leaf_is_told_beside_the_cable_that_nobody_can_tell_from_it(
+    engine: Backend, tmp_path: Path
+) -> None:
+    cluster = Cluster(6, 2, 1, uplinks=1, per_pod=6, pod_uplinks=1)
+    (found,) = blamed(engine, tmp_path, cluster, Faults(senders={2: 2.0}), 1)
+    assert found.title == "node n2 as sender"
+    assert "cable leaf2 - pod0-spine0" in found.also
+    assert "cannot be told from" in found.statement
+
+
+def test_a_slow_rank_is_not_taken_for_its_node(engine: Backend, tmp_path: Path) -> None:
+    cluster = Cluster(8, 4, 4, uplinks=2, per_pod=2, pod_uplinks=2)
+    found = blamed(engine, tmp_path, cluster, Faults(ranks={13: 1.8}), 1)
+    assert titles(found) == {"rank 13 on n3"}
+
+
+def test_a_pair_that_is_fast_when_measured_again_is_not_blamed(engine: Backend, tmp_path: Path) -> None:
+    cluster = Cluster(8, 4, 4, uplinks=2, per_pod=2, pod_uplinks=2)
+    assert blamed(engine, tmp_path, cluster, Faults(flukes=40), 1) == []
+    (found,) = blamed(engine, tmp_path, cluster, Faults(flukes=40, pairs={(2, 30): 4.0}), 1)
+    assert found.statement.startswith("pair 2 on n0 with 30 on n7: ")
+    assert found.detail == "slow again in two more measurements alone"
+
+
+def test_a_culprit_at_several_sizes_is_one(engine: Backend, tmp_path: Path) -> None:
+    cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1)
+    (found,) = blamed(engine, tmp_path, cluster, Faults(senders={3: 2.0}), 1, sizes=(0, 1 << 18), modes={"all": 1.2})
+    assert [seen.bytes for seen in found.sightings] == [0, 1 << 18]
+    assert "256 KiB" in found.statement

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Slow cables in trees of several spines: the culprit, its direction, and nobody else.
+
+A seed for each tree and case; ``bench/cables.py`` draws fifty of each.
+"""
+
+from pathlib import Path
+
+import ibis
+import pytest
+
+from made.cables import CASES, TREES, ends, planted, tree, uplinks
+from made.pairs import Cluster, Faults
+from weft.analyse.engine import Backend, connect
+from weft.analyse.pairs.blame import blame
+from weft.analyse.pairs.culprit import Culprit
+from weft.analyse.pairs.pair_times import placed, verdicts
+from weft.analyse.pairs.scratch import scratch
+
+
+@pytest.fixture(scope="module")
+def engine() -> Backend:
+    return connect()
+
+
+def blamed(engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed: int, **made: bool) -> list[Culprit]:
+    pairs = ibis.memtable(cluster.pairs(faults, seed, **made))  # pyright: ignore[reportArgumentType]
+    with scratch(engine, folder) as kept:
+        return list(blame(placed(verdicts(pairs), cluster.places), cluster.places, kept).culprits)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("spines", "levels"), TREES)
+def test_a_slow_cable_is_blamed_in_its_direction_and_nobody_else_is(
+    engine: Backend, tmp_path: Path, spines: int, levels: int, case: str
+) -> None:
+    cluster = tree(spines, levels)
+    made = planted(cluster, case, seed=spines)
+    assert {culprit.title for culprit in blamed(engine, tmp_path, cluster, made.faults, spines)} == made.titles
+
+
+@pytest.mark.parametrize("spines", [2, 4])
+def test_each_direction_of_a_cable_has_its_own_factor(engine: Backend, tmp_path: Path, spines: int) -> None:
+    cluster = tree(spines, 2)
+    up = uplinks(cluster)[-1]
+    leaf, spine = ends(cluster, up)
+    (found,) = blamed(engine, tmp_path, cluster, Faults(links={up: 3.0, up ^ 1: 1.5}), 1, forward=False)
+    assert found.factor == pytest.approx((3.0 + 1.5) / 2, rel=0.05)
+    assert found.detail.startswith("in both directions (")
+    told = {name: float(x) for name, x in _told(found.detail)}
+    assert told == pytest.approx({f"{leaf} -> {spine}": 3.0, f"{spine} -> {leaf}": 1.5}, rel=0.05)
+
+
+def _told(detail: str) -> list[tuple[str, str]]:
+    """Links and their factors in words."""
+    parts = detail[detail.index("(") + 1 : -1].split(", ")
+    return [(part.removesuffix(" x").rpartition(" ")[0], part.removesuffix(" x").rpartition(" ")[2]) for part in parts]
+
+
+def test_a_slow_spine_is_one_culprit_though_pairs_cross_it_in_one_direction_only(
+    engine: Backend, tmp_path: Path
+) -> None:
+    cluster = tree(4, 2)
+    into = [link for link in uplinks(cluster) if ends(cluster, link)[1] == "pod0-spine1"]
+    assert len(into) == 8
+    (found,) = blamed(engine, tmp_path, cluster, Faults(links=dict.fromkeys(into, 2.0)), 1)
+    assert found.title == "switch pod0-spine1"

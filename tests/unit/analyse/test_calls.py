@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of calls: collective times by both definitions, exact order statistics, and rows that have no numbers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from made.run import Made, make_run, tara_like, write_cell
+from weft.analyse import make_tables
+from weft.analyse.floor import Floor
+from weft.analyse.make import load_plan
+from weft.analyse.quantile import median_ranks
+from weft.analyse.times import order_statistics
+from weft.bound.measured import Bounds
+from weft.errors import DataError
+from weft.store import convert
+
+Row = dict[str, Any]
+
+
+def tables(run: Path) -> dict[tuple[str, str, str], Row]:
+    convert(run)
+    make_tables(run)
+    rows = pq.read_table(run / "tables" / "calls.parquet").to_pylist()
+    return {(row["cell"], row["call"], row["phase"]): row for row in rows}
+
+
+def replace_samples(run: Path, samples: np.ndarray, launch: int = 1, **segment: Any) -> None:
+    """Put one warm segment of C in the place of what cell c001 (two ranks) holds."""
+    path = run / "cells" / f"c001.l{launch}.json"
+    one = {
+        "op": "C",
+        "phase": "warm",
+        "first": 0,
+        "count": samples.shape[1],
+        "batch": 1,
+        "definition": "global",
+    } | segment
+    write_cell(run, json.loads(path.read_text()) | {"segments": [one]}, samples)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    study = Made().study.replace("launches = 3", "launches = 1")
+    return make_run(tmp_path / "run", Made(study=study, samples=3))
+
+
+def two_ranks(starts: list[list[int]], durations: list[list[int]]) -> np.ndarray:
+    return np.stack([np.array(starts), np.array(durations), np.zeros_like(starts)], axis=2)
+
+
+def test_a_global_time_reaches_from_the_first_start_to_the_last_end(run: Path) -> None:
+    replace_samples(run, two_ranks([[100], [150]], [[200], [100]]))  # 100..300 and 150..250
+    assert tables(run)["c001", "C", "warm"]["median_s"] == pytest.approx(200e-9)
+    replace_samples(run, two_ranks([[100], [150]], [[100], [300]]))  # 100..200 and 150..450
+    assert tables(run)["c001", "C", "warm"]["median_s"] == pytest.approx(350e-9)
+
+
+def test_a_local_time_is_the_longest_duration_whatever_the_clocks_say(run: Path) -> None:
+    replace_samples(run, two_ranks([[100], [99_000]], [[200], [100]]), definition="local")
+    row = tables(run)["c001", "C", "warm"]
+    assert row["median_s"] == pytest.approx(200e-9)
+    assert row["definition"] == "local"
+
+
+def test_a_batched_sample_is_divided_by_its_batch(run: Path) -> None:
+    replace_samples(run, two_ranks([[0], [0]], [[5000], [4000]]), batch=100)
+    row = tables(run)["c001", "C", "warm"]
+    assert row["median_s"] == pytest.approx(50e-9)
+    assert row["batch"] == 100
+
+
+def test_order_statistics_are_exact(run: Path) -> None:
+    """1 .. 200 in any order: each quantile is a number one can name."""
+    durations = np.random.default_rng(3).permutation(np.arange(1, 201)) * 1000
+    replace_samples(run, two_ranks([[0] * 200] * 2, [durations.tolist(), [1] * 200]))
+    row = tables(run)["c001", "C", "warm"]
+    low, high, coverage = median_ranks(200)
+    found = {name: row[name] and round(row[name] * 1e6, 6) for name in row if name.endswith("_s")}
+    assert found["median_s"] == 100.5
+    assert (found["min_s"], found["p5_s"], found["p95_s"], found["p99_s"], found["max_s"]) == (1, 10, 190, 198, 200)
+    assert (found["low_s"], found["high_s"]) == (low, high)
+    assert row["coverage"] == pytest.approx(coverage)
+    assert found["mean_s"] == 100.5
+    assert row["samples"] == 200
+
+
+@pytest.mark.parametrize(("count", "given"), [(99, False), (100, True)])
+def test_p99_needs_a_hundred_samples(run: Path, count: int, given: bool) -> None:
+    replace_samples(run, two_ranks([[0] * count] * 2, [list(range(1, count + 1))] * 2))
+    assert (tables(run)["c001", "C", "warm"]["p99_s"] is not None) is given
+
+
+def test_ties_do_not_confuse_the_ranks(run: Path) -> None:
+    replace_samples(run, two_ranks([[0] * 20] * 2, [[7] * 19 + [9]] * 2))
+    row = tables(run)["c001", "C", "warm"]
+    assert [round(row[name] * 1e9, 9) for name in ("low_s", "median_s", "high_s", "p95_s", "max_s")] == [7, 7, 7, 7, 9]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(durations=st.lists(st.integers(1, 10**9), min_size=1, max_size=60), seed=st.integers(0, 99))
+def test_the_order_of_samples_does_not_matter_and_quantiles_come_in_order(durations: list[int], seed: int) -> None:
+    shuffled = np.random.default_rng(seed).permutation(durations).tolist()
+    first, second = (statistics_of([value / 1e9 for value in values]) for values in (durations, shuffled))
+    assert {**first, "mean_s": 0} == {**second, "mean_s": 0}
+    assert first["mean_s"] == pytest.approx(second["mean_s"])
+    values = [first[name] for name in ("min_s", "p5_s", "median_s", "p95_s", "max_s")]
+    assert values == sorted(values)
+    assert first["low_s"] <= first["median_s"] <= first["high_s"]
+    assert first["median_s"] == pytest.approx(np.median(durations) / 1e9, rel=1e-12)
+
+
+def statistics_of(times: list[float]) -> Row:
+    table = ibis.memtable({"cell": ["c"] * len(times), "time_s": times, "tainted": [False] * len(times)})
+    [found] = order_statistics(table, ["cell"], [len(times)]).to_pyarrow().to_pylist()
+    return found
+
+
+def test_samples_of_all_launches_are_pooled_and_each_launch_keeps_its_median(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", Made(samples=3))
+    for launch, value in ((1, 100), (2, 300), (3, 200)):
+        replace_samples(run, two_ranks([[0] * 3] * 2, [[value, value + 1, value + 2]] * 2), launch)
+    row = tables(run)["c001", "C", "warm"]
+    assert (row["samples"], row["launches"]) == (9, 3)
+    assert [round(row[name] * 1e9, 9) for name in ("median_s", "launch_low_s", "launch_high_s")] == [201, 101, 301]
+
+
+def test_interrupted_samples_are_kept_and_counted(run: Path) -> None:
+    samples = two_ranks([[0] * 4] * 2, [[10, 20, 30, 40]] * 2)
+    samples[1, 3, 2] = 1
+    samples[0, 2, 2] = 1 << 32  # a major page fault
+    samples[1, 2, 2] = 1
+    replace_samples(run, samples)
+    row = tables(run)["c001", "C", "warm"]
+    assert (row["samples"], row["tainted"]) == (4, 2)
+    assert row["max_s"] == pytest.approx(40e-9)
+
+
+def test_late_samples_are_counted_as_discarded(run: Path) -> None:
+    replace_samples(run, two_ranks([[0] * 4] * 2, [[1, 2, 3, 4]] * 2), late=3)
+    assert tables(run)["c001", "C", "warm"]["discarded"] == 3
+
+
+def test_a_cell_in_two_series_is_one_row(run: Path) -> None:
+    assert tables(run)["c000", "C", "warm"]["series"] == ["constant-global", "constant-local"]
+
+
+def test_an_invalid_launch_makes_the_whole_cell_invalid(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", Made(failures={("c001", 2): "invalid"}))
+    row = tables(run)["c001", "C", "warm"]
+    assert row["status"] == "invalid"
+    assert "vector 17" in row["reason"]
+    assert row["median_s"] is None
+    assert row["samples"] == 0
+    shown = pq.read_table(run / "tables" / "iterations.parquet", columns=["cell", "launch"]).to_pylist()
+    assert ("c001", 2) not in {(row["cell"], row["launch"]) for row in shown}
+
+
+def test_a_lost_launch_leaves_the_others_and_is_told(tmp_path: Path) -> None:
+    row = tables(make_run(tmp_path / "run", Made(failures={("c001", 2): "crash"})))["c001", "C", "warm"]
+    assert (row["status"], row["launches"]) == ("ok", 2)
+    assert row["reason"].startswith("1 of 3 launches failed")
+    assert "launch 2: crash" in row["reason"]
+
+
+def test_a_cell_that_never_succeeded_has_a_row_for_each_call_without_numbers(tmp_path: Path) -> None:
+    failures = {("c001", launch): "timeout" for launch in (1, 2, 3)}
+    rows = tables(make_run(tmp_path / "run", Made(failures=failures)))
+    failed = [row for row in rows.values() if row["cell"] == "c001"]
+    assert [(row["call"], row["phase"]) for row in failed] == [(c, p) for c in "ABC" for p in ("cold", "warm")]
+    assert {row["status"] for row in failed} == {"timeout"}
+    assert all(row["median_s"] is None and row["low_s"] is None for row in failed)
+    assert rows["c000", "C", "warm"]["status"] == "ok"
+
+
+def test_a_cell_that_does_not_fit_is_a_row_with_its_formula(tmp_path: Path) -> None:
+    rows = tables(make_run(tmp_path / "run", tara_like(memory="8 GiB")))
+    row = rows["c000", "C", "warm"]
+    assert row["status"] == "memory"
+    assert "unsorted" in row["reason"]
+    assert row["median_s"] is None
+
+
+def test_a_run_without_any_cell_has_rows_that_say_so(run: Path) -> None:
+    for path in (run / "cells").iterdir():
+        path.unlink()
+    rows = tables(run)
+    assert {row["status"] for row in rows.values()} == {"planned"}
+    assert {row["reason"] for row in rows.values()} == {"not measured yet"}
+
+
+def test_on_a_local_fabric_the_bound_comes_from_the_measured_copy_rate(tmp_path: Path) -> None:
+    """18 MiB a rank lie between the copies of 4 MiB (16 GB/s here) and 64 MiB (8 GB/s): the smaller one counts."""
+    row = tables(make_run(tmp_path / "run", Made(noise=0, launch_noise=0)))["c000", "C", "warm"]
+    assert row["bound"] == "memory copy"
+    assert row["bound_s"] == pytest.approx(4608 * 512 * 8 / 16e9, rel=0.03)
+
+
+def test_the_copy_rate_of_a_bound_is_taken_at_what_each_rank_keeps_in_its_node(tmp_path: Path) -> None:
+    """Two ranks of 9 MiB in blocks of 4.5 MiB: at 4 MiB a copy stays in a cache, at 9 MiB it does not."""
+    plan = load_plan(make_run(tmp_path / "run", Made()))
+    cell = next(cell for cell in plan["cells"] if cell["ranks"] == 2 and cell["kernel"] == "exchange")
+    kept = 4608 * 512 * 8 // 2
+    shape = {"nodes": 1, "ranks_per_node": 2, "quantity": "copy", "value": 1.0}
+    floor = Floor([shape | {"bytes": 4 << 20, "best": 16e9}, shape | {"bytes": kept, "best": 8e9}])
+    found = Bounds(plan, floor)(cell, "C")
+    assert found == (pytest.approx(2 * kept / 8e9), "memory copy")
+
+
+def test_on_a_simulated_fabric_the_bound_is_the_plans(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", tara_like())
+    row = tables(run)["c004", "C", "warm"]
+    plan = json.loads((run / "plan.json").read_text())
+    assert row["bound_s"] == plan["cells"][4]["bounds"]["C"]["seconds"]
+    assert row["bound"] == "injection"
+
+
+def test_the_floor_has_rates_of_a_node_and_times(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", Made(noise=0, launch_noise=0))
+    tables(run)
+    rows = pq.read_table(run / "tables" / "floor.parquet").to_pylist()
+    found = {(row["ranks_per_node"], row["quantity"], row["bytes"]): row for row in rows}
+    assert found[2, "copy", 67108864]["value"] == pytest.approx(8e9, rel=0.03)
+    assert found[2, "copy", 67108864]["unit"] == "B/s"
+    assert (
+        found[2, "copy", 67108864]["low"] <= found[2, "copy", 67108864]["value"] <= found[2, "copy", 67108864]["high"]
+    )
+    assert found[2, "latency", 0]["value"] == pytest.approx(4e-7, rel=0.05)
+    assert (1, "latency", 0) not in found
+    assert not any(row["kernel"] == "floor" for row in pq.read_table(run / "tables" / "calls.parquet").to_pylist())
+
+
+def test_ranks_that_start_apart_do_not_slow_the_floors_copies(run: Path) -> None:
+    """A copy of 1 us whose ranks started 1 ms apart: its rate is that of the copy, and the bound stays a lower one."""
+    path = run / "cells" / "f001.l1.json"
+    one = {"op": "copy-16384", "phase": "warm", "first": 0, "count": 1, "batch": 1, "definition": "global"}
+    write_cell(run, json.loads(path.read_text()) | {"segments": [one]}, two_ranks([[0], [10**6]], [[1000], [800]]))
+    tables(run)
+    rows = pq.read_table(run / "tables" / "floor.parquet").to_pylist()
+    [rate] = [row["value"] for row in rows if row["cell"] == "f001"]
+    assert rate == pytest.approx(2 * 16384 / 1e-6)
+
+
+def test_a_folder_with_brackets_in_its_name_is_no_pattern(tmp_path: Path) -> None:
+    assert tables(make_run(tmp_path / "run [1] *", Made(samples=3)))["c000", "C", "warm"]["status"] == "ok"
+
+
+@pytest.mark.parametrize("engine", ["sqlite://", "nonsense"])
+def test_an_unknown_engine_is_named(run: Path, engine: str) -> None:
+    convert(run)
+    with pytest.raises(DataError, match="no engine"):
+        make_tables(run, engine)
+
+
+def test_a_plan_of_another_version_is_refused(run: Path) -> None:
+    convert(run)
+    (run / "plan.json").write_text('{"schema": "weft-plan/9", "cells": []}')
+    with pytest.raises(DataError, match="weft-plan/9"):
+        make_tables(run)

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Self-checks and warnings: each planted fault is found, a sound run has none, and each finding names a remedy."""
+
+from typing import Any
+
+import pytest
+
+from weft.analyse.checks import (
+    below_floor,
+    bounds_beaten,
+    by_gravity,
+    common_findings,
+    doubtful,
+    failures,
+    machine,
+    not_fresh,
+    phase_in_words,
+    self_checks,
+)
+from weft.analyse.floor import Floor, floor_rows
+from weft.report.condense import condensed
+
+Row = dict[str, Any]
+
+
+def row(**changes: Any) -> Row:
+    sound: Row = {
+        "cell": "c001", "kernel": "exchange", "call": "C", "phase": "warm", "nodes": 3, "ranks_per_node": 8,
+        "ranks": 24, "m": 512,
+        "status": "ok", "reason": "", "samples": 120, "discarded": 0, "tainted": 0, "launches": 3,
+        "min_s": 0.9, "p5_s": 0.92, "median_s": 1.0, "p95_s": 1.1, "p99_s": 1.2, "max_s": 1.3, "mean_s": 1.0,
+        "low_s": 0.99, "high_s": 1.01, "launch_low_s": 0.99, "launch_high_s": 1.01, "bound_s": 0.8,
+        "bound": "injection", "block_bytes": 1024, "oversubscribed": False, "batch": 1,
+        "peers_met": None,
+    }  # fmt: skip
+    return sound | changes
+
+
+def cell(**changes: Any) -> Row:
+    sound = {"cell": "c001", "launch": 1, "swap_in_pages": 0, "swap_out_pages": 0, "steal_ns": 0, "wall_ns": 10**9}
+    return sound | {"warnings": []} | changes
+
+
+EMPTY = Floor([{"quantity": "empty", "nodes": 3, "ranks_per_node": 8, "bytes": 0, "value": 5e-8}])
+
+
+def test_a_sound_run_has_no_findings() -> None:
+    assert common_findings([row(), row(call="A")], [cell()], EMPTY) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "pattern"),
+    [
+        ({"p95_s": 0.95}, "median_s = 1 s is above p95_s"),
+        ({"max_s": 1.15}, "p99_s = 1.2 s is above max_s"),
+        ({"p99_s": None, "max_s": 1.05}, "p95_s = 1.1 s is above max_s"),
+        ({"min_s": 0.93}, "min_s = 930 ms is above p5_s"),
+        ({"median_s": float("nan")}, "not a number"),
+        ({"max_s": float("inf")}, "infinite"),
+        ({"min_s": -1e-9}, "negative"),
+        ({"samples": 0}, "no samples"),
+        ({"median_s": None}, "no samples"),
+        ({"low_s": 1.001}, "outside of its interval"),
+        ({"high_s": 0.999}, "outside of its interval"),
+    ],
+)
+def test_statistics_that_cannot_be_are_errors(changes: Row, pattern: str) -> None:
+    found = self_checks([row(**changes)])
+    assert [finding["level"] for finding in found] == ["error"]
+    assert pattern in found[0]["what"]
+    assert found[0]["remedy"]
+
+
+@pytest.mark.parametrize(("bound", "expected"), [(1.0, 0), (1.19, 0), (1.21, 1), (None, 0)])
+def test_a_rate_over_a_fifth_above_the_bounds_is_suspect(bound: float | None, expected: int) -> None:
+    found = self_checks([row(bound_s=bound)])
+    assert len(found) == expected
+    assert all(finding["level"] == "warning" and "injection" in finding["what"] for finding in found)
+
+
+def test_rows_without_numbers_are_not_checked_for_numbers() -> None:
+    assert self_checks([row(status="memory", median_s=None, samples=0)]) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "level", "remedy"),
+    [
+        ("memory", "warning", "smaller m"),
+        ("timeout", "error", "again"),
+        ("invalid", "error", "do not trust"),
+        ("planned", "warning", "again"),
+    ],
+)
+def test_a_failed_cell_is_one_finding_whatever_its_calls(status: str, level: str, remedy: str) -> None:
+    rows = [
+        row(status=status, reason="24 GiB of 8 GiB", call=call, phase=phase)
+        for call in "ABC"
+        for phase in ("cold", "warm")
+    ]
+    found = failures(rows)
+    assert len(found) == 1
+    assert (found[0]["level"], found[0]["what"]) == (level, f"{status}: 24 GiB of 8 GiB")
+    assert remedy in found[0]["remedy"]
+    assert found[0]["where"] == "cell c001, N = 3, p = 24, m = 512"
+
+
+def test_a_lost_launch_is_told() -> None:
+    assert failures([row(reason="1 of 3 launches failed")])[0]["what"] == "1 of 3 launches failed"
+
+
+@pytest.mark.parametrize(("median", "expected"), [(4e-8, 1), (5e-8, 1), (6e-8, 0)])
+def test_a_time_below_the_noise_floor_is_told(median: float, expected: int) -> None:
+    assert len(below_floor([row(median_s=median)], EMPTY)) == expected
+    assert below_floor([row(median_s=median, nodes=9)], EMPTY) == []
+
+
+def test_a_batch_shares_one_empty_operation_and_ranks_that_share_cores_have_no_floor() -> None:
+    assert below_floor([row(median_s=4e-8, batch=2)], EMPTY) == []
+    assert below_floor([row(median_s=4e-8, oversubscribed=True)], EMPTY) == []
+
+
+def test_a_latency_bound_stands_on_the_shortest_with_any_number_of_ranks() -> None:
+    times = {4: 2e-5, 2: 3e-7}
+    floor = Floor([{"quantity": "latency", "nodes": 1, "ranks_per_node": r, "best": s} for r, s in times.items()])
+    assert floor.best_latency(1) == 3e-7
+    assert floor.best_latency(2) is None
+
+
+def test_two_ranks_that_found_themselves_on_one_core_are_a_finding_of_its_own() -> None:
+    told = "two ranks on one core: ranks 1, 3 of n0 may use 1 core only (3), so they take turns"
+    (found,) = machine([cell(warnings=[told])])
+    assert (found["level"], found["rule"], found["what"]) == ("warning", "shared-core", told)
+    assert "bind each rank to a core of its own" in found["remedy"]
+
+
+def test_a_first_call_whose_peers_were_met_before_is_not_called_cold() -> None:
+    fresh, met = row(phase="cold", peers_met=0), row(phase="cold", peers_met=22)
+    assert [phase_in_words(each) for each in (fresh, row(phase="cold"), row())] == ["cold", "cold", "warm"]
+    assert phase_in_words(met) == "first call, up to 22 of 23 peers met before"
+    (found,) = not_fresh([fresh, met, row()])
+    assert (found["level"], found["rule"], found["what"]) == ("note", "not-fresh", phase_in_words(met))
+
+
+def test_swap_steal_and_the_kernels_own_warnings_are_told() -> None:
+    found = machine([cell(swap_out_pages=3), cell(steal_ns=2 * 10**7), cell(warnings=["hot"])])
+    assert [finding["rule"] for finding in found] == ["swap", "steal", "kernel"]
+    assert machine([cell(steal_ns=9 * 10**6)]) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"low_s": 0.9, "high_s": 1.1, "launch_low_s": 0.95, "launch_high_s": 1.05}, "wide"),
+        ({"launch_low_s": 0.9, "launch_high_s": 1.1}, "launches"),
+        ({"tainted": 13}, "taint"),
+        ({"discarded": 1}, "late"),
+        ({"oversubscribed": True}, "oversubscribed"),
+    ],
+)
+def test_doubtful_rows_are_told_with_their_reason(changes: Row, rule: str) -> None:
+    assert [finding["rule"] for finding in doubtful([row(**changes)], 0.05)] == [rule]
+
+
+def test_errors_come_first() -> None:
+    found = by_gravity(
+        common_findings([row(tainted=99), row(status="crash", reason="x", cell="c2"), row(bound_s=5.0)], [], EMPTY)
+    )
+    assert [finding["level"] for finding in found] == ["error", "error", "warning", "note"]
+
+
+def test_many_findings_of_one_kind_are_drawn_together() -> None:
+    found = doubtful([row(tainted=99, m=m) for m in range(5)], 0.05)
+    shown = condensed(found)
+    assert len(found) == 5
+    assert len(shown) == 1
+    assert shown[0]["where"].endswith("(and 4 more)")
+    assert condensed(found[:3]) == found[:3]
+
+
+def floor_of(*copies: tuple[int, float]) -> Floor:
+    """A floor whose copies of some bytes a rank take some seconds at best, on one node of two ranks."""
+    cells = {"f000": {"id": "f000", "kernel": "floor", "nodes": 1, "ranks_per_node": 2}}
+    measured = [
+        {
+            "cell": "f000",
+            "phase": "warm",
+            "op": f"copy-{size}",
+            "samples": 20,
+            "min_s": s,
+            "median_s": s * 2,
+            "low_s": s * 1.25,
+            "high_s": s * 4,
+        }
+        for size, s in copies
+    ]
+    return Floor(floor_rows(measured, cells))
+
+
+def test_a_bound_that_any_sample_beats_is_an_error_with_both_numbers() -> None:
+    (found,) = bounds_beaten([row(), row(bound_s=0.95), row(bound_s=None), row(bound_s=0.9)])
+    assert (found["level"], found["rule"], found["where"]) == (
+        "error",
+        "bound-beaten",
+        "C warm, N = 3, p = 24, m = 512",
+    )
+    assert found["what"] == "the fastest sample took 900 ms, less than its lower bound of 950 ms (injection)"
+    assert found in common_findings([row(bound_s=0.95)], [], EMPTY)
+
+
+def test_the_copy_rate_is_that_of_the_largest_copy_that_fits_the_block() -> None:
+    floor = floor_of((1000, 1e-6), (4000, 8e-6), (16000, 64e-6))
+    rates = [floor.copy_rate(1, 2, block) for block in (1, 999, 1000, 3999, 4000, 15999, 16000, 10**9)]
+    assert rates == pytest.approx([2e9, 2e9, 2e9, 2e9, 1e9, 1e9, 5e8, 5e8])
+    assert floor.copy_rate(2, 2, 1000) is None
+
+
+def test_an_interval_of_a_rate_is_that_of_its_time_turned_round() -> None:
+    rate = floor_of((1000, 1e-6)).rows[0]
+    assert (rate["value"], rate["low"], rate["high"]) == pytest.approx((1e9, 5e8, 1.6e9))
+
+
+def test_a_copy_too_fast_for_the_clock_has_no_rate() -> None:
+    assert floor_of((1000, 0.0)).copy_rate(1, 2, 1000) is None

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verdict: what falls, what rises, what shows no change, and what must never enter it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.analyse.scaling import verdict, verdicts
+from weft.report.headline import headline
+from weft.report.show_json import verdict_fields
+
+Row = dict[str, Any]
+
+
+def point(nodes: int, median: float, *, half: float = 0.01, **changes: Any) -> Row:
+    """A row on ``nodes`` nodes of eight ranks with an interval of +-``half``, relative."""
+    low, high = median * (1 - half), median * (1 + half)
+    row: Row = {
+        "series": ["s"], "call": "C", "phase": "warm", "status": "ok", "oversubscribed": False, "nodes": nodes,
+        "ranks_per_node": 8, "ranks": 8 * nodes, "median_s": median, "low_s": low, "high_s": high,
+        "launch_low_s": low, "launch_high_s": high, "bound_s": median / 2, "bound": "injection",
+    }  # fmt: skip
+    return row | changes
+
+
+PAPER_STRONG = [point(n, t) for n, t in ((1, 1.14), (3, 0.57), (9, 0.25), (18, 0.15), (36, 0.11))]
+PAPER_WEAK = [point(n, t) for n, t in ((1, 1.14), (3, 1.64), (9, 2.09), (18, 2.28), (36, 2.30))]
+
+
+def test_the_papers_strong_scaling_falls_about_tenfold() -> None:
+    found = verdict(PAPER_STRONG, "s", "strong", "C")
+    assert (found["outcome"], found["axis"], found["start"], found["end"]) == ("falls", "nodes", 1, 36)
+    assert found["factor"] == pytest.approx(0.11 / 1.14)
+    assert "10.4 times faster (10.2–10.6) on 36 times the nodes" in found["statement"]
+
+
+def test_the_papers_weak_scaling_rises_twofold() -> None:
+    found = verdict(PAPER_WEAK, "s", "weak", "C")
+    assert found["outcome"] == "rises"
+    assert "rises from N = 1 to 36 by a factor of 2.02 (1.98–2.06)" in found["statement"]
+
+
+def test_the_interval_takes_the_worst_ends_of_both_points() -> None:
+    found = verdict([point(1, 1.0, half=0.1), point(2, 2.0, half=0.2)], "s", "weak", "C")
+    assert found["low"] == pytest.approx(1.6 / 1.1)
+    assert found["high"] == pytest.approx(2.4 / 0.9)
+
+
+def test_launches_that_differ_widen_the_interval() -> None:
+    rows = [point(1, 1.0, launch_low_s=0.5, launch_high_s=1.3), point(2, 1.2, launch_high_s=1.9)]
+    found = verdict(rows, "s", "weak", "C")
+    assert found["low"] == pytest.approx(1.2 * 0.99 / 1.3)
+    assert found["high"] == pytest.approx(1.9 / 0.5)
+    assert found["outcome"] == "no change shown"
+
+
+@pytest.mark.parametrize(
+    ("last", "outcome"), [(1.0, "no change shown"), (1.019, "no change shown"), (1.03, "rises"), (0.97, "falls")]
+)
+def test_an_interval_that_holds_one_shows_no_change(last: float, outcome: str) -> None:
+    found = verdict([point(1, 1.0), point(2, last)], "s", "weak", "C")
+    assert found["outcome"] == outcome
+    assert ("the interval holds 1" in found["statement"]) is (outcome == "no change shown")
+
+
+def test_a_difference_below_the_noise_floor_is_no_change() -> None:
+    rows = [point(1, 1e-7, half=0), point(2, 1.4e-7, half=0)]
+    assert verdict(rows, "s", "weak", "C", noise_s=0.3e-7)["outcome"] == "rises"
+    found = verdict(rows, "s", "weak", "C", noise_s=0.5e-7)
+    assert found["outcome"] == "no change shown"
+    assert "below the noise floor" in found["statement"]
+
+
+def test_oversubscribed_cold_failed_and_foreign_rows_never_enter() -> None:
+    good = [point(1, 1.0), point(2, 2.0)]
+    others = [
+        point(4, 9.0, oversubscribed=True),
+        point(4, 9.0, phase="cold"),
+        point(4, 9.0, call="A"),
+        point(4, 9.0, series=["t"]),
+        point(4, 9.0, status="memory", median_s=None),
+    ]
+    assert verdict([*good, *others], "s", "weak", "C") == verdict(good, "s", "weak", "C")
+
+
+def test_one_point_gives_no_verdict_and_says_why() -> None:
+    rows = [point(1, 1.0), point(2, 2.0, oversubscribed=True), point(4, 1.0, status="memory", median_s=None)]
+    found = verdict(rows, "s", "strong", "C")
+    assert found["outcome"] == "no verdict"
+    assert found["factor"] is None
+    assert "1 oversubscribed, 1 memory" in found["statement"]
+    assert "only p = 8" in found["statement"]
+    assert headline([found]) == found["statement"]
+
+
+def test_no_point_at_all_gives_no_verdict() -> None:
+    assert "no point" in verdict([], "s", "weak", "C")["statement"]
+
+
+def test_on_one_node_ranks_are_what_grows() -> None:
+    rows = [point(1, t, ranks=p, ranks_per_node=p) for p, t in ((1, 1.0), (2, 1.5), (4, 4.0))]
+    found = verdict(rows, "s", "weak", "C")
+    assert (found["axis"], found["start"], found["end"]) == ("ranks", 1, 4)
+    assert "the array of each rank" in found["statement"]
+    assert headline([found]).startswith("All-to-all exchange between the ranks of one node limits scaling")
+
+
+def test_along_nodes_only_points_of_one_shape_are_compared() -> None:
+    """One node with fewer ranks than the others would show the ranks' effect as that of nodes."""
+    rows = [point(1, 0.1, ranks_per_node=1, ranks=1), point(1, 1.0), point(2, 2.0), point(4, 3.0)]
+    for order in (rows, rows[::-1]):
+        assert verdict(order, "s", "weak", "C")["factor"] == pytest.approx(3.0)
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    assert verdict(PAPER_WEAK[::-1], "s", "weak", "C") == verdict(PAPER_WEAK, "s", "weak", "C")
+
+
+def test_a_minimum_in_the_middle_is_told() -> None:
+    found = verdict([point(1, 1.0), point(2, 0.4), point(4, 0.5)], "s", "strong", "C")
+    assert found["fastest"] == 2
+    assert "fastest at N = 2 and slower beyond" in found["statement"]
+
+
+def test_a_minimum_in_the_middle_within_the_noise_is_not_told() -> None:
+    assert verdict([point(1, 1.0), point(2, 0.499), point(4, 0.5)], "s", "strong", "C")["fastest"] is None
+
+
+def test_the_nearest_bound_stands_beside_the_last_point() -> None:
+    found = verdict(PAPER_WEAK, "s", "weak", "C")
+    assert (found["bound"], found["bound_ratio"]) == ("injection", pytest.approx(2.0))
+    assert "nearest lower bound at N = 36 is injection: the measured time is 2.00 times it" in headline([found])
+
+
+def test_a_run_without_bounds_has_a_verdict_too() -> None:
+    rows = [point(1, 1.0, bound_s=None, bound=""), point(2, 2.0, bound_s=None, bound="")]
+    found = verdict(rows, "s", "weak", "C")
+    assert found["bound_ratio"] is None
+    assert "bound" not in headline([found])
+
+
+def test_only_series_that_scale_get_a_verdict_in_the_order_of_the_study() -> None:
+    rows = [row | {"series": ["a", "b", "c"]} for row in PAPER_WEAK]
+    found = verdicts(rows, {"a": "weak", "b": "none", "c": "strong"}, "C")
+    assert [(each["series"], each["kind"]) for each in found] == [("a", "weak"), ("c", "strong")]
+
+
+def test_the_headline_says_both() -> None:
+    strong = verdict([row | {"series": ["g"]} for row in PAPER_STRONG], "g", "strong", "C")
+    weak = verdict(PAPER_WEAK, "s", "weak", "C")
+    text = headline([strong, weak])
+    assert text.startswith(
+        "All-to-all communication limits scaling: with the same data on each node it takes 2.02 times"
+    )
+    assert "with one array shared by all it gets 10.4 times faster" in text
+
+
+def test_a_flat_weak_series_is_said_not_to_limit() -> None:
+    text = headline([verdict([point(1, 1.0), point(8, 1.0)], "s", "weak", "C")])
+    assert "does not limit scaling up to here" in text
+    assert "no change is shown" in text
+
+
+def test_json_calls_the_ends_from_and_to() -> None:
+    row = verdict_fields(verdict(PAPER_WEAK, "s", "weak", "C"))
+    assert (row["from"], row["to"]) == (1, 36)
+    assert "start" not in row
+
+
+times = st.floats(1e-9, 1e3)
+halves = st.floats(0, 0.5)
+
+
+@given(times, times, halves, halves)
+def test_the_factor_lies_in_its_interval_and_turning_a_series_round_inverts_it(
+    a: float, b: float, x: float, y: float
+) -> None:
+    forth = verdict([point(1, a, half=x), point(2, b, half=y)], "s", "weak", "C")
+    back = verdict([point(1, b, half=y), point(2, a, half=x)], "s", "weak", "C")
+    assert forth["low"] is not None and forth["factor"] is not None and forth["high"] is not None
+    assert back["low"] is not None and back["factor"] is not None
+    assert forth["low"] <= forth["factor"] * (1 + 1e-12)
+    assert forth["factor"] <= forth["high"] * (1 + 1e-12)
+    assert back["factor"] == pytest.approx(1 / forth["factor"])
+    assert back["low"] == pytest.approx(1 / forth["high"])
+    opposite = {"falls": "rises", "rises": "falls", "no change shown": "no change shown"}
+    assert back["outcome"] == opposite[forth["outcome"]]
+
+
+@given(times, times, st.floats(1e-3, 1e3))
+def test_the_unit_of_time_does_not_matter(a: float, b: float, scale: float) -> None:
+    one = verdict([point(1, a), point(2, b)], "s", "weak", "C")
+    other = verdict([point(1, a * scale), point(2, b * scale)], "s", "weak", "C")
+    assert one["factor"] == pytest.approx(other["factor"])

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hop classes of pairs of ranks."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+
+from made.networks import names, networks
+from weft.fabric.hops import LEVELS, HopClass, coordinates, hop_classes, host_hops, rank_pairs
+from weft.fabric.network import Network, TreeShape, fat_tree, star
+
+
+def three_levels(hosts: int = 4518) -> Network:
+    shape = TreeShape(nodes_per_leaf=18, uplinks=18, spines=9, leaves_per_pod=9, pod_uplinks=162, link_rate=1e9)
+    return fat_tree(names(hosts), shape, rate=1e9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(networks())
+def test_hops_of_all_pairs_are_those_of_their_routes(network: Network) -> None:
+    hops = host_hops(network)
+    for a in range(len(network.hosts)):
+        for b in range(len(network.hosts)):
+            assert hops[a, b] == network.hops(a, b)
+
+
+def test_classes_of_two_sockets_two_nodes_a_leaf_are_counted() -> None:
+    network = fat_tree(names(4), TreeShape(nodes_per_leaf=2, uplinks=1, link_rate=1e9), rate=1e9)
+    assert hop_classes(network, (2, 2)) == (
+        HopClass("socket", 0, 4 * 2 * 2),
+        HopClass("node", 0, 4 * 2 * 4),
+        HopClass("leaf", 0, 4 * 16),
+        HopClass("core", 2, 8 * 16),
+    )
+
+
+def test_the_counted_classes_are_those_of_the_ranks_one_by_one() -> None:
+    network = three_levels(200)
+    host, socket = np.repeat(np.arange(200), 3), np.tile([0, 0, 1], 200)
+    assert rank_pairs(network, host, socket).classes() == hop_classes(network, (2, 1))
+
+
+def test_classes_hold_every_ordered_pair_once() -> None:
+    pairs = rank_pairs(three_levels(), np.repeat(np.arange(0, 4518, 71), 16)[:1024])
+    assert sum(c.pairs for c in pairs.classes()) == 1024 * 1023
+
+
+def test_yellowstones_pairs_are_0_2_4_6_hops_apart_when_host_links_count() -> None:
+    network = replace(three_levels(), end_hops=2)
+    classes = rank_pairs(network, np.repeat(np.arange(0, 256, 4), 16)).classes()
+    assert [(c.level, c.hops) for c in classes] == [("node", 0), ("leaf", 2), ("pod", 4), ("core", 6)]
+
+
+def test_a_pair_is_as_near_as_its_ranks_hosts_whatever_their_order() -> None:
+    network = three_levels(400)
+    pairs = rank_pairs(network, [0, 399, 0, 17, 18])
+    assert [LEVELS[level] for level in pairs.level[0]] == ["node", "core", "node", "leaf", "pod"]
+    assert pairs.hops[0].tolist() == [0, 4, 0, 0, 2]
+
+
+def test_1024_ranks_take_well_under_a_second_and_4518_hosts_a_few() -> None:
+    network = three_levels()
+    start = time.process_time()
+    rank_pairs(network, np.repeat(np.arange(64), 16)).classes()
+    assert time.process_time() - start < 0.5
+    start = time.process_time()
+    classes = hop_classes(network)
+    assert time.process_time() - start < 5
+    assert sum(c.pairs for c in classes) == 4518 * 4517
+
+
+def test_ranks_get_the_coordinates_of_their_hosts() -> None:
+    found = coordinates(three_levels(200), [0, 0, 18, 199])
+    assert found["leaf"].tolist() == [0, 0, 1, 11]
+    assert found["pod"].tolist() == [0, 0, 0, 1]
+
+
+def test_a_star_has_one_class_between_nodes() -> None:
+    assert hop_classes(star(names(5), rate=1e9)) == (HopClass("leaf", 0, 20),)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Working bandwidth studies out: which pair of ranks stands for each pattern."""
+
+from typing import Any
+
+import pytest
+
+from weft.errors import StudyError
+from weft.fabric import Fabric, load_fabric
+from weft.host import Host, Limit
+from weft.kernel.studies import make_study
+from weft.plan.make import make_plan
+from weft.plan.records import Plan
+from weft.plan.wire import flat_plan
+from weft.study import Study
+
+HOST = Host("here", 4, 2**34, (Limit(2**34, "MemAvailable"),))
+
+
+def study(series: dict[str, Any] | None = None, order: str = "block", **section: Any) -> Study:
+    one = {"name": "pairs", **(series or {})}
+    tree = {"name": "s", "kernel": "bandwidth", "measure": {"seed": 7}, "placement": {"order": order}}
+    return make_study({**tree, "bandwidth": {"sizes": ["1 B", "1 MiB"], **section}, "series": [one]}, "s.toml")
+
+
+def local(**node: Any) -> Fabric:
+    return Fabric.model_validate({"name": "local", "kind": "local", "node": {"copy_rate": "5 GB/s", **node}})
+
+
+def plan(what: Study | None = None, where: Fabric | None = None) -> Plan:
+    return make_plan(what or study(), where or load_fabric("tara"), host=HOST)
+
+
+def pairs(found: Plan) -> dict[tuple[str, str, int], list[int]]:
+    values = [cell.parameters for cell in found.measured]
+    return {(each["pattern"], each.get("level", ""), each.get("hops", 0)): each["members"] for each in values}
+
+
+def test_there_is_a_pair_within_a_socket_between_sockets_and_for_each_class_of_nodes() -> None:
+    found = plan()
+    assert pairs(found) == {
+        ("intra-socket", "", 0): [0, 1],
+        ("inter-socket", "", 0): [0, 4],
+        ("inter-node", "leaf", 0): [0, 8],
+        ("inter-node", "core", 2): [0, 16],
+    }
+    within, *_, far = found.measured
+    assert (within.nodes, within.ranks_per_node, within.ranks, within.hosts) == (1, 2, 2, ("n37",))
+    assert (far.nodes, far.ranks_per_node, far.hosts) == (2, 1, ("n37", "n55"))
+    assert far.bound is not None
+    assert far.bound.name == "injection"
+
+
+def test_one_launch_over_one_node_of_each_class_measures_all_pairs() -> None:
+    found = plan()
+    assert {launch.hosts for launch in found.launches} == {("n37", "n38", "n55")}
+    assert {tuple(sorted(launch.cells)) for launch in found.launches} == {("c000", "c001", "c002", "c003")}
+    assert any("3 of 32 nodes are used" in note for note in found.notes)
+
+
+def test_in_cyclic_order_the_same_places_have_other_ranks() -> None:
+    assert pairs(plan(study(order="cyclic")))["inter-socket", "", 0] == [0, 12]
+    assert pairs(plan(study(order="cyclic")))["inter-node", "leaf", 0] == [0, 1]
+
+
+def test_patterns_that_a_fabric_does_not_have_are_noted_with_the_reason() -> None:
+    found = plan(where=local(cores=2))
+    assert pairs(found) == {("intra-socket", "", 0): [0, 1]}
+    assert any(
+        note.startswith("inter-socket: no such pair of ranks on a node of unstated sockets") for note in found.notes
+    )
+    assert "inter-node: there is one node" in found.notes
+    two = plan(where=local(cores=4, sockets=2))
+    assert pairs(two) == {("intra-socket", "", 0): [0, 1], ("inter-socket", "", 0): [0, 2]}
+    single = plan(where=local(cores=1))
+    assert pairs(single) == {}
+
+
+def test_one_rank_a_node_has_pairs_between_nodes_only() -> None:
+    found = plan(study({"nodes": [2], "ranks_per_node": 1}))
+    assert list(pairs(found)) == [("inter-node", "leaf", 0)]
+
+
+def test_too_few_nodes_are_a_row() -> None:
+    found = plan(study({"nodes": [2]}), where=local(cores=2))
+    assert [cell.status for cell in found.measured] == ["fabric"]
+    assert "2 nodes asked for" in found.measured[0].reason
+
+
+def test_the_flat_plan_names_the_pair_the_pattern_and_the_window() -> None:
+    found = plan(study(patterns=["inter-node"], window_bytes="8 MiB"), where=load_fabric("virtual-default"))
+    launch = next(launch for launch in found.launches if launch.id == "g000.l1")
+    text = flat_plan(found, launch, "/tmp/run")
+    cell = found.cell(launch.cells[0])
+    assert f"kernel bandwidth\nhash {cell.hash}\nmembers 0 2\nbytes 1 1048576\npattern inter-node\n" in text
+    assert "refine 8\nwindow 64\nwindow_bytes 8388608\nend\n" in text
+
+
+def test_memory_is_what_is_under_way() -> None:
+    found = plan(study(sizes=["1 B", "1 MiB"], window=4))
+    assert "messages under way 4 MiB" in found.measured[0].memory.formula
+    large = plan(study(sizes=["1 B", "64 MiB"], window_bytes="8 MiB"))
+    assert "messages under way 64 MiB" in large.measured[0].memory.formula
+
+
+def test_a_message_of_a_stream_is_bound_by_rates_alone() -> None:
+    (cell,) = plan(study(patterns=["intra-socket"]), where=local(cores=2)).measured
+    assert cell.bounds["send@1048576"].terms == {"memory copy": pytest.approx(2**20 / 5e9)}
+
+
+@pytest.mark.parametrize(
+    ("section", "why"),
+    [
+        ({"patterns": ["intra-socket", "intra-socket"]}, "one pattern twice"),
+        ({"sizes": ["0 B"]}, "sizes start at 1 B"),
+        ({"patterns": ["inter-rack"]}, "inter-node"),
+        ({"window": 0}, "window"),
+    ],
+)
+def test_sections_that_cannot_be_are_refused(section: dict[str, Any], why: str) -> None:
+    with pytest.raises(StudyError, match=why):
+        study(**section)

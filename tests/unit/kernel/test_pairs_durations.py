@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long rounds of pairs are expected to take, worked out by hand."""
+
+import pytest
+
+from weft.fabric.model import Fabric
+from weft.kernel.pairs.blocks import one_way_s, pace_of, round_s
+from weft.kernel.pairs.schedule import PairSchedule
+from weft.kernel.pairs.study import PairsStudy
+from weft.kernel.studies import make_study
+
+FABRIC = Fabric.model_validate(
+    {
+        "name": "c",
+        "kind": "slurm",
+        "node": {"names": "n[1-4]", "cores": 2, "latency": "3 us"},
+        "network": {"topology": "star", "adapter_rate": "1 GB/s", "latency": "10 us"},
+    }
+)
+SCHEDULE = PairSchedule([0, 0, 1, 1, 2, 2, 3, 3])
+TRIPS = 1 + 25 + 30  # first contact, warm-up, three times ten samples
+LOOKS_S = 11 * 50e-6
+TURN_S = 11 * 200e-6
+
+
+def study(**measure: object) -> PairsStudy:
+    series = {"name": "s", "nodes": [4], "ranks_per_node": 2}
+    rules = {"min_samples": 10, "max_samples": 100, "warmup_most": 50, "budget": "5 s"} | measure
+    made = make_study(
+        {"name": "s", "kernel": "pairs", "measure": rules, "pairs": {"bytes": ["1000000 B"]}, "series": [series]},
+        "s.toml",
+    )
+    assert isinstance(made, PairsStudy)
+    return made
+
+
+@pytest.mark.parametrize(("sharing", "expected"), [(1, 10e-6 + 1e-3), (2, 10e-6 + 2e-3)])
+def test_a_message_between_nodes_takes_the_latency_and_its_share_of_the_adapter(sharing: int, expected: float) -> None:
+    assert one_way_s(FABRIC, 10**6, within=False, sharing=sharing) == pytest.approx(expected)
+
+
+def test_a_message_within_a_node_takes_its_latency_and_a_copy() -> None:
+    assert one_way_s(FABRIC, 10**6, within=True, sharing=9) == pytest.approx(3e-6 + 10**6 / 2e9)
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "within", "turns", "one_way"),
+    [
+        ("all", False, 1, 10e-6 + 2e-3),
+        ("all", True, 1, 3e-6 + 0.5e-3),
+        ("node", False, 2, 10e-6 + 1e-3),
+        ("node", True, 1, 3e-6 + 0.5e-3),
+        ("isolated", False, 4, 10e-6 + 1e-3),
+        ("isolated", True, 4, 3e-6 + 0.5e-3),
+    ],
+)
+def test_a_round_takes_its_turns_there_and_back_both_ways(
+    concurrency: str, within: bool, turns: int, one_way: float
+) -> None:
+    expected = turns * 4 * TRIPS * one_way + LOOKS_S + (turns * TURN_S if turns > 1 else 0.0)
+    assert round_s(study(), FABRIC, SCHEDULE, concurrency, within) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_round_takes_no_longer_than_its_budget_allows() -> None:
+    found = round_s(study(budget="100 ms"), FABRIC, SCHEDULE, "all", within=False)
+    assert found == pytest.approx(1.2 * 0.1 + LOOKS_S)
+
+
+def test_warm_up_and_samples_are_counted_by_their_limits() -> None:
+    found = round_s(study(warmup_most=5, max_samples=12), FABRIC, SCHEDULE, "all", within=True)
+    assert found == pytest.approx(4 * (1 + 5 + 12) * (3e-6 + 0.5e-3) + LOOKS_S)
+
+
+def test_the_total_is_that_of_all_rounds_and_a_pair_is_its_part_of_the_slower_kind() -> None:
+    pace = pace_of(study(), FABRIC, SCHEDULE)
+    between, within = pace.together
+    assert pace.total(SCHEDULE, isolated=False) == pytest.approx(6 * between + within)
+    assert pace.total(SCHEDULE, isolated=True) == pytest.approx(6 * pace.isolated[0] + pace.isolated[1])
+    assert pace.pair_s(SCHEDULE) == pytest.approx(pace.isolated[0] / 4)
+    assert pace.of(SCHEDULE, 6, contention=True) == pytest.approx(within + pace.isolated[1])
+    assert pace.of(SCHEDULE, 0, contention=False) == pytest.approx(between)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Job scripts of every scheduler against golden files, and a batch launcher over a scheduler that is made up."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from made.batch import MadeUpScheduler, Starter, request
+from weft.errors import LaunchError
+from weft.fabric.batch import BatchSection
+from weft.launch.batch.flux import Flux
+from weft.launch.batch.launcher import BatchLauncher, end_file
+from weft.launch.batch.lsf import Lsf
+from weft.launch.batch.pbs import Pbs
+from weft.launch.batch.scheduler import JobState, Scheduler, clean_environment
+from weft.launch.batch.script import render
+from weft.launch.batch.slurm import Slurm
+from weft.launch.launcher import LaunchRequest, Outcome
+
+GOLDEN = Path(__file__).resolve().parents[2] / "data" / "jobs"
+SECTION = BatchSection.model_validate(
+    {"partition": "batch", "account": "hpc42", "time_limit": "20 min", "options": ["--hint=nomultithread"],
+     "setup": ["module load openmpi"]}
+)  # fmt: skip
+
+
+kernel = Starter(lambda request: ["mpiexec", "-n", str(request.ranks), "/opt/weft-measure", str(request.plan)])
+
+
+@pytest.mark.parametrize("scheduler", [Slurm(), Pbs(), Lsf(), Flux()], ids=lambda scheduler: scheduler.name)
+def test_the_job_script_is_the_golden_one(scheduler: Scheduler) -> None:
+    requests = [request("f000.l1", ("n0",)), request("c000.l1", ("n0", "n1", "n2", "n7"))]
+    script = render(scheduler, SECTION, requests, "contention", kernel)
+    golden = GOLDEN / f"{scheduler.name}.sh"
+    if os.environ.get("WEFT_WRITE_GOLDEN"):
+        golden.write_text(script)
+    assert script == golden.read_text()
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+
+
+def test_srun_pins_nodes_by_name_and_unbinds_oversubscribed_ranks() -> None:
+    words = Slurm().start_ranks(request("c000.l1", ("n3", "n1")), "pmix")
+    assert "--nodelist=n3,n1" in words
+    assert "--cpu-bind=cores" in words
+    crowded = LaunchRequest("c", 8, ("n0",), 8, "cyclic", True, Path("p"), Path("f"), 0)
+    words = Slurm().start_ranks(crowded, "pmi2")
+    assert {"--mpi=pmi2", "--overcommit", "--cpu-bind=none", "--distribution=cyclic"} <= set(words)
+
+
+def test_defaults_that_override_a_script_are_taken_out_of_the_environment() -> None:
+    cleaned = clean_environment({"SBATCH_PARTITION": "debug", "SLURM_CONF": "/etc/slurm.conf"}, Slurm.command_prefixes)
+    assert cleaned == {"SLURM_CONF": "/etc/slurm.conf"}
+
+
+@pytest.mark.parametrize("scheduler", [Pbs(), Lsf()], ids=lambda scheduler: scheduler.name)
+def test_a_scheduler_that_starts_no_ranks_says_what_to_set(scheduler: Scheduler) -> None:
+    with pytest.raises(LaunchError, match="mpiexec"):
+        scheduler.start_ranks(request("c", ("n0",)), "pmix")
+
+
+def walk(folder: Path, scheduler: Scheduler, starter: Callable[[LaunchRequest], list[str]]) -> Iterator[Outcome]:
+    """Run three launches through `scheduler`."""
+    (folder / "launches").mkdir(exist_ok=True)
+    requests = [request(f"c00{i}.l1", ("n0",), folder) for i in range(3)]
+    section = BatchSection.model_validate({"poll": "10 ms"})
+    return BatchLauncher(scheduler, section, "test", Starter(starter), {}, adapter_rate=4e9).run(requests)
+
+
+def test_launches_that_a_job_left_undone_are_submitted_again(tmp_path: Path) -> None:
+    scheduler = MadeUpScheduler(launches_a_job=2)
+    outcomes = list(walk(tmp_path, scheduler, lambda r: ["sh", "-c", f"echo {r.id}; exit {r.id[3]}"]))
+    assert [(o.id, o.returncode) for o in outcomes] == [("c000.l1", 0), ("c001.l1", 1), ("c002.l1", 2)]
+    assert scheduler.submitted == 2
+    assert outcomes[2].log.read_text() == "c002.l1\n"
+
+
+def test_a_launch_that_no_job_can_end_is_lost_and_the_others_go_on(tmp_path: Path) -> None:
+    class Hopeless(MadeUpScheduler):
+        def submit(self, script: Path) -> str:
+            self.submitted += 1
+            if self.submitted > 1:
+                return super().submit(script)
+            return "1"
+
+    outcomes = list(walk(tmp_path, Hopeless(launches_a_job=5), lambda r: ["true"]))
+    assert [o.returncode for o in outcomes] == [1, 0, 0]
+
+
+def test_an_old_end_does_not_stand_for_a_launch_that_is_asked_for_again(tmp_path: Path) -> None:
+    (tmp_path / "launches").mkdir()
+    end_file(request("c000.l1", ("n0",), tmp_path)).write_text("1 5\n")
+    outcomes = list(walk(tmp_path, MadeUpScheduler(launches_a_job=3), lambda r: ["true"]))
+    assert [o.returncode for o in outcomes] == [0, 0, 0]
+
+
+def test_an_interrupt_cancels_the_job_only_where_the_site_file_asks_for_it(tmp_path: Path) -> None:
+    class Endless(MadeUpScheduler):
+        def submit(self, script: Path) -> str:
+            end_file(request("c000.l1", ("n0",), tmp_path)).write_text("0 1\n")
+            return "7"
+
+        def state(self, job: str) -> JobState:
+            return JobState.RUNNING
+
+    (tmp_path / "launches").mkdir()
+    requests = [request(f"c00{i}.l1", ("n0",), tmp_path) for i in range(3)]
+    for cancel, expected in ((False, []), (True, ["7"])):
+        scheduler = Endless(launches_a_job=1)
+        section = BatchSection.model_validate({"poll": "10 ms", "cancel_on_interrupt": cancel})
+        (tmp_path / "job.json").unlink(missing_ok=True)
+        walking = BatchLauncher(scheduler, section, "test", Starter(lambda r: ["true"]), {}).run(requests)
+        assert next(walking).id == "c000.l1"
+        walking.close()  # what an interrupt does to the walk
+        assert scheduler.cancelled == expected
+        assert (tmp_path / "job.json").exists() is not cancel

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ``weft exec`` makes of a command."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.cli.app import main
+from weft.errors import LaunchError
+from weft.launch.interposer import Settings, mpi_of, preloaded
+from weft.mpi.library import Library
+
+OPEN = Library("Open MPI", "5.0.1", "")
+HYDRA = Library("MPICH", "4.2", "")
+
+
+def test_open_mpi_carries_variables_by_x() -> None:
+    """In its own environment the starter would load the library itself, and ranks on other hosts would not."""
+    words = preloaded(
+        ["/opt/bin/mpirun", "-n", "4", "app"], {"LD_PRELOAD": "/l.so", "WEFT_ALLTOALL": "bruck{r=2}"}, OPEN
+    )
+    assert words == ["/opt/bin/mpirun", "-x", "LD_PRELOAD=/l.so", "-x", "WEFT_ALLTOALL=bruck{r=2}", "-n", "4", "app"]
+
+
+def test_hydra_carries_variables_by_genv() -> None:
+    """Also under Debian's name."""
+    assert preloaded(["mpirun.mpich", "-n", "2", "app"], {"A": "1"}, HYDRA) == [
+        "mpirun.mpich", "-genv", "A", "1", "-n", "2", "app",
+    ]  # fmt: skip
+    assert preloaded(["mpiexec.hydra", "app"], {"A": "1"}, HYDRA)[:4] == ["mpiexec.hydra", "-genv", "A", "1"]
+
+
+def test_another_starter_gets_them_by_its_environment() -> None:
+    """Slurm's starter passes its own on."""
+    assert preloaded(["srun", "-n", "2", "app"], {"A": "1"}, OPEN) == ["env", "A=1", "srun", "-n", "2", "app"]
+
+
+def test_only_what_is_asked_for_is_set(tmp_path: Path) -> None:
+    """A variable of the job script must not be overwritten by an empty one."""
+    assert Settings().variables() == {}
+    table = tmp_path / "t.json"
+    table.write_text("{}")
+    assert Settings("pmpi", table, Path("r.json"), 5, True).variables() == {
+        "WEFT_ALLTOALL": "pmpi", "WEFT_TABLE": str(table), "WEFT_REPORT": str(Path.cwd() / "r.json"),
+        "WEFT_VERIFY": "5", "WEFT_PREWARM": "1",
+    }  # fmt: skip
+    with pytest.raises(LaunchError, match="no selection table"):
+        Settings(table=tmp_path / "none.json").variables()
+
+
+def test_the_wrapper_beside_the_starter_is_the_application_s(tmp_path: Path) -> None:
+    """Debian's mpirun.mpich belongs to mpicxx.mpich, whatever the alternatives say."""
+    for name in ("mpirun.mpich", "mpicxx.mpich", "mpicxx"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    assert mpi_of([str(tmp_path / "mpirun.mpich")], None).wrapper == tmp_path / "mpicxx.mpich"
+    with pytest.raises(LaunchError, match="no program"):
+        mpi_of([str(tmp_path / "mpirun.none")], None)
+
+
+def test_no_command_is_a_user_s_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    """And the remedy shows one."""
+    assert main(["exec"]) == 2
+    assert "weft exec -- mpirun" in capsys.readouterr().err

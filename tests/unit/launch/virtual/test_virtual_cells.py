@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A launch of several cells: the links' counters are read whenever the ranks begin the next one."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from weft.errors import LaunchError
+from weft.launch.launcher import LaunchCell, LaunchRequest
+from weft.launch.links import LinkCount, read_cell_links, read_links, write_links
+from weft.launch.virtual import cells
+from weft.launch.virtual.cells import CellMarks
+
+
+def counts(bytes_: int) -> list[LinkCount]:
+    return [LinkCount("a-s", "a", "s", 1e6, bytes_, bytes_ // 10, 0)]
+
+
+class Ranks:
+    """A launch, and a status file that says what its ranks do; each reading of the counters finds 100 bytes more."""
+
+    def __init__(self, folder: Path, names: str) -> None:
+        self.plan, self.status = folder / "x.plan", folder / "x.status"
+        self.plan.write_text("no launcher reads this")
+        asked = tuple(LaunchCell(name, "collective", {}, 2) for name in names.split())
+        self.request = LaunchRequest("x", 2, ("a",), 2, "block", False, self.plan, folder, 0.0, cells=asked)
+        self.readings = 0
+
+    def read(self) -> list[LinkCount]:
+        self.readings += 1
+        return counts(100 * self.readings)
+
+    def begin(self, cell: str) -> None:
+        slot = f"{cell} alltoall warm busy".encode().ljust(64, b"\0")
+        self.status.write_bytes(slot * 2)
+        time.sleep(0.1)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look every 5 ms, so that no test waits."""
+    monkeypatch.setattr(cells, "EVERY_S", 0.005)
+
+
+def test_each_cell_gets_what_crossed_between_its_border_and_the_next(tmp_path: Path) -> None:
+    ranks = Ranks(tmp_path, "c000 c001 c002")
+    with CellMarks(ranks.request, ranks.status, ranks.read) as marks:
+        for cell in ("c001", "c000", "c002"):  # in the order of the launch, whatever that is
+            ranks.begin(cell)
+        ranks.begin("-")  # between cells, and at the end, nobody is at one
+    assert ranks.readings == 3
+    found = marks.loads(counts(1000))
+    assert {cell: own[0].bytes for cell, own in found.items()} == {"c001": 100, "c000": 100, "c002": 700}
+
+
+def test_a_launch_of_one_cell_is_left_alone(tmp_path: Path) -> None:
+    ranks = Ranks(tmp_path, "c000")
+    with CellMarks(ranks.request, ranks.status, ranks.read) as marks:
+        ranks.begin("c000")
+    assert ranks.readings == 0
+    assert marks.loads(counts(1000)) == {}
+
+
+def test_the_status_of_an_earlier_start_tells_nothing(tmp_path: Path) -> None:
+    import os
+
+    ranks = Ranks(tmp_path, "c000 c001")
+    ranks.status.write_bytes(b"c000 A warm busy".ljust(64, b"\0"))
+    os.utime(ranks.status, (1.0, 1.0))
+    with CellMarks(ranks.request, ranks.status, ranks.read) as marks:
+        time.sleep(0.05)
+    assert marks.loads(counts(1)) == {}
+
+
+def test_a_cluster_that_goes_down_in_between_ends_the_looking_and_nothing_else(tmp_path: Path) -> None:
+    ranks = Ranks(tmp_path, "c000 c001")
+
+    def gone() -> list[LinkCount]:
+        raise LaunchError("the counters cannot be read", "is it still up?")
+
+    with CellMarks(ranks.request, ranks.status, gone) as marks:
+        ranks.begin("c000")
+        ranks.begin("c001")
+    assert marks.loads(counts(1)) == {}
+
+
+def test_the_loads_of_cells_are_kept_beside_those_of_the_launch(tmp_path: Path) -> None:
+    path = tmp_path / "g000.l1.links.json"
+    write_links(path, "g000.l1", "tbf", counts(300), {"c000": counts(100), "c001": counts(200)})
+    assert read_links(path) == counts(300)
+    assert read_cell_links(path) == {"c000": counts(100), "c001": counts(200)}
+    write_links(path, "c000.l1", "tbf", counts(300))
+    assert read_cell_links(path) == {}
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + 5
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_a_border_is_seen_within_a_look(tmp_path: Path) -> None:
+    ranks = Ranks(tmp_path, "c000 c001")
+    with CellMarks(ranks.request, ranks.status, ranks.read):
+        ranks.begin("c000")
+        wait_until(lambda: ranks.readings == 1)
+        ranks.begin("c001")
+        wait_until(lambda: ranks.readings == 2)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the report tells of a run of pairs."""
+
+from pathlib import Path
+
+import pytest
+
+from made.pairs import Cluster, Faults
+from made.pairs_run import make_pairs_run
+from made.view import load_view
+from weft.cli.app import main
+from weft.report.page import write
+from weft.report.pair_view import PairView
+from weft.report.tables import render
+from weft.report.view import RunView
+
+CLUSTER = Cluster(8, 2, 2, uplinks=1, per_pod=2, pod_uplinks=1)
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight nodes, one of them slow to send, alone and beside others, at two sizes."""
+    faults = Faults(senders={5: 2.0}, pairs={(1, 9): 4.0})
+    made = {"sizes": (0, 1 << 18), "modes": {"isolated": 1.0, "all": 1.5}}
+    return make_pairs_run(tmp_path_factory.mktemp("slow") / "run", CLUSTER, faults, **made)
+
+
+@pytest.fixture(scope="module")
+def view(slow: Path) -> RunView:
+    return load_view(slow)
+
+
+def test_the_headline_names_the_worst_first(view: RunView) -> None:
+    assert view.headline.startswith("Node n5 as sender: ")
+    assert "pair 1 on n0 with 9 on n4: " in view.headline
+
+
+def test_a_healthy_cluster_is_told_so_with_its_times(tmp_path: Path) -> None:
+    view = load_view(make_pairs_run(tmp_path / "run", CLUSTER))
+    assert view.headline.startswith("No node, link or pair stands out among 240 pairs of 16 ranks on 8 nodes.")
+    assert "at 0 hops, same node and" in view.headline
+    assert not [finding for finding in view.findings if finding["rule"].startswith("slow-")]
+
+
+def test_every_table_is_there_and_says_that_it_is_simulated(view: RunView) -> None:
+    text = render(view, "md")
+    for title in ("Latency by hops", "The ten worst nodes", "The ten worst pairs", "Contention", "First contact"):
+        assert f"**{title}" in text
+    assert "| 0 B, isolated | 0 hops, same leaf | 32 |" in text
+    assert "slow as sender" in text
+    assert text.count("(simulated)") >= 5
+
+
+def test_contention_is_the_factor_that_was_made(view: RunView) -> None:
+    factors = {row["class"]: row["factor"] for row in PairView(view).contention if row["bytes"] == 0}
+    assert factors["4 hops"] == pytest.approx(1.5, rel=0.02)
+    assert factors["0 hops, same node"] == pytest.approx(1.0, rel=0.05)
+
+
+def test_each_culprit_is_a_finding_with_a_remedy(view: RunView) -> None:
+    found = {finding["rule"]: finding for finding in view.findings}
+    assert found["slow-node"]["where"] == "node n5 as sender"
+    assert "placement.nodes" in found["slow-node"]["remedy"]
+    assert found["slow-pair"]["level"] == "warning"
+    assert "self-check" not in found
+
+
+def test_the_page_has_each_matrix_once_and_no_empty_figure(slow: Path, tmp_path: Path) -> None:
+    page = write([slow], tmp_path / "report.html", files_too=False).read_text()
+    assert page.count("Latency of every pair of ranks,") >= 2
+    assert page.count('class="soft pointed"') == 6  # two sizes by rank, by node, and contention
+    assert len(page) < 15_000_000
+
+
+def test_the_json_has_the_culprits_and_the_classes(view: RunView) -> None:
+    from weft.report.show_json import show_object
+
+    told = show_object(view)["pairs"]
+    assert told["blame"][0]["name"] == "n5"
+    assert {row["hops"] for row in told["classes"]} == {0, 2, 4}
+
+
+def test_exact_quantiles_without_samples_are_refused(slow: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(slow), "--exact", "--format", "csv"]) == 1
+    assert "holds no samples of pairs" in capsys.readouterr().err

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stories: each kernel tells its own, pictures stand beside charts, a kernel without a story is still shown."""
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from made.run import Made, make_run
+from made.view import load_view
+from weft.kernel.registry import measured_kernels
+from weft.report.figures.files import write_figures
+from weft.report.figures.picture import Picture
+from weft.report.page import render
+from weft.report.stories.exchange import ExchangeStory
+from weft.report.stories.plain import PlainStory
+from weft.report.story import story_of
+from weft.report.view import RunView
+
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40" viewBox="0 0 80 40">'
+    '<rect width="80" height="40" fill="#0072B2"/></svg>'
+)
+PICTURE = Picture("drawn", "A drawing", "Blue: a box.", "There is one box.", SVG, '<p id="under">the list</p>')
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> RunView:
+    return load_view(make_run(tmp_path_factory.mktemp("runs") / "run", Made(samples=3)))
+
+
+def test_exchange_has_a_story_of_its_own_and_an_unknown_kernel_a_plain_one() -> None:
+    assert isinstance(story_of("exchange"), ExchangeStory)
+    assert isinstance(story_of("made-up"), PlainStory)
+
+
+@pytest.mark.parametrize("kernel", measured_kernels())
+def test_every_kernel_has_a_story_of_its_name(kernel: str) -> None:
+    assert type(story_of(kernel)).__name__ == f"{kernel.capitalize()}Story"
+
+
+def test_a_plain_story_lists_every_call_with_its_time(view: RunView) -> None:
+    (table,) = PlainStory().tables(view)
+    assert len(table.rows) == 1 + len(view.rows)
+    assert table.rows[1][:4] == ("A", "cold", "1", "1")
+    assert PlainStory().headline(view) == f"{len(view.rows)} times of exchange measured, of {len(view.rows)} planned."
+    assert PlainStory().figures(view) == []
+
+
+def test_a_picture_stands_in_the_page_as_it_was_drawn(view: RunView) -> None:
+    html = render([view], [[PICTURE]])
+    assert SVG in html
+    assert '<p id="under">the list</p>' in html
+    assert 'aria-label="A drawing. There is one box."' in html
+    assert 'class="chart"' not in html
+
+
+def test_a_picture_becomes_svg_pdf_and_png(tmp_path: Path) -> None:
+    svg, pdf, png = write_figures([PICTURE], tmp_path)
+    assert svg.read_text() == SVG
+    assert pdf.read_bytes().startswith(b"%PDF")
+    with Image.open(png) as image:
+        assert image.convert("RGB").getpixel((20, 20)) == (0, 114, 178)

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stories of collective and bandwidth: times and rates by size, change-overs with their knobs, who wins where."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made.sweeps import BANDWIDTH, COLLECTIVE, TWO_NODES, VALUES, MadeSweep, make_sweep, stepping
+from made.view import load_view
+from weft.analyse.tables.answers import WINNERS
+from weft.plan.records import Cell
+from weft.report.figures import all_figures
+from weft.report.figures.files import write_figures
+from weft.report.figures.theme import Figure
+from weft.report.html import parts
+from weft.report.page import write
+from weft.report.sweeps import lines_of
+from weft.report.tables import all_tables, render
+from weft.report.tabular import Table
+from weft.report.view import RunView
+
+Row = dict[str, Any]
+
+
+def two_algorithms(cell: Cell, size: int) -> float:
+    """Beyond 1 KiB one algorithm takes 0.6 of the default's time, all others 1.1."""
+    name = cell.parameters.get("algorithm", "default")
+    factor = {"default": 1.0, "pairwise": 0.6, "binomial": 0.6}.get(name, 1.1)
+    return stepping(cell, size) * (factor if size > 1024 else 1.0 if name == "default" else 1.1)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunView]:
+    folder = tmp_path_factory.mktemp("sweeps")
+    made = {
+        "calls": MadeSweep(),
+        "rates": MadeSweep(study=BANDWIDTH),
+        "virtual": MadeSweep(study=BANDWIDTH, fabric=TWO_NODES),
+        "each": MadeSweep(study=COLLECTIVE.format(algorithms="each"), seconds=two_algorithms),
+        "unknown": MadeSweep(named_settings={}),
+        "smooth": MadeSweep(seconds=lambda cell, size: 1e-6 * cell.ranks + size / 4e9),
+    }
+    return {name: load_view(make_sweep(folder / name, each)) for name, each in made.items()}
+
+
+def table(view: RunView, start: str) -> Table:
+    return next(table for table in all_tables(view) if table.title.startswith(start))
+
+
+def figure(view: RunView, name: str) -> Figure:
+    found = next(figure for figure in all_figures(view) if figure.name == name)
+    assert isinstance(found, Figure)
+    return found
+
+
+def test_the_bandwidth_headline_tells_peak_limit_and_knob(runs: dict[str, RunView]) -> None:
+    text = runs["rates"].headline
+    assert "GB/s intra-socket" in text
+    assert (
+        "the eager limit is found between 2 KiB and 4 KiB, btl_sm_eager_limit or btl_vader_eager_limit (4,096 B)"
+        in text
+    )
+    assert "grows by a factor of 2." in text
+
+
+def test_between_nodes_it_is_another_limit_and_another_knob(runs: dict[str, RunView]) -> None:
+    changes = table(runs["virtual"], "Change-over points (virtual network)")
+    by_pattern = {row[0].split(",")[0]: row for row in changes.rows[1:]}
+    assert by_pattern["intra-socket"][2] == "btl_sm_eager_limit (4,096 B)"
+    assert by_pattern["inter-node"][2] == "btl_tcp_eager_limit (65,536 B)"
+    assert by_pattern["inter-node"][1] == "32 KiB – 64 KiB"
+
+
+def test_the_rate_table_has_sizes_down_and_patterns_across(runs: dict[str, RunView]) -> None:
+    rates = table(runs["rates"], "Rate one way")
+    assert rates.columns == ("Message", "intra-socket", "one message", "inter-socket", "one message")
+    assert [row[0] for row in rates.rows[1:]][::11] == ["1 B", "2 KiB", "4 MiB"]
+    row = next(row for row in runs["rates"].rows if (row["call"], row["phase"]) == ("send@4194304", "warm"))
+    assert rates.rows[-1][1].startswith(f"{4194304 / row['median_s'] / 1e9:.2f} GB/s (")
+    assert parts(rates.rows[-1][1])[1].startswith("(")
+
+
+def test_a_call_has_a_table_of_sizes_by_process_counts_with_bounds(runs: dict[str, RunView]) -> None:
+    times = table(runs["calls"], "Time of MPI_Alltoall")
+    assert times.columns == ("Message", "N = 1, p = 2", "at least", "N = 1, p = 4", "at least")
+    assert len(times.rows) == 1 + 21
+    assert "memory copy" in times.rows[-1][2]
+
+
+def test_the_barrier_stands_as_the_floor(runs: dict[str, RunView]) -> None:
+    floor = table(runs["calls"], "An empty exchange: MPI_Barrier")
+    assert floor.columns == ("Floor", "N = 1, p = 2", "N = 1, p = 4")
+    assert abs(float(floor.rows[1][1].split(" ns (")[0]) - 500) < 5
+
+
+def test_change_overs_are_listed_with_size_knob_value_and_factor(runs: dict[str, RunView]) -> None:
+    changes = table(runs["calls"], "Change-over points")
+    assert len(changes.rows) == 1 + 4
+    for row in changes.rows[1:]:
+        assert row[1:4] == ("2 KiB – 4 KiB", "btl_sm_eager_limit (4,096 B)", "jump")
+        assert row[4].startswith("2.")
+    assert "4 change-over points are found, 4 of them at a known knob" in runs["calls"].headline
+
+
+def test_without_values_no_knob_is_claimed_and_the_usual_one_is_told(runs: dict[str, RunView]) -> None:
+    changes = table(runs["unknown"], "Change-over points")
+    assert {row[2] for row in changes.rows[1:]} == {"none known here"}
+    notes = [finding for finding in runs["unknown"].findings if finding["rule"] == "change-over"]
+    assert len(notes) == 4
+    assert "no knob of this library is known at this size" in notes[0]["what"]
+    assert any("coll_tuned_bcast_algorithm chooses the algorithm" in note["remedy"] for note in notes)
+
+
+def test_a_smooth_run_has_no_change_over_and_says_so(runs: dict[str, RunView]) -> None:
+    assert "No change-over point is found." in runs["smooth"].headline
+    assert not [one for one in all_tables(runs["smooth"]) if one.title.startswith("Change-over")]
+    assert not [finding for finding in runs["smooth"].findings if finding["rule"] == "change-over"]
+
+
+def test_the_winner_is_the_planted_algorithm_where_it_was_planted_alone(runs: dict[str, RunView]) -> None:
+    found = WINNERS.read(runs["each"].path)
+    assert {(winner["call"], winner["algorithm"]) for winner in found if winner["bytes"] > 1024} == {
+        ("bcast", "binomial"),
+        ("alltoall", "pairwise"),
+    }
+    assert {winner["algorithm"] for winner in found if winner["bytes"] <= 1024} == {"default"}
+    for winner in found:
+        if winner["low"] is not None and winner["high"] is not None:
+            assert winner["low"] * 0.98 <= 0.6 <= winner["high"] * 1.02
+            assert winner["ratio"] == pytest.approx(0.6, rel=0.05)
+
+
+def test_winners_have_a_table_and_a_map_for_each_call(runs: dict[str, RunView]) -> None:
+    fastest = table(runs["each"], "Fastest algorithm of MPI_Alltoall")
+    assert fastest.columns == ("Message", "N = 1, p = 2", "N = 1, p = 4")
+    assert fastest.rows[-1][1].startswith("pairwise 0.")
+    drawn = figure(runs["each"], "winners")
+    assert [panel["title"]["text"] for panel in drawn.specifications()] == ["MPI_Bcast", "MPI_Alltoall"]
+    assert "pairwise" in json.dumps(drawn.specifications()[1])
+    assert drawn.reading.startswith("The library's own choice is beaten at 40 of 84 points")
+
+
+def test_times_of_other_algorithms_stay_out_of_the_tables_of_calls(runs: dict[str, RunView]) -> None:
+    assert table(runs["each"], "Time of MPI_Bcast").columns == table(runs["calls"], "Time of MPI_Bcast").columns
+
+
+def test_figures_mark_the_change_and_the_knob(runs: dict[str, RunView]) -> None:
+    for view, name in ((runs["rates"], "bandwidth"), (runs["calls"], "collectives")):
+        text = json.dumps(figure(view, name).specifications())
+        assert "btl_sm_eager_limit = 4 KiB" in text
+        assert '"jump": true' in text
+        assert '"type": "log"' in text
+    panels = figure(runs["calls"], "collectives").specifications()
+    assert [panel["title"]["text"] for panel in panels] == ["MPI_Bcast", "MPI_Alltoall"]
+
+
+def test_a_point_of_the_figure_is_a_number_of_the_table(runs: dict[str, RunView]) -> None:
+    sets = figure(runs["rates"], "bandwidth").specifications()[0]["datasets"].values()
+    points = [row for rows in sets for row in rows if row.get("label") == "intra-socket" and row.get("samples")]
+    (point,) = [row for row in points if row["x"] == 1 << 20]
+    (cell,) = [line for line in lines_of(runs["rates"]) if line.cell.parameters["pattern"] == "intra-socket"]
+    row = cell.at(1 << 20)
+    assert row is not None
+    assert point["y"] == pytest.approx((1 << 20) / row["median_s"])
+
+
+def test_virtual_runs_say_so_in_every_title(runs: dict[str, RunView]) -> None:
+    assert all("(virtual network)" in one.title for one in all_tables(runs["virtual"]))
+    assert all("(virtual network)" in one.title for one in all_figures(runs["virtual"]))
+
+
+def test_the_json_has_change_overs_and_winners_as_the_docs_describe(runs: dict[str, RunView]) -> None:
+    value = json.loads(render(runs["each"], "json"))
+    calls = json.loads(render(runs["calls"], "json"))
+    first = calls["change_overs"][0]
+    assert (first["lower"], first["upper"], first["knob_value"]) == (2048, 4096, 4096)
+    assert first["knobs"][0] == "btl_sm_eager_limit"
+    assert first["call"] in ("bcast", "alltoall")
+    assert value["winners"][0]["algorithm"]
+    page = (Path(__file__).parents[3] / "docs" / "show-json.md").read_text()
+    assert all(f"`{name}`" in page for name in (*first, *value["winners"][0], "slower_than_double", "winners"))
+
+
+def test_a_size_slower_than_its_double_is_told_with_both_times(tmp_path: Path) -> None:
+    def falling(cell: Cell, size: int) -> float:
+        return (2e-6 + size / 4e9) * (0.5 if size >= 8192 else 1.0)
+
+    view = load_view(make_sweep(tmp_path / "run", MadeSweep(seconds=falling)))
+    slower = table(view, "Messages slower than their double")
+    assert {row[1] for row in slower.rows[1:]} == {"4 KiB"}
+    notes = [finding for finding in view.findings if finding["rule"] == "slower-than-double"]
+    assert len(notes) == 4
+    assert "4 KiB take" in notes[0]["what"]
+    assert "4 sizes take longer than their double" in view.headline
+
+
+def test_a_bend_is_listed_and_not_blamed_on_a_knob_that_stands_there_by_chance(tmp_path: Path) -> None:
+    def out_of_cache(cell: Cell, size: int) -> float:
+        return 5e-7 + min(size, 32768) / 8e9 + max(0, size - 32768) / 3e9
+
+    view = load_view(make_sweep(tmp_path / "run", MadeSweep(study=BANDWIDTH, seconds=out_of_cache)))
+    changes = table(view, "Change-over points")
+    assert {row[2:4] for row in changes.rows[1:]} == {("none known here", "bend")}
+    assert "No change-over point is found" in view.headline
+    assert not [finding for finding in view.findings if finding["rule"] == "change-over"]
+
+
+def test_launches_that_disagree_on_a_knob_name_none(tmp_path: Path) -> None:
+    run = make_sweep(tmp_path / "run")
+    record = next((run / "launches").glob("g*.l2.json"))
+    value = json.loads(record.read_text())
+    value["named_settings"] = VALUES | {"btl_sm_eager_limit": "8192", "btl_vader_eager_limit": "8192"}
+    record.write_text(json.dumps(value))
+    changes = table(load_view(run), "Change-over points")
+    assert "none known here" in {row[2] for row in changes.rows[1:]}
+
+
+def test_a_run_without_times_is_shown_all_the_same(tmp_path: Path) -> None:
+    for study in (BANDWIDTH, COLLECTIVE.format(algorithms="default")):
+        run = make_sweep(tmp_path / study.split('"')[1], MadeSweep(study=study))
+        for left in (*(run / "cells").iterdir(), *(run / "launches").iterdir()):
+            left.unlink()
+        text = render(load_view(run), "text")
+        assert "No " in text
+        assert "not measured yet" in text
+
+
+def test_the_figures_become_files_and_the_page_is_written(runs: dict[str, RunView], tmp_path: Path) -> None:
+    written = write_figures(all_figures(runs["each"]), tmp_path / "figures")
+    assert len(written) == 6
+    assert all(path.stat().st_size > 1000 for path in written)
+    page = write([runs["calls"].path], tmp_path / "page.html", files_too=False).read_text()
+    assert "btl_sm_eager_limit" in page
+    assert page.count('class="chart"') == 2

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Better tables: near the bound, never worse on a score, free of deadlock, few changes where asked; d-mod-k by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from made.routes import network_of_cables, random_networks, routes, tree
+from weft.fabric.network import Network
+from weft.route.deadlock import find_circle
+from weft.route.dmodk import d_mod_k
+from weft.route.failures import fail, fail_random
+from weft.route.improve import improve, relieved, rerouted
+from weft.route.score import lower_bound, score
+
+
+def piled_up(network: Network) -> Network:
+    """Every leaf sends all it has for others over its first uplinks that lead there."""
+    forward = d_mod_k(network).forward.copy()
+    hosts = len(network.hosts)
+    ups = np.flatnonzero(network.switch_links)
+    for leaf in np.unique(network.leaf):
+        first = ups[network.links.source[ups] == hosts + leaf][0]
+        spine = int(network.links.target[first]) - hosts
+        for end in np.flatnonzero(network.leaf != leaf):
+            if int(network.links.target[forward[spine, end]]) == hosts + int(network.leaf[end]):
+                forward[leaf, end] = first
+    return network.with_tables(forward, "piled up")
+
+
+def test_d_mod_k_on_a_whole_tree_is_what_the_generator_makes() -> None:
+    for network in (
+        tree(64, 8, 8),
+        tree(32, 8, 8, spines=4),
+        tree(64, 4, 4, leaves_per_pod=4, pod_uplinks=16, cores=16),
+        tree(72, 6, 6, spines=3, leaves_per_pod=3, pod_uplinks=18, cores=18),
+    ):
+        mine, own = score(routes(d_mod_k(network)), samples=50), score(routes(network), samples=50)
+        assert mine.all_to_all == own.all_to_all == 1
+        assert mine.shift == own.shift
+        assert mine.bisection.share == pytest.approx(own.bisection.share, abs=0.02)
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_networks(minimal=True))
+def test_d_mod_k_reaches_every_host_by_a_shortest_route_on_any_graph(network: Network) -> None:
+    mine, least = routes(d_mod_k(network)), routes(network)
+    assert mine.lengths.tolist() == least.lengths.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_networks(minimal=True), st.sampled_from([0.0, 1.0, 1000.0]))
+def test_made_tables_are_minimal_and_reach_every_host(network: Network, branching: float) -> None:
+    mine = rerouted(routes(network), branching)
+    assert mine.lengths.tolist() == routes(network).lengths.tolist()
+
+
+@settings(max_examples=80, deadline=None)
+@given(random_networks(minimal=True), st.sampled_from([0.0, 1000.0]))
+def test_up_down_tables_hold_no_circle_on_any_graph(network: Network, branching: float) -> None:
+    rank = np.random.default_rng(len(network.links)).permutation(len(network.switches)).astype(np.int32)
+    mine = rerouted(routes(network), branching, rank)
+    assert find_circle(mine) is None
+    reached = mine.lengths >= 0
+    assert (mine.lengths[reached] >= routes(network).lengths[reached]).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(random_networks(minimal=True), st.integers(1, 10))
+def test_few_changes_are_as_few_as_said_and_never_lengthen_or_slow(network: Network, most: int) -> None:
+    before = routes(network)
+    after, done = relieved(before, most)
+    assert int((after.network.forward != network.forward).sum()) <= done <= most
+    assert after.lengths.tolist() == before.lengths.tolist()
+    assert score(after, samples=1).all_to_all <= score(before, samples=1).all_to_all + 1e-12
+
+
+def test_the_bound_is_that_of_the_leaf_with_the_fewest_cables() -> None:
+    network = fail(tree(32, 8, 8), ["leaf1 - spine3", "leaf1 - spine4"])
+    bound, cut = lower_bound(routes(network))
+    assert bound == pytest.approx(8 * 24 / (6 * 31))
+    assert cut == "link leaf1 up"
+    assert lower_bound(routes(tree(32, 8, 8)))[0] == 1
+
+
+def test_piled_up_tables_are_mended_up_to_the_bound() -> None:
+    network = piled_up(fail_random(tree(64, 8, 8), 4, seed=2))
+    found = improve(routes(network), budget_s=20)
+    assert found.better
+    assert found.present.score.all_to_all > 3
+    # one entry carries a leaf's eight hosts: 56 destinations over the six cables of the worst leaf are 10 on one
+    assert found.bound == pytest.approx(8 * 56 / (6 * 63))
+    assert found.best.score.all_to_all == pytest.approx(8 * 10 / 63)
+    assert found.best.score.no_worse_than(found.present.score)
+    assert find_circle(found.best.routes) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_three_levels_come_near_their_bound_and_no_score_gets_worse(seed: int) -> None:
+    network = d_mod_k(fail_random(tree(96, 6, 6, leaves_per_pod=4, pod_uplinks=24, cores=24), 6, seed=seed))
+    found = improve(routes(network), budget_s=20)
+    assert found.fastest.score.all_to_all <= 1.10 * found.bound
+    assert found.best.score.no_worse_than(found.present.score)
+
+
+def test_nothing_is_changed_where_nothing_is_better() -> None:
+    found = improve(routes(tree(32, 8, 8)), budget_s=20)
+    assert not found.better
+    assert found.best.changes == 0
+
+
+def test_ten_changes_help_and_are_ten() -> None:
+    network = piled_up(tree(64, 8, 8))
+    found = improve(routes(network), most_changes=10, budget_s=20)
+    assert found.better
+    assert 0 < found.best.changes <= 10
+    assert found.best.score.all_to_all < found.present.score.all_to_all
+
+
+def ring(clockwise: bool) -> Network:
+    """Eight switches in a ring with a host each."""
+    cables = [(h, 8 + h) for h in range(8)] + [(8 + s, 8 + (s + 1) % 8) for s in range(8)]
+    network = network_of_cables(8, 8, cables)
+    if not clockwise:
+        return network
+    onward = 16 + 2 * np.arange(8, dtype=np.int32)
+    forward = np.where(np.eye(8, dtype=bool), network.forward, onward[:, np.newaxis])
+    return network.with_tables(forward, "clockwise")
+
+
+def test_on_a_ring_better_tables_are_free_of_deadlock_though_minimal_ones_are_not() -> None:
+    assert find_circle(routes(d_mod_k(ring(clockwise=False)))) is not None
+    present = ring(clockwise=True)
+    found = improve(routes(present), budget_s=20)
+    assert found.better
+    assert find_circle(found.best.routes) is None
+
+
+def test_few_changes_that_leave_a_deadlock_are_not_offered() -> None:
+    """One changed entry relieves the ring's fullest link, and its circle stays."""
+    present = routes(ring(clockwise=True))
+    rank = np.arange(8, dtype=np.int32)
+    changed, done = relieved(present, 1, rank)
+    assert done == 1
+    assert find_circle(changed) is not None
+    found = improve(present, most_changes=1, budget_s=20)
+    assert not found.better

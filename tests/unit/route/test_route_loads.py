@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Loads of patterns: known by hand on small trees, equal to walking every message on random networks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from made.routes import library, network_of_cables, random_networks, routes, tree, walked_loads
+from weft.errors import FabricError
+from weft.fabric.loads import all_to_all_loads
+from weft.fabric.network import Network
+from weft.route.bisect import effective_bisection
+from weft.route.patterns import all_to_all, flow_loads, matrix_loads, phases
+from weft.route.routes import Routes
+
+
+def link(network: Network, source: str, target: str) -> list[int]:
+    """Links between two boxes, in the order of their ports."""
+    name = network.vertex_name
+    ends = [(name(int(a)), name(int(b))) for a, b in zip(network.links.source, network.links.target, strict=True)]
+    return [i for i, pair in enumerate(ends) if pair == (source, target)]
+
+
+def test_loads_of_a_small_tree_known_by_hand() -> None:
+    """Two leaves of two hosts, one spine, one cable each: 2 x 2 messages go up from each leaf."""
+    network = tree(4, nodes_per_leaf=2, uplinks=1)
+    loads = all_to_all(routes(network))
+    assert loads.lost == 0
+    for source, target in (("leaf0", "spine0"), ("leaf1", "spine0"), ("spine0", "leaf0"), ("spine0", "leaf1")):
+        assert loads.load[link(network, source, target)].tolist() == [4]
+    for host in network.hosts:
+        assert loads.load[network.uplink[network.host(host)]] == 3
+    found = phases(routes(network))
+    # phase 1: 1->2 and 3->0 cross the spine, once up from each leaf; phase 2: all four cross; phase 3: as phase 1
+    assert found.time.tolist() == [1, 2, 1]
+    assert found.link[1] in link(network, "leaf0", "spine0") + link(network, "leaf1", "spine0") + link(
+        network, "spine0", "leaf0"
+    ) + link(network, "spine0", "leaf1")
+
+
+def test_exchange_phases_known_by_hand() -> None:
+    """R xor 1 stays on the leaf; r xor 2 and r xor 3 cross, two flows a cable."""
+    assert phases(routes(tree(4, 2, 1)), "exchange").time.tolist() == [1, 2, 2]
+    # of six ranks, 4 xor 2 = 6 is nobody; 0 xor 4 = 4
+    six = phases(routes(tree(6, 6, 1)), "exchange")
+    assert len(six.time) == 7
+    assert six.load.sum() == 2 * 30
+
+
+def test_ranks_share_the_link_of_their_host_and_reach_each_other_without_it() -> None:
+    network = tree(4, 2, 1)
+    ranks = np.repeat(np.arange(2, dtype=np.int32), 2)  # two ranks on each of two hosts of one leaf
+    loads = all_to_all(routes(network), ranks)
+    assert loads.load[network.uplink].tolist() == [4, 4, 0, 0]
+    assert phases(routes(network), ranks=ranks).time.tolist() == [1, 2, 1]
+
+
+def test_a_slow_cable_takes_longer() -> None:
+    network = tree(4, 2, 1, link_rate=0.2e9)  # 4xDDR among 4xEDR is 6.25 times slower; here five times
+    assert phases(routes(network)).time.tolist() == [5, 10, 5]
+
+
+@settings(max_examples=120, deadline=None)
+@given(random_networks(), st.integers(1, 3))
+def test_loads_are_those_of_every_message_walked_alone(network: Network, threads: int) -> None:
+    count = len(network.hosts)
+    pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
+    found = all_to_all(routes(network, threads))
+    want = walked_loads(network, pairs)
+    assert found.lost == 0
+    assert found.load.tolist() == want.tolist()
+    assert found.load.tolist() == all_to_all_loads(network).tolist()
+
+
+@settings(max_examples=120, deadline=None)
+@given(random_networks(), st.integers(1, 3), st.data())
+def test_the_sum_over_shift_phases_is_the_all_to_all_exactly(
+    network: Network, threads: int, data: st.DataObject
+) -> None:
+    """Conservation, on any network, any placement and any number of ranks a host."""
+    hosts = st.integers(0, len(network.hosts) - 1)
+    ranks = np.array(data.draw(st.lists(hosts, min_size=1, max_size=20)), dtype=np.int32)
+    found = routes(network, threads)
+    assert phases(found, ranks=ranks).load.tolist() == all_to_all(found, ranks).load.tolist()
+    # every unit enters the network once and leaves it once
+    load = all_to_all(found, ranks).load
+    assert load[network.uplink].sum() == load[network.uplink ^ 1].sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_networks(), st.integers(1, 3), st.data())
+def test_matrix_and_messages_agree_with_walking(network: Network, threads: int, data: st.DataObject) -> None:
+    count = len(network.hosts)
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    amounts = random.integers(0, 5, (count, count)).astype(float)
+    source, target = (column.ravel().astype(np.int32) for column in np.indices((count, count)))
+    found = routes(network, threads)
+    want = sum(
+        (amounts[a, b] * walked_loads(network, [(a, b)]) for a in range(count) for b in range(count) if a != b),
+        np.zeros(len(network.links)),
+    )
+    assert matrix_loads(found, amounts).tolist() == want.tolist()
+    assert flow_loads(found, source, target, amounts.ravel()).tolist() == want.tolist()
+
+
+def test_traffic_without_a_route_is_counted_and_the_rest_is_loaded() -> None:
+    network = tree(4, 2, 1)
+    forward = network.forward.copy()
+    forward[0, 3] = -1
+    broken = network.with_tables(forward, "broken")
+    found = all_to_all(routes(broken))
+    assert found.lost == 2
+    whole = all_to_all(routes(network)).load
+    assert whole.sum() - found.load.sum() == 6  # two messages, up, down and to the host
+    assert phases(routes(broken)).lost == 2
+    with pytest.raises(FabricError, match="no route"):
+        flow_loads(routes(broken), np.array([0], dtype=np.int32), np.array([3], dtype=np.int32))
+    with pytest.raises(FabricError, match="has no route"):
+        matrix_loads(routes(broken), np.ones((4, 4)))
+
+
+def test_a_circle_loses_what_enters_it() -> None:
+    network = network_of_cables(3, 3, [(0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (5, 3)])
+    forward = network.forward.copy()
+    forward[1, 2] = link(network, "s1", "s0")[0]
+    forward[0, 2] = link(network, "s0", "s1")[0]
+    found = routes(network.with_tables(forward, "circle"))
+    assert all_to_all(found).lost == 2
+    assert sorted(found.lengths[:, 2].tolist()) == [-2, -2, 0]
+
+
+def test_a_perfect_crossbar_has_full_effective_bisection_bandwidth() -> None:
+    found = effective_bisection(routes(tree(16, 16, 1)), samples=50)
+    assert (found.share, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+def test_effective_bisection_of_one_shared_cable_known_by_hand() -> None:
+    """Of two hosts on either side of one cable all flows that cross share it: the mean over the three splits."""
+    # Two leaves of two hosts, one cable up. A split pairs A = {a, b} with {c, d}. Both of A on one leaf: 2 flows cross
+    # each way over the cable, share 1/2. One on each leaf: with probability 1/2 both flows stay on their leaves (share
+    # 1), else both cross, one in each direction (share 1). Splits with A on one leaf: 2 of 6.
+    found = effective_bisection(routes(tree(4, 2, 1)), samples=20_000)
+    assert found.share == pytest.approx(2 / 6 * 1 / 2 + 4 / 6 * 1, abs=0.01)
+    assert found.low < found.share < found.high
+
+
+def test_a_share_is_of_the_rate_of_the_flows_own_hosts() -> None:
+    """A crossbar with fast and slow adapters is full for every flow, whatever the slowest one is."""
+    network = tree(8, 8, 1)
+    rate = network.links.rate.copy()
+    rate[network.uplink[:4]] = rate[network.uplink[:4] ^ 1] = 4e9
+    mixed = replace(network, links=replace(network.links, rate=rate))
+    assert effective_bisection(routes(mixed), samples=50).share == 1
+
+
+def test_splits_depend_on_the_seed_and_not_on_the_threads() -> None:
+    network = tree(64, 8, 4)
+    one, two = (effective_bisection(routes(network, threads), samples=64) for threads in (1, 3))
+    assert one.each.tolist() == two.each.tolist()
+    assert one.each.tolist() != effective_bisection(routes(network), samples=64, seed=1).each.tolist()
+
+
+def test_the_interval_covers_the_mean_of_many_splits_as_often_as_it_says() -> None:
+    network = tree(32, 8, 4)
+    whole = effective_bisection(routes(network), samples=20_000, seed=5).share
+    found = [effective_bisection(routes(network), samples=100, seed=seed) for seed in range(100, 300)]
+    assert 180 <= sum(each.low <= whole <= each.high for each in found) <= 199
+
+
+def test_a_host_without_a_cable_takes_no_part() -> None:
+    network = network_of_cables(3, 1, [(0, 3), (1, 3)])
+    found = Routes(network, library(), 1)
+    assert all_to_all(found).load.sum() == 4
+    assert effective_bisection(found, samples=5).share == 1

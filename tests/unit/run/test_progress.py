@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a run tells of itself."""
+
+import io
+
+import pytest
+
+from weft.run.progress import Lines, Live, Silent, in_words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (45.4, "45 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min"), (0.25, "250 ms")],
+)
+def test_durations_are_told_as_people_do(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words
+
+
+def test_plain_lines_tell_the_start_failures_and_the_end_only() -> None:
+    out = io.StringIO()
+    lines = Lines(out)
+    lines.start(3, 1, 90.0)
+    lines.current("c001")
+    lines.settled("c001", "ok", 2, 40.0)
+    lines.settled("c002: hung", "timeout", 3, 0.0)
+    lines.stop()
+    told = out.getvalue().splitlines()
+    assert told[0] == "3 cells to measure, 1 of them are finished; about 1 min 30 s"
+    assert told[1] == "timeout: c002: hung"
+    assert told[2].startswith("3/3 cells in ")
+    assert len(told) == 3
+
+
+def test_plain_lines_come_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    out = io.StringIO()
+    lines = Lines(out)
+    lines.start(100, 0, 200.0)
+    for done in range(1, 31):
+        now[0] += 1.0
+        lines.settled(f"c{done:03}", "ok", done, 200.0 - done)
+    told = out.getvalue().splitlines()
+    assert told[1:] == [
+        "10/100 cells in 10 s, about 3 min 10 s left; last: c010",
+        "20/100 cells in 20 s, about 3 min 0 s left; last: c020",
+        "30/100 cells in 30 s, about 2 min 50 s left; last: c030",
+    ]
+
+
+def test_the_bar_ends_where_the_run_does() -> None:
+    live = Live()
+    live.start(2, 0, 5.0)
+    live.current("exchange [not markup]")
+    live.settled("c000 [red]: why", "crash", 1, 2.0)
+    live.settled("c001", "ok", 2, 0.0)
+    assert live.bar.tasks[0].finished
+    live.stop()
+    Silent().say("nothing")

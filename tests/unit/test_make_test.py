@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``make test``: every part runs, whatever became of the others; each says how long it took; nothing passes unseen."""
+
+import importlib.util
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STAMPS = ("installed", "tested")
+
+
+def make_test(tmp_path: Path, python: str) -> subprocess.CompletedProcess[str]:
+    """Run the recipe with a made environment whose Python tells what it was asked to run."""
+    for name in ("venv", "venv-mpich"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        for stamp in STAMPS:
+            (tmp_path / name / stamp).touch()
+    for name, text in (("python", python), ("pip", "true")):
+        program = tmp_path / "venv" / "bin" / name
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+    return subprocess.run(
+        ["make", "--no-print-directory", "test", f"VENV={tmp_path}/venv", "PYTHON=true"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not here: apt install make")
+
+
+@needs_make
+def test_a_native_suite_that_fails_keeps_nobody_from_running_and_fails_the_whole(tmp_path: Path) -> None:
+    done = make_test(tmp_path, 'echo "asked for $*"; test "$1" != tests/native.py')
+    assert "asked for -m pytest" in done.stdout
+    assert "make test: native-tests took" in done.stdout
+    assert "s, FAILED\nmake test: python-tests took" in done.stdout
+    assert done.returncode != 0
+
+
+@needs_make
+def test_where_all_goes_well_each_part_says_how_long_it_took(tmp_path: Path) -> None:
+    done = make_test(tmp_path, "exit 0")
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stdout.splitlines() if line.startswith("make test: ")]
+    assert [line.split()[2] for line in told] == ["provision", "native-tests", "python-tests"]
+    assert all(line.endswith(" s, ok") for line in told)
+
+
+@needs_make
+def test_python_tests_that_fail_fail_the_whole(tmp_path: Path) -> None:
+    done = make_test(tmp_path, 'test "$1" != -m')
+    assert "make test: python-tests took" in done.stdout
+    assert done.returncode != 0
+
+
+def native_script() -> ModuleType:
+    """``tests/native.py`` as a module."""
+    spec = importlib.util.spec_from_file_location("native_tests", ROOT / "tests" / "native.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_without_doctest_the_native_tests_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = native_script()
+    monkeypatch.setattr(script, "DOCTEST", tmp_path / "doctest.h")
+    assert script.main() == 1
+    assert "apt install doctest-dev" in capsys.readouterr().out
