@@ -115,14 +115,21 @@ template <typename Count, typename Displacement> int AlltoallvCall<Count, Displa
 }
 
 template <typename Call> Outcome perform(Call const &call, Spec const &spec) noexcept {
+    State *state = nullptr;
+    auto const failed = [&](int code, char const *what) {
+        if (state != nullptr) {
+            state->keep_for_good();
+        }
+        return Outcome{raise(call.comm, code, what), spec.kind};
+    };
     try {
         int inter = 0;
         check(PMPI_Comm_test_inter(call.comm, &inter), "MPI_Comm_test_inter");
         int ranks = 0;
         check(PMPI_Comm_size(call.comm, &ranks), "MPI_Comm_size");
         if (spec.kind != Kind::pmpi && inter == 0 && ranks > 1) {
-            State &state = state_of(call.comm);
-            if (run(spec, call.exchange(ranks), state)) {
+            state = &state_of(call.comm);
+            if (run(spec, call.exchange(ranks), *state)) {
                 last_ran() = spec.kind;
                 return {MPI_SUCCESS, spec.kind};
             }
@@ -130,11 +137,11 @@ template <typename Call> Outcome perform(Call const &call, Spec const &spec) noe
         last_ran() = Kind::pmpi;
         return {call.by_library(), Kind::pmpi}; // which raises its own errors
     } catch (Error const &error) {
-        return {raise(call.comm, error.code(), error.what()), spec.kind};
+        return failed(error.code(), error.what());
     } catch (std::bad_alloc const &) {
-        return {raise(call.comm, MPI_ERR_NO_MEM, "weft: no memory for an all-to-all -> use smaller blocks"), spec.kind};
+        return failed(MPI_ERR_NO_MEM, "weft: no memory for an all-to-all -> use smaller blocks");
     } catch (std::exception const &error) {
-        return {raise(call.comm, MPI_ERR_INTERN, error.what()), spec.kind};
+        return failed(MPI_ERR_INTERN, error.what());
     }
 }
 

@@ -17,14 +17,15 @@ class Comm {
             PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
         }
     }
-    Comm(Comm &&other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+    Comm(Comm &&other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)), kept_(other.kept_) {}
     Comm &operator=(Comm &&other) noexcept {
         std::swap(comm_, other.comm_);
+        std::swap(kept_, other.kept_);
         return *this;
     }
     ~Comm() {
         int down = 0;
-        if (comm_ != MPI_COMM_NULL && PMPI_Finalized(&down) == MPI_SUCCESS && down == 0) {
+        if (comm_ != MPI_COMM_NULL && !kept_ && PMPI_Finalized(&down) == MPI_SUCCESS && down == 0) {
             PMPI_Comm_free(&comm_);
         }
     }
@@ -38,8 +39,12 @@ class Comm {
 
     MPI_Comm get() const noexcept { return comm_; }
 
+    /// Never frees it: see State::keep_for_good.
+    void keep_for_good() noexcept { kept_ = true; }
+
   private:
     MPI_Comm comm_ = MPI_COMM_NULL;
+    bool kept_ = false;
 };
 
 } // namespace weft::alltoall

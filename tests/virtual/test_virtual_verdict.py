@@ -67,7 +67,11 @@ def test_the_verdict_follows_the_narrow_link(
     named = {"injection": "the hosts' own links", "link leaf0 up": "link leaf0 up"}
     assert f"{named[four]} at N = 4 (" in view.headline
     assert "memory copy at N = 1" in view.headline
-    assert all(each["bound_ratio"] and each["bound_ratio"] > 0.95 for each in found.values())
+    ratios = {nodes: each["bound_ratio"] for nodes, each in found.items()}
+    # links are shaped, so no load beside them makes them faster; copies may find less company than their floor had,
+    # which the page then tells as an error of the bound (tests/unit/analyse)
+    assert ratios[1] is not None and ratios[1] > 0.75, ratios
+    assert all(ratio is not None and ratio > 0.95 for nodes, ratio in ratios.items() if nodes > 1), ratios
 
 
 def test_on_one_host_memory_is_named_and_no_link(installed: Installed, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ TEST_CASE("a failure in any step is returned by the communicator's handler on ev
                 if (ranks.count == 1) {
                     continue;
                 }
-                CAPTURE(spec);
+                CAPTURE(std::string(spec));
                 CAPTURE(step);
                 oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
                 oracle::Hook const hook(
@@ -143,10 +143,11 @@ TEST_CASE("a block shorter than its receiver expects is an error there, and not 
     std::vector<MPI_Count> const theirs = first ? std::vector<MPI_Count>{50, 100} : std::vector<MPI_Count>{100, 50};
     std::vector<MPI_Aint> const places = {0, 100};
     for (char const *spec : {"flat.window", "flat.pairwise", "bruck", "node.multi", "node.direct", "node.bruck"}) {
-        CAPTURE(spec);
+        CAPTURE(std::string(spec));
         oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
         int const code = weft_alltoallv(spec, send.data(), mine.data(), places.data(), MPI_BYTE, receive.data(),
                                         theirs.data(), places.data(), MPI_BYTE, placed.comm);
+        CAPTURE(std::string(weft_alltoall_error()));
         CHECK(class_of(code) == (ranks.me == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
         MPI_Barrier(MPI_COMM_WORLD);
     }
