@@ -18,7 +18,7 @@ from weft.fabric.readers import read_dump
 from weft.launch import opensm
 from weft.launch.opensm import manage
 from weft.launch.route_library import route_library
-from weft.route.failures import fail
+from weft.route.failures import fail, fail_random
 from weft.route.improve import improve
 from weft.route.patterns import all_to_all, phases
 from weft.route.routes import Routes
@@ -105,6 +105,15 @@ def test_better_tables_keep_their_scores_in_a_real_subnet_manager() -> None:
     again = score(Routes(loaded, route_library(), 2))
     assert again.all_to_all == found.fastest.score.all_to_all <= found.present.score.all_to_all
     assert again.shift == found.fastest.score.shift
+
+
+@pytest.mark.parametrize("engine", ["minhop", "dfsssp"])
+def test_a_degraded_tree_comes_within_five_percent_of_its_bound_and_no_score_gets_worse(engine: str) -> None:
+    present = manage(fail_random(tree(648, 18, 18), 32, seed=1), engine).network
+    found = improve(Routes(present, route_library(), 2), budget_s=60)
+    assert found.present.score.all_to_all > 1.5 * found.bound
+    assert found.best.score.all_to_all <= 1.05 * found.bound
+    assert found.best.score.no_worse_than(found.present.score)
 
 
 def test_a_real_fabric_keeps_its_own_guids_and_lids() -> None:

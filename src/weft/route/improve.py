@@ -2,29 +2,29 @@
 """Better tables: made from several starts, never worse than the present ones on any score, free of deadlock.
 
 Starts are the present tables, d-mod-k, and tables made for an all-to-all alone. Each is then bettered entry by entry
-where its fullest link is (native/route/relieve.cpp). Of all stages the one with the fastest all-to-all is taken that is
-no worse than the present tables on any score and whose channel dependencies hold no circle.
+where its fullest link is (native/route/relieve.cpp), and the fastest of these phase by phase (native/route/swap.cpp).
+Of all stages the one with the fastest all-to-all is taken that is no worse than the present tables on any score and
+whose channel dependencies hold no circle.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from weft.fabric.network import Network
 from weft.route.deadlock import find_circle
-from weft.route.dmodk import d_mod_k
 from weft.route.library import Ints
+from weft.route.remake import d_mod_k_of, relieved, rerouted, swapped
 from weft.route.routes import Routes
 from weft.route.score import Score, lower_bound, score
 
 BRANCHING = (1.0, 100.0, 1000.0)  # what a new branch of a tree costs, see native/route/reroute.cpp
-PASSES = 4
-SEED = 1
+LOOKS = 10
+FASTEST = 2  # stages of each start whose phases are bettered
 STEPS = 12  # stages of bettering that are scored, from each start
 BUDGET_S = 45.0
-LABEL = "better tables, made by Weft"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,23 +109,51 @@ def improve(
     until = time.monotonic() + budget_s
     present = Candidate("the present tables", routes, score(routes), 0)
     rank = _rank(routes)
+    found = _Found(present, present)
     bound, cut = lower_bound(routes)
-    best = fastest = present
-    tried = 0
     for how, start in _starts(routes, rank, others, most_changes):
         if time.monotonic() > until:
             break
-        before = best
-        for candidate in _stages(how, start, present, rank, most_changes, until):
-            tried += 1
-            fastest = min(fastest, candidate, key=lambda c: (c.score.lost, c.score.all_to_all))
-            if _better(candidate, best, present) and find_circle(candidate.routes) is None:
-                best = candidate
-        # Where no stage of the present tables keeps all scores, smaller steps may.
-        if most_changes is None and (best is not before or (start is routes and best is present)):
-            best = _refined(best, present, rank, until)
-        say(f"{how}: best so far {best.score.all_to_all:.3f} (bound {bound:.3f})")
-    return Improvement(present, best, fastest, bound, cut, tried, find_circle(routes) is not None)
+        before = found.best
+        stages = list(found.looking(_stages(how, start, present, rank, most_changes, until)))
+        if most_changes is None:
+            for stage in sorted(stages, key=lambda stage: stage.score.all_to_all)[:FASTEST]:
+                found.look(_in_phase(stage, found.best, present, rank, until))
+            # Where no stage of the present tables keeps all scores, smaller steps may.
+            if found.best is not before or (start is routes and found.best is present):
+                found.best = _refined(found.best, present, rank, until)
+        say(f"{how}: best so far {found.best.score.all_to_all:.3f} (bound {bound:.3f})")
+        if found.best.score.all_to_all <= bound + 1e-9:  # what is left could only better the other scores
+            break
+    return Improvement(
+        present, found.best, found.fastest, bound, cut, found.tried, deadlocks=find_circle(routes) is not None
+    )
+
+
+@dataclass
+class _Found:
+    """What was found so far; `best` starts as the present tables."""
+
+    best: Candidate
+    fastest: Candidate
+    tried: int = 0
+
+    def __post_init__(self) -> None:
+        self._present = self.best
+
+    def looking(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """Look at candidates one by one, and hand them on."""
+        for candidate in candidates:
+            self.tried += 1
+            self.fastest = min(self.fastest, candidate, key=lambda c: (c.score.lost, c.score.all_to_all))
+            if _better(candidate, self.best, self._present) and find_circle(candidate.routes) is None:
+                self.best = candidate
+            yield candidate
+
+    def look(self, candidates: Iterable[Candidate]) -> None:
+        """Look at all candidates."""
+        for _ in self.looking(candidates):
+            pass
 
 
 def _better(one: Candidate, best: Candidate, present: Candidate) -> bool:
@@ -143,11 +171,6 @@ def _rank(routes: Routes) -> Ints | None:
     return (level * len(level) + np.arange(len(level))).astype(np.int32)
 
 
-def d_mod_k_of(routes: Routes) -> Routes:
-    """The same network with d-mod-k tables."""
-    return routes.with_network(d_mod_k(routes.network))
-
-
 def _starts(
     routes: Routes, rank: Ints | None, others: tuple[Network, ...], most_changes: int | None
 ) -> Iterator[tuple[str, Routes]]:
@@ -163,35 +186,6 @@ def _starts(
         yield f"made for an all-to-all, branches at {branching:g}", rerouted(routes, branching, rank)
     for network in others:
         yield network.routing, routes.with_network(network)
-
-
-def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes: int = PASSES) -> Routes:
-    """The network with tables made for an all-to-all among all hosts.
-
-    Parameters
-    ----------
-    routes
-        The network; its own tables are not looked at.
-    branching
-        0 spreads the routes to each host most; more keeps them on fewer branches, which helps shifts.
-    rank
-        A total order of the switches, shape (switches,), for up*/down* routes; minimal ones when None.
-    passes
-        How often each destination's routes are chosen, each time beside all others.
-    """
-    network = routes.network
-    forward = np.empty((len(network.switches), len(network.hosts)), dtype=np.int32)
-    routes.library.call("reroute", routes.graph, rank, routes.slowness, branching, passes, SEED, forward)
-    return routes.with_network(network.with_tables(forward, LABEL))
-
-
-def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Routes, int]:
-    """The network with at most ``most`` entries changed to relieve its fullest links, and how many were."""
-    network = routes.network
-    forward = np.array(network.forward, dtype=np.int32, order="C")
-    changes = np.empty((max(1, most), 3), dtype=np.int32)
-    done = int(routes.library.call("relieve", routes.graph, rank, routes.slowness, most, forward, changes))
-    return routes.with_network(network.with_tables(forward, LABEL)), done
 
 
 def _stages(
@@ -213,6 +207,21 @@ def _stages(
         left = None if left is None else left - done
         yield _candidate(f"{how}, {total} entries changed for its fullest links", routes, present)
         step = step if left is not None else step * 2
+
+
+def _in_phase(
+    stage: Candidate, best: Candidate, present: Candidate, rank: Ints | None, until: float
+) -> Iterator[Candidate]:
+    """A stage with ever faster phases; nothing where the best so far has a faster all-to-all."""
+    if stage.score.all_to_all > best.score.all_to_all + 1e-9 or stage.score.lost:
+        return
+    routes, total = stage.routes, 0
+    for _ in range(LOOKS):
+        routes, done = swapped(routes, stage.score.all_to_all, rank)
+        if not done or time.monotonic() > until:
+            return
+        total += done
+        yield _candidate(f"{stage.how}, {total} for its phases", routes, present)
 
 
 def _refined(best: Candidate, present: Candidate, rank: Ints | None, until: float) -> Candidate:

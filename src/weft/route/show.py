@@ -150,7 +150,7 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
     if found.better:
         head = (
             f"{title}: an all-to-all at {share(best.all_to_all):.0f} % of injection in place of "
-            f"{share(present.all_to_all):.0f} %, {best.all_to_all / found.bound - 1:.1%} from the bound, by "
+            f"{share(present.all_to_all):.0f} %, {100 * best.all_to_all / found.bound - 100:.1f} % from the bound, by "
             f"{found.best.changes:,} changed entries"
         )
     else:

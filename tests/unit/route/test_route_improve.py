@@ -11,7 +11,8 @@ from weft.fabric.network import Network
 from weft.route.deadlock import find_circle
 from weft.route.dmodk import d_mod_k
 from weft.route.failures import fail, fail_random
-from weft.route.improve import improve, relieved, rerouted
+from weft.route.improve import improve
+from weft.route.remake import relieved, rerouted, swapped
 from weft.route.score import lower_bound, score
 
 
@@ -102,6 +103,45 @@ def test_three_levels_come_near_their_bound_and_no_score_gets_worse(seed: int) -
     found = improve(routes(network), budget_s=20)
     assert found.fastest.score.all_to_all <= 1.10 * found.bound
     assert found.best.score.no_worse_than(found.present.score)
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_networks(minimal=True))
+def test_swaps_make_phases_faster_and_leave_the_all_to_all_and_every_length(network: Network) -> None:
+    before = routes(network)
+    old = score(before, samples=1)
+    after, done = swapped(before, old.all_to_all)
+    new = score(after, samples=1)
+    assert int((after.network.forward != network.forward).sum()) <= done
+    assert after.lengths.tolist() == before.lengths.tolist()
+    assert new.all_to_all <= old.all_to_all + 1e-9
+    # what falls is nearly the sum of the fullest links' times: no more than the sixteenth root of their number off
+    assert new.shift <= old.shift * len(network.links) ** (1 / 16)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_swaps_help_phases_where_links_failed(seed: int) -> None:
+    network = fail_random(tree(64, 8, 8), 4, seed=seed)
+    before, _ = relieved(rerouted(routes(network), 100.0), 400)
+    old = score(before)
+    after, done = swapped(before, old.all_to_all, rounds=10)
+    new = score(after)
+    assert done > 0
+    assert new.all_to_all == old.all_to_all
+    assert new.shift < 0.9 * old.shift
+    # more all-to-all than there is may not be asked for: then nothing can be changed
+    assert swapped(before, 0.5)[1] == 0
+
+
+def test_an_all_to_all_becomes_faster_though_the_present_phases_are_already_good() -> None:
+    """Entries that relieve the fullest link alone slow down a phase each: without swaps nothing better is found."""
+    network = fail_random(tree(128, 8, 8), 8, seed=2)
+    present, _ = swapped(routes(d_mod_k(network)), 99.0)
+    found = improve(present, budget_s=60)
+    assert found.present.score.all_to_all > 1.4 * found.bound
+    assert found.best.score.all_to_all < 1.2 * found.bound
+    assert found.best.score.no_worse_than(found.present.score)
+    assert find_circle(found.best.routes) is None
 
 
 def test_nothing_is_changed_where_nothing_is_better() -> None:
