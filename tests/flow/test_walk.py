@@ -187,6 +187,28 @@ def test_a_start_that_fails_once_is_tried_again_and_leaves_no_row(study: Study, 
     assert statuses(folder) == {"ok": 12}
 
 
+def test_the_kernels_own_row_wins_over_what_the_launcher_saw(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    """A cell that the kernel itself gave the status `launch` was overwritten as a crash."""
+    launcher = FakeLauncher({"c001": "refuse"})
+    folder = walk(study, fabric, tmp_path / "run", launcher)
+    row = record(folder, "c001", 1)
+    assert (row["status"], row["reason"]) == ("launch", "the kernel's own reason")
+    assert launcher.started.count("c001.l1") == 1
+    crashed = FakeLauncher({"c001.l1": "crash"})
+    walk(study, fabric, tmp_path / "run", crashed)
+    assert record(folder, "c001", 1)["status"] == "crash", "a word of an earlier launch is none of this one"
+
+
+def test_what_the_kernel_complained_of_is_the_reason_and_is_not_tried_twice(
+    study: Study, fabric: Fabric, tmp_path: Path
+) -> None:
+    launcher = FakeLauncher({"c001.l1": "word"})
+    folder = walk(study, fabric, tmp_path / "run", launcher)
+    row = record(folder, "c001", 1)
+    assert (row["status"], row["reason"]) == ("launch", "rank 0: no such thing; bring it")
+    assert launcher.started.count("c001.l1") == 1
+
+
 def test_an_old_status_file_does_not_turn_a_failed_start_into_a_crash(
     study: Study, fabric: Fabric, tmp_path: Path
 ) -> None:

@@ -70,7 +70,8 @@ def measure(request: LaunchRequest, plan: FlatPlan, cell: dict[str, str], verdic
     samples[:, :, 1] = 1000 + np.random.default_rng().integers(0, 1000, (request.ranks, first))
     np.save(stem.with_name(stem.name + ".npy"), samples)
     record = {
-        "schema": "weft-cell/2", "cell": cell["cell"], "launch": request.id, "status": verdict, "reason": "",
+        "schema": "weft-cell/2", "cell": cell["cell"], "launch": request.id, "status": verdict,
+        "reason": "the kernel's own reason" if verdict == "launch" else "",
         "run": plan.head["run"], "hash": cell["hash"],
         "launch_index": int(plan.head["launch_index"]), "kernel": cell["kernel"], "ranks": request.ranks,
         "shape": list(samples.shape), "crc32": [zlib.crc32(slab.tobytes()) for slab in samples], "segments": segments,
@@ -99,7 +100,8 @@ class FakeLauncher:
     """Fulfils the Launcher protocol in this process.
 
     ``faults`` maps the id of a launch or of a cell to ``crash``, ``hang``, ``start``, ``invalid``, ``interrupt`` or
-    ``silent`` (ends well, but leaves no record).
+    ``silent`` (ends well, but leaves no record), ``refuse`` (the kernel's own row, of a status that is tried again) or
+    ``word`` (the kernel complains and ends before it comes to a cell).
     """
 
     faults: dict[str, str] = field(default_factory=dict)
@@ -132,6 +134,9 @@ class FakeLauncher:
         if fault == "start":
             request.log.write_text("There are not enough slots available\n")
             return Outcome(request.id, 1, 0.1, False, request.log)
+        if fault == "word":
+            request.log.write_text("noise\nweft-measure: error: rank 0: no such thing\n  -> bring it\nmpiexec: exit 1\n")
+            return Outcome(request.id, 1, 0.1, False, request.log)
         plan = read_plan(request.plan)
         launch_record(request, plan)
         for cell in plan.cells:
@@ -146,5 +151,5 @@ class FakeLauncher:
                 return Outcome(request.id, 143, request.limit_s, True, request.log)
             if fault != "silent":
                 self.measured.append(f"{cell['cell']}.l{plan.head['launch_index']}")
-                measure(request, plan, cell, "invalid" if fault == "invalid" else "ok")
+                measure(request, plan, cell, {"invalid": "invalid", "refuse": "launch"}.get(fault, "ok"))
         return Outcome(request.id, 3 if fault == "invalid" else 0, 0.1, False, request.log)

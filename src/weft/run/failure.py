@@ -23,6 +23,8 @@ RETRIED = frozenset({TIMEOUT, CRASH, LAUNCH})
 """Statuses that are tried again when the same run is started again; all others are final."""
 
 TAIL_LINES = 12
+COMPLAINT = "weft-measure: error: "
+"""How a line of the kernel begins by which it ends a launch (native/measure/launch/main.cpp)."""
 WATCHDOG_EXIT = 124
 
 
@@ -36,6 +38,17 @@ def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
     except OSError:
         return []
     return [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
+
+
+def kernels_word(log: Path) -> str:
+    """What the kernel itself complained of before it ended a launch; empty where it said nothing."""
+    tail = log_tail(log, 40)
+    said = [place for place, line in enumerate(tail) if line.startswith(COMPLAINT)]
+    if not said:
+        return ""
+    what, *after = tail[said[0] :]  # the first rank to complain; the others fail because it has
+    remedy = after[0].strip().removeprefix("-> ") if after and after[0].startswith("  -> ") else ""
+    return what.removeprefix(COMPLAINT) + (f"; {remedy}" if remedy else "")
 
 
 def status_of(outcome: Outcome, slots: Sequence[Slot]) -> str:
@@ -80,6 +93,8 @@ def reason(status: str, cell: Cell, outcome: Outcome, slots: Sequence[Slot]) -> 
         return f"{outcome.refused}; the lower bound instead: {least}"
     if status == TIMEOUT:
         return f"hung: not done after its limit of {cell.limit_s:g} s; {phases(slots)}"
+    if told := kernels_word(outcome.log):
+        return told
     if status == LAUNCH:
         tail = log_tail(outcome.log, 1)
         return f"the ranks did not start: mpiexec {ending(outcome)}{': ' + tail[0] if tail else ''}"

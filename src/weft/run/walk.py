@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from weft.errors import DataError, LaunchError
 from weft.files.atomic import explain, read_json, try_remove, write_atomic, write_json
@@ -13,7 +14,9 @@ from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 from weft.launch.status import read_slots
 from weft.plan.records import Cell, LaunchPlan, Plan
 from weft.plan.wire import flat_plan
-from weft.run.failure import BOUND, LAUNCH, RETRIED, TAIL_LINES, ending, log_tail, status_of, under_way, write_row
+from weft.run.failure import (
+    BOUND, LAUNCH, RETRIED, TAIL_LINES, ending, kernels_word, log_tail, status_of, under_way, write_row,
+)  # fmt: skip
 from weft.run.progress import Progress
 from weft.store.cells import Origin, read_cell
 from weft.store.folder import RunFolder
@@ -56,6 +59,7 @@ class Walk:
         self.done = 0
         self.failed_starts = 0
         self.second_starts: set[str] = set()
+        self.before: dict[Path, tuple[int, int]] = {}
         self.measured_any = False
         self.expected_s = 0.0
         self.seen_s = 0.0
@@ -106,6 +110,7 @@ class Walk:
         rules, run = self.launcher.rules, self.origin.run
         text = flat_plan(self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells)
         write_atomic(path, text.encode())
+        self.before |= {record: version(record) for record in self._records(launch, step.cells)}
         # the limit of the cells that are done already is not theirs to use
         saved_s = sum(self.cells[cell].limit_s for cell in launch.cells if cell not in step.cells)
         return LaunchRequest(
@@ -124,9 +129,7 @@ class Walk:
 
     def _settle(self, step: Step, outcome: Outcome) -> list[Step]:
         """Take stock after a launch: write the rows of what failed, and return what is to be started again."""
-        missing = [
-            name for name in step.cells if final_status(self.folder, name, step.launch.index, self.origin) is None
-        ]
+        missing = [name for name in step.cells if not self._told_of(name, step.launch, outcome)]
         if not missing:
             self.failed_starts, self.measured_any = 0, True
             return []
@@ -146,10 +149,23 @@ class Walk:
         rest = tuple(name for name in missing if name != culprit)
         return [Step(step.launch, rest)] if rest else []
 
+    def _records(self, launch: LaunchPlan, cells: Sequence[str]) -> list[Path]:
+        return [self.folder.cell_record(name, launch.index) for name in cells]
+
+    def _told_of(self, cell: str, launch: LaunchPlan, outcome: Outcome) -> bool:
+        """Whether the kernel said what became of a cell: its word wins, also where it is one that is tried again."""
+        if final_status(self.folder, cell, launch.index, self.origin):
+            return True
+        (record,) = self._records(launch, [cell])
+        new = version(record) != self.before.get(record)
+        # a job that an earlier weft left may have written it before this one looked
+        return (new or outcome.returncode == 0) and is_kernels_word(self.folder, cell, launch.index, self.origin)
+
     def _failed_start(self, step: Step, missing: Sequence[str], outcome: Outcome) -> list[Step]:
         """A start that fails alone gets a second chance, later: libraries have races in MPI_Init."""
         self.failed_starts += 1
-        if self.failed_starts < GIVE_UP_AFTER and step.launch.id not in self.second_starts:
+        told = kernels_word(outcome.log)
+        if not told and self.failed_starts < GIVE_UP_AFTER and step.launch.id not in self.second_starts:
             self.second_starts.add(step.launch.id)
             return [Step(step.launch, tuple(missing))]
         for name in missing:
@@ -228,6 +244,24 @@ def final_status(folder: RunFolder, cell: str, launch_index: int, origin: Origin
             try_remove(record)
         return None
     return None if status in RETRIED else status
+
+
+def version(path: Path) -> tuple[int, int]:
+    """What changes when a file is replaced; zeros where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_ino, status.st_mtime_ns
+
+
+def is_kernels_word(folder: RunFolder, cell: str, launch_index: int, origin: Origin) -> bool:
+    """Whether the record of a cell that failed is a good one, and the kernel's: rows of Weft's own name a log."""
+    try:
+        read_cell(folder.path, cell, launch_index, checksums=False, origin=origin)
+        return "log" not in read_json(folder.cell_record(cell, launch_index))
+    except DataError:
+        return False
 
 
 def refuse_full_disk(folder: RunFolder, outcome: Outcome) -> None:
