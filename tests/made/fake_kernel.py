@@ -135,7 +135,9 @@ class FakeLauncher:
             request.log.write_text("There are not enough slots available\n")
             return Outcome(request.id, 1, 0.1, False, request.log)
         if fault == "word":
-            request.log.write_text("noise\nweft-measure: error: rank 0: no such thing\n  -> bring it\nmpiexec: exit 1\n")
+            request.log.write_text(
+                "noise\nweft-measure: error: rank 0: no such thing\n  -> bring it\nmpiexec: exit 1\n"
+            )
             return Outcome(request.id, 1, 0.1, False, request.log)
         plan = read_plan(request.plan)
         launch_record(request, plan)

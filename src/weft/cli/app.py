@@ -10,6 +10,7 @@ from cyclopts import App, CycloptsError
 
 from weft import __version__
 from weft.errors import WeftError
+from weft.text import plain
 
 # Imported when they are used: `weft --help` must not wait for DuckDB. So their lines of help stand here.
 VERBS = {
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def tell(what: str, remedy: str, code: int) -> int:
     """Print an error and its remedy on stderr."""
-    sys.stderr.write(f"error: {what}\n" + (f"  -> {remedy}\n" if remedy else ""))
+    sys.stderr.write(plain(f"error: {what}\n" + (f"  -> {remedy}\n" if remedy else "")))
     return code
 
 

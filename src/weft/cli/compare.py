@@ -49,6 +49,7 @@ def compare(
     from weft.report.compare import tables
     from weft.report.compare.load import load_compare
     from weft.run.refresh import refresh_compared
+    from weft.text import console
 
     gates = [parse_gate(text) for text in fail_if or ()]
     refresh_compared(runs)
@@ -56,10 +57,7 @@ def compare(
     found = load_compare(runs, margin=margin, phases=phases, sizes=size_range(sizes) if sizes else None)
     verdicts = [decide(gate, found.comparisons) for gate in gates]
     if format == "text":
-        from rich.console import Console
-
-        console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
-        tables.print_compare(found, verdicts, console)
+        tables.print_compare(found, verdicts, console(140))
     else:
         sys.stdout.write(tables.render(found, verdicts, format))
     if output:

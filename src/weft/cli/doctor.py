@@ -25,16 +25,17 @@ def doctor(*, format: Literal["text", "json"] = "text") -> int:
         sys.stdout.write(json.dumps([asdict(probe) for probe in probes], indent=2) + "\n")
         return 0 if healthy(probes) else 1
 
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(soft_wrap=True)
+    from weft.text import console
+
+    out = console(soft_wrap=True)
     colours = {"ok": "green", "warn": "yellow", "missing": "dim"}
     for probe in probes:
         colour = "red" if probe.needed and probe.verdict == "missing" else colours[probe.verdict]
         found = ": ".join(text for text in (probe.found, probe.needed_for) if text)
         line = Text(f"{probe.verdict:8}", colour).append(f"{probe.name:26}", "bold").append(found, "default")
-        console.print(line, highlight=False)
+        out.print(line)
         if probe.remedy:
-            console.print(Text(f"{'':34}-> {probe.remedy}"), highlight=False)
+            out.print(Text(f"{'':34}-> {probe.remedy}"))
     return 0 if healthy(probes) else 1

@@ -37,21 +37,20 @@ def show(
     import json
     import sys
 
-    from rich.console import Console
-
     from weft.fabric import load_fabric
     from weft.fabric.drawing.describe import describe, ranks_by_socket
     from weft.fabric.drawing.drawing import save
     from weft.fabric.drawing.summary import draw_summary
     from weft.fabric.network import build_network
     from weft.fabric.summary import summarise
+    from weft.text import console
 
     fabric = load_fabric(file)
     summary = summarise(build_network(fabric), ranks_by_socket(fabric, ranks))
     if format == "json":
         sys.stdout.write(json.dumps({"name": fabric.name, **summary.as_tree()}, indent=2) + "\n")
     else:
-        Console().print(describe(summary, fabric.name))
+        console().print(describe(summary, fabric.name))
     for path in output:
         save(draw_summary(summary, fabric), path)
         sys.stderr.write(f"wrote {path}\n")
@@ -72,18 +71,17 @@ def check(file: str, /, *, format: Literal["text", "json"] = "text") -> int:
     import sys
     from dataclasses import asdict
 
-    from rich.console import Console
-
     from weft.fabric import load_fabric
     from weft.fabric.checks import check_fabric
     from weft.fabric.drawing.describe import show_findings
+    from weft.text import console
 
     fabric = load_fabric(file)
     findings = check_fabric(fabric)
     if format == "json":
         sys.stdout.write(json.dumps([asdict(finding) for finding in findings], indent=2) + "\n")
     else:
-        show_findings(fabric.name, findings, Console())
+        show_findings(fabric.name, findings, console())
     return int(any(finding.severity == "error" for finding in findings))
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verb ``fidelity``."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -27,25 +26,24 @@ def fidelity(
     into
         Folder for the runs that the figures come from: each is a run like any other, for weft show and weft report.
     """
-    from rich.console import Console
-
     from weft.fidelity import compute, wanted
     from weft.fidelity.bench import Bench
     from weft.fidelity.page import check_name, write
     from weft.report.tabular import terminal
+    from weft.text import console
 
     chosen = wanted(parts)
     check_name(output)
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
-    bench = Bench(into, lambda line: console.print(line, style="dim", markup=False))
+    out = console(120)
+    bench = Bench(into, lambda line: out.print(line, style="dim"))
     done = []
     for name in chosen:
         part = compute(name, bench)
-        console.print(part.title, style="bold", markup=False)
+        out.print(part.title, style="bold")
         for sentence in part.found:
-            console.print(sentence, markup=False)
+            out.print(sentence)
         for table in part.tables:
-            console.print(terminal(table))
+            out.print(terminal(table))
         done.append(part)
     for path in write(done, output):
-        console.print(f"wrote {path}", markup=False)
+        out.print(f"wrote {path}")

@@ -45,25 +45,24 @@ def fit(
     output
         Write the fabric with the fitted numbers to this file, each with its source.
     """
-    from rich.console import Console
-
     from weft.fabric import load_fabric
     from weft.fit.machine import machine_of
     from weft.fit.run import fit_fabric
     from weft.fit.show import describe_fit
     from weft.fit.write import write_fitted
     from weft.run.refresh import refresh
+    from weft.text import console
 
     given = load_fabric(fabric)
     if to.is_dir():
         refresh(to)
     machine, filled = machine_of(given, to)
-    console = Console()
+    out = console()
     names = [name.strip() for name in parameters.split(",") if name.strip()]
     chosen = [name.strip() for name in cells.split(",") if name.strip()]
     result = fit_fabric(machine, to, names, chosen, simulate=model == "simulation", say=console.print)
     if output:
         write_fitted(given, result, output, simulated=model == "simulation", filled=filled)
-    console.print(describe_fit(result, machine.name, simulated=model == "simulation"))
+    out.print(describe_fit(result, machine.name, simulated=model == "simulation"))
     if output:
-        console.print(f"wrote {output}", markup=False)
+        out.print(f"wrote {output}")

@@ -36,14 +36,13 @@ def place(
     import json
     import sys
 
-    from rich.console import Console
-
     from weft.launch.engines import routed
     from weft.launch.route_library import route_library
     from weft.route.given import given_network, hosts_of, traffic_of
     from weft.route.place import place as search
     from weft.route.place_show import placement_text, placement_tree
     from weft.route.routes import Routes
+    from weft.text import console
 
     title, network = given_network(file)
     routes = Routes(routed(network, (engine,))[0].network, route_library())
@@ -53,4 +52,4 @@ def place(
     if format == "json":
         sys.stdout.write(json.dumps(placement_tree(found, network, names), indent=2) + "\n")
     else:
-        Console().print(placement_text(found, network, title, names))
+        console().print(placement_text(found, network, title, names))

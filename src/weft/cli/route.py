@@ -59,14 +59,13 @@ def show(
     import json
     import sys
 
-    from rich.console import Console
-
     from weft.launch.engines import routed
     from weft.launch.route_library import route_library
     from weft.route.compare import compare
     from weft.route.drawn import draw_engine
     from weft.route.given import given_network, hosts_of
     from weft.route.show import as_text, as_tree
+    from weft.text import console
 
     title, network = given_network(file, fail, fail_random, seed)
     found = compare(
@@ -75,7 +74,7 @@ def show(
     if format == "json":
         sys.stdout.write(json.dumps(as_tree(found), indent=2) + "\n")
     else:
-        Console().print(as_text(found, title))
+        console().print(as_text(found, title))
     for path in output:
         draw_engine(found, title, path)
         sys.stderr.write(f"wrote {path}\n")
@@ -124,8 +123,6 @@ def fix(
     import json
     import sys
 
-    from rich.console import Console
-
     from weft.launch.engines import routed
     from weft.launch.route_library import route_library
     from weft.route.given import given_network, write_tables
@@ -133,6 +130,7 @@ def fix(
     from weft.route.routes import Routes
     from weft.route.show import improvement_text, improvement_tree
     from weft.route.subnet import require_addresses
+    from weft.text import console
 
     title, network = given_network(file, fail, fail_random, seed)
     present = routed(network, (engine,))[0].network
@@ -148,7 +146,7 @@ def fix(
     if format == "json":
         sys.stdout.write(json.dumps(improvement_tree(found), indent=2) + "\n")
     else:
-        Console().print(improvement_text(found, title))
+        console().print(improvement_text(found, title))
     if output is not None:
         write_tables(found.best.routes.network, output)
         sys.stderr.write(f"wrote {output}: opensm -R file -U {output}\n")

@@ -5,33 +5,7 @@ from collections.abc import Iterable
 
 from weft.report.tabular import Table
 from weft.report.view import RunView
-
-#: One pass over the characters, so that what replaces one is never replaced again.
-ESCAPED = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "–": "--",
-        "µ": r"$\mu$",
-        "±": r"$\pm$",
-        "·": r"$\cdot$",
-    }
-)
-
-
-def escape(text: str) -> str:
-    """Text that LaTeX sets as it stands."""
-    return text.translate(ESCAPED)
+from weft.text import latex, one_line
 
 
 def latex_table(table: Table) -> str:
@@ -39,12 +13,12 @@ def latex_table(table: Table) -> str:
     columns = "".join("l" if index in table.words else "r" for index in range(len(table.columns)))
 
     def line(cells: tuple[str, ...]) -> str:
-        return " & ".join(escape(cell.strip()) for cell in cells) + r" \\"
+        return " & ".join(latex(cell.strip()) for cell in cells) + r" \\"
 
     return "\n".join(
         [
             r"\begin{table}",
-            rf"\caption{{{escape(table.title)}.}}",
+            rf"\caption{{{latex(table.title)}.}}",
             r"\centering",
             rf"\begin{{tabular}}{{{columns}}}",
             r"\hline",
@@ -61,5 +35,5 @@ def latex_table(table: Table) -> str:
 
 def as_latex(view: RunView, tables: Iterable[Table], meaning: str) -> str:
     """Tables of a run, with the verdict and what the numbers mean as comments."""
-    remarks = [f"% {text}" for text in (view.titled(view.name), view.headline, meaning)]
+    remarks = [f"% {one_line(text)}" for text in (view.titled(view.name), view.headline, meaning)]
     return "\n".join(remarks) + "\n\n" + "\n\n".join(latex_table(table) for table in tables) + "\n"

@@ -7,6 +7,7 @@ from weft.format import format_bytes, format_seconds
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell, Plan
 from weft.report.tabular import Table, comma_separated, markdown, terminal
+from weft.text import console, markdown_text
 
 # The papers' own units: their kB is 1024 B. Everywhere else Weft writes KiB (METHOD 25).
 PAPER_UNITS = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30}
@@ -110,7 +111,8 @@ def heading(plan: Plan) -> str:
 def as_markdown(plan: Plan) -> str:
     """The whole plan in Markdown."""
     tables = [markdown(table) for table in (*memory_tables(plan), cells_table(plan))]
-    return "\n\n".join([f"# {heading(plan)}", *tables, "\n".join(f"- {remark}" for remark in remarks(plan))]) + "\n"
+    told = "\n".join(f"- {markdown_text(remark)}" for remark in remarks(plan))
+    return "\n\n".join([f"# {markdown_text(heading(plan))}", *tables, told]) + "\n"
 
 
 def as_csv(plan: Plan) -> str:
@@ -130,12 +132,10 @@ def as_csv(plan: Plan) -> str:
 
 def print_text(plan: Plan) -> None:
     """The whole plan for people, as wide as the terminal (or 120 columns where there is none)."""
-    from rich.console import Console
-
-    console = Console(highlight=False, width=None if Console().is_terminal else 120)
-    console.print(heading(plan), style="bold", markup=False)
+    out = console(120)
+    out.print(heading(plan), style="bold")
     for table in (*memory_tables(plan), cells_table(plan)):
-        console.print()
-        console.print(terminal(table))
+        out.print()
+        out.print(terminal(table))
     for remark in remarks(plan):
-        console.print(remark, markup=False)
+        out.print(remark)

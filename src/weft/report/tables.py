@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of a run, and what they are printed as."""
 
-import sys
 from typing import Any, Literal
 
 from weft.report.condense import condensed
 from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.report.view import RunView, load_view
+from weft.text import console, markdown_text
 
 Format = Literal["text", "md", "csv", "json", "latex"]
 
@@ -41,38 +41,32 @@ def render(view: RunView, format: Format = "text") -> str:
 
         return as_latex(view, all_tables(view), MEANING)
     if format == "text":
-        from rich.console import Console
-
-        console = Console(width=120, highlight=False)
-        with console.capture() as captured:
-            print_view(view, console)
+        out = console(width=120)
+        with out.capture() as captured:
+            print_view(view, out)
         return captured.get()
     raise ValueError(f"no format {format}")
 
 
-def show(folder: Any, console: Any = None) -> None:
+def show(folder: Any, out: Any = None) -> None:
     """Print verdict, tables and findings of a run for people, as wide as the terminal (120 columns without one)."""
-    from rich.console import Console
-
-    if console is None:
-        console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
-    print_view(folder if isinstance(folder, RunView) else load_view(folder), console)
+    print_view(folder if isinstance(folder, RunView) else load_view(folder), out or console(120))
 
 
-def print_view(view: RunView, console: Any) -> None:
-    """Print a loaded run on a rich console."""
-    console.print(view.titled(f"{view.name}: {view.plan.title}"), style="bold", markup=False)
-    console.print(view.headline, markup=False)
+def print_view(view: RunView, out: Any) -> None:
+    """Print a loaded run on a console (:func:`weft.text.console`)."""
+    out.print(view.titled(f"{view.name}: {view.plan.title}"), style="bold")
+    out.print(view.headline)
     for table in all_tables(view):
-        console.print()
-        console.print(terminal(fitting(table, console.width)))
-    console.print(MEANING, style="dim", markup=False)
+        out.print()
+        out.print(terminal(fitting(table, out.width)))
+    out.print(MEANING, style="dim")
     styles = {"error": "bold red", "warning": "yellow", "note": "dim"}
     for finding in condensed(view.findings):
-        console.print()
+        out.print()
         level = finding["level"]
-        console.print(f"{level}: {finding['where']}: {finding['what']}", style=styles[level], markup=False)
-        console.print(f"  -> {finding['remedy']}", markup=False)
+        out.print(f"{level}: {finding['where']}: {finding['what']}", style=styles[level])
+        out.print(f"  -> {finding['remedy']}")
 
 
 def fitting(table: Table, width: int) -> Table:
@@ -91,9 +85,14 @@ def _broken(cell: str) -> str:
 
 def as_markdown(view: RunView) -> str:
     """Verdict, tables and findings in Markdown."""
-    parts = [f"# {view.titled(view.name)}", view.headline, *(markdown(table) for table in all_tables(view)), MEANING]
+    parts = [
+        f"# {view.titled(view.name)}",
+        markdown_text(view.headline),
+        *(markdown(table) for table in all_tables(view)),
+        MEANING,
+    ]
     found = [
-        f"- **{finding['level']}** {finding['where']}: {finding['what']}. {finding['remedy']}."
+        markdown_text(f"- **{finding['level']}** {finding['where']}: {finding['what']}. {finding['remedy']}.")
         for finding in condensed(view.findings)
     ]
     return "\n\n".join([*parts, *(["\n".join(found)] if found else [])]) + "\n"

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from weft.text import csv_field, markdown_cell, markdown_text
+
 
 @dataclass(frozen=True)
 class Table:
@@ -28,10 +30,12 @@ def markdown(table: Table) -> str:
     """The table in Markdown, under its title."""
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
 
     rule = ["---" if index in table.words else "---:" for index in range(len(table.columns))]
-    return "\n".join([f"**{table.title}**", "", line(table.columns), line(rule), *(line(row) for row in table.rows)])
+    return "\n".join(
+        [f"**{markdown_text(table.title)}**", "", line(table.columns), line(rule), *(line(row) for row in table.rows)]
+    )
 
 
 def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -39,7 +43,7 @@ def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([csv_field(value) for value in row] for row in rows)
     return out.getvalue()
 
 
@@ -49,7 +53,9 @@ def terminal(table: Table) -> Any:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    drawn = RichTable(
+        title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
     for index, heading in enumerate(table.columns):
         justify = "left" if index in table.words else "right"
         # words too long for their column are broken, not cut: the name of a knob is to be typed

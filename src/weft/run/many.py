@@ -16,6 +16,7 @@ from weft.run.progress import Progress, for_terminal
 from weft.run.walk import pending
 from weft.store.folder import RunFolder
 from weft.study import Study
+from weft.text import plain
 
 
 class Measuring:
@@ -102,6 +103,6 @@ class Measuring:
             sys.stdout.write(
                 f"captured at {node}: {size} in {folder.launches}/*.{node}.pcap (headers; tcpdump -r FILE)\n"
             )
-        sys.stdout.write(f"report: {folder.report}\n")
+        sys.stdout.write(plain(f"report: {folder.report}\n"))
         sys.stdout.flush()
         return folder, exit_code(counts)

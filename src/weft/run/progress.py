@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from weft.format import format_seconds
+from weft.text import console, plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -93,7 +94,7 @@ class Lines:
 
     def say(self, line: str) -> None:
         """See :class:`Progress`."""
-        print(line, file=self.out, flush=True)
+        print(plain(line), file=self.out, flush=True)
 
     def stop(self) -> None:
         """See :class:`Progress`."""
@@ -103,13 +104,12 @@ class Live:
     """A bar that moves, with the current cell below it."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         self.bar: Bar = Progress(
             TextColumn("measuring"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"), TextColumn("{task.fields[words]}", style="dim"),
-            console=Console(stderr=True), transient=True,
+            TextColumn("{task.fields[left]}"), TextColumn("{task.fields[words]}", style="dim", markup=False),
+            console=console(stderr=True), transient=True,
         )  # fmt: skip
         self.task = self.bar.add_task("", total=None, left="", words="")
 
@@ -130,7 +130,7 @@ class Live:
 
     def say(self, line: str) -> None:
         """See :class:`Progress`."""
-        self.bar.console.print(line, markup=False, highlight=False)
+        self.bar.console.print(line)
 
     def stop(self) -> None:
         """See :class:`Progress`."""

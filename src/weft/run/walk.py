@@ -15,7 +15,16 @@ from weft.launch.status import read_slots
 from weft.plan.records import Cell, LaunchPlan, Plan
 from weft.plan.wire import flat_plan
 from weft.run.failure import (
-    BOUND, LAUNCH, RETRIED, TAIL_LINES, ending, kernels_word, log_tail, status_of, under_way, write_row,
+    BOUND,
+    LAUNCH,
+    RETRIED,
+    TAIL_LINES,
+    ending,
+    kernels_word,
+    log_tail,
+    status_of,
+    under_way,
+    write_row,
 )  # fmt: skip
 from weft.run.progress import Progress
 from weft.store.cells import Origin, read_cell

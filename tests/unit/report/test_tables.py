@@ -14,11 +14,12 @@ from made.run import Made, make_run, tara_like
 from made.view import load_view
 from weft.cli.app import main
 from weft.errors import DataError
-from weft.report.latex import escape, latex_table
+from weft.report.latex import latex_table
 from weft.report.show_json import FIELDS
 from weft.report.tables import all_tables, fitting, render
 from weft.report.tabular import Table
 from weft.report.view import RunView
+from weft.text import latex
 
 FAILED = {("c007", launch): "crash" for launch in (1, 2, 3)}
 
@@ -160,7 +161,7 @@ def test_the_json_is_what_the_docs_describe(tara: RunView, local: RunView) -> No
 
 
 def test_latex_escapes_what_latex_would_take_for_commands() -> None:
-    assert escape(r"50 % of $x_i & {#} \ ~ ^") == (
+    assert latex(r"50 % of $x_i & {#} \ ~ ^") == (
         r"50 \% of \$x\_i \& \{\#\} \textbackslash{} \textasciitilde{} \textasciicircum{}"
     )
     text = latex_table(Table("l_n", ("Nodes N", "1"), (("p", "8"), ("t", "50.0 µs (49–51)"))))

@@ -60,8 +60,8 @@ def sizes(summary: Summary) -> str:
 
 def _tree(summary: Summary, title: str) -> Tree:
     network = summary.network
-    head = f"[bold]{title}[/]: {sizes(summary)}"
-    root = branch = Tree(f"{head}\n[dim]{network.topology}; routes: {network.routing}[/]")
+    about = (f"\n{network.topology}; routes: {network.routing}", "dim")
+    root = branch = Tree(Text.assemble((title, "bold"), f": {sizes(summary)}", about))
     for level in reversed(summary.levels[1:]):
         branch = branch.add(_level_line(network, level))
     leaves = branch.add(_level_line(network, summary.levels[0])) if summary.levels else branch
@@ -70,8 +70,13 @@ def _tree(summary: Summary, title: str) -> Tree:
     return root
 
 
-def _level_line(network: Network, level: Level) -> str:
-    line = f"[bold]{counted(network, level.level, level.switches)}[/]"
+def _level_line(network: Network, level: Level) -> Text:
+    line = Text(counted(network, level.level, level.switches), style="bold")
+    return Text.assemble(line, _level_facts(network, level))
+
+
+def _level_facts(network: Network, level: Level) -> str:
+    line = ""
     pods = switch_pods(network)[[s.level == level.level for s in network.switches]]
     count = len(np.unique(pods[pods >= 0]))
     if count > 1 and (pods >= 0).all():
@@ -86,23 +91,22 @@ def _level_line(network: Network, level: Level) -> str:
     return line
 
 
-def _leaf_lines(network: Network) -> list[str]:
+def _leaf_lines(network: Network) -> list[Text]:
     """A line for each leaf; with many, the first and the last ones and how many stand between."""
     order = np.argsort(network.leaf, kind="stable")
     order = order[network.leaf[order] >= 0]
     leaves, first = np.unique(network.leaf[order], return_index=True)
     under = np.split(order, first)[1:]
-    lines: list[str] = []
+    lines: list[Text] = []
     for leaf, hosts in zip(leaves.tolist(), under, strict=True):
         count = f"{len(hosts):>3} {'host' if len(hosts) == 1 else 'hosts'}"
-        lines.append(
-            f"{network.switches[leaf].name}  [dim]{count}[/]  {fold_for_people(network.hosts[h] for h in hosts)}"
-        )
+        names = fold_for_people(network.hosts[h] for h in hosts)
+        lines.append(Text.assemble(network.switches[leaf].name, (f"  {count}  ", "dim"), names))
     if len(lines) <= 12:
         return lines
     sizes = [len(hosts) for hosts in under[FIRST:-LAST]]
     each = f"{min(sizes)} hosts each" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)} hosts each"
-    return [*lines[:FIRST], f"[dim]... {len(sizes)} more, {each}[/]", *lines[-LAST:]]
+    return [*lines[:FIRST], Text(f"... {len(sizes)} more, {each}", style="dim"), *lines[-LAST:]]
 
 
 def rate(value: float) -> str:

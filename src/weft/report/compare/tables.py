@@ -9,6 +9,7 @@ from weft.format import format_bytes, measured_seconds
 from weft.report.compare.load import Compare
 from weft.report.compare.words import call_text, gate_text, headline, over, ratio_text, sentences, title
 from weft.report.tabular import Table, comma_separated, markdown, terminal
+from weft.text import console, markdown_text
 
 Format = Literal["text", "md", "csv", "json"]
 
@@ -122,36 +123,37 @@ def render(found: Compare, verdicts: Sequence[Verdict] = (), format: Format = "t
 
         return as_json(found, verdicts)
     if format == "text":
-        from rich.console import Console
-
-        console = Console(width=140, highlight=False)
-        with console.capture() as captured:
-            print_compare(found, verdicts, console)
+        out = console(width=140)
+        with out.capture() as captured:
+            print_compare(found, verdicts, out)
         return captured.get()
     raise ValueError(f"no format {format}")
 
 
-def print_compare(found: Compare, verdicts: Sequence[Verdict], console: Any) -> None:
-    """Print a comparison on a rich console."""
-    console.print(title(found), style="bold", markup=False)
+def print_compare(found: Compare, verdicts: Sequence[Verdict], out: Any) -> None:
+    """Print a comparison on a console (:func:`weft.text.console`)."""
+    out.print(title(found), style="bold")
     for comparison in found.comparisons:
-        console.print(headline(comparison), markup=False)
+        out.print(headline(comparison))
         for text in sentences(comparison):
-            console.print(f"- {text}", markup=False)
+            out.print(f"- {text}")
         for table in all_tables(comparison):
-            console.print()
-            console.print(terminal(table))
-    console.print(MEANING, style="dim", markup=False)
+            out.print()
+            out.print(terminal(table))
+    out.print(MEANING, style="dim")
     for verdict in verdicts:
         style = {"failed": "bold red", "undecided": "yellow"}.get(verdict.state, "green")
-        console.print(gate_text(verdict), style=style, markup=False)
+        out.print(gate_text(verdict), style=style)
 
 
 def as_markdown(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
     """A comparison in Markdown."""
     parts = [f"# {title(found)}"]
     for comparison in found.comparisons:
-        parts += [headline(comparison), "\n".join(f"- {text}" for text in sentences(comparison))]
+        parts += [
+            markdown_text(headline(comparison)),
+            "\n".join(f"- {markdown_text(text)}" for text in sentences(comparison)),
+        ]
         parts += [markdown(table) for table in all_tables(comparison)]
     parts += [MEANING, *(f"**{gate_text(verdict)}**" for verdict in verdicts)]
     return "\n\n".join(part for part in parts if part) + "\n"
