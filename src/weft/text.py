@@ -12,8 +12,8 @@ from typing import Any
 
 from weft.errors import FabricError
 
-#: Control characters but the line's end, and what turns the direction of writing or has no shape of its own.
-_HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+#: Control characters but tabs and the line's end, and what turns the direction of writing or has no shape of its own.
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 #: One pass over the characters, so that what replaces one is never replaced again.
@@ -46,14 +46,12 @@ def plain(text: str) -> str:
 
 def _shown(found: re.Match[str]) -> str:
     code = ord(found[0])
-    if code == 9:
-        return " "
     return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
 
 
 def one_line(text: str) -> str:
     """A plain text on one line."""
-    return " ".join(plain(text).split("\n")) if "\n" in text else plain(text)
+    return plain(text).replace("\n", " ").replace("\t", " ")
 
 
 def latex(text: str) -> str:
@@ -87,7 +85,7 @@ def directive(value: Any) -> str:
         The value has a control character.
     """
     text = str(value)
-    if plain(text) != text or "\n" in text:
+    if one_line(text) != text:
         raise FabricError(
             f"{text!r} cannot stand in a job script: it has a line's end or another control character",
             "take it out of the fabric file's [batch], or choose another folder with --into DIR",

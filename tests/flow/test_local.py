@@ -282,6 +282,23 @@ def test_after_a_kill_of_everything_semaphores_of_marked_files_go_and_others_sta
         strange.unlink(missing_ok=True)
 
 
+def test_a_leftover_that_cannot_be_removed_blocks_no_run(folder: Path, short: Path) -> None:
+    """The keeper ended with "cannot keep this launch", at this start and at every later one."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a file so that it cannot be removed")
+    stuck = Path(f"/dev/shm/sem.OMPIO_c{os.getpid()}.l1.npy.0123456789abcdef.part")
+    stuck.touch()
+    try:
+        subprocess.run(["mount", "--bind", str(stuck), str(stuck)], check=True)
+        killed_with_all_its_own(folder, "true")
+        with kept(["true"], os.environ, folder / "launches/y.log", folder) as second:
+            assert second.wait() == 0, (folder / "launches/y.log").read_text()
+        assert stuck.exists()
+    finally:
+        subprocess.run(["umount", str(stuck)], check=False)
+        stuck.unlink(missing_ok=True)
+
+
 def test_a_lock_file_that_names_the_session_of_another_run_does_not_end_it(folder: Path, short: Path) -> None:
     other = folder.parent / "other"
     (other / "launches").mkdir(parents=True)

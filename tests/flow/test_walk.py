@@ -13,7 +13,7 @@ from made.view import load_view
 from weft.errors import DataError, LaunchError
 from weft.fabric import Fabric, load_fabric
 from weft.kernel.studies import load_study
-from weft.plan.records import Plan, read_plan
+from weft.plan.records import Plan, plan_of
 from weft.plan.wire import flat_plan
 from weft.run.folder import locked
 from weft.run.one import begin, exit_code, run_study, statuses
@@ -253,7 +253,7 @@ def test_a_stored_plan_is_used_even_where_a_new_one_would_differ(study: Study, t
     seeds = {
         line for path in folder.launches.glob("*.plan") for line in path.read_text().splitlines() if line[:4] == "seed"
     }
-    assert seeds == {f"seed {read_plan(folder.plan).seed}"}
+    assert seeds == {f"seed {plan_of(folder).seed}"}
 
 
 def test_another_study_is_refused_and_the_difference_named(study: Study, fabric: Fabric, tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_a_record_of_other_parameters_is_refused_and_measured_anew(
 ) -> None:
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
     record = folder.cell_record("c000", 1)
-    record.write_text(record.read_text().replace(read_plan(folder.plan).cell("c000").hash, "0" * 16))
+    record.write_text(record.read_text().replace(plan_of(folder).cell("c000").hash, "0" * 16))
     with pytest.raises(DataError, match="other parameters"):
         load_view(folder.path)
     again = FakeLauncher()
@@ -340,7 +340,7 @@ def test_a_folder_whose_name_is_no_utf8_is_refused(study: Study, fabric: Fabric,
 
 def test_the_flat_plan_names_only_the_cells_that_are_left(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
-    plan = read_plan(folder.plan)
+    plan = plan_of(folder)
     launch = plan.launches[-1]
     assert (folder.launches / f"{launch.id}.plan").read_text() == flat_plan(
         plan, launch, folder.path, run=folder.run_id()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from made.fake_kernel import FakeLauncher
 from weft.fabric import Fabric
-from weft.plan.records import read_plan
+from weft.plan.records import plan_of
 from weft.run.one import exit_code, run_study, statuses
 from weft.study import Study
 
@@ -13,7 +13,7 @@ from weft.study import Study
 def test_a_study_is_measured_whole_and_its_tables_are_made(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     launcher = FakeLauncher()
     folder = run_study(study, fabric, tmp_path / "run", launcher)
-    plan = read_plan(folder.plan)
+    plan = plan_of(folder)
     assert launcher.started == [launch.id for launch in plan.launches]
     assert len(launcher.started) == 2 * (3 + 3)
     assert statuses(folder) == {"ok": 12}

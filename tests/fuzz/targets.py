@@ -26,7 +26,7 @@ from weft.fit.inputs import read_cells
 from weft.kernel.collective.blocks import read_matrix
 from weft.kernel.studies import load_study
 from weft.launch.links import SCHEMA, read_cell_links, read_links
-from weft.plan.records import read_plan
+from weft.plan.records import parse_plan
 from weft.store import read_cell
 
 DUMPS = Path(__file__).parents[1] / "data" / "networks"
@@ -87,7 +87,7 @@ def as_samples(path: Path) -> None:
 
 
 def as_plan(path: Path) -> None:
-    read_plan(path)
+    parse_plan(path, path.read_bytes())
 
 
 def as_links(path: Path) -> None:

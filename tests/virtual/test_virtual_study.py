@@ -10,7 +10,7 @@ from over_fabric import OVER_FABRIC, run_over
 
 from weft.fabric import load_fabric
 from weft.launch.links import links_file, read_links
-from weft.plan.records import read_plan
+from weft.plan.records import plan_of
 
 pytestmark = OVER_FABRIC
 
@@ -39,7 +39,7 @@ m = 64
 
 def test_a_study_runs_over_the_links(installed: Installed, tmp_path: Path) -> None:
     folder = run_over(load_fabric("virtual-narrow-uplinks"), installed, STUDY, tmp_path)
-    cells = {cell.nodes: cell for cell in read_plan(folder.plan).cells if cell.kernel == "exchange"}
+    cells = {cell.nodes: cell for cell in plan_of(folder).cells if cell.kernel == "exchange"}
     assert set(cells) == {1, 2, 4}
     for nodes, cell in cells.items():
         record = json.loads(folder.cell_record(cell.id, 1).read_text())

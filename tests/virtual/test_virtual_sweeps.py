@@ -11,7 +11,7 @@ from over_fabric import OVER_FABRIC, run_over
 
 from weft.fabric import load_fabric
 from weft.launch.links import links_file, read_links
-from weft.plan.records import Plan, read_plan
+from weft.plan.records import Plan, plan_of
 from weft.store.folder import RunFolder
 
 pytestmark = OVER_FABRIC
@@ -57,7 +57,7 @@ processes = [2, 4]
 def measured(installed: Installed, folder: Path, text: str) -> tuple[RunFolder, Plan, dict[str, dict[str, Any]]]:
     """A study over the links: its folder, its plan, and the records of its cells."""
     run = run_over(load_fabric("virtual-default"), installed, text, folder)
-    plan = read_plan(run.plan)
+    plan = plan_of(run)
     cells = [cell.id for cell in plan.measured]
     return run, plan, {name: json.loads(run.cell_record(name, 1).read_text()) for name in cells}
 

@@ -13,7 +13,9 @@ namespace weft {
 
 PartFile::PartFile(std::string path, std::string const &mark)
     : path_(std::move(path)), part_(path_ + (mark.empty() ? "" : "." + mark) + ".part") {
-    fd_ = open(part().c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0644);
+    // A run folder may come from somebody else: what lies there under this name is removed, never written through.
+    unlink(part().c_str());
+    fd_ = open(part().c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0644);
     if (fd_ < 0) {
         fail("create");
     }
@@ -67,7 +69,7 @@ void PartFile::close() {
 }
 
 void PartFile::reopen() {
-    fd_ = open(part().c_str(), O_RDWR | O_CLOEXEC);
+    fd_ = open(part().c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd_ < 0) {
         fail("read");
     }

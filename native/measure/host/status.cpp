@@ -38,7 +38,7 @@ std::shared_ptr<Status::Slots> Status::opened(std::string const &path) {
     static std::string last_path;
     auto file = last.lock();
     if (!file || path != last_path) {
-        int const fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        int const fd = open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0) {
             return nullptr;
         }

@@ -1,10 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ``[batch]`` section of a fabric file: how this site wants its jobs."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
 
 from weft.files.section import Section
+from weft.text import one_line
 from weft.units import Seconds
+
+
+def one_word(text: str) -> str:
+    """A name as a scheduler has them: in the head of a script nothing is quoted."""
+    if text.startswith("-") or any(char.isspace() or char in "\"'`$\\;&|<>" for char in text) or one_line(text) != text:
+        raise ValueError("one word, without quotes or signs of the shell")
+    return text
+
+
+def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Lines for the head of a script: what came after a line's end would be run."""
+    for line in lines:
+        if one_line(line) != line:
+            raise ValueError(f"{line!r} has a line's end or another control character")
+    return lines
+
+
+Word = Annotated[str, AfterValidator(one_word)]
 
 
 class BatchSection(Section, frozen=True):
@@ -30,12 +51,12 @@ class BatchSection(Section, frozen=True):
         Whether Ctrl-C ends the job as well; otherwise it goes on, and the same ``weft run`` follows it again.
     """
 
-    partition: str = ""
-    account: str = ""
+    partition: Word = ""
+    account: Word = ""
     time_limit: Seconds = 3600.0
     starter: Literal["srun", "mpiexec"] = "srun"
     mpi: str = "pmix"
-    options: tuple[str, ...] = ()
+    options: Annotated[tuple[str, ...], AfterValidator(one_line_each)] = ()
     setup: tuple[str, ...] = ()
     poll: Seconds = 5.0
     cancel_on_interrupt: bool = False

@@ -5,10 +5,11 @@ import errno
 import json
 import os
 import shutil
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from weft.errors import DataError
 from weft.format import format_bytes
@@ -29,7 +30,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     part = path.with_name(path.name + ".part")
     with file_errors(path):
         try:
-            with part.open("wb") as file:
+            with own_file(part) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -38,6 +39,29 @@ def write_atomic(path: Path, data: bytes) -> None:
             # on a full disk the part still takes room that the user will want back
             try_remove(part)
             raise
+
+
+def own_handle(path: Path, flags: int) -> int:
+    """Open a file of a folder that may be somebody else's: never through a link, no pipe, no device, no second name.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened, or is anything but a plain file of its own.
+    """
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        os.close(handle)
+        raise OSError(errno.EINVAL, "no plain file of its own; remove it", str(path))
+    return handle
+
+
+def own_file(path: Path) -> BinaryIO:
+    """Open a file for writing, empty (see :func:`own_handle`)."""
+    handle = own_handle(path, os.O_WRONLY | os.O_CREAT)
+    os.ftruncate(handle, 0)
+    return os.fdopen(handle, "wb")
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
@@ -92,6 +116,8 @@ def explain(path: Path, error: OSError) -> DataError:
             f"the disk is full: cannot write {place} ({reason}; {free_space(place)} free)",
             "make room, then start the same command: it goes on where this stopped; or use another disk: --into DIR",
         )
+    if error.errno == errno.ELOOP:
+        return DataError(f"{place} is a link, and links in a run folder are not followed", f"remove it: rm '{place}'")
     if error.errno in FORBIDDEN:
         return DataError(
             f"no permission to write {place} ({reason})",

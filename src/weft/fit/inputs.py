@@ -16,7 +16,7 @@ from weft.fabric.nodeset import expand
 from weft.files.reading import parse_toml
 from weft.files.section import Section
 from weft.kernel.registry import kernel_named
-from weft.plan.records import read_plan
+from weft.plan.records import plan_of
 from weft.store.folder import RunFolder
 
 
@@ -118,7 +118,7 @@ def run_rows(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise DataError(f"{folder} has no {path.name}", f"weft report {folder} makes the tables of a run")
     wanted = ("nodes", "ranks_per_node", "n", "m", "call")
-    plan = read_plan(RunFolder(folder).plan)
+    plan = plan_of(RunFolder(folder))
     places = {cell.id: {"hosts": cell.hosts, "order": cell.order} for cell in plan.cells}
     return [
         {**{key: row[key] for key in wanted}, **places.get(row["cell"], {}), "seconds": row["median_s"]}

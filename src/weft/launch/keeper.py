@@ -194,7 +194,10 @@ def sweep(since: float, patterns: tuple[str, ...] = LEFT_BEHIND) -> None:
     used = open_files()
     for path, status in candidates:
         if (status.st_dev, status.st_ino) not in used:
-            path.unlink(missing_ok=True)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError:  # immutable, or read-only by now: no reason not to start
+                continue
 
 
 def take_lock(path: str) -> int:

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ranks on this host: ``mpiexec`` of whatever MPI the kernels were built for, one launch at a time."""
 
-import errno
 import json
 import os
-import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from weft.files.atomic import file_errors
+from weft.files.atomic import file_errors, own_file
 from weft.launch.build import Kernels, build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome, Rules
 from weft.mpi.library import find_mpi
@@ -115,17 +113,6 @@ def kept(
         yield keeper
     finally:
         end(keeper)
-
-
-def own_file(path: Path) -> BinaryIO:
-    """Open a file for writing, empty; never through a link, nor into a pipe or a device that lies in its place."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-    status = os.fstat(handle)
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        os.close(handle)
-        raise OSError(errno.EINVAL, "no plain file of its own; remove it", str(path))
-    os.ftruncate(handle, 0)
-    return os.fdopen(handle, "wb")
 
 
 def end(keeper: subprocess.Popen[bytes]) -> None:

@@ -4,30 +4,44 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from weft.bound.terms import Bound
 from weft.errors import DataError
 from weft.fabric.model import Fabric
-from weft.files.atomic import read_json
+from weft.files.atomic import file_errors
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell
+from weft.mpi.settings import check_settings
 from weft.plan.memory import MemoryNeed
 from weft.store.cells import Origin
+from weft.store.folder import RunFolder
 from weft.study import Measure
+from weft.text import plain
 
 SCHEMA = "weft-plan/1"
+HASH = "plan_sha256"
+"""Entry of ``weft.json``: what ``plan.json`` was when the run was made."""
+
+# A stored plan may come from anybody. Ids become names of files, names of hosts words of a command line.
+CellId = Annotated[str, Field(pattern=r"^[a-z][0-9]{3,9}$")]
+LaunchId = Annotated[str, Field(pattern=r"^[a-z][0-9]{3,9}\.l[1-9][0-9]{0,4}$")]
+Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$")]
+Plain = Annotated[str, AfterValidator(plain)]
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Job(BaseModel, frozen=True, extra="forbid"):
     """The ranks that are started for a cell: more than measure it, where it takes only a part of them."""
 
-    nodes: int
-    ranks_per_node: int
-    ranks: int
-    hosts: tuple[str, ...]
+    nodes: Positive
+    ranks_per_node: Positive
+    ranks: Positive
+    hosts: tuple[Host, ...]
     oversubscribed: bool
 
 
@@ -63,26 +77,26 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
         A cell that runs longer is hung.
     """
 
-    id: str
+    id: CellId
     kernel: str
     series: tuple[str, ...]
-    nodes: int
-    ranks_per_node: int
-    ranks: int
-    hosts: tuple[str, ...]
+    nodes: Positive
+    ranks_per_node: Positive
+    ranks: Positive
+    hosts: tuple[Host, ...]
     order: Literal["block", "cyclic"]
     oversubscribed: bool
     job: Job | None = None
     parameters: dict[str, Any]
     memory: MemoryNeed
-    block_bytes: int = 0
-    local_bytes: int = 0
-    array_bytes: int = 0
+    block_bytes: Count = 0
+    local_bytes: Count = 0
+    array_bytes: Count = 0
     bound: Bound | None = None
     bounds: dict[str, Bound] = {}
     status: Literal["planned", "memory", "fabric"] = "planned"
-    reason: str = ""
-    limit_s: float
+    reason: Plain = ""
+    limit_s: Seconds
 
     @property
     def hash(self) -> str:
@@ -124,18 +138,18 @@ class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
         What the MPI library is told by variables of the ranks' environment: ``parameters["setting"]`` of its cells.
     """
 
-    id: str
-    index: int
-    cells: tuple[str, ...]
-    nodes: int
-    ranks_per_node: int
-    ranks: int
-    hosts: tuple[str, ...]
+    id: LaunchId
+    index: Annotated[int, Field(ge=1, le=32767)]
+    cells: Annotated[tuple[CellId, ...], Field(min_length=1)]
+    nodes: Positive
+    ranks_per_node: Positive
+    ranks: Positive
+    hosts: tuple[Host, ...]
     order: Literal["block", "cyclic"]
     oversubscribed: bool
-    limit_s: float
-    expected_s: float
-    settings: dict[str, str] = {}
+    limit_s: Seconds
+    expected_s: Seconds
+    settings: Annotated[dict[str, str], AfterValidator(check_settings)] = {}
 
 
 class PlannedSeries(BaseModel, frozen=True, extra="forbid"):
@@ -175,10 +189,10 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
     format: Literal["weft-plan/1"] = Field(default=SCHEMA, alias="schema")
-    study: str
-    title: str
+    study: Plain
+    title: Plain
     kernel: str
-    fabric: str
+    fabric: Plain
     fabric_kind: str
     seed: int
     measure: Measure
@@ -187,7 +201,18 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     series: tuple[PlannedSeries, ...] = ()
     cells: tuple[Cell, ...]
     launches: tuple[LaunchPlan, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Plain, ...] = ()
+
+    @model_validator(mode="after")
+    def fits_together(self) -> Self:
+        """Refuse cells of one id, and launches of cells that there are not."""
+        known = {cell.id for cell in self.cells}
+        if len(known) < len(self.cells) or len({launch.id for launch in self.launches}) < len(self.launches):
+            raise ValueError("two cells or launches have the same id")
+        strange = next((name for launch in self.launches for name in launch.cells if name not in known), None)
+        if strange:
+            raise ValueError(f"a launch has the cell {strange}, and the plan has none of that id")
+        return self
 
     def origin(self, run: str) -> Origin:
         """What the records of a run of this plan must repeat; ``run`` is its id."""
@@ -213,21 +238,56 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
         return sum(launch.expected_s for launch in self.launches)
 
 
-def read_plan(path: Path) -> Plan:
-    """Read the stored plan of a run, ``plan.json``.
+def plan_of(folder: RunFolder) -> Plan:
+    """The stored plan of a run, after it was found to be the one that the run was made with.
 
     Raises
     ------
     DataError
-        It is missing, torn, or of another version.
+        It is missing, torn, of another version, or was changed.
     """
-    read_json(path)
+    if not folder.plan.exists():
+        raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
+    with file_errors(folder.plan):
+        raw = folder.plan.read_bytes()
+    told = folder.metadata().get(HASH)
+    if told is not None and told != hash_of(raw):
+        raise DataError(
+            f"{folder.plan} was changed since the run was made (weft.json tells its hash); {folder.what_is_left()}",
+            f"bring the original back, or {folder.measure_anew()}",
+        )
+    return parse_plan(folder.plan, raw)
+
+
+def hash_of(plan: bytes) -> str:
+    """What ``weft.json`` says of a plan."""
+    return hashlib.sha256(plan).hexdigest()
+
+
+def parse_plan(path: Path, raw: bytes) -> Plan:
+    """A plan from the text of ``path``.
+
+    Raises
+    ------
+    DataError
+        It is torn, or of another version.
+    """
     try:
-        return Plan.model_validate_json(path.read_bytes())
+        plan = Plan.model_validate_json(raw)
+        for cell in plan.cells:
+            kernel_named(cell.kernel).words(cell.parameters)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise DataError(
-            f"{path} is no plan of this version of Weft: {where}: {first['msg']}",
-            "go on with the version that made it (weft.json names it), or measure anew with --into DIR",
-        ) from error
+        raise no_plan(path, f"{where}: {first['msg']}") from error
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise no_plan(path, f"a cell's parameters lack or spoil {error}") from error
+    return plan
+
+
+def no_plan(path: Path, why: str) -> DataError:
+    """The error for a file that is no plan."""
+    return DataError(
+        f"{path} is no plan of this version of Weft: {why}",
+        "go on with the version that made it (weft.json names it), or measure anew with --into DIR",
+    )

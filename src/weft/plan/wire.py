@@ -105,15 +105,26 @@ def flat_launch(head: FlatHead, cells: Sequence[LaunchCell], measure: Measure, r
         "limit_ns": round(watched * 1e9) if rules.watchdog else 0,
         "memory_limit_bytes": head.memory_limit_bytes,
     }
-    return write_flat(
-        keys,
-        [
-            {"cell": cell.id, "kernel": cell.kernel, "hash": cell.hash}
-            | team_values(cell.parameters)
-            | kernel_named(cell.kernel).flat(cell.parameters)
-            for cell in cells
-        ],
-    )
+    return write_flat(keys, [flat_cell(cell) for cell in cells])
+
+
+def flat_cell(cell: LaunchCell) -> dict[str, FlatValue]:
+    """The keys of one cell.
+
+    Raises
+    ------
+    DataError
+        Its parameters, as a stored plan has them, lack something or are of another kind.
+    """
+    keys: dict[str, FlatValue] = {"cell": cell.id, "kernel": cell.kernel, "hash": cell.hash}
+    try:
+        return keys | team_values(cell.parameters) | kernel_named(cell.kernel).flat(cell.parameters)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(
+            f"cell {cell.id} of the plan cannot be measured by this version of Weft: its parameters lack "
+            f"or spoil {error}",
+            "go on with the version that made it (weft.json names it), or measure anew with --into DIR",
+        ) from error
 
 
 def write_flat(head: Mapping[str, FlatValue], cells: Sequence[Mapping[str, FlatValue]]) -> str:

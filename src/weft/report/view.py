@@ -10,7 +10,7 @@ from weft.analyse.tables.answers import FINDINGS, VERDICTS, FindingRow, VerdictR
 from weft.analyse.tables.times import CALLS as CALL_TABLE
 from weft.analyse.tables.times import FLOOR, CallRow, FloorRow
 from weft.kernel.main_call import main_call
-from weft.plan.records import Cell, Plan, PlannedSeries, read_plan
+from weft.plan.records import Cell, Plan, PlannedSeries, plan_of
 from weft.report.story import Story, story_of
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
@@ -141,4 +141,4 @@ def load_view(folder: Any) -> RunView:
         No run folder, or no tables.
     """
     run = RunFolder.open(folder_path(folder))
-    return RunView(run.path, run.metadata(), read_plan(run.plan), CALL_TABLE.read(run.path))
+    return RunView(run.path, run.metadata(), plan_of(run), CALL_TABLE.read(run.path))

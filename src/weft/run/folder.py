@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Making a run folder, and holding it while a run works on it."""
 
+import errno
 import fcntl
 import os
 import secrets
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from weft.errors import DataError
-from weft.files.atomic import file_errors, write_atomic, write_json
+from weft.files.atomic import file_errors, own_handle, write_atomic, write_json
 from weft.store.folder import SCHEMA, RunFolder
 
 
@@ -93,7 +94,8 @@ def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
     """
     with file_errors(folder.path):
         folder.launches.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder.lock_file, os.O_RDWR | os.O_CREAT, 0o666)
+        refuse_links(folder)
+        handle = own_handle(folder.lock_file, os.O_RDWR | os.O_CREAT)
     try:
         if not try_lock(handle):
             holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
@@ -110,13 +112,26 @@ def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
         os.close(handle)
 
 
+def refuse_links(folder: RunFolder) -> None:
+    """Refuse to work in folders that lie elsewhere: a run from somebody else would have us write there.
+
+    Raises
+    ------
+    OSError
+        One of the run's own folders is a link.
+    """
+    for place in (folder.launches, folder.cells, folder.samples, folder.tables):
+        if place.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(place))
+
+
 def wait_for_ranks(folder: RunFolder, patience_s: float) -> None:
     """Wait for the ranks of a Weft that is gone."""
     path = folder.launches / "lock"
-    if not path.exists():
-        return
     with file_errors(path):
-        handle = os.open(path, os.O_RDWR)
+        if not os.path.lexists(path):
+            return
+        handle = own_handle(path, os.O_RDWR)
     try:
         until = time.monotonic() + patience_s
         while not try_lock(handle):

@@ -10,7 +10,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.format import format_bytes
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for, refuse_capture
-from weft.plan.records import read_plan
+from weft.plan.records import plan_of
 from weft.run.one import RUNS, candidates, exit_code, is_same_run, run_study, statuses
 from weft.run.progress import Progress, for_terminal
 from weft.run.walk import pending
@@ -82,7 +82,7 @@ class Measuring:
             runs = [(RunFolder(path / fabric.name), fabric) for fabric in self.fabrics]
             begun = [(run, fabric) for run, fabric in runs if run.meta.is_file()]
             if all(is_same_run(run, self.study, fabric) for run, fabric in begun) and (
-                len(begun) < len(runs) or any(pending(run, read_plan(run.plan)) for run, _ in begun)
+                len(begun) < len(runs) or any(pending(run, plan_of(run)) for run, _ in begun)
             ):
                 return path
         raise AssertionError("candidates never end")

@@ -14,7 +14,7 @@ from weft.fabric import Fabric
 from weft.files.atomic import file_errors, read_json
 from weft.launch.launcher import Launcher
 from weft.plan.make import make_plan
-from weft.plan.records import Plan, read_plan
+from weft.plan.records import HASH, Plan, hash_of, plan_of
 from weft.run.failure import RETRIED
 from weft.run.folder import check_place, create, locked
 from weft.run.progress import Progress, Silent
@@ -80,7 +80,8 @@ def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -
         "seed": plan.seed,
         "launcher": launcher.provenance(),
     }
-    create(folder, as_given(study), as_given(fabric), plan.model_dump_json(indent=1).encode(), meta)
+    text = plan.model_dump_json(indent=1).encode()
+    create(folder, as_given(study), as_given(fabric), text, meta | {HASH: hash_of(text)})
     return plan
 
 
@@ -105,7 +106,7 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
             "one run cannot mix them",
             f"go on with --mpicxx {before.get('mpicxx')}, or choose another folder with --into DIR",
         )
-    return read_plan(folder.plan)
+    return plan_of(folder)
 
 
 def choose_folder(study: Study, fabric: Fabric, progress: Progress) -> RunFolder:
@@ -119,7 +120,7 @@ def choose_folder(study: Study, fabric: Fabric, progress: Progress) -> RunFolder
         if not path.exists() or not folder.meta.is_file():
             progress.say(f"a new run: {path}")
             return folder
-        if is_same_run(folder, study, fabric) and pending(folder, read_plan(folder.plan)):
+        if is_same_run(folder, study, fabric) and pending(folder, plan_of(folder)):
             progress.say(f"going on with {path}")
             return folder
     raise AssertionError("candidates never end")
@@ -138,7 +139,7 @@ def is_same_run(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
     """Whether a folder holds a readable run of exactly this study and fabric."""
     try:
         RunFolder.open(folder.path)
-        read_plan(folder.plan)
+        plan_of(folder)
         return folder.study.read_bytes() == as_given(study) and folder.fabric.read_bytes() == as_given(fabric)
     except (DataError, OSError):
         return False
@@ -160,7 +161,7 @@ def first_difference(stored: bytes, given: bytes) -> str:
 
 def statuses(folder: RunFolder) -> Counter[str]:
     """Count the cells of a run by their status; a cell counts once for each launch, an impossible one once."""
-    plan = read_plan(folder.plan)
+    plan = plan_of(folder)
     counts = Counter(cell.status for cell in plan.cells if cell.status != "planned")
     for launch in plan.launches:
         for cell in launch.cells:

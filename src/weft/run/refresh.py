@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from weft.errors import CompareError, DataError
-from weft.plan.records import read_plan
+from weft.plan.records import plan_of
 from weft.store.folder import RunFolder
 
 
@@ -55,7 +55,7 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
     """
     from weft import analyse, store  # half a second of imports that planning and launching do not need
 
-    store.convert(folder, read_plan(folder.plan).origin(folder.run_id()))
+    store.convert(folder, plan_of(folder).origin(folder.run_id()))
     analyse.make_tables(folder, engine)
 
 

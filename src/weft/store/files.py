@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft import __version__
-from weft.files.atomic import explain, try_remove
+from weft.files.atomic import explain, own_file, try_remove
 
 ROW_GROUP = 1 << 20
 
@@ -72,7 +72,7 @@ def write_parquet(
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(part, schema, **options) as writer:
+        with own_file(part) as file, pq.ParquetWriter(file, schema, **options) as writer:
             for batch in batches:
                 table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
                 writer.write_table(table.cast(schema), row_group_size=ROW_GROUP)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The run folder: where its files lie, and whether this Weft can read it."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,22 @@ class RunFolder:
         """The ``.npy`` of a cell of a launch: int64, (ranks, samples, 3)."""
         return self.cells / f"{cell}.l{launch_index}.npy"
 
+    def what_is_left(self) -> str:
+        """What can be read of a run without its plan, in words."""
+        cells = sum(1 for path in self.cells.glob("*.npy") if path.with_suffix(".json").exists())
+        tables = sum(1 for _ in self.tables.glob("*.parquet"))
+        parts = [f"the samples of {cells} cells (cells/*.npy, {{ranks, samples, 3}} int64 in ns)"] if cells else []
+        parts += [f"{tables} tables (tables/*.parquet)"] if tables else []
+        parts += ["report.html"] if self.report.exists() else []
+        return f"what can still be read: {', '.join(parts) or 'nothing'}"
+
+    def measure_anew(self) -> str:
+        """The command that measures the same study on the same fabric again, into a folder of its own."""
+        words = ["weft", "run", str(self.study), "--on", str(self.fabric), "--into", f"{self.path}-again"]
+        return f"measure anew: {shlex.join(words)}"
+
     def leftovers(self) -> Iterator[Path]:
         """Yield each file that a killed launch left half written."""
         for where in (self.path, self.cells, self.launches, self.samples, self.tables):
             yield from where.glob("*.part")
+            yield from where.glob("*.part-*.lock")  # what Open MPI (OMPIO) locks beside a file it writes

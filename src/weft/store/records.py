@@ -8,13 +8,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from weft.errors import DataError
+from weft.text import plain_tree
 
 #: Statuses whose samples lie in an .npy; the other ones are rows without numbers.
 WITH_SAMPLES = frozenset({"ok", "invalid"})
 
 MEASURE_AGAIN = "start the same `weft run` again: it measures this cell anew and keeps the others"
 
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+#: What names a cell, a launch, a kernel or an operation: never a path. ``alltoall@1024``, ``c000.l1``.
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}$")]
 
 #: Names of the three numbers of a row.
 Columns = tuple[str, str, str]
@@ -41,7 +44,7 @@ class Segment(Record):
         The same for each of the first rows, where they differ from the others.
     """
 
-    op: str
+    op: Label
     phase: Literal["cold", "warm"]
     first: Count
     count: Count
@@ -79,8 +82,8 @@ class CellRecord(Record):
     schema_: Literal["weft-cell/2"] = Field(alias="schema")
     run: str
     hash: str
-    cell: str
-    launch: str
+    cell: Label
+    launch: Label
     launch_index: Annotated[int, Field(ge=1, le=32767)]
     kernel: str = ""
     ranks: Count = 0
@@ -118,7 +121,7 @@ class LaunchRecord(Record):
     """Provenance of one start of the ranks (``launches/<launch>.json``, schema weft-launch/1)."""
 
     schema_: Literal["weft-launch/1"] = Field(alias="schema")
-    launch: str
+    launch: Label
     mpi_library: str = ""
     mpi_standard: str = ""
     processor: str = ""
@@ -135,7 +138,7 @@ class LaunchRecord(Record):
 
 def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN) -> Any:
     try:
-        raw = json.loads(path.read_bytes())
+        raw = plain_tree(json.loads(path.read_bytes()))
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such {what}", remedy) from None
     except OSError as error:
@@ -163,7 +166,9 @@ def load_cell_record(path: Path) -> CellRecord:
 
 
 def load_launch_record(path: Path) -> LaunchRecord:
-    """Read a launch's .json; raises DataError like `load_cell_record`."""
-    return _load(
-        path, LaunchRecord, "launch record", "delete this file: the provenance it holds is lost, the times are not"
-    )
+    """Read a launch's .json; raises DataError like `load_cell_record`, and where it is of another launch."""
+    remedy = "delete this file: the provenance it holds is lost, the times are not"
+    record: LaunchRecord = _load(path, LaunchRecord, "launch record", remedy)
+    if record.launch != path.stem:
+        raise DataError(f"{path}: the record calls itself launch {record.launch}", remedy)
+    return record

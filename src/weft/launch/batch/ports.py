@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from weft.errors import DataError
-from weft.files.atomic import file_errors
+from weft.files.atomic import write_atomic
 from weft.launch.launcher import LaunchRequest
 from weft.launch.links import LinkCount, links_file, passed, write_links
 from weft.launch.perfquery import parse_perfquery, port_counts
@@ -24,8 +24,7 @@ def install_script(folder: Path) -> None:
         The folder cannot be written.
     """
     place = folder / "launches" / SCRIPT.name
-    with file_errors(place):
-        place.write_text(SCRIPT.read_text())
+    write_atomic(place, SCRIPT.read_bytes())
 
 
 def ports_folder(request: LaunchRequest) -> Path:

@@ -9,8 +9,10 @@ from typing import Any, Protocol
 
 from weft.fabric.batch import BatchSection
 from weft.fabric.folding import fold
+from weft.files.atomic import own_file
 from weft.launch.batch.scheduler import Scheduler
 from weft.launch.launcher import LaunchRequest
+from weft.text import directive
 
 TEMPLATES = Path(__file__).parent / "templates"
 """One file a scheduler, ``<its name>.sh.j2``."""
@@ -46,6 +48,7 @@ def render(
         loader=FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True,
     )  # fmt: skip
+    environment.filters["directive"] = directive
     environment.filters["quote"] = lambda value: shlex.quote(str(value))  # pyright: ignore[reportUnknownLambdaType]
     return environment.get_template(f"{scheduler.name}.sh.j2").render(
         name=name,
@@ -83,5 +86,6 @@ def minutes(requests: Sequence[LaunchRequest], most_s: float) -> int:
 
 def write_script(path: Path, text: str) -> None:
     """Write the script so that it may be run by hand."""
-    path.write_text(text)
+    with own_file(path) as file:
+        file.write(text.encode())
     path.chmod(0o755)

@@ -14,7 +14,7 @@ from typing import Any
 
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
-from weft.files.atomic import file_errors, write_atomic
+from weft.files.atomic import file_errors, own_file, write_atomic
 from weft.format import format_bytes, format_seconds
 from weft.host import read_host, smallest
 from weft.kernel.registry import kernel_named
@@ -199,7 +199,7 @@ def simulating(
     lock = request.folder / "launches" / (f"lock.{slot}" if slot else "lock")
     order = {"command": list(command), "lock": str(lock), "parent": os.getpid(), "grace_s": GRACE_S}
     with file_errors(request.log):
-        out = request.log.open("wb")
+        out = own_file(request.log)
     with out:
         keeper = subprocess.Popen(
             [sys.executable, "-I", "-S", str(KEEPER), json.dumps(order)],
