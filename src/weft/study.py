@@ -131,7 +131,7 @@ Hosts = Annotated[
 class Measure(Section, frozen=True):
     """How long and how exactly each operation is measured (METHOD 3, 5-9)."""
 
-    launches: Annotated[int, Field(strict=True, ge=1, le=1000)] = Field(3, description="starts of the ranks, 1 to 1000")
+    launches: Annotated[int, Field(strict=True, ge=1, le=1000)] = Field(4, description="starts of the ranks, 1 to 1000")
     start: Literal["barrier", "mpi-barrier", "window"] = Field("barrier", description="barrier, mpi-barrier or window")
     precision: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = Field(
         0.05, description="half width of the 95 % interval of the median, relative: 0.05"

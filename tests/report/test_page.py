@@ -155,7 +155,7 @@ def test_the_verdict_comes_first_then_figures_tables_warnings_and_provenance(pag
 def test_the_failed_cell_is_told_with_its_remedy(page: Path) -> None:
     text = " ".join(Reader(page.read_text()).text.split())
     assert "cell c007, N = 18, p = 144, m = 9216: timeout: made to be timeout; last phase: C warm" in text
-    assert "Start the same `weft run` again" in text
+    assert "Repeat the same `weft run`" in text
 
 
 def test_the_simulated_run_is_labelled_and_the_other_is_not(page: Path) -> None:

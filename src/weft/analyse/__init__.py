@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Analysis: from samples to tables, by Ibis expressions only; the engine is chosen by URL."""
+"""Analysis: from samples to tables, in Ibis expressions only; a URL chooses the engine."""
 
 from typing import Any
 

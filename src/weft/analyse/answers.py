@@ -41,7 +41,7 @@ WRITTEN = (VERDICTS, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, FINDINGS)
 
 @dataclass(frozen=True)
 class Found:
-    """What a run's tables say already: what the answers are made from.
+    """Tables already written for a run, from which its answers are computed.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class Found:
     calls, medians, links, measured
         Rows of the tables of calls, medians, links and cells.
     floor
-        The floor that the run measured.
+        The noise floor that the run measured.
     of_pairs
-        Ids of the cells whose times stand in the tables of pairs, not in those of calls.
+        Ids of the cells whose times are in the tables of pairs, not in the table of calls.
     """
 
     plan: Mapping[str, Any]
@@ -65,7 +65,7 @@ class Found:
 
     @property
     def main(self) -> str:
-        """The call that the study is about."""
+        """The kernel's main call, on which verdicts are based."""
         return main_call(self.plan["kernel"], {row["call"] for row in self.calls})
 
     @property
@@ -75,12 +75,12 @@ class Found:
 
 
 def found_in(root: Path, plan: Mapping[str, Any]) -> Found:
-    """Read back what a run's tables say, so that its answers can be written again alone.
+    """Read a run's tables back, so that its answers can be recomputed without the rest.
 
     Raises
     ------
     DataError
-        A table is missing or torn.
+        A table is missing or incomplete.
     """
     of_pairs = frozenset(cell["id"] for cell in plan["cells"] if kernel_named(cell["kernel"]).has_pair_samples)
     rows, medians, links = CALLS.read(root), MEDIANS.read(root), LINKS.read(root)
@@ -93,9 +93,9 @@ def write_answers(root: Path, found: Found) -> None:
     Parameters
     ----------
     root
-        The run folder; its tables of launches, and of pairs where it has any, are there.
+        The run folder; its tables of launches (and of pairs, if any) must exist.
     found
-        What the other tables say.
+        Rows of the other tables.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def write_answers(root: Path, found: Found) -> None:
 
 
 def _verdicts(found: Found) -> list[VerdictRow]:
-    # ranks that share cores wait for each other even when they do nothing: their floor is no measure for the others
+    # ranks that share cores wait for each other even in an empty operation: their floor says nothing about other cells
     shapes = {(row["nodes"], row["ranks_per_node"]) for row in found.calls if not row["oversubscribed"]}
     empty = [found.floor.value("empty", *shape) or 0.0 for shape in shapes]
     scalings = {series["name"]: series["scaling"] for series in found.plan["series"]}
@@ -139,7 +139,7 @@ def _slower(found: Found) -> list[SlowerRow]:
 
 
 def _findings(root: Path, found: Found, changes: Sequence[ChangeRow], slower: Sequence[SlowerRow]) -> list[FindingRow]:
-    # a block of rounds of pairs has no time of its own: its pairs have, and they are checked in their own table
+    # a block of pair rounds has no time of its own: each pair has, and is checked in the table of pairs
     rows = [row for row in found.calls if row["cell"] not in found.of_pairs or row["status"] != "ok" or row["reason"]]
     told = common_findings(rows, found.measured, found.floor, found.plan["measure"]["precision"])
     told += protocol_findings(changes, slower, found.cells)

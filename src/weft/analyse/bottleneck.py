@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What holds a call back at each number of nodes: the link that was measured to be busy, else the nearest bound.
+"""What limits a call at each number of nodes: the link measured as busy, else the nearest bound.
 
-A bound says where the time must go at least; a counter says which link was full while it went. Where links were
-counted, the busiest one is named, by the bound's name for it; where none of them was busy, that is said, because then
-no faster link would help.
+A bound gives the least time a resource needs; a counter shows which link was full meanwhile. If link counters were
+read, the busiest link is named as the bound names it. If no link was busy, the table says so: a faster link would not
+help.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,9 +13,9 @@ from weft.analyse.tables.links import HOSTS, BottleneckRow, LinkRow, Load, LoadR
 from weft.analyse.tables.times import CallRow, TimedRow, timed
 
 #: A link is called the bottleneck from this share of its rate on. TCP over shaped links reaches 40 to 90 %, an exchange
-#: that is held back elsewhere under a tenth.
+#: limited elsewhere under a tenth.
 BUSY = 0.25
-#: Links this near to the busiest one are equally busy: counters differ by headers and acknowledgements.
+#: Links this close to the busiest one count as equally busy: counters include headers and acknowledgements.
 ALIKE = 0.9
 IDLE = 0.005
 INJECTION = "injection"
@@ -56,7 +56,7 @@ def _load(own: Sequence[LinkRow]) -> LoadRow:
 
 
 def bottlenecks(calls: Iterable[CallRow], loads: Sequence[LoadRow], call: str) -> list[BottleneckRow]:
-    """What holds the main call back at each shape, along the nodes.
+    """What limits the main call at each shape, by increasing number of nodes.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ def bottlenecks(calls: Iterable[CallRow], loads: Sequence[LoadRow], call: str) -
     loads
         Rows of the table of link loads.
     call
-        The call that the study is about.
+        The kernel's main call.
 
     Returns
     -------
     list
-        One for each cell that was timed and is not oversubscribed; the one that moved most where several have as many
-        nodes and ranks. Empty where no link was counted.
+        One row for each cell that was timed and is not oversubscribed; of several cells with the same nodes and ranks,
+        the one that moved most bytes. Empty if no link was counted.
     """
     if not loads:
         return []
@@ -98,7 +98,7 @@ def _bottleneck(row: TimedRow, found: Sequence[LoadRow]) -> BottleneckRow:
 
 
 def _of_link(load: LoadRow | None) -> Load | None:
-    """The load without the cell that it stands beside."""
+    """The load without the column of its cell."""
     if load is None:
         return None
     return Load(
@@ -108,7 +108,7 @@ def _of_link(load: LoadRow | None) -> Load | None:
 
 
 def _named(bound: str, known: Sequence[LoadRow]) -> str:
-    """The busiest link by the bound's name where the two agree; empty where no link was busy."""
+    """The busiest link under the bound's name if the two agree; empty if no link was busy."""
     busiest = known[0]
     share = busiest["share"]
     if not share or share < BUSY:

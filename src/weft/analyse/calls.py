@@ -13,7 +13,7 @@ from weft.store.rows import MeasuredRow, SegmentRow
 Row = dict[str, Any]
 Bounds = Callable[[Row, str], tuple[float, str] | None]
 
-#: A cell's status is the gravest of its launches'; each launch's own stands in the table of cells.
+#: A cell's status is the worst of its launches; the table of cells has the status of each launch.
 GRAVITY = ("invalid", "crash", "timeout", "launch", "memory", "fabric", "bound")
 
 
@@ -25,7 +25,7 @@ def call_rows(
     by_launch: Iterable[Row],
     bounds: Bounds,
 ) -> list[CallRow]:
-    """Put the statistics of each call beside what the plan and the launches say of its cell.
+    """Join the statistics of each call with its cell in the plan and the status of its launches.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def call_rows(
 def cell_status(cell: Row, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
     """Status and reason of a cell over its launches.
 
-    One invalid launch makes the cell invalid: a library that once exchanged wrong data is not to be timed. Failed
-    launches beside good ones leave the cell ``ok`` on the good ones, and the reason says which are missing.
+    One invalid launch makes the cell invalid: times of a library that exchanged wrong data mean nothing. If some
+    launches failed and others did not, the cell is ``ok`` on the good ones, and the reason names the missing ones.
     """
     if not launches:
         return str(cell["status"]), str(cell["reason"]) or ("not measured yet" if cell["status"] == "planned" else "")
@@ -87,7 +87,7 @@ def cell_status(cell: Row, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
 def _calls_of(cell: Row, segments: Sequence[SegmentRow]) -> list[tuple[str, str]]:
     """Calls and phases of a cell, in the order they were measured; of a failed one, as the study asks for them."""
     kernel = kernel_named(cell["kernel"])
-    if kernel.has_pair_samples:  # thousands of pairs: their times stand in a table of their own
+    if kernel.has_pair_samples:  # thousands of pairs: their times are in a table of their own
         return [(kernel.main, "warm")]
     own = [(row["op"], row["phase"]) for row in segments if row["cell"] == cell["id"]]
     if not own:

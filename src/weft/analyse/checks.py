@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Weft checks before it prints, and what a reader must know about the numbers: each finding names its remedy."""
+"""Self-checks before anything is printed, and warnings about the numbers; each finding names a remedy."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ TOO_FAST = 1.2
 def common_findings(
     rows: Sequence[CallRow], cells: Sequence[MeasuredRow], floor: Floor, precision: float = 0.05
 ) -> list[FindingRow]:
-    """The findings that a run of any kernel can have.
+    """Findings that apply to a run of any kernel.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def common_findings(
     cells
         The table of cells and launches.
     floor
-        The floor of the run.
+        The noise floor of the run.
     precision
         The half width of the interval that the study asked for, relative.
     """
@@ -53,7 +53,7 @@ def finding(level: Level, rule: str, where: str, what: str, remedy: str) -> Find
 
 
 def by_gravity(found: Sequence[FindingRow]) -> list[FindingRow]:
-    """Findings in order: errors, warnings, notes."""
+    """Findings sorted by severity: errors, warnings, notes."""
     order = {"error": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda each: order[each["level"]])
 
@@ -86,7 +86,7 @@ def self_checks(rows: Sequence[CallRow]) -> list[FindingRow]:
 
 
 def bounds_beaten(rows: Sequence[CallRow]) -> list[FindingRow]:
-    """METHOD 16: a sample below its lower bound is an error of the bound, and is told with both numbers."""
+    """METHOD 16: a sample below its lower bound is an error of the bound; the finding gives both numbers."""
     found: list[FindingRow] = []
     for row in measured(rows):
         # a bound is a quotient of floats, a time whole nanoseconds: a simulation meets its bound exactly
@@ -120,11 +120,11 @@ def failures(rows: Sequence[CallRow]) -> list[FindingRow]:
     remedies = {
         "memory": "use a smaller m or n, or more nodes",
         "fabric": "choose fewer nodes or ranks, or another fabric",
-        "bound": "raise simulation.budget in the fabric file to simulate it; its lower bound stands in the table",
+        "bound": "raise simulation.budget in the fabric file to simulate it; the table has its lower bound",
         "invalid": "the exchange delivered wrong data: do not trust this library or network; keep the run folder",
-        "planned": "start the same `weft run` again: it goes on where it stopped",
+        "planned": "repeat the same `weft run`: it continues where it stopped",
     }
-    again = "start the same `weft run` again: it tries this cell anew; launches/*.log has the output"
+    again = "repeat the same `weft run`: it retries this cell; launches/*.log has the output"
     for row in rows:
         if row["status"] == "ok" and not row["reason"]:
             continue
@@ -137,9 +137,9 @@ def failures(rows: Sequence[CallRow]) -> list[FindingRow]:
 
 
 def below_floor(rows: Sequence[CallRow], floor: Floor) -> list[FindingRow]:
-    """METHOD 21: a time below that of an empty operation says nothing; a batch of calls shares one empty operation.
+    """METHOD 21: a time below that of an empty operation means nothing; a batch of calls shares one empty operation.
 
-    Ranks that share cores have no floor: their empty operation waits for the core.
+    Ranks that share cores have no noise floor: their empty operation waits for the core.
     """
     found: list[FindingRow] = []
     for row in measured(rows):
@@ -154,24 +154,26 @@ def below_floor(rows: Sequence[CallRow], floor: Floor) -> list[FindingRow]:
 
 
 def machine(cells: Sequence[MeasuredRow]) -> list[FindingRow]:
-    """What the machine did beside: swapping, time stolen by a hypervisor, the kernel's own warnings."""
+    """Interference from the machine: swapping, time stolen by the hypervisor, warnings that the kernel recorded."""
     found: list[FindingRow] = []
     for row in cells:
         where = f"cell {row['cell']}, launch {row['launch']}"
         pages = (row["swap_in_pages"] or 0) + (row["swap_out_pages"] or 0)
         if pages:
             what = f"{pages} pages were swapped during the cell"
-            found.append(finding("warning", "swap", where, what, "use a smaller m or n: this time is that of a disk"))
+            found.append(
+                finding("warning", "swap", where, what, "use a smaller m or n: this time includes disk access")
+            )
         if row["wall_ns"] and (row["steal_ns"] or 0) > 0.01 * row["wall_ns"]:
-            what = f"the hypervisor took {row['steal_ns'] / row['wall_ns']:.0%} of the time away"
-            found.append(finding("warning", "steal", where, what, "measure on a machine of your own, or more launches"))
+            what = f"the hypervisor stole {row['steal_ns'] / row['wall_ns']:.0%} of the time"
+            found.append(finding("warning", "steal", where, what, "measure on dedicated nodes, or take more launches"))
         found += [recorded_warning(where, text) for text in row["warnings"] or []]
     return found
 
 
 def not_fresh(rows: Sequence[CallRow]) -> list[FindingRow]:
-    """METHOD 3: first calls that Weft's own traffic may have made connections for."""
-    remedy = "read it as a lower limit of a first call on fresh connections"
+    """METHOD 3: first calls whose connections Weft's own traffic may already have opened."""
+    remedy = "take it as a lower limit for a first call on fresh connections"
     return [
         finding("note", "not-fresh", place(row), phase_in_words(row), remedy)
         for row in measured(rows)
@@ -180,37 +182,35 @@ def not_fresh(rows: Sequence[CallRow]) -> list[FindingRow]:
 
 
 def recorded_warning(where: str, text: str) -> FindingRow:
-    """A warning that the kernel recorded: by the bindings obtained, two ranks may have one core (METHOD 11)."""
+    """A warning that the kernel recorded, such as two ranks bound to one core (METHOD 11)."""
     if text.startswith("two ranks on one core"):
-        remedy = "let the launcher bind each rank to a core of its own, or start fewer ranks a node"
+        remedy = "bind each rank to its own core, or start fewer ranks per node"
         return finding("warning", "shared-core", where, text, remedy)
     return finding("warning", "kernel", where, text, "see the cell's .json")
 
 
 def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
-    """Numbers to be read with care: few samples, wide intervals, launches that differ, taint, late starts."""
+    """Numbers to read with care: few samples, wide intervals, launches that differ, tainted samples, late starts."""
     found: list[FindingRow] = []
     warm = timed(rows, phase="warm")
     for row in warm:
         width = (row["high_s"] - row["low_s"]) / 2 / row["median_s"]
         if width > precision:
-            what = (
-                f"the interval of the median is ±{width:.0%} after {row['samples']} samples, ±{precision:.0%} was asked"
-            )
+            what = f"the median is known to ±{width:.0%} after {row['samples']} samples, not to ±{precision:.0%}"
             found.append(finding("warning", "wide", place(row), what, "raise budget or launches in [measure]"))
         spread = (row["launch_high_s"] - row["launch_low_s"]) / 2 / row["median_s"]
         if spread > 2 * max(width, precision / 2):
-            what = f"launches differ by ±{spread:.0%}, while the interval within them is ±{width:.0%}"
-            remedy = "trust the range over launches, not the interval; raise launches in [measure] to 10"
+            what = f"launches differ by ±{spread:.0%}, but the interval within a launch is ±{width:.0%}"
+            remedy = "use the range over launches, not the interval; raise launches in [measure] to 10"
             found.append(finding("warning", "launches", place(row), what, remedy))
         if row["tainted"] > 0.1 * row["samples"]:
             what = f"{row['tainted']} of {row['samples']} samples were interrupted (context switches or page faults)"
-            found.append(finding("note", "taint", place(row), what, "they are kept; stop other work on the nodes"))
+            found.append(finding("note", "taint", place(row), what, "they are kept; stop other work on these nodes"))
         if row["discarded"]:
             what = f"{row['discarded']} samples started late and were dropped"
             found.append(finding("note", "late", place(row), what, 'use start = "barrier" if that is many'))
     crowded = sorted({row["ranks_per_node"] for row in warm if row["oversubscribed"]})
     if crowded:
-        what = f"{', '.join(map(str, crowded))} ranks a node share fewer cores: such points enter no verdict"
-        found.append(finding("note", "oversubscribed", "rows marked *", what, "leave them out with ranks_per_node"))
+        what = f"{', '.join(map(str, crowded))} ranks per node share fewer cores: verdicts leave such points out"
+        found.append(finding("note", "oversubscribed", "rows marked *", what, "set ranks_per_node to leave them out"))
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The engine that evaluates the Ibis expressions, chosen by URL; the expressions are the same for each."""
+"""The engine that evaluates the Ibis expressions, chosen by URL; all engines evaluate the same expressions."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from weft.errors import DataError
 
-#: Ibis expressions and backends; their types depend on columns that no type checker sees.
+#: Ibis expressions and backends; their types depend on columns, which a type checker cannot see.
 Expression: TypeAlias = Any
 Backend: TypeAlias = Any
 
@@ -26,13 +26,13 @@ def connect(engine: str = "duckdb://") -> Backend:
     Raises
     ------
     DataError
-        The engine is not known, or not installed.
+        The engine is unknown or not installed.
     """
     scheme, _, rest = engine.partition("://")
     if scheme == "duckdb":
         import ibis
 
-        # one thread a core that we may use: DuckDB counts the whole machine's, also inside a job
+        # one thread per core of this process's affinity: DuckDB would count the whole machine's, even inside a job
         return ibis.duckdb.connect(rest or ":memory:")
     if scheme == "spark":
         return _spark(rest)
@@ -49,12 +49,12 @@ def _spark(rest: str) -> Backend:
             "the engine spark:// needs PySpark", "pip install 'weft[spark]'; it needs Java 17 or later"
         ) from None
     if rest.startswith("local"):
-        # before Java starts: it would look for this host's other addresses, and warn of them
+        # before Java starts, which would otherwise look up this host's other addresses and print warnings
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     master = rest if rest.startswith("local") else f"spark://{rest}"
     builder: Any = SparkSession.builder.master(master).config("spark.sql.session.timeZone", "UTC")
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    if rest.startswith("local"):  # nobody else is to reach it, and 200 pieces of a shuffle would each cost a task here
+    if rest.startswith("local"):  # loopback only; and the default of 200 shuffle partitions would cost a task each
         builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
         builder = builder.config("spark.sql.shuffle.partitions", "4")
     session = builder.getOrCreate()
@@ -63,9 +63,9 @@ def _spark(rest: str) -> Backend:
 
 
 def read(backend: Backend, paths: Sequence[Path]) -> Expression:
-    """Parquet files as one table of the engine (file names are taken literally, also ones with ``[`` in them)."""
+    """Parquet files as one table of the engine; file names are literal, even with ``[`` in them."""
     names = [glob.escape(str(path)) for path in paths]
-    if backend.name == "pyspark":  # whose reader takes one path, where Spark's own takes several
+    if backend.name == "pyspark":  # Ibis's reader takes one path, Spark's own takes several
         name = f"weft_{secrets.token_hex(8)}"
         backend._session.read.parquet(*names).createOrReplaceTempView(name)
         return backend.table(name)

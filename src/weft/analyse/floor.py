@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The floor of a run: what an empty operation, a small message and a copy of memory cost on each shape of nodes."""
+"""The floor of a run: the time of an empty operation, a small message and a memory copy on each shape."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ def floor_rows(statistics: Iterable[Row], cells: Mapping[str, Row]) -> list[Floo
     Returns
     -------
     list
-        One row a quantity: ``empty`` and ``latency`` in seconds, ``copy`` in bytes per second of one node, with the
-        bytes that each of its ranks copied at once. An interval of a rate is the interval of the time, turned round.
-        ``best`` is the shortest time or the highest rate of all samples: what a lower bound stands on.
+        One row per quantity: ``empty`` and ``latency`` in seconds, ``copy`` in bytes per second of one node, with the
+        bytes that each of its ranks copied at once. The interval of a rate is the inverted interval of the time.
+        ``best`` is the shortest time or the highest rate of all samples; lower bounds use it.
     """
     rows: list[FloorRow] = []
     for found in statistics:
@@ -50,30 +50,30 @@ def floor_rows(statistics: Iterable[Row], cells: Mapping[str, Row]) -> list[Floo
 
 @dataclass(frozen=True)
 class Floor:
-    """The floor of one run, to be asked by shape."""
+    """The floor of one run, looked up by shape."""
 
     rows: Sequence[FloorRow]
 
     def value(self, quantity: str, nodes: int, ranks_per_node: int) -> float | None:
-        """Seconds of ``empty`` or ``latency`` for a shape; None where it was not measured."""
+        """Seconds of ``empty`` or ``latency`` for a shape; None if it was not measured."""
         found = [row["value"] for row in self._of(quantity, nodes, ranks_per_node)]
         return found[0] if found else None
 
     def best_latency(self, nodes: int) -> float | None:
-        """Seconds of the shortest ``latency`` over so many nodes; None where it was not measured.
+        """Seconds of the shortest ``latency`` over so many nodes; None if it was not measured.
 
-        With any number of ranks on them: ranks that share a core wait for it, which no bound should stand on.
+        Any number of ranks per node counts: ranks that share a core wait for it, so no bound may use their time alone.
         """
         shape = ("latency", nodes)
         best = [row["best"] for row in self.rows if (row["quantity"], row["nodes"]) == shape]
         return min((seconds for seconds in best if seconds is not None), default=None)
 
     def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
-        """Bytes per second that a node copies at best, where each rank copies so many; None where it was not measured.
+        """Highest copy rate of a node in bytes per second if each rank copies ``rank_bytes``; None if not measured.
 
-        It is the rate at the largest working set not exceeding those of a rank, the best of all launches: smaller
-        working sets stay in nearer caches and are faster, so a bound made from it remains a lower bound. Below all
-        measured sizes the smallest counts.
+        It is the best rate of all launches at the largest measured working set that does not exceed ``rank_bytes``.
+        Smaller working sets fit nearer caches and are faster, so a bound from this rate remains a lower bound. Below
+        all measured sizes the smallest is used.
         """
         rows = [row for row in self._of("copy", nodes, ranks_per_node) if row["value"]]
         if not rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of link loads: what crossed each link during each launch, and what share of its rate that was."""
+"""The table of link loads: bytes over each link during each launch, and their share of its rate."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 OPERATIONS, LAUNCH = "operations", "launch"
 WHOLE = "total"
-#: An operation that moved less than this share of what the largest one did is not waited for by any link.
+#: Operations that moved less than this share of the largest one's bytes do not count as time on the links.
 LITTLE = 0.05
 Volume = Callable[[str, str], float | None]
 
@@ -31,7 +31,7 @@ def link_rows(
     by_launch: Iterable[MedianRow],
     validated: Iterable[MeasuredRow],
 ) -> list[LinkRow]:
-    """Rows of ``tables/links.parquet``: one for each launch whose links were counted, and direction of a link.
+    """Rows of ``tables/links.parquet``: one for each direction of a link and each launch with link counters.
 
     Parameters
     ----------
@@ -42,23 +42,23 @@ def link_rows(
     segments
         Rows of the table of segments.
     by_launch
-        Order statistics of each launch: their means say how long the counted operations took.
+        Order statistics of each launch; their means give the time of the counted operations.
     validated
-        Rows of the table of cells: where the data were proven, each operation was called once more.
+        Rows of the table of cells: if the data were validated, each operation was called once more.
 
     Returns
     -------
     list
-        ``seconds`` is how long those operations took in all that moved the bytes, warm-up included (basis
-        ``operations``), or the launch itself where no operation has a time (basis ``launch``); ``share`` is
-        bytes / (rate x seconds), null where the rate is not known. The library's start, the barriers between samples
-        and the proof of the data are in the bytes, so the share of a launch that moved little is too large. For a
-        launch of several cells whose borders were not seen ``cell`` is the name of the batch (``g000``).
+        ``seconds`` is the total time of the operations that moved the bytes, warm-up included (basis ``operations``),
+        or of the launch if no operation has a time (basis ``launch``). ``share`` is bytes / (rate x seconds), null if
+        the rate is unknown. The bytes include the library's start, the barriers between samples and the validation of
+        the data, so the share of a launch that moved little is too large. For a launch of several cells without
+        counters between them, ``cell`` is the name of the batch (``g000``).
 
     Raises
     ------
     DataError
-        A file of counters is torn.
+        A file of counters is incomplete.
     """
     busy = operation_seconds(segments, by_launch, validated, volumes(plan["cells"]))
     names = (plan["planned_fabric"].get("node") or {}).get("names")
@@ -85,7 +85,7 @@ def link_rows(
 
 
 def _counted(root: Path, launch: Mapping[str, Any]) -> tuple[Mapping[str, Sequence[LinkCount]], str]:
-    """What a launch's links carried, by cell (as its one cell or batch where no borders were seen), and who counted."""
+    """Link counters of a launch by cell (one cell or batch if there are none in between), and their source."""
     path = links_file(root, launch["id"])
     if not path.is_file():
         return {}, ""
@@ -94,7 +94,7 @@ def _counted(root: Path, launch: Mapping[str, Any]) -> tuple[Mapping[str, Sequen
 
 
 def rows_of(counts: Sequence[LinkCount], hosts: Sequence[str], seconds: float | None) -> list[Row]:
-    """A launch's counters with the names that bounds use, their direction, and their share of the link's rate."""
+    """A launch's counters with the names that bounds use, the direction, and the share of the link's rate."""
     depth = depths(hosts, [(count.source, count.target) for count in counts])
     rows: list[Row] = []
     for count in counts:
@@ -120,16 +120,16 @@ def rows_of(counts: Sequence[LinkCount], hosts: Sequence[str], seconds: float | 
 def operation_seconds(
     segments: Iterable[SegmentRow], by_launch: Iterable[MedianRow], validated: Iterable[MeasuredRow], volume: Volume
 ) -> dict[tuple[str, int], float]:
-    """Seconds that the operations of each cell and launch took which moved its bytes, by their calls and mean times.
+    """Seconds of the operations that moved the bytes of each cell and launch: number of calls times mean time.
 
-    A counter does not tell which operation a byte belonged to. Those that move next to nothing by their definition
-    (counts before vectors, a sort before its exchange) would only thin out the share of those that do: they are left
-    out where the traffic of any operation is known.
+    A counter does not record which operation a byte belonged to. Operations that move almost nothing by definition
+    (counts before vectors, a sort before its exchange) would only dilute the share of those that do; they are left out
+    if the traffic of any operation is known.
 
     Parameters
     ----------
     volume
-        Bytes that leave a node in one call of an operation of a cell; None where not known.
+        Bytes that leave a node in one call of an operation of a cell; None if unknown.
     """
     mean = {(row["cell"], row["launch"], row["call"], row["phase"]): row["mean_s"] for row in by_launch}
     proven = {(row["cell"], row["launch"]) for row in validated if row["validated"]}
@@ -151,7 +151,7 @@ def operation_seconds(
 
 
 def _moving(ops: set[str], volumes: Mapping[str, float | None], calls: Mapping[tuple[str, str], int]) -> set[str]:
-    """The operations that moved a launch's bytes; the whole of several steps only where no step's traffic is known."""
+    """The operations that moved a launch's bytes; a whole of several steps only if no step's traffic is known."""
     moved = {
         op: sum(number * (volumes[op] or 0.0) for (name, _), number in calls.items() if name == op)
         for op in ops
@@ -164,7 +164,7 @@ def _moving(ops: set[str], volumes: Mapping[str, float | None], calls: Mapping[t
 
 
 def volumes(cells: Sequence[Row]) -> Volume:
-    """Bytes that leave the first node of a cell in one call, as the kernels say."""
+    """Bytes that leave the first node of a cell in one call, as its kernel computes them."""
     known = {cell["id"]: cell for cell in cells}
 
     def volume(cell: str, op: str) -> float | None:
@@ -176,7 +176,7 @@ def volumes(cells: Sequence[Row]) -> Volume:
 
 
 def _wall_seconds(root: Path, launch: str) -> float | None:
-    """How long a launch lasted by its launcher's word; None where it did not note it."""
+    """Duration of a launch as its launcher recorded it; None if it did not."""
     path = root / "launches" / f"{launch}.outcome.json"
     try:
         return float(read_json(path)["wall_s"]) or None

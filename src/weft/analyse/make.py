@@ -33,21 +33,21 @@ def load_plan(folder: Any) -> Row:
     Raises
     ------
     DataError
-        There is none, or it is of another version.
+        There is no plan, or it has another version.
     """
     path = folder_path(folder) / "plan.json"
     plan = read_json(path)
     if plan.get("schema") != "weft-plan/1" or not isinstance(plan.get("cells"), list):
         raise DataError(
-            f"{path}: schema {plan.get('schema')!r}, this Weft reads 'weft-plan/1'", "measure anew with --into DIR"
+            f"{path}: schema {plan.get('schema')!r}, this Weft reads 'weft-plan/1'", "measure again with --into DIR"
         )
     return plan
 
 
 def make_tables(folder: Any, engine: str = "duckdb://") -> None:
-    """Write the tables of `weft.analyse.tables`, ``calls`` last; `weft.store.convert` comes before.
+    """Write the tables of `weft.analyse.tables`, ``calls`` last; run `weft.store.convert` first.
 
-    Runs of the kernel ``pairs`` get ``pairs`` and ``pair_histogram`` (`weft.analyse.pairs.pair_table`), too.
+    Runs of the kernel ``pairs`` also get ``pairs`` and ``pair_histogram`` (`weft.analyse.pairs.pair_table`).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     Raises
     ------
     DataError
-        The plan or the store's tables are missing, or the engine is.
+        The plan, the store's tables or the engine are missing.
     """
     root = folder_path(folder)
     plan = load_plan(root)
@@ -82,27 +82,28 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     known = floor.Floor(floors)
     rows = calls.call_rows(plan["cells"], launches, segments, _as_ops(pooled), _as_ops(by_launch), Bounds(plan, known))
     write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs)))
-    CALLS.write(root, rows)  # the last: it says that all others are there
+    CALLS.write(root, rows)  # last: its presence means that all others are there
 
 
 def has_tables(root: Path) -> bool:
-    """Whether a run has every table of answers: one made by an earlier Weft lacks some."""
+    """Whether a run has every table of answers; one made by an earlier Weft lacks some."""
     return all(table.path(root).is_file() for table in (*WRITTEN, QUARTILES, LINKS, CALLS))
 
 
 def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Expression:
-    """Write the time of each iteration ``but`` of some cells, and return them as a table of the engine."""
+    """Write the time of each iteration, except of the cells in ``but``, and return them as a table of the engine."""
     path = ITERATIONS.path(root)
     batches: Any = []
     files = [path for path in sample_files(root) if path.stem not in but]
     if files:
         statuses = read(backend, [root / "tables" / "cells.parquet"])
         segments = read(backend, [root / "tables" / "segments.parquet"])
-        # samples of an invalid cell stay in the store, but no table shows a time of data that arrived wrong
+        # samples of an invalid cell stay in the store, but no table shows times of an exchange that delivered wrong
+        # data
         good = statuses.filter(statuses.status == "ok").select("cell", "launch")
         samples = read(backend, files).semi_join(good, ["cell", "launch"])
         times = iteration_times(samples, segments).rename(call="op")
-        # one whole table: DuckDB 2.0 took away the call by which Ibis 12 reads a result batch by batch
+        # one whole table: DuckDB 2.0 removed the call with which Ibis 12 reads a result batch by batch
         batches = [times.order_by(["cell", "call", "phase", "launch", "iteration"]).to_pyarrow()]
     write_parquet(path, batches, ITERATIONS.schema, "weft-iterations/1", differences=("iteration",))
     return read(backend, [path])

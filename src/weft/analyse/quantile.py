@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Order statistics: which of n sorted samples is a quantile, and which two hold the median with 95 % confidence.
+"""Order statistics: which of n sorted samples is a quantile, and which two enclose the median with 95 % confidence.
 
 Definitions, shared with the kernel's stop rule (native/measure/sample/stop_rule):
 
@@ -7,8 +7,8 @@ Definitions, shared with the kernel's stop rule (native/measure/sample/stop_rule
 - The quantile q is x(ceil(q n)); the median is the mean of x(floor((n+1)/2)) and x(floor(n/2)+1).
 - The interval of the median is x(k) .. x(n+1-k) with the largest k for which
   P(k <= B <= n-k) = 1 - 2 P(B <= k-1) >= 0.95, where B counts the samples below the true median: binomial, n, 1/2.
-  It holds for every continuous distribution; ties only make it cover more. n = 10 gives x(2) .. x(9), 97.9 %.
-- Below n = 6 even x(1) .. x(n) covers less than 95 %; it is given all the same, with the coverage that it reaches.
+  It is valid for every continuous distribution; ties only raise its coverage. n = 10 gives x(2) .. x(9), 97.9 %.
+- Below n = 6 even x(1) .. x(n) covers less than 95 %; it is returned with the coverage that it reaches.
 """
 
 import math
@@ -20,7 +20,7 @@ EXACT_UP_TO = 4000
 
 
 class MedianRanks(NamedTuple):
-    """Ranks (from 1) of the two order statistics that hold the median, and the probability that they do."""
+    """Ranks (from 1) of the two order statistics that enclose the median, and the probability that they do."""
 
     low: int
     high: int
@@ -33,11 +33,11 @@ def quantile_rank(n: int, q: float) -> int:
     Raises
     ------
     ValueError
-        There are no samples, or q lies outside of 0 .. 1.
+        There are no samples, or q is outside 0 .. 1.
     """
     if n < 1 or not 0 <= q <= 1:
         raise ValueError(f"no quantile {q} of {n} samples")
-    # 0.95 * 20 is 19.000000000000004 in some orders of rounding: what is an integer but for that is taken as one.
+    # 0.95 * 20 may round to 19.000000000000004: a value this close to an integer is taken as the integer.
     return max(1, math.ceil(q * n - 1e-9))
 
 
@@ -50,7 +50,7 @@ def middle_ranks(n: int) -> tuple[int, int]:
 def median_ranks(n: int, confidence: float = 0.95) -> MedianRanks:
     """Ranks of the narrowest symmetric interval that covers the median with at least ``confidence``.
 
-    Where no such interval exists it is x(1) .. x(n), whose coverage 1 - 2^(1-n) is below ``confidence``.
+    If there is no such interval it is x(1) .. x(n), whose coverage 1 - 2^(1-n) is below ``confidence``.
 
     Raises
     ------
@@ -64,12 +64,12 @@ def median_ranks(n: int, confidence: float = 0.95) -> MedianRanks:
 
 
 def _exact(n: int, confidence: float) -> tuple[int, float]:
-    """Largest k, and 2 P(B <= k-1), from whole binomial coefficients."""
+    """Largest k, and 2 P(B <= k-1), from integer binomial coefficients."""
     whole = 1 << n
     coefficient = tail = 1  # C(n, 0), and the sum of C(n, 0) .. C(n, k-1) for k = 1
     for k in range(1, (n + 1) // 2):
         coefficient = coefficient * (n - k + 1) // k
-        # int / int is correctly rounded in Python, however long both are
+        # int / int is correctly rounded in Python for integers of any length
         if 1 - 2 * (tail + coefficient) / whole < confidence:
             return k, 2 * tail / whole
         tail += coefficient
@@ -88,7 +88,7 @@ def _floating(n: int, confidence: float) -> tuple[int, float]:
             j -= 1
         return 2 * total
 
-    k = max(1, n // 2 - math.ceil(math.sqrt(n)))  # two standard deviations: a little outside of 95 %
+    k = max(1, n // 2 - math.ceil(math.sqrt(n)))  # two standard deviations: just outside 95 %
     while k > 1 and 1 - outside(k) < confidence:
         k -= 1
     while 1 - outside(k + 1) >= confidence:

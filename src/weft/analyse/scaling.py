@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdict: does the time fall as nodes (or ranks) are added, does it rise, by what factor, how surely."""
+"""Scaling verdicts: whether the time falls or rises as nodes (or ranks) are added, by what factor and interval."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -15,7 +15,7 @@ KEPT = {"strong": "With the whole array kept the same", "weak": "With the array 
 
 
 def verdicts(rows: Sequence[CallRow], scalings: Mapping[str, str], call: str, noise_s: float = 0.0) -> list[VerdictRow]:
-    """Verdict of each series that scales, in the study's order.
+    """Verdict on each series that scales, in the study's order.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def verdicts(rows: Sequence[CallRow], scalings: Mapping[str, str], call: str, no
 def verdict(
     rows: Sequence[CallRow], series: str, kind: Literal["strong", "weak"], call: str, noise_s: float = 0.0
 ) -> VerdictRow:
-    """Verdict of one series; oversubscribed points, cold phases and rows without numbers never enter it."""
+    """Verdict on one series, without oversubscribed points, cold phases and rows without numbers."""
     own = [row for row in rows if series in row["series"] and row["call"] == call and row["phase"] == "warm"]
     usable = [row for row in timed(own) if not row["oversubscribed"]]
     axis, points = _along(usable)
@@ -60,9 +60,9 @@ def verdict(
 
 
 def _along(usable: Sequence[TimedRow]) -> tuple[Axis, list[TimedRow]]:
-    """What grows in a series, and its points in that order: one for each value."""
+    """The axis along which a series grows, and its points in that order: one for each value."""
     axis: Axis = "nodes" if len({row["nodes"] for row in usable}) > 1 else "ranks"
-    if axis == "nodes":  # along the nodes with as many ranks on each as most node counts have; the larger of equals
+    if axis == "nodes":  # with the ranks per node that most node counts have; of equals the larger
         shapes = [row["ranks_per_node"] for row in usable]
         most = max(shapes, key=lambda shape: (shapes.count(shape), shape))
         usable = [row for row in usable if row["ranks_per_node"] == most]
@@ -70,7 +70,7 @@ def _along(usable: Sequence[TimedRow]) -> tuple[Axis, list[TimedRow]]:
 
 
 def reach(row: TimedRow) -> tuple[float, float]:
-    """Smallest and largest value the median may have: its interval, widened to the medians of the launches."""
+    """Interval of the median, widened to the medians of the launches."""
     return min(row["low_s"], row["launch_low_s"]), max(row["high_s"], row["launch_high_s"])
 
 
@@ -96,7 +96,7 @@ def _without(
     left_out = _reasons(own)
     have = "no point has" if not points else f"only {SYMBOL[axis]} = {points[0][axis]} has"
     statement = f"No verdict on {kind} scaling ({series}): {have} usable times of {call}"
-    statement += f" ({left_out})." if left_out else ", and two are needed."
+    statement += f" ({left_out})." if left_out else "; two are needed."
     return VerdictRow(
         series=series, kind=kind, call=call, axis=axis, start=None, end=None, factor=None, low=None, high=None,
         outcome="no verdict", fastest=None, bound="", bound_ratio=None, statement=statement,
@@ -127,7 +127,7 @@ def _statement(found: VerdictRow, first: TimedRow, last: TimedRow, below_noise: 
         factor = measured_factor(found["factor"], found["low"], found["high"])
         text = f"{kept}, the time rises {span} by a factor of {factor}."
     else:
-        why = "the difference is below the noise floor" if below_noise else "the interval holds 1"
+        why = "the difference is below the noise floor" if below_noise else "the interval contains 1"
         factor = measured_factor(found["factor"], found["low"], found["high"])
         text = f"{kept}, no change is shown {span}: factor {factor}; {why}."
     if found["fastest"] is not None:

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from weft.analyse.engine import Expression
 from weft.analyse.quantile import median_ranks, middle_ranks, quantile_rank
 
-#: p99 of fewer samples would be the maximum under another name (METHOD 13).
+#: With fewer samples p99 would be just the maximum (METHOD 13).
 P99_FROM = 100
 
 
 def iteration_times(samples: Expression, segments: Expression) -> Expression:
     """Time of each iteration of a collective operation, in seconds (METHOD 2).
 
-    By the definition that the kernel recorded for the segment: ``global`` is the last end minus the first start over
-    the ranks, on synchronised clocks; ``local`` is the longest duration of a rank. A batched sample is divided by its
-    batch. The floor's ``latency`` and ``copy-...`` are ``local`` whatever the clocks. An iteration is tainted when any
-    rank of it is.
+    The definition is the one that the kernel recorded for the segment: ``global`` is the last end minus the first start
+    over the ranks, on synchronised clocks; ``local`` is the longest duration of a rank. A batched sample is divided by
+    its batch. The floor's ``latency`` and ``copy-...`` are always ``local``. An iteration is tainted if any of its
+    ranks is.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
         tainted=samples.taint.max() > 0,
     )
     joined = whole.join(segments.select(*key, "definition"), key)
-    # a floor's copies and ping-pongs are asked what one rank needs: that ranks start apart would hide in a short copy
+    # copies and ping-pongs of the floor are per-rank costs: in a short copy, the skew of the starts would dominate
     alone = joined["op"].startswith("copy-") | (joined["op"] == "latency")
     span = ibis.ifelse((joined.definition == "global") & ~alone, joined.last - joined.first, joined.longest)
     time_s = span.cast("float64") / joined.batch / 1e9
@@ -51,7 +51,7 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
     key
         Columns of a group.
     counts
-        The sizes that groups have; the ranks of their quantiles are worked out once for each.
+        The sizes of the groups; the ranks of their quantiles are computed once for each size.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
 
 
 def quartiles(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
-    """Quartiles of ``time_s`` within each group, as order statistics; parameters as of `order_statistics`.
+    """Quartiles of ``time_s`` within each group, as order statistics; parameters as for `order_statistics`.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def quartiles(times: Expression, key: Sequence[str], counts: Sequence[int]) -> E
 
 
 def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
-    """Times with their place within their group, and the places of the group's quantiles."""
+    """Times with their rank within their group, and the ranks of the group's quantiles."""
     import ibis
 
     group = ibis.window(group_by=list(key))
@@ -111,7 +111,7 @@ def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Exp
 
 
 def _ranks_of(n: int) -> dict[str, float]:
-    """Ranks of all quantiles of n samples; rank 0 (which no sample has) where a quantile is not given."""
+    """Ranks of all quantiles of n samples; 0 (no sample's rank) for a quantile that is not reported."""
     low, high, coverage = median_ranks(n)
     middle_low, middle_high = middle_ranks(n)
     return {

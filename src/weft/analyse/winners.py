@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who wins where: the algorithms of a collective against each other and against the library's own choice."""
+"""Fastest algorithms: those of a collective against each other and against the library's own choice."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from weft.analyse.tables.times import CallRow, TimedRow, timed
 from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT
 
-#: A win by less is no reason to set a knob, and of nine algorithms one is so much faster by chance.
+#: A smaller gain is no reason to set a knob, and among nine algorithms one is this much faster by chance.
 LEAST_WIN = 0.95
 #: Algorithm -> size in bytes -> its row.
 Group = dict[str, dict[int, TimedRow]]
@@ -19,8 +19,8 @@ Group = dict[str, dict[int, TimedRow]]
 def winners(rows: Iterable[CallRow], cells: Sequence[Mapping[str, Any]]) -> list[WinnerRow]:
     """The winner of each call, shape and size for which the default and another algorithm were measured.
 
-    An algorithm wins over the library's own choice only where their intervals, widened to the medians of the launches,
-    do not meet, and it takes `LEAST_WIN` of the time at most.
+    An algorithm beats the library's own choice only if their intervals, widened to the medians of the launches, do not
+    overlap, and it takes at most `LEAST_WIN` of the time.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def winners(rows: Iterable[CallRow], cells: Sequence[Mapping[str, Any]]) -> list
             own.setdefault(algorithms[row["cell"]], {})[size] = row
     found: list[WinnerRow] = []
     for (name, _, _), group in groups.items():
-        # sizes that refinement added to one algorithm would be won without the others
+        # sizes that refinement added for one algorithm only would be won without competition
         shared = set.intersection(*(set(sizes) for sizes in group.values()))
         if DEFAULT in group and len(group) > 1:
             found += [_winner(name, size, {each: own[size] for each, own in group.items()}) for size in sorted(shared)]

@@ -130,7 +130,7 @@ def test_two_ranks_that_found_themselves_on_one_core_are_a_finding_of_its_own() 
     told = "two ranks on one core: ranks 1, 3 of n0 may use 1 core only (3), so they take turns"
     (found,) = machine([cell(warnings=[told])])
     assert (found["level"], found["rule"], found["what"]) == ("warning", "shared-core", told)
-    assert "bind each rank to a core of its own" in found["remedy"]
+    assert "bind each rank to its own core" in found["remedy"]
 
 
 def test_a_first_call_whose_peers_were_met_before_is_not_called_cold() -> None:

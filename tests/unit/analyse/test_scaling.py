@@ -62,7 +62,7 @@ def test_launches_that_differ_widen_the_interval() -> None:
 def test_an_interval_that_holds_one_shows_no_change(last: float, outcome: str) -> None:
     found = verdict([point(1, 1.0), point(2, last)], "s", "weak", "C")
     assert found["outcome"] == outcome
-    assert ("the interval holds 1" in found["statement"]) is (outcome == "no change shown")
+    assert ("the interval contains 1" in found["statement"]) is (outcome == "no change shown")
 
 
 def test_a_difference_below_the_noise_floor_is_no_change() -> None:

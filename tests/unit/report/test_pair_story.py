@@ -82,4 +82,4 @@ def test_the_json_has_the_culprits_and_the_classes(view: RunView) -> None:
 
 def test_exact_quantiles_without_samples_are_refused(slow: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(slow), "--exact", "--format", "csv"]) == 1
-    assert "holds no samples of pairs" in capsys.readouterr().err
+    assert "has no samples of pairs" in capsys.readouterr().err

@@ -109,7 +109,7 @@ def test_without_values_no_knob_is_claimed_and_the_usual_one_is_told(runs: dict[
     assert {row[2] for row in changes.rows[1:]} == {"none known here"}
     notes = [finding for finding in runs["unknown"].findings if finding["rule"] == "change-over"]
     assert len(notes) == 4
-    assert "no knob of this library is known at this size" in notes[0]["what"]
+    assert "no known knob of this library has this value" in notes[0]["what"]
     assert any("coll_tuned_bcast_algorithm chooses the algorithm" in note["remedy"] for note in notes)
 
 

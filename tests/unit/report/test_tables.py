@@ -100,7 +100,7 @@ def test_the_text_starts_with_the_verdict_and_ends_with_remedies(tara: RunView) 
     text = render(tara, "text")
     assert "All-to-all communication limits scaling" in " ".join(text.split())[:200]
     assert "error: cell c007, N = 18, p = 144, m = 9216: crash" in text
-    assert "-> start the same `weft run` again" in " ".join(text.split())
+    assert "-> repeat the same `weft run`" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 120
 
 

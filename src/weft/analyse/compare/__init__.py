@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Comparing runs (METHOD 15): is one slower than the other, by how much, how surely."""
+"""Comparing runs (METHOD 15): whether one is slower than the other, by how much, and with what confidence."""
 
 from weft.analyse.compare.comparison import PHASES, Compared, Comparison, Summary, compare
 from weft.analyse.compare.evidence import FEWEST_LAUNCHES, Evidence

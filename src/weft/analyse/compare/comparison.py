@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two runs side by side: each common row, each call over its sizes, and what has no partner."""
+"""Two runs side by side: each common row, each call over its sizes, and rows of only one run."""
 
 import math
 from collections.abc import Sequence
@@ -41,9 +41,9 @@ class Group:
     Attributes
     ----------
     nodes, ranks
-        Of its rows, where all have the same; None for a group over several process counts.
+        Nodes and ranks of its rows if all have the same; None for a group over several process counts.
     rows
-        Their places among all rows.
+        Their indices among all rows.
     """
 
     operation: str
@@ -72,7 +72,7 @@ class Comparison:
     Attributes
     ----------
     margin
-        A difference is called one from here on, relative.
+        Smallest relative difference that is called slower or faster.
     """
 
     base: Side
@@ -89,7 +89,7 @@ class Comparison:
 
     @property
     def outcome(self) -> Outcome | str:
-        """All rows in a word: the outcome that any of them has, ``mixed`` for both slower and faster ones."""
+        """One word for all rows: the strongest outcome among them, or ``mixed`` if some are slower and some faster."""
         seen = {each.evidence.outcome for each in (*self.rows, *self.summaries)}
         if {"slower", "faster"} <= seen:
             return "mixed"
@@ -112,16 +112,16 @@ def compare(
     base, other
         The runs.
     margin
-        Relative difference from which one is called so; the larger of the studies' precisions by default.
+        Smallest relative difference that is called slower or faster; by default the larger of the studies' precisions.
     phases
         Phases to compare.
     sizes
-        Smallest and largest size in bytes to compare; calls without a size are then left out.
+        Smallest and largest size in bytes to compare; if given, calls without a size are left out.
 
     Raises
     ------
     CompareError
-        The runs have no row in common; it says how the nearest rows differ.
+        The runs have no row in common; the message says how the nearest rows differ.
     """
     found = match(base, other)
     wanted = [key for key in found.keys if key.phase in phases]
@@ -146,7 +146,7 @@ def compare(
 
 
 def groups_of(keys: Sequence[Key]) -> list[Group]:
-    """Rows of each operation and phase, over all process counts and at each, where there are several."""
+    """Rows of each operation and phase: over all process counts, and at each count if there are several."""
     whole: dict[tuple[str, str], list[int]] = {}
     for index, key in enumerate(keys):
         whole.setdefault((key.operation, key.phase), []).append(index)
@@ -172,7 +172,7 @@ def _row(base: Side, other: Side, key: Key, evidence: Evidence, modelled: bool, 
 
 
 def _logs(side: Side, keys: Sequence[Key]) -> np.ndarray:
-    """Logarithms of a run's medians: a row a launch, a column a key."""
+    """Logarithms of a run's medians: a row for each launch, a column for each key."""
     launches = sorted({launch for key in keys for launch in side.points[key].medians})
     medians = [side.points[key].medians for key in keys]
     return np.array([[math.log(own[launch]) if launch in own else math.nan for own in medians] for launch in launches])
@@ -183,7 +183,9 @@ def _nothing(base: Side, other: Side, wanted: Sequence[Key], unmatched: Sequence
     if wanted:
         have = sorted({key.size for key in wanted if key.size is not None})
         told = f"from {format_bytes(have[0])} to {format_bytes(have[-1])}" if have else "without a size"
-        return CompareError(f"no common row has a size in that range; they are {told}", "give another --sizes")
+        return CompareError(
+            f"no common row has a size in that range; the common rows are {told}", "give another --sizes"
+        )
     return CompareError(
         f"{base.name} and {other.name} have no row in common{_first(unmatched)}",
         "compare runs of one study, or of studies with the same n, m, nodes and ranks",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the launches of two runs say about one row, or about all sizes of a call together."""
+"""Evidence from the launches of two runs for a difference in one row, or in all sizes of a call together."""
 
 import math
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ import numpy as np
 from weft.analyse.compare import interval, permute
 from weft.analyse.compare.ranks import holm, rank_test
 
-#: METHOD 15: under four launches a side no test can reach 5 %, and none is made.
+#: METHOD 15: with fewer than four launches a side no test can reach 5 %, so none is made.
 FEWEST_LAUNCHES = 4
 #: The two corrected tests share 5 %. Permuting whole launches gets 1 %, or what the launches can reach at all: of four
-#: against four 2 of 70 deals. It needs no more: a hundred comparisons of equals are to give at most five alarms.
+#: against four 2 of 70 deals. Together they allow at most five false alarms in a hundred comparisons of equals.
 PERMUTATION_LEVEL, HOLM_LEVEL = 0.01, 0.02
 ROW_LEVEL = 0.05
-#: Standard error of a launch's median where its 95 % interval is +-precision: the stop rule leaves so much.
+#: Standard error of a launch's median whose 95 % interval is +-precision, the error that the stop rule accepts.
 PER_PRECISION = 1 / 1.96
 SEED = 15
 
@@ -26,14 +26,14 @@ Outcome = Literal["slower", "faster", "no difference shown", "no verdict", "rati
 
 @dataclass(frozen=True)
 class Evidence:
-    """A ratio and what may be concluded from it.
+    """A ratio and the conclusion it supports.
 
     Attributes
     ----------
     ratio
-        Other's time over the base's.
+        The other run's time over the base's.
     low, high
-        Its 95 % bootstrap interval over launches; None without four launches a side.
+        Its 95 % bootstrap interval over launches; None with fewer than four launches a side.
     launches
         Launches of base and other.
     p
@@ -41,14 +41,14 @@ class Evidence:
     p_holm
         The same, corrected by Holm over all rows and summaries of the comparison.
     p_launches
-        Whole launches permuted, the largest difference of all rows and summaries counting (max-T).
+        p of the permutation of whole launches, by the largest difference of all rows and summaries (max-T).
     shown
         Whether a difference is shown, however small.
     outcome
         ``slower`` or ``faster`` than the base; ``no difference shown``; ``no verdict`` (too few launches);
-        ``ratio only`` (a model took part).
+        ``ratio only`` (one of the runs is simulated).
     why
-        What an outcome without a difference comes from; empty otherwise.
+        Reason for an outcome without a difference; empty otherwise.
     """
 
     ratio: float
@@ -65,7 +65,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Sample:
-    """Logarithms of the launches' medians of all rows that are compared.
+    """Logarithms of the launches' medians of all compared rows.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def weigh(sample: Sample, precision: float) -> list[Evidence]:
     sample
         The medians.
     precision
-        Half width of the interval that the studies asked for: what a launch's median is known to.
+        Half width of the interval that the studies asked for, relative: the error of a launch's median.
     """
     base, other = (np.hstack([side, _summaries(side, sample.groups)]) for side in (sample.base, sample.other))
     counts = [(int(a), int(b)) for a, b in zip(_known(base), _known(other), strict=True)]
@@ -126,8 +126,8 @@ def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float)
     """The evidence with its outcome.
 
     A difference is shown when the rank test of the row alone and one of the two corrected tests say so, the interval
-    does not hold 1, and the difference exceeds the noise floor (METHOD 21). It is called slower or faster when the
-    whole interval also lies beyond ``margin``: what the studies' precision leaves open.
+    does not contain 1, and the difference exceeds the noise floor (METHOD 21). It is called slower or faster if the
+    whole interval also lies beyond ``margin``, which the studies' precision leaves undecided.
     """
     if modelled:
         return replace(found, outcome="ratio only", why="simulated: no interval, no test")
@@ -140,7 +140,7 @@ def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float)
     if not (passed and found.p <= ROW_LEVEL):
         return replace(found, outcome="no difference shown", why="launches of one run differ as much")
     if found.low <= 1 <= found.high:
-        return replace(found, outcome="no difference shown", why="the interval holds 1")
+        return replace(found, outcome="no difference shown", why="the interval contains 1")
     if not beyond(found, margin):
         why = f"the difference may lie within the precision of {margin:.0%} that was asked for"
         return replace(found, shown=True, outcome="no difference shown", why=why)
@@ -148,7 +148,7 @@ def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float)
 
 
 def permutation_level(launches: tuple[int, int]) -> float:
-    """Level of the permutation test: 1 %, or the share of deals as extreme as sides that do not overlap at all."""
+    """Level of the permutation test: 1 %, or the smallest p that so many launches can reach, if that is larger."""
     one, two = launches
     return max(PERMUTATION_LEVEL, (1 + (one == two)) / math.comb(one + two, one) * (1 + 1e-9))
 

@@ -43,7 +43,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a gate.
+    """The result of a gate.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Verdict:
     missing
         How many rows the other runs lack.
     why
-        Why it could not be decided.
+        Why the gate could not be decided.
     """
 
     gate: Gate
@@ -63,12 +63,12 @@ class Verdict:
 
 
 def parse_gate(text: str) -> Gate:
-    """Read a gate.
+    """Parse a gate.
 
     Raises
     ------
     CompareError
-        No such condition, or no factor of at least 1.
+        The condition is unknown, or its factor is below 1.
     """
     kind, colon, factor = text.strip().partition(":")
     if kind == "missing" and not colon:
@@ -85,11 +85,11 @@ def parse_gate(text: str) -> Gate:
 
 
 def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
-    """Hold all comparisons against a gate.
+    """Check all comparisons against a gate.
 
-    A difference counts when it is shown, its ratio is at least the factor, and its interval lies beyond the margin; of
-    two simulated runs, which have no noise, when the ratio is. A gate that no row could have failed is undecided, never
-    passed.
+    A difference counts if it is shown, its ratio is at least the factor, and its interval lies beyond the margin. For
+    two simulated runs, which have no noise, the ratio alone decides. A gate that no row could have failed is undecided,
+    not passed.
     """
     if gate.kind == "missing":
         missing = sum(each.missing and comparison.other.name in each.run
@@ -114,6 +114,6 @@ def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
 
 
 def exit_code(verdicts: Sequence[Verdict]) -> int:
-    """1 where a gate failed, 2 where one could not be decided, else 0."""
+    """1 if a gate failed, 2 if one could not be decided, else 0."""
     states = {verdict.state for verdict in verdicts}
     return 1 if "failed" in states else 2 if "undecided" in states else 0

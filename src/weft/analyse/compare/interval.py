@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ratios of medians with a bootstrap interval, launches drawn whole, the same draw for all rows."""
+"""Ratios of medians with a bootstrap interval: whole launches are drawn, the same draw for all rows."""
 
 import math
 import warnings
@@ -24,9 +24,9 @@ def student(probability: float, freedom: int) -> float:
 def outer_share(first: int, second: int) -> float:
     """Share of draws left out at each end of the interval.
 
-    The bootstrap of n launches spreads too little, by sqrt((n - 1) / n), and knows the normal, not Student's t. So the
-    percentiles are moved outwards by both (Hesterberg's expanded percentile interval, 2015): at four launches a side
-    they reach the extremes of the launches, at many the usual 2.5 %.
+    The bootstrap of n launches is too narrow by sqrt((n - 1) / n), and follows the normal distribution, not Student's
+    t. The percentiles are moved outwards to correct for both (Hesterberg's expanded percentile interval, 2015): with
+    four launches a side they reach the extremes of the launches, with many the usual 2.5 %.
     """
     least = min(first, second)
     wide = math.sqrt(least / (least - 1)) * student((1 + CONFIDENCE) / 2, first + second - 2)
@@ -34,7 +34,7 @@ def outer_share(first: int, second: int) -> float:
 
 
 def drawn_medians(logs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Medians over launches drawn with replacement: (draws, rows)."""
+    """Medians over launches drawn with replacement, shape (draws, rows), in the unit of ``logs`` (launches, rows)."""
     chosen = rng.integers(0, logs.shape[0], (DRAWS, logs.shape[0]))
     middle = np.median if np.isfinite(logs).all() else np.nanmedian  # the latter takes ten times as long
     # in slices: 4000 draws of ten launches of 400 rows are 128 MB at once
@@ -47,17 +47,18 @@ def log_ratios(first: np.ndarray, second: np.ndarray, seed: int) -> tuple[np.nda
     Parameters
     ----------
     first, second
-        (launches, rows) logarithms of medians of launches; NaN where a launch has none.
-    seed
-        Of the draws: the same runs always get the same interval.
+            (launches, rows) logarithms of medians of launches; NaN where a launch has none.
+        seed
+            Seed of the draws: the same runs always get the same interval.
 
     Returns
     -------
     tuple
-        (rows,) estimates and (draws, rows) bootstrap values, NaN where a draw met only launches without the row.
+        (rows,) estimates and (draws, rows) bootstrap values (natural logarithms of a ratio); NaN where a draw has only
+    launches without the row.
     """
     rng = np.random.default_rng(seed)
-    with warnings.catch_warnings():  # a draw of launches that all lack a row is NaN, as is said above
+    with warnings.catch_warnings():  # a draw of launches that all lack a row is NaN, as documented above
         warnings.simplefilter("ignore", RuntimeWarning)
         estimate = np.nanmedian(second, axis=0) - np.nanmedian(first, axis=0)
         drawn = drawn_medians(second, rng) - drawn_medians(first, rng)
@@ -65,7 +66,7 @@ def log_ratios(first: np.ndarray, second: np.ndarray, seed: int) -> tuple[np.nda
 
 
 def bounds(drawn: np.ndarray, first: int, second: int) -> tuple[float, float]:
-    """Interval of one quantity from its draws, for so many launches a side."""
+    """Interval of one quantity from its draws of shape (draws,), any unit, for so many launches a side."""
     outer = outer_share(first, second)
     low, high = np.nanquantile(drawn, [outer, 1 - outer], method="inverted_cdf")
     return float(low), float(high)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which rows of two runs are the same measurement, and why the others have no partner."""
+"""Which rows of two runs are the same measurement, and why other rows cannot be compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Unmatched:
     run
         Name of the run that has no numbers for it.
     missing
-        Whether the row was to be measured there, too, and was not: it failed, or never ran.
+        Whether that run should have measured the row but did not: it failed, or never ran.
     reason
         Why.
     """
@@ -29,7 +29,7 @@ class Unmatched:
 
 @dataclass(frozen=True)
 class Matching:
-    """Rows with numbers on both sides, ordered by operation, shape and size, and the others."""
+    """Rows with numbers in both runs, ordered by operation, shape and size, and all other rows."""
 
     keys: tuple[Key, ...]
     unmatched: tuple[Unmatched, ...]
@@ -49,7 +49,7 @@ def match(base: Side, other: Side) -> Matching:
 
 
 def in_order(keys: Sequence[Key]) -> list[Key]:
-    """Keys as they are read: operations as they were measured, then by nodes, ranks, n, m and size."""
+    """Keys in reading order: operations as they were measured, then by nodes, ranks, n, m and size."""
     seen = {name: place for place, name in enumerate(dict.fromkeys(key.operation for key in keys))}
     return sorted(
         keys,
@@ -73,7 +73,7 @@ def _status(point: Point) -> str:
 
 
 def _nearest(key: Key, points: Mapping[Key, Point]) -> str:
-    """What the other run has in its place: the fields that differ from the nearest of its rows."""
+    """How the other run's nearest row differs: the fields with another value."""
     if key.kernel not in {other.kernel for other in points}:
         return f"no kernel {key.kernel} there"
     alike = [other for other in points if (other.kernel, other.operation) == (key.kernel, key.operation)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run of the kernel ``pairs`` brings to a comparison: the middle pair and the slowest, by size and mode."""
+"""Rows of a run of the kernel ``pairs`` in a comparison: the median pair and the slowest, by size and mode."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ import numpy as np
 
 from weft.analyse.compare.sides import Key, Point
 
-#: Operation, and what it takes of the medians of all pairs of a launch.
+#: Operation, and the statistic it takes of the medians of all pairs of a launch.
 TAKEN = {"middle pair": np.median, "slowest pair": np.max}
 
 
 def pair_points(kernel: str, pairs: Any, nodes: int, ranks: int) -> dict[Key, Point]:
-    """Rows of a run's pairs: single pairs are thousands, and what two runs differ in is seen in these.
+    """Rows that stand for a run's pairs: there are thousands of single pairs, and these show how two runs differ.
 
     Parameters
     ----------

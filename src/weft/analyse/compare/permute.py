@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The permutation test over whole launches: which rows differ, when all rows are asked at once.
+"""The permutation test over whole launches: which rows differ when all rows are tested at once.
 
-Four launches a side give the rank test p = 2/70 at best, which no correction over many sizes survives. But the rows of
-a launch were measured together. Under the null a launch could as well have been the other run's, with all its rows; so
-whole launches are dealt out anew, and each row's difference is compared with the *largest* difference of any row in
-each deal (Westfall and Young's step-down max-T, 1993). That keeps the chance of one wrong row among all of them,
-whatever their number and however they depend on each other, and it can speak from four launches a side on: 2 of 70
-deals.
+Four launches a side give the rank test p = 2/70 at best, which survives no correction over many sizes. But the rows of
+a launch were measured together. Under the null hypothesis a whole launch could as well belong to the other run. So
+whole launches are dealt anew, and each row's difference is compared with the *largest* difference of any row in each
+deal (Westfall and Young's step-down max-T, 1993). That bounds the chance of one false alarm among all rows, whatever
+their number and however they correlate, and works from four launches a side on: 2 of 70 deals.
 """
 
 import math
@@ -14,19 +13,19 @@ from itertools import combinations
 
 import numpy as np
 
-#: All deals are tried up to this number (7 launches a side make 3,432), else so many are drawn.
+#: Up to this number all deals are tried (7 launches a side make 3,432); beyond, this many are drawn at random.
 MOST_DEALS = 5_000
 
 
 def deals(first: int, second: int, seed: int) -> np.ndarray:
-    """Which launches count as the first side's, one deal a row; the first row is the deal as it was measured.
+    """Which launches count as the first side's, one deal per row; row 0 is the deal as measured.
 
     Parameters
     ----------
     first, second
         Launches of each side.
     seed
-        Of the draw, where there are too many deals to try all.
+        Seed of the draw if there are too many deals to try all.
 
     Returns
     -------
@@ -46,7 +45,7 @@ def deals(first: int, second: int, seed: int) -> np.ndarray:
 
 
 def statistics(logs: np.ndarray, dealt: np.ndarray, error: float) -> np.ndarray:
-    """Each row's difference between the two sides of each deal, in units of its own spread.
+    """Each row's difference between the two sides of each deal, in units of its spread.
 
     Parameters
     ----------
@@ -55,8 +54,8 @@ def statistics(logs: np.ndarray, dealt: np.ndarray, error: float) -> np.ndarray:
     dealt
         (deals, launches), see `deals`.
     error
-        Standard error of a launch's median as the stop rule leaves it, relative: added to the spread, so that four
-        launches which agree by chance do not make a difference of nothing a large one.
+        Relative standard error of a launch's median that the stop rule accepts. It is added to the spread, so that four
+        launches that agree by chance do not make a tiny difference look large.
 
     Returns
     -------
@@ -64,7 +63,7 @@ def statistics(logs: np.ndarray, dealt: np.ndarray, error: float) -> np.ndarray:
         (deals, rows) |mean difference| / ((spread + error) sqrt(1/n1 + 1/n2)); 0 where a side has under two values.
     """
     known = np.isfinite(logs)
-    centred = np.where(known, logs - np.nanmean(logs, axis=0), 0.0)  # squares of small numbers cancel less
+    centred = np.where(known, logs - np.nanmean(logs, axis=0), 0.0)  # less cancellation in the squares
     one, other = dealt.astype(float), (~dealt).astype(float)
     counts = [side @ known.astype(float) for side in (one, other)]
     sums = [side @ centred for side in (one, other)]
@@ -91,13 +90,14 @@ def adjusted(logs: np.ndarray, first: int, error: float, seed: int) -> np.ndarra
     Returns
     -------
     ndarray
-        (rows,) p values; those up to alpha may all be called differences, wrong about any of them at most alpha.
+        (rows,) p values. If all rows with p <= alpha are called different, the chance of any false one is at most
+        alpha.
     """
     if logs.shape[1] == 0:
         return np.zeros(0)
     found = statistics(logs, deals(first, logs.shape[0] - first, seed), error)
     order = np.argsort(-found[0], kind="stable")
-    # the largest over this row and all that differ less: once a row is settled, it no longer hides the others
+    # the largest over this row and all that differ less: a row that is settled no longer hides the others
     largest = np.maximum.accumulate(found[:, order[::-1]], axis=1)[:, ::-1]
     share = (largest >= largest[0] * (1 - 1e-12)).mean(axis=0)
     result = np.empty(len(order))

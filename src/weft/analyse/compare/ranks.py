@@ -2,8 +2,8 @@
 """The Wilcoxon-Mann-Whitney test, exact also with ties, and Holm's correction (METHOD 15).
 
 The statistic is the sum of the midranks of one side. Its null distribution is that of a draw of ``len(first)`` of all
-midranks without replacement; it is counted, not approximated, up to `EXACT_UP_TO` values a side: whole numbers of
-doubled midranks are added one value after the other (Streitberg and Roehmel's shift algorithm, 1986).
+midranks without replacement. Up to `EXACT_UP_TO` values a side it is counted exactly: doubled midranks, which are
+integers, are added one value after the other (Streitberg and Roehmel's shift algorithm, 1986).
 """
 
 import math
@@ -18,7 +18,7 @@ EXACT_UP_TO = 50
 
 
 def doubled_midranks(values: Sequence[float]) -> tuple[int, ...]:
-    """Twice the midrank (from 1) of each value: whole numbers, also where values are equal."""
+    """Twice the midrank (from 1) of each value: an integer even for ties."""
     ordered = sorted(values)
     first: dict[float, int] = {}
     last: dict[float, int] = {}
@@ -29,17 +29,17 @@ def doubled_midranks(values: Sequence[float]) -> tuple[int, ...]:
 
 
 def rank_test(first: Sequence[float], second: Sequence[float]) -> float:
-    """Two-sided p of "both sides come from one distribution".
+    """Two-sided p value of the null hypothesis that both sides come from one distribution.
 
     Parameters
     ----------
     first, second
-        Independent values of each side: medians of launches, in any one unit.
+        Independent values of each side: medians of launches, both in the same unit.
 
     Returns
     -------
     float
-        Probability under the null of a rank sum at least as far from its mean as the one seen; 1 where all are equal.
+        Probability under the null of a rank sum at least as far from its mean as the one seen; 1 if all are equal.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> float:
 
 @lru_cache(maxsize=256)
 def null_distribution(doubled: tuple[int, ...], drawn: int) -> tuple[np.ndarray, np.ndarray]:
-    """All sums of ``drawn`` of the doubled midranks, and the share of draws that has each."""
+    """All sums of ``drawn`` doubled midranks, and the probability of each: two arrays of shape (sums,), no unit."""
     ways = np.zeros((drawn + 1, sum(sorted(doubled)[-drawn:]) + 1))
     ways[0, 0] = 1.0
     for rank in doubled:
@@ -80,14 +80,14 @@ def _approximate(doubled: Sequence[int], drawn: int, seen: int) -> float:
 
 
 def smallest_p(first: int, second: int) -> float:
-    """The p of two sides of so many values that do not overlap at all: no rank test of them can be smaller."""
+    """The smallest p a rank test of so many values a side can give: that of two sides that do not overlap."""
     return min(1.0, 2 / math.comb(first + second, first))
 
 
 def holm(probabilities: Sequence[float]) -> list[float]:
     """Adjusted p values (Holm, 1979).
 
-    Those up to alpha may all be called differences; the chance that any of them is none is then at most alpha.
+    If all hypotheses with p <= alpha are rejected, the chance of any false rejection is at most alpha.
     """
     order = sorted(range(len(probabilities)), key=lambda index: probabilities[index])
     adjusted = [0.0] * len(probabilities)

@@ -13,23 +13,23 @@ from weft.store.tables import read_table
 
 
 def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
-    """Read what a run brings to a comparison.
+    """Read one side of a comparison from a run.
 
     Parameters
     ----------
     root
-        The run folder; its tables are made.
+        The run folder; its tables must exist.
     plan
         Its plan.
     name
-        What tells it from the other runs in sentences.
+        Name that distinguishes it from the other runs in sentences.
     mpi
         Its MPI library, in words.
 
     Raises
     ------
     DataError
-        A table is missing or torn.
+        A table is missing or incomplete.
     """
     if kernel_named(plan.kernel).has_pair_samples:
         nodes, ranks = (max(getattr(cell, key) for cell in plan.measured) for key in ("nodes", "ranks"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run brings to a comparison: for each measured row its identity and the median of each launch."""
+"""One side of a comparison: for each measured row its identity and the median of each launch."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,16 +14,16 @@ from weft.fabric.kinds import KINDS
 from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT
 
-#: Parameters that say how much of a sweep a cell holds, not what is measured (each call's own name tells that), that
-#: stand in the key as columns, or that only say how an algorithm was chosen.
+#: Parameters that do not identify a measurement: they say how much of a sweep a cell holds (each call's name has its
+#: size), are columns of the key already, or only say how an algorithm was chosen.
 SWEPT = frozenset({"n", "m", "ranks", "bytes", "refine", "calls", "first_round", "last_round", "setting"})
 FILES = ("file", "matrix")
-#: Operations that every cell measures alike, whatever it is about.
+#: Operations that every cell measures, whatever its kernel.
 SHARED = frozenset({"barrier"})
 
 
 class Key(NamedTuple):
-    """What makes two rows of two runs the same measurement."""
+    """The fields that identify a measurement: rows of two runs with equal keys are compared."""
 
     kernel: str
     call: str
@@ -36,13 +36,13 @@ class Key(NamedTuple):
 
     @property
     def operation(self) -> str:
-        """The call without its size, with its algorithm where that was chosen: ``alltoall``, ``alltoall (ring)``."""
+        """The call without its size, with its algorithm if one was chosen: ``alltoall``, ``alltoall (ring)``."""
         algorithm = json.loads(self.parameters).get("algorithm") if self.parameters else None
         return split_op(self.call)[0] + (f" ({algorithm})" if algorithm else "")
 
     @property
     def size(self) -> int | None:
-        """Bytes in the call's name; None where it carries none."""
+        """Bytes in the call's name; None if it has none."""
         return split_op(self.call)[1]
 
 
@@ -59,7 +59,7 @@ class Point:
     medians
         Median of each launch in seconds, by the launch's index.
     floor_s
-        Seconds of an empty operation of that shape and batch; None where ranks share cores, or none was measured.
+        Seconds of an empty operation of that shape and batch; None if ranks share cores, or none was measured.
     oversubscribed
         More ranks than cores.
     """
@@ -84,11 +84,11 @@ class Side:
     Attributes
     ----------
     name
-        What tells it from the other runs in sentences.
+        Name that distinguishes it from the other runs in sentences.
     path, study, fabric, kind, mpi
-        The run folder, and what was run where.
+        The run folder; its study, fabric, kind of fabric and MPI library.
     precision
-        Half width of the interval that its study asked for, relative.
+        Relative half width of the interval that its study asked for.
     points
         Its rows.
     """
@@ -104,7 +104,7 @@ class Side:
 
     @property
     def modelled(self) -> bool:
-        """Whether its times come from a model: one launch, and no noise to test against."""
+        """Whether its times are simulated: one launch, and no noise to test against."""
         return KINDS[self.kind].is_model
 
     @property
@@ -114,12 +114,12 @@ class Side:
 
     @property
     def launches(self) -> int:
-        """Most launches that any of its rows has."""
+        """The largest number of launches of any of its rows."""
         return max((len(point.medians) for point in self.points.values()), default=0)
 
 
 def identity(parameters: Mapping[str, Any]) -> str:
-    """A cell's parameters as far as they say what is measured; a file by its name, wherever it lies."""
+    """The parameters of a cell that identify the measurement; a file by its name, whatever its folder."""
     kept = {key: value for key, value in parameters.items() if key not in SWEPT and value not in (None, {}, [])}
     kept |= {key: PurePath(str(kept[key])).name for key in FILES if key in kept}
     if kept.get("algorithm") == DEFAULT:
@@ -130,7 +130,7 @@ def identity(parameters: Mapping[str, Any]) -> str:
 def points_of(
     rows: Sequence[CallRow], medians: Sequence[MedianRow], parameters: Mapping[str, Mapping[str, Any]], floor: Floor
 ) -> dict[Key, Point]:
-    """Rows of a run by their identity.
+    """Rows of a run by their keys.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ def points_of(
     parameters
         Parameters of each cell of the plan, by its id.
     floor
-        The floor that the run measured.
+        The noise floor that the run measured.
 
     Returns
     -------
     dict
-        Where two cells measure the same (a cell refined twice), the one with numbers and more launches counts.
+        If two cells measure the same (a cell refined twice), the one with numbers and more launches counts.
     """
     by_launch: dict[tuple[str, str, str], dict[int, float]] = {}
     for row in medians:

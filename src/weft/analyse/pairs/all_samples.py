@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all samples of pairs say, not only each pair's median: by hop class and nodes, by histogram or exactly."""
+"""Statistics over all samples of pairs, not only each pair's median: by hop class, from histograms or exact."""
 
 import math
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from weft.format import format_bytes
 from weft.host import read_host, smallest
 from weft.store.pair_tally import BUCKETS
 
-#: Bytes that DuckDB holds for each sample of an exact quantile (measured: 6.6 GiB for 501 million).
+#: Bytes of memory that DuckDB needs per sample for an exact quantile (measured: 6.6 GiB for 501 million samples).
 EXACT_BYTES = 14
-#: Of the memory that is free an exact quantile may take this part.
+#: Share of the free memory that an exact quantile may use.
 EXACT_SHARE = 0.5
 
 
@@ -45,7 +45,8 @@ def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float
     middle = 2 ** (1 / (2 * BUCKETS)) * 1e-9
     found: dict[str, Expression] = {}
     for name, q in wanted.items():
-        # the quantile is the sample of rank ceil(q n), so the first bucket that reaches so far
+        # the quantile is the sample of rank ceil(q n): it lies in the first bucket whose running count reaches that
+        # rank
         rank = ibis.greatest((ranked.samples * q - 1e-9).ceil(), 1)
         bucket = ranked.bucket.min(where=ranked.until >= rank).cast("float64")
         found[name] = (bucket / BUCKETS * log_2).exp() * middle
@@ -77,7 +78,7 @@ def hops_of_samples(histogram: Expression, extremes: Expression) -> Expression:
 
 
 def spread(histogram: Expression) -> Expression:
-    """How far the samples of each class spread: `CLASS`, samples, median_s, p99_s (both within 1.1 %), ratio."""
+    """Spread of the samples of each class: `CLASS`, samples, median_s, p99_s (both within 1.1 %), ratio."""
     found = quantiles(histogram, CLASS, {"median_s": 0.5, "p99_s": 0.99})
     return found.mutate(ratio=found.p99_s / found.median_s)
 
@@ -90,12 +91,12 @@ def exact_hops(samples: Expression, free: int | None = None) -> Expression:
     samples
         Warm samples with `CLASS` and time_s.
     free
-        Bytes of memory that are free; read from this machine by default.
+        Free memory in bytes; by default that of this machine.
 
     Raises
     ------
     DataError
-        The samples would not fit into `EXACT_SHARE` of it.
+        The samples would not fit into `EXACT_SHARE` of the free memory.
     """
     refuse_oversize(int(samples.count().to_pyarrow().as_py()), free_memory() if free is None else free)
     return samples.group_by(CLASS).agg(
@@ -109,23 +110,23 @@ def exact_hops(samples: Expression, free: int | None = None) -> Expression:
 
 
 def refuse_oversize(samples: int, free: int) -> None:
-    """Refuse exact quantiles that would fill the memory.
+    """Refuse exact quantiles that would exhaust the memory.
 
     Raises
     ------
     DataError
-        With both numbers.
+        The quantiles need more than `EXACT_SHARE` of the free memory; the message gives both numbers.
     """
     need = samples * EXACT_BYTES
     if need > EXACT_SHARE * free:
         raise DataError(
             f"exact quantiles of {samples:,} samples need about {format_bytes(need)} of memory, and of the "
-            f"{format_bytes(free)} that are free half may be used",
+            f"{format_bytes(free)} free memory half may be used",
             "leave --exact out: quantiles from the histogram are within 1.1 %; or use a machine with more memory",
         )
 
 
 def free_memory() -> int:
-    """Bytes of memory that are free here: of the machine, the control group, the scheduler."""
+    """Free memory in bytes: the smallest limit of machine, control group and scheduler."""
     limit = smallest(read_host().limits)
     return limit.bytes if limit else 0

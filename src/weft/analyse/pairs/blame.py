@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is to blame for slow pairs: a node, a link, one pair, or a class that falls into two (METHOD 19).
+"""The causes of slow pairs: a node, a link, one pair, or a hop class that splits into two groups (METHOD 19).
 
-From the coarse to the fine, each step on what the ones before leave unexplained: nodes, links and switches from the
-matrix of nodes; a way between two nodes; a rank; the memory of a node; two groups in a hop class; a pair.
+From coarse to fine; each step works on what the earlier ones leave unexplained: nodes, links and switches from the
+node matrix; a route between two nodes; a rank; the memory of a node; two groups in a hop class; a single pair.
 """
 
 from collections.abc import Sequence
@@ -21,20 +21,20 @@ from weft.analyse.pairs.scratch import Scratch
 from weft.analyse.pairs.suspects import Suspect, suspects
 from weft.format import format_factor
 
-#: Directions of a cable that differ by more are told apart.
+#: The two directions of a cable are reported apart if their factors differ by more than this.
 UNEQUAL = 1.2
 
 
 @dataclass(frozen=True, eq=False)
 class Blame:
-    """Who is to blame, and what led there.
+    """The causes found for slow pairs, and the intermediate results.
 
     Attributes
     ----------
     culprits
-        Who slows most comes first; empty where nobody stands out.
+        Causes, the strongest first; empty if none stands out.
     matrices, taken
-        The matrix of nodes of each size and mode, and how it was taken apart.
+        The node matrix of each size and mode, and its decomposition.
     left
         Each pair with its remainder (`weft.analyse.pairs.remainders`).
     """
@@ -46,16 +46,16 @@ class Blame:
 
 
 def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
-    """Find who is to blame.
+    """Find the causes of slow pairs.
 
     Parameters
     ----------
     placed
-        Verdicts of all pairs with their places (`weft.analyse.pairs.pair_times.placed`).
+        Final times of all pairs with their places (`weft.analyse.pairs.pair_times.placed`).
     places
-        Where the ranks are.
+        Nodes and hosts of the ranks.
     scratch
-        Where the remainders of all pairs are kept meanwhile; `Blame.left` is readable as long as it is there.
+        Folder for the remainders of all pairs; `Blame.left` can be read as long as it exists.
     """
     matrices = node_matrices(node_medians(placed), len(places.nodes))
     suspected = suspects(places)
@@ -74,7 +74,7 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
 
 
 def _all_named(matrix: NodeMatrix, parts: Decomposition, suspected: Sequence[Suspect]) -> list[Culprit]:
-    """Everybody found slow; the two links of a cable as the cable."""
+    """All suspects found slow; the two links of a cable as one cable."""
     left = list(parts.effects)
     found: list[Culprit] = []
     while left:
@@ -95,12 +95,12 @@ def _links_of(suspect: Suspect) -> list[str]:
 
 
 def _all_names(suspect: Suspect) -> list[str]:
-    """All that a suspect stands for, each with its kind."""
+    """The suspect and those that cannot be distinguished from it, each with its kind."""
     return [f"{each.kind} {each.name}" for each in (suspect, *suspect.same)]
 
 
 def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Suspect) -> Culprit:
-    """A cable whose two links are slow: a round trip that crosses both takes the mean of their factors."""
+    """A cable with two slow links: a round trip over both takes the mean of their factors."""
     one, other = (2 * effect.factor - 1 for effect in (forth, back))
     seen = Sighting(matrix.bytes, matrix.mode, (one + other) / 2, None, min(forth.share, back.share))
     detail = "in both directions"
@@ -112,7 +112,7 @@ def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Suspect) -> C
 
 
 def _named(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> Culprit:
-    """A suspect found slow, with the direction that is slow."""
+    """A suspect found slow, with its slow direction."""
     suspect = effect.suspect
     role, one_way = direction(effect, matrix, parts)
     also = [f"{other.kind} {other.name}" for other in suspect.same]
@@ -125,7 +125,7 @@ def _named(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> Culprit:
 
 
 def _link(effect: Effect, seen: Sighting, role: str, also: Sequence[str]) -> Culprit:
-    """A link; where the same pairs cross its way back too, only the clocks can tell which of the two is slow."""
+    """A slow link. If the same pairs also cross its reverse, only one-way times can show which of the two is slow."""
     suspect = effect.suspect
     back = next((other for other in suspect.same if other.kind == "link"), None)
     cable = next((other for other in suspect.same if other.kind == "cable"), None)

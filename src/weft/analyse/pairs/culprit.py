@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What blame finds: who is slow, in which role, by how much, in words."""
+"""A cause of slow pairs: what is slow, in which role and by how much, also as a sentence."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,22 +10,22 @@ from weft.format import format_bytes, format_factor
 Kind = Literal["node", "memory", "link", "cable", "switch", "leaves", "route", "rank", "pair", "class"]
 Role = Literal["sender", "receiver", "both", "unknown", ""]
 
-#: The order of telling: who slows many pairs comes before who slows one.
+#: Order in reports: a cause that slows many pairs comes before one that slows a single pair.
 KINDS: tuple[Kind, ...] = ("node", "switch", "cable", "link", "leaves", "route", "memory", "rank", "class", "pair")
 
 
 @dataclass(frozen=True)
 class Sighting:
-    """A culprit at one size and mode.
+    """Effect of a culprit at one size and mode.
 
     Attributes
     ----------
     factor
-        Half a round trip over what is expected without the culprit.
+        Half a round trip over the time expected without the culprit.
     one_way
-        The same of the slow direction alone; None where the clocks do not give it.
+        The same for the slow direction alone; None if the clocks are not accurate enough.
     share
-        Share of its pairs that feel it.
+        Share of its pairs that are slower.
     """
 
     bytes: int
@@ -37,29 +37,29 @@ class Sighting:
 
 @dataclass(frozen=True)
 class Culprit:
-    """Somebody to blame.
+    """A cause of slow pairs.
 
     Attributes
     ----------
     kind
-        ``node`` (with all other nodes), ``memory`` (a node within itself), ``link`` (one direction of a cable),
+        ``node`` (with all other nodes), ``memory`` (pairs within a node), ``link`` (one direction of a cable),
         ``cable``, ``switch``, ``leaves`` (between two leaves), ``route`` (between two nodes), ``rank``, ``pair``, or
-        ``class``: the pairs of a hop class fall into two groups.
+        ``class``: the pairs of a hop class split into two groups.
     name
-        Which one.
+        Name of the node, link, ...
     role
-        Of a node: whether it is slow to send, to receive, both, or that cannot be told. Empty for other kinds.
+        Of a node: slow as ``sender``, ``receiver``, ``both``, or ``unknown``. Empty for other kinds.
     sightings
-        Where it showed, by size and mode.
+        Its effect at each size and mode where it stands out.
     pairs
-        Pairs (of nodes; of ranks for ``pair`` and ``class``) that it touches.
+        Number of pairs (of nodes; of ranks for ``pair`` and ``class``) that it affects.
     also
-        Who touches the same pairs and so cannot be told from it.
+        Names of others that affect exactly the same pairs, so that no measurement of pairs can distinguish them.
     detail
-        What else is known, in words.
+        Further details in words.
     indices
-        Its numbers: the nodes of ``memory`` (one) and ``route`` (two, ascending), the ranks of ``rank`` (one) and
-        ``pair`` (two, ascending). Empty for other kinds.
+        Node numbers of ``memory`` (one) and ``route`` (two, ascending); ranks of ``rank`` (one) and ``pair`` (two,
+        ascending). Empty for other kinds.
     """
 
     kind: Kind
@@ -73,12 +73,12 @@ class Culprit:
 
     @property
     def factor(self) -> float:
-        """The largest factor of half a round trip."""
+        """The largest factor by which half a round trip is slower."""
         return max(seen.factor for seen in self.sightings)
 
     @property
     def title(self) -> str:
-        """Who it is: ``node n17 as receiver``."""
+        """Kind, name and role: ``node n17 as receiver``."""
         if self.kind == "node":
             roles = {"sender": "as sender", "receiver": "as receiver", "both": "as sender and receiver"}
             return f"node {self.name} {roles.get(self.role, 'as sender or receiver')}"
@@ -92,7 +92,7 @@ class Culprit:
 
     @property
     def statement(self) -> str:
-        """Who, by how much, with whom."""
+        """A sentence: which one, by how much, and with which partners."""
         parts = [f"{self.title}: {self._amounts()}"]
         if self.kind in ("node", "rank"):
             share = min(seen.share for seen in self.sightings)
@@ -115,7 +115,7 @@ class Culprit:
         return told[0] + (f" at {format_bytes(worst.bytes)} ({', '.join(rest)})" if rest else "")
 
 
-#: A culprit that so many of its pairs feel slows all of them.
+#: From this share of slower pairs on, the sentence says that all partners are affected.
 ALL = 0.9
 
 
@@ -130,7 +130,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def merged(found: Iterable[Culprit]) -> list[Culprit]:
-    """Sightings of one culprit at several sizes and modes as one, who slows most first."""
+    """Culprits with their sightings at all sizes and modes merged, the strongest first."""
     known: dict[tuple[str, str], Culprit] = {}
     for culprit in found:
         key = (culprit.kind, culprit.name)

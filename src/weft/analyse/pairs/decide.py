@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which suspects explain the slow pairs of a matrix of nodes: a robust decomposition on the logarithm of the time.
+"""Which suspects explain the slow pairs of a node matrix: a robust decomposition on the logarithm of the time.
 
 The model is log t(a, b) = base(class of a, b) + what the culprits on the way there and back add + a remainder
 (`weft.analyse.pairs.median_polish`). It is a median polish (Tukey, "Exploratory data analysis", 1977, chapter 11)
-whose rows and columns are the suspects: of all suspects the one whose effect (the median remainder of its pairs)
-takes most off the sum of absolute remainders is made a culprit, its effect is taken off class by class, and so on
-until none stands out. A slow link so beats the nodes behind it, and a slow node the links that some of its pairs
-cross. A round trip may meet a cable or a switch once or twice, so the effect of these is one for each case.
+whose rows and columns are the suspects. The suspect whose effect (the median remainder of its pairs) most reduces the
+sum of absolute remainders becomes a culprit, its effect is subtracted class by class, and this repeats until none
+stands out. So a slow link is preferred to the nodes behind it, and a slow node to the links that some of its pairs
+cross. A round trip may cross a cable or a switch once or twice; these have an effect for each case.
 """
 
 from collections.abc import Sequence
@@ -17,34 +17,34 @@ from weft.analyse.pairs.median_polish import Decomposition, Floats, Polish, devi
 from weft.analyse.pairs.places import Places
 from weft.analyse.pairs.suspects import Suspect
 
-#: A culprit makes its pairs at least this much slower: below, a reader would not act on it.
+#: A culprit makes its pairs slower by at least this much; nobody would act on less.
 LEAST_FACTOR = 1.10
 #: ... at least this many standard errors of a median, of the remainders of all pairs,
 LEAST_SIGMAS = 8.0
-#: ... by this many standard deviations of what suspects of the same kind differ by among themselves,
+#: ... by this many standard deviations of the effects of suspects of the same kind,
 LEAST_PEERS = 6.0
-#: ... and so for this share of its pairs: a few very slow pairs make no slow node.
+#: ... and for this share of its pairs: a few very slow pairs do not make a slow node.
 LEAST_SHARE = 0.75
-#: From so many suspects of a kind on they are compared with each other.
+#: Suspects of one kind are compared with each other if there are at least this many.
 FEWEST_PEERS = 5
 MOST_CULPRITS = 12
-#: The link down to one node is crossed by nearly the same pairs as the node: of two so near the node is the likelier.
+#: Nearly the same pairs use a node and the link down to it: if the two fit this equally well, the node is chosen.
 NODE_FIRST = 1.05
 TRIED = 10
 ERROR_OF_MEDIAN = 1.2533  # the standard error of a median over that of a mean, of normal values: sqrt(pi / 2)
 
 
 def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> Decomposition:
-    """Take a matrix of nodes apart.
+    """Decompose a node matrix into class times and culprits.
 
     Parameters
     ----------
     times
         Seconds of every two nodes, shape (nodes, nodes); nan where not measured. The diagonal is left out.
     places
-        Where the nodes are.
+        Nodes and routes of the ranks.
     suspected
-        Who may be slow.
+        All nodes, links, switches and pairs of leaves that may be slow.
     """
     fit = Polish(times, places)
     able = [suspect for suspect in suspected if fit.contrasts(suspect)]
@@ -57,9 +57,9 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> De
 
 
 def _most_telling(fit: Polish, able: Sequence[Suspect]) -> Suspect | None:
-    """The suspect that explains most of what is left, if any stands out."""
+    """The suspect that explains most of the remainders, if any stands out."""
     left = fit.remainder()
-    left[fit.touched() > 1] = np.nan  # where two culprits meet, what is left speaks of both
+    left[fit.touched() > 1] = np.nan  # where two culprits meet, the remainder depends on both
     middles = _middles(left, able)
     gains: list[tuple[float, int]] = []
     for index, (suspect, middle) in enumerate(zip(able, middles.tolist(), strict=True)):
@@ -78,7 +78,7 @@ def _most_telling(fit: Polish, able: Sequence[Suspect]) -> Suspect | None:
 
 
 def _expected(fit: Polish, suspect: Suspect, left: Floats) -> Floats:
-    """The remainder that a suspect would explain at each of its pairs: the median of those that meet it alike."""
+    """The remainder that a suspect explains at each of its pairs: the median of pairs that cross it the same way."""
     value = left[suspect.cells]
     met = suspect.directions(fit.count)
     found = np.zeros(len(value))
@@ -100,7 +100,7 @@ def _stands_out(fit: Polish, left: Floats, able: Sequence[Suspect], index: int) 
     suspect = able[index]
     expected = _expected(fit, suspect, left)
     middle = float(np.median(expected))
-    # how much pairs and peers differ by themselves is seen once the suspect's share is taken off
+    # the scatter of pairs and peers is visible only after the suspect's share is subtracted
     without = left.copy()
     without[suspect.cells] -= expected
     effect, pairs = fit.contrast(suspect, left)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which direction of a culprit is slow.
 
-Half a round trip holds both directions and does not care for clocks: it says who is slow. The time one way says in
-which direction; a clock that is wrong by d makes a node's ways out look longer by d and its ways in shorter, so only
-the difference of the two is asked, against the whole.
+Half a round trip contains both directions and needs no synchronised clocks: it shows what is slow. One-way times show
+in which direction. A clock that is wrong by d makes the times out of a node longer by d and the times into it shorter,
+so only the difference of the two is used, relative to the whole.
 """
 
 import numpy as np
@@ -12,29 +12,29 @@ from weft.analyse.pairs.culprit import Role
 from weft.analyse.pairs.matrix import NodeMatrix
 from weft.analyse.pairs.median_polish import Decomposition, Effect, deviation
 
-#: A direction that holds more than this part of the difference is the slow one: 3/4 of the excess against 1/4.
+#: A direction with more than this part of the difference is the slow one: 3/4 of the excess against 1/4.
 CLEAR = 0.5
-#: ... unless the other one is this much slower than usual, too, and by so many standard errors of its clocks.
+#: ... unless the other one is also this much slower than usual, by this many standard errors of its clocks.
 LEAST_OTHER = 0.15
 SIGMAS = 6.0
 FEWEST = 2
 
 
 def direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple[Role, float | None]:
-    """The role of a culprit, and how many times slower its slow direction is one way.
+    """The role of a culprit, and the factor by which its slow direction is slower one way.
 
     Returns
     -------
     tuple
-        ``sender`` where the ways of `Suspect.forth` are slow, ``receiver`` where the ways back are, ``both``, or
-        ``unknown`` where the clocks give no time one way; the factor is None but for one direction alone.
+        ``sender`` if the directions in `Suspect.forth` are slow, ``receiver`` if their reverse is, ``both``, or
+        ``unknown`` without one-way times; the factor is None unless exactly one direction is slow.
     """
     count = len(matrix.time_s)
     alone = (parts.touched.ravel() == 1) | (len(parts.effects) == 1)
     forth = effect.suspect.forth
     forth = forth[alone[forth]]
     back = (forth % count) * count + forth // count
-    # where both directions of a pair belong to the way there (a link that a and b both send over) nothing is learnt
+    # if both directions of a pair are in `forth` (a link that a and b both send over), the pair decides nothing
     apart = ~np.isin(back, effect.suspect.forth)
     forth, back = forth[apart], back[apart]
     one_way, base = matrix.forward_s.ravel(), _base(matrix, parts)
@@ -44,7 +44,7 @@ def direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple
     out = float(np.median(one_way[forth[known]] - base[forth[known]]))
     into = float(np.median(one_way[back[known]] - base[back[known]]))
     usual = float(np.median(base[forth[known]]))
-    if out + into <= 0:  # clocks so wrong that they hide what the round trip shows
+    if out + into <= 0:  # the clocks are too wrong to show what the round trip shows
         return "unknown", None
     if min(out, into) > max(LEAST_OTHER * usual, SIGMAS * _error(matrix, parts, forth[known])):
         return "both", None
@@ -57,7 +57,7 @@ def direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple
 
 
 def _error(matrix: NodeMatrix, parts: Decomposition, forth: np.ndarray) -> float:
-    """Standard error of the median of these ways one way: each node has one clock, so pairs that share it err alike."""
+    """Standard error of the median of these one-way times: pairs with a common node share the error of its clock."""
     clean = parts.touched == 0
     left = (matrix.forward_s - _base(matrix, parts).reshape(clean.shape))[clean]
     left = left[np.isfinite(left)]
@@ -67,7 +67,7 @@ def _error(matrix: NodeMatrix, parts: Decomposition, forth: np.ndarray) -> float
 
 
 def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:
-    """Seconds one way of each pair's class where nobody is slow: errors of clocks cancel in the median of a class."""
+    """One-way seconds of each pair's class without culprits: clock errors cancel in the median of a class."""
     one_way, base = matrix.forward_s.ravel(), parts.base.ravel()
     found = np.full(one_way.size, np.nan)
     for value in np.unique(base[np.isfinite(base)]):

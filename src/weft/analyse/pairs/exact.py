@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact quantiles over all samples of a run of pairs, on demand: what ``weft show --exact`` prints."""
+"""Exact quantiles over all samples of a run of pairs, computed on demand for ``weft show --exact``."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -24,14 +24,14 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
     Parameters
     ----------
     root
-        The run folder; its tables are made.
+        The run folder; its tables must exist.
     engine
         URL of the engine: ``duckdb://`` or ``spark://...``.
 
     Raises
     ------
     DataError
-        The run is none of pairs, kept no samples, or they would not fit into memory.
+        The run did not measure pairs, kept no samples, or they would not fit into memory.
     """
     import ibis
 
@@ -41,7 +41,7 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
     measured = read_table(root, "pairs")["launch_id"].unique().to_pylist() if cells else []
     if not files or not measured:
         raise DataError(
-            f"{root} holds no samples of pairs, of which exact quantiles could be taken",
+            f"{root} has no samples of pairs to compute exact quantiles from",
             'measure pairs with store = "raw" in [pairs]; without --exact the histogram gives them within 1.1 %',
         )
     launches, places = placements(RANK_TABLE.read(root), measured, plan)[0]
@@ -59,6 +59,6 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
 
 
 def _named(row: dict[str, Any], places: Places) -> ExactRow:
-    """A row with the name of its class in place of the class's number."""
+    """A row with the name of its class instead of the class's number."""
     class_ = row.pop("class_")
     return cast(ExactRow, row | {"class": places.labels[class_]})

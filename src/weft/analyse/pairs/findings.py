@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a reader must know about the times of pairs: who is slow, what is inconsistent, what was only sampled."""
+"""Findings about the times of pairs: what is slow, inconsistent, or only sampled."""
 
 from pathlib import Path
 
@@ -9,16 +9,16 @@ from weft.analyse.tables.pairs import BLAME, CLASSES, NAMES, BlameRow, ClassRow,
 from weft.format import format_bytes, plural
 
 REMEDIES = {
-    "node": "look at its adapter and its cable (ibstat, perfquery, ethtool -S), and at what else runs there; "
-    "placement.nodes in the study leaves it out",
+    "node": "check its adapter and cable (ibstat, perfquery, ethtool -S) and other load on it; "
+    "placement.nodes in the study can leave it out",
     "memory": "compare its memory and processor frequency with its neighbours' (dmidecode, cpupower)",
     "link": "read the counters of both its ports (perfquery, ethtool -S) and swap the cable",
     "cable": "read the counters of both its ports (perfquery, ethtool -S) and swap the cable",
-    "switch": "read its counters and its temperature; all slow pairs cross it",
-    "leaves": "look at the routes between the two (weft fabric show), and at the cables that they share",
-    "route": "look at the route between the two (weft fabric show)",
-    "rank": "look at what else runs on its core",
-    "pair": "measure it again; look at what the two nodes share with nobody else",
+    "switch": "read its counters and temperature; all slow pairs cross it",
+    "leaves": "check the routes between the two (weft fabric show) and the cables that they share",
+    "route": "check the route between the two (weft fabric show)",
+    "rank": "check what else runs on its core",
+    "pair": "measure it again; check what only these two nodes share",
     "class": "pin the ranks another way, or measure with one rank on each socket, and see whether the groups follow",
 }
 
@@ -41,13 +41,13 @@ def _blamed(blame: list[BlameRow], names: list[NameRow]) -> list[FindingRow]:
         found.append(finding(level, f"slow-{row['kind']}", where, what, REMEDIES[row["kind"]]))
     unknown = names[0]["unknown"]
     if unknown and len(names) > 1:
-        what = f"no link can be named and no hops be counted: {unknown}"
+        what = f"hops and links are unknown: {unknown}"
         found.append(finding("note", "no-routes", "all pairs", what, "describe the network in the fabric file"))
     return found
 
 
 def _broken(classes: list[ClassRow]) -> list[FindingRow]:
-    """METHOD 20 over every pair."""
+    """METHOD 20 for every pair."""
     remedy = "do not use these numbers; please report them with the run folder"
     return [
         finding(
@@ -63,13 +63,13 @@ def _broken(classes: list[ClassRow]) -> list[FindingRow]:
 
 
 def _sampled(classes: list[ClassRow], ranks: int) -> list[FindingRow]:
-    """Ways of measuring that saw a sample of the pairs only."""
+    """Modes that measured only a sample of the pairs."""
     possible = ranks * (ranks - 1)
     found: list[FindingRow] = []
     for size, mode in sorted({(row["bytes"], row["mode"]) for row in classes}):
         count = sum(row["pairs"] for row in classes if (row["bytes"], row["mode"]) == (size, mode))
         if count < possible:
             what = f"{count:,} of {possible:,} pairs were measured"
-            remedy = "raise pairs.sample_pairs or the budget for all of them"
+            remedy = "raise pairs.sample_pairs or the budget to measure all of them"
             found.append(finding("note", "sample", f"{format_bytes(size)}, {mode}", what, remedy))
     return found

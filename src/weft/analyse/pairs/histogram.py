@@ -2,8 +2,8 @@
 """Quantiles from a logarithmic histogram: the mergeable summary of any number of samples (METHOD 14).
 
 Bucket k holds the durations from 2^(k/32) up to 2^((k+1)/32) nanoseconds, so a bucket is 2^(1/32) - 1 = 2.19 % wide. A
-quantile is told as the geometric middle of its bucket: it lies within 2^(1/64) - 1 = 1.09 % of the sample at that rank
-(the exact quantile lies in the same bucket), whatever the distribution, and never farther off than the bucket's width.
+quantile is given as the geometric middle of its bucket: it lies within 2^(1/64) - 1 = 1.09 % of the sample at that rank
+(the exact quantile lies in the same bucket), for every distribution.
 """
 
 import numpy as np
@@ -22,12 +22,12 @@ def edge(bucket: int) -> float:
 
 
 def quantile(buckets: NDArray[np.int64], counts: NDArray[np.int64], q: float) -> float:
-    """Seconds of a quantile of the samples in a histogram, within `ERROR` of the exact one.
+    """A quantile in seconds of the samples in a histogram, within `ERROR` of the exact one.
 
     Parameters
     ----------
     buckets, counts
-        floor(log2(ns) * `BUCKETS`), and how many samples fall there; in any order.
+        floor(log2(ns) * `BUCKETS`), and the number of samples in each; shape (buckets,), in any order.
     q
         0 to 1.
 

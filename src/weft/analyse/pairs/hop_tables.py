@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of pairs: times by hop class, first contact, contention; Ibis expressions that every engine evaluates."""
+"""The tables of pairs as Ibis expressions: times by hop class, first contact, contention."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,14 @@ CLASS = ["bytes", "mode", "class_"]
 
 
 def hop_table(placed: Expression) -> Expression:
-    """Times of the pairs of each hop class, as paper 002 tables them: over the verdicts of its pairs.
+    """Times of the pairs of each hop class, as in the tables of paper 002: over the final times of its pairs.
 
     Returns
     -------
     Expression
         bytes, mode, class_, pairs, samples, min_s, mean_s, median_s, p99_s (null under 100 pairs), max_s: half a round
         trip; least_s and most_s, the shortest and longest single sample of all pairs; broken, how many pairs are
-        inconsistent (METHOD 20). p99 lies between two order
-        statistics where 0.99 (pairs - 1) is no whole number.
+        inconsistent (METHOD 20). p99 is interpolated between two order statistics if 0.99 (pairs - 1) is no integer.
     """
     import ibis
 
@@ -39,7 +38,7 @@ def hop_table(placed: Expression) -> Expression:
 
 
 def _consistent(placed: Expression) -> Expression:
-    """METHOD 20: samples are there, and every time lies between the shortest and the longest of its pair."""
+    """METHOD 20: there are samples, and every time lies between the shortest and the longest of its pair."""
     within = (placed.min_s > 0) & (placed.min_s <= placed.median_s) & (placed.median_s <= placed.max_s)
     return within.fill_null(False) & (placed.samples > 0) & (placed.max_s < float("inf"))
 
@@ -57,16 +56,16 @@ def cold_table(placed: Expression) -> Expression:
 
 
 def contention(placed: Expression) -> Expression:
-    """Each pair's time beside others over its time alone (METHOD 17).
+    """Each pair's time with concurrent pairs over its isolated time (METHOD 17).
 
-    Both are the medians of the interleaved samples. The verdict of a slow pair (METHOD 19) also holds second looks, at
-    the end of the cell, which met other disturbances.
+    Both are medians of the interleaved samples. The final time of a slow pair (METHOD 19) is not used: it includes
+    remeasurements at the end of the cell, under other disturbances.
 
     Returns
     -------
     Expression
         source, target, source_node, target_node, bytes, mode, class_, factor, and low and high: the factor from the
-        opposite ends of both 95 % intervals, so it holds at least as surely as they do.
+        opposite ends of both 95 % intervals, so its coverage is at least theirs.
     """
     alone = placed.filter(placed["mode"] == "isolated")
     alone = alone.select(
@@ -81,7 +80,7 @@ def contention(placed: Expression) -> Expression:
 
 
 def contention_table(factors: Expression, counts: Sequence[int]) -> Expression:
-    """The factor of each class: the median over its pairs with the order statistics around it.
+    """The contention factor of each class: the median over its pairs with its interval and quantiles.
 
     Parameters
     ----------
@@ -119,7 +118,7 @@ def matrix_medians(factors: Expression) -> Expression:
 
 
 def worst_pairs(left: Expression, pairs: Expression, most: int) -> Expression:
-    """The pairs slowest beside the time of their class, with the three measurements of each (METHOD 19)."""
+    """The slowest pairs relative to the time of their class, with the three measurements of each (METHOD 19)."""
     key = ["source", "target", "bytes", "mode"]
     factor = left.time_s / left.base_s
     worst = left.mutate(factor=factor).order_by([factor.desc(), *key]).limit(most)
@@ -131,7 +130,7 @@ def worst_pairs(left: Expression, pairs: Expression, most: int) -> Expression:
 
 
 def class_histogram(histogram: Expression, classes: Expression) -> Expression:
-    """The stored histogram of samples added up by class: bytes, mode, class_, bucket, count.
+    """The stored histogram of samples, summed by class: bytes, mode, class_, bucket, count.
 
     Parameters
     ----------

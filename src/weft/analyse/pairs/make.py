@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Making the tables that say what the times of pairs mean, from ``tables/pairs.parquet``."""
+"""Making the tables of the analysis of pairs from ``tables/pairs.parquet``."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -27,17 +27,17 @@ Rows: TypeAlias = list[Row] | Table
 Found = dict[str, Rows]
 
 WORST = 100
-#: Pictures of ranks have at most so many points a side: each is the slowest pair of its block.
+#: Rank matrices are drawn with at most this many points per side: each is the slowest pair of its block.
 RASTER = 512
 
 
 def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
-    """Write the tables of `weft.analyse.tables.pairs.ALL`, each placement of ranks by itself.
+    """Write the tables of `weft.analyse.tables.pairs.ALL`, for each placement of ranks separately.
 
     Parameters
     ----------
     root
-        The run folder; ``tables/{pairs,ranks}.parquet`` are there.
+        The run folder; ``tables/{pairs,ranks}.parquet`` must exist.
     plan
         Its plan as plain data.
     backend
@@ -55,7 +55,8 @@ def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
         for number, (launches, places) in enumerate(placements(RANK_TABLE.read(root), measured, plan)):
             own = pairs.filter(pairs.launch_id.isin(launches))
             found = _analysed(own, len(launches), places, Scratch(backend, kept.subfolder(f"placement{number}")))
-            # the histogram is added up over launches and placements: it is told for the largest, which holds them all
+            # the histogram is summed over launches and placements, so it is written for the largest, which contains
+            # them all
             found |= _of_samples(root, backend, places) if number == 0 else {}
             for table in ALL:
                 rows = found.get(table.name.removeprefix("pair_"), [])
@@ -66,7 +67,7 @@ def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
 
 
 def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
-    """Rows as a table that says of which placement it speaks; large ones are a table already, column by column."""
+    """Rows as a table with the columns of their placement; large ones are a columnar table already."""
     where = {"nodes": len(places.nodes), "ranks": places.ranks}
     if isinstance(rows, list):
         return pa.Table.from_pylist([where | row for row in rows], schema=schema)
@@ -77,7 +78,7 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
 
 
 def placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Row) -> list[tuple[list[str], Places]]:
-    """Launches that put the same ranks on the same nodes, with their places; the largest first."""
+    """Launches grouped by placement (the same ranks on the same nodes), with their places; the largest first."""
     wanted = set(measured)
     by_launch: dict[str, list[RankRow]] = {}
     for row in ranks:
@@ -123,7 +124,7 @@ def _classed(table: Expression, places: Places) -> list[Row]:
 
 
 def _matrix(judged: Expression, factors: Expression) -> Table:
-    """Medians of every two nodes, with the factor of contention where it was measured."""
+    """Medians of every two nodes, with the factor of contention if it was measured."""
     key = ["bytes", "mode", "source_node", "target_node"]
     medians, slower = node_medians(judged), tables.node_contention(factors)
     return medians.left_join(slower, key)[[*medians.columns, "factor"]].order_by(key).to_pyarrow()
@@ -136,7 +137,7 @@ def _blocks(judged: Expression, places: Places) -> Table:
 
 
 def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
-    """The histogram of the samples of each class, and how far they spread."""
+    """The histogram of the samples of each class, and their spread."""
     import ibis
 
     path = root / "tables" / "pair_histogram.parquet"

@@ -13,16 +13,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class NodeMatrix:
-    """Times of every two nodes at one size and mode; shape (nodes, nodes) each, nan where not measured.
+    """Times of every two nodes at one size and mode, in seconds; shape (nodes, nodes) each, nan if not measured.
 
     Attributes
     ----------
     time_s
-        Median over the pairs of ranks of their verdicts: half a round trip.
+        Median over the pairs of ranks of their final times: half a round trip.
     forward_s
-        Median over the pairs of ranks of the time from source to target alone.
+        Median over the pairs of ranks of the one-way time from source to target.
     pairs
-        How many pairs of ranks it is the median of.
+        Number of pairs of ranks in the median.
     """
 
     bytes: int
@@ -43,7 +43,7 @@ def node_medians(placed: Expression) -> Expression:
 
 
 def node_matrices(medians: Expression, nodes: int) -> list[NodeMatrix]:
-    """The medians of nodes as matrices, one for each size and mode, ordered by size."""
+    """The medians as node matrices, one for each size and mode, ordered by size."""
     rows = medians.order_by(["bytes", "mode"]).to_pyarrow()
     columns = {name: rows[name].to_numpy(zero_copy_only=False) for name in rows.column_names}
     found: list[NodeMatrix] = []
@@ -61,7 +61,7 @@ def node_matrices(medians: Expression, nodes: int) -> list[NodeMatrix]:
 def slowest_blocks(placed: Expression, block: int) -> Expression:
     """The slowest pair of every ``block`` x ``block`` ranks: bytes, mode, row, column, value (seconds).
 
-    A maximum, never a mean: one slow pair among a thousand must stay visible in the smallest picture.
+    The maximum, never a mean: one slow pair among a thousand must stay visible in the smallest picture.
     """
     where = ["bytes", "mode", "row", "column"]
     if block == 1:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The polish of a matrix of nodes: base of each class and factor of each culprit, taken in turn until they settle.
+"""Median polish of a node matrix: base of each class and factor of each culprit, fitted in turn until they converge.
 
 Half a round trip of a and b takes base x (f(a, b) + f(b, a)) / 2, where f(a, b) is the product of the factors of all
-culprits on the way from a to b. A culprit slows one direction only (a link), or both alike (`Suspect.slowed`): routes
-that depend on the destination may cross a cable on the way there and not on the way back.
+culprits on the route from a to b. A culprit slows one direction only (a link), or both (`Suspect.slowed`): with
+destination-based routes, a pair may cross a cable in one direction and not in the other.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from weft.analyse.pairs.suspects import Cells, Suspect
 
 Floats = NDArray[np.float64]
 
-#: Somebody who touches more than this of a class cannot be told from the class.
+#: A suspect that touches more than this share of a class cannot be distinguished from the class.
 MOST_OF_CLASS = 0.9
-#: A class with fewer untouched pairs says nothing of how slow the touched ones are.
+#: With fewer untouched pairs than this, a class cannot show how much slower the touched ones are.
 FEWEST_CLEAN = 4
 SWEEPS = 3
-#: A factor below this is one that a pair's scatter, or another culprit's error, has pushed there.
+#: A factor below this comes from the scatter of pairs or the error of another culprit.
 LEAST_LEFT = 0.05
 MAD = 1.4826  # the standard deviation of a normal distribution over its median absolute deviation
 
@@ -33,13 +33,13 @@ class Effect:
     Attributes
     ----------
     suspect
-        Who.
+        The suspect.
     log_factor
-        How much slower it alone makes half a round trip, as a natural logarithm: the median over its pairs.
+        Natural logarithm of the factor by which it alone slows half a round trip: the median over its pairs.
     share
         Share of its pairs that are slower by at least half of that.
     pairs
-        How many pairs of nodes it touches, of those that were measured.
+        Number of measured pairs of nodes that it touches.
     """
 
     suspect: Suspect
@@ -49,26 +49,26 @@ class Effect:
 
     @property
     def factor(self) -> float:
-        """How many times slower."""
+        """The factor by which half a round trip is slower."""
         return float(np.exp(self.log_factor))
 
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """A matrix of nodes taken apart.
+    """A node matrix decomposed.
 
     Attributes
     ----------
     effects
-        Culprits, the one that explains most first.
+        Culprits, the one that explains most of the excess first.
     base
-        Seconds of the pair's class where no culprit touches it, shape (nodes, nodes).
+        Seconds of the pair's class without culprits, shape (nodes, nodes).
     fitted
-        Seconds that base and culprits give for each pair of nodes, shape (nodes, nodes); nan where nothing is known.
+        Seconds that base and culprits predict for each pair of nodes, shape (nodes, nodes); nan if unknown.
     touched
-        How many culprits touch each pair, shape (nodes, nodes); the two links of a cable count as one.
+        Number of culprits that touch each pair, shape (nodes, nodes); the two links of a cable count as one.
     remainder
-        log(time) - log(fitted), shape (nodes, nodes); nan on the diagonal and where nothing was measured.
+        log(time) - log(fitted), shape (nodes, nodes); nan on the diagonal and for pairs that were not measured.
     scale
         Standard deviation of the remainders, from their median absolute deviation.
     """
@@ -82,7 +82,7 @@ class Decomposition:
 
 
 class Polish:
-    """Base of each class and factor of each culprit, polished in turn."""
+    """Base of each class and factor of each culprit, fitted in turn."""
 
     def __init__(self, times: Floats, places: Places) -> None:
         count = len(times)
@@ -94,20 +94,21 @@ class Polish:
         self.count = count
         self.chosen: list[Suspect] = []
         self.own: list[Floats] = []  # log factor of each culprit at each of its `slowed`
-        self.way = np.zeros(self.logs.size)  # log of the product of all factors on the way there
+        self.way = np.zeros(self.logs.size)  # log of the product of all factors from source to target
         self.base = np.full(self.logs.size, np.nan)
         self._set_base(_start_quantile(places), self.measured)
 
     def contrasts(self, suspect: Suspect) -> bool:
-        """Whether some pairs of a class are touched and enough are not: else the class as a whole is what is slow."""
+        """Whether some pairs of a class are touched and enough are not; otherwise the whole class is slow."""
         inside = np.bincount(self.kind[suspect.cells][self.measured[suspect.cells]], minlength=self.kind.max() + 1)
         whole = np.bincount(self.kind[self.measured], minlength=self.kind.max() + 1)
         return bool(((inside >= FEWEST_CLEAN) & (inside <= MOST_OF_CLASS * whole)).any())
 
     def contrast(self, suspect: Suspect, left: Floats) -> tuple[float, float]:
-        """How much slower a suspect's pairs are than untouched ones of the same class, and how many pairs say so.
+        """How much slower a suspect's pairs are than untouched pairs of the same class, and the number of pairs used.
 
-        The number is that of one sample with the same error: 1 / (1 / touched + 1 / untouched).
+        ``left`` holds remainders (natural logarithms, no unit) in the shape (nodes * nodes,). The number of pairs is
+        that of one sample with the same error: 1 / (1 / touched + 1 / untouched).
         """
         inside = np.zeros(left.size, bool)
         inside[suspect.cells] = True
@@ -125,12 +126,12 @@ class Polish:
         return float(np.median(together)), 1 / (1 / together.size + 1 / others)
 
     def remainder(self) -> Floats:
-        """What neither base nor culprits explain."""
+        """Log of the time over what base and culprits predict, shape (nodes * nodes,), no unit; nan if not measured."""
         back = self.way.reshape(self.count, self.count).T.ravel()
         return self.logs - self.base - (np.logaddexp(self.way, back) - np.log(2))
 
     def choose(self, suspect: Suspect) -> None:
-        """Make a suspect a culprit and polish everything anew; of a cable both links, each with its own factor."""
+        """Make a suspect a culprit (of a cable both links, each with its own factor) and repeat the polish."""
         for part in suspect.parts or (suspect,):
             if part not in self.chosen:
                 self.chosen.append(part)
@@ -143,7 +144,7 @@ class Polish:
             self._set_base(0.5, self.measured & (self.touched() == 0))
 
     def touched(self) -> NDArray[np.int16]:
-        """How many culprits touch each pair; the two links of a cable are one."""
+        """Counts of culprits that touch each pair, shape (nodes * nodes,); the two links of a cable count as one."""
         groups: dict[str, list[Suspect]] = {}
         for suspect in self.chosen:
             groups.setdefault(suspect.cable or f"{suspect.kind} {suspect.name}", []).append(suspect)
@@ -153,19 +154,19 @@ class Polish:
         return found
 
     def _met(self, suspect: Suspect) -> tuple[Cells, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Of each pair that a suspect touches its transpose, and whether the way there and the way back are slowed."""
+        """For each pair that a suspect touches: its transpose, and whether each of its two directions is slowed."""
         slowed = np.zeros(self.logs.size, bool)
         slowed[suspect.slowed] = True
         turned = (suspect.cells % self.count) * self.count + suspect.cells // self.count
         return turned, slowed[suspect.cells], slowed[turned]
 
     def _factor(self, culprit: Suspect) -> Floats:
-        """The log factor that explains most pairs, class by class: what adds microseconds slows near ones by more.
+        """The log factor that explains most pairs, class by class: a constant delay has a larger factor on near pairs.
 
         Parameters
         ----------
         culprit
-            Whose factor `way` does not hold.
+            A culprit whose factor is not in `way`.
         """
         cells = culprit.cells
         turned, there, back = self._met(culprit)
@@ -188,7 +189,7 @@ class Polish:
                 self.base[of] = np.quantile(self.logs[of & usable], quantile)
 
     def told(self, least_factor: float) -> Decomposition:
-        """The result: culprits whose polished effect is still at least so large."""
+        """The result: culprits whose effect after the polish is at least ``least_factor``."""
         left = self.remainder()
         effects = [self._effect(suspect, own, left) for suspect, own in zip(self.chosen, self.own, strict=True)]
         kept = [effect for effect in effects if effect.log_factor >= np.log(least_factor)]
@@ -207,7 +208,7 @@ class Polish:
         )
 
     def _effect(self, suspect: Suspect, own: Floats, left: Floats) -> Effect:
-        """A culprit's effect over all its pairs as if it were the only one, and the share of them that feel it."""
+        """A culprit's effect over all its pairs as if it were the only one, and the share of them that are slower."""
         alone = np.zeros(self.logs.size)
         alone[suspect.slowed] = own
         turned, _, _ = self._met(suspect)
@@ -218,9 +219,9 @@ class Polish:
 
 
 def _start_quantile(places: Places) -> float:
-    """Where the untouched pairs of a class have their middle when one node, or one leaf's uplink, is slow.
+    """The quantile at which the median of the untouched pairs of a class lies if one node or one leaf's uplink is slow.
 
-    A node touches 2 / N of all pairs, so the median of a class of few nodes would be half slow already.
+    A node touches 2 / N of all pairs, so with few nodes the median of a class would be biased by its slow pairs.
     """
     parts = [len(places.nodes)]
     if places.routed:
@@ -229,5 +230,5 @@ def _start_quantile(places: Places) -> float:
 
 
 def deviation(values: Floats) -> float:
-    """Standard deviation by the median absolute deviation."""
+    """Standard deviation of values (n,), in their unit, from the median absolute deviation; any unit."""
     return float(MAD * np.median(np.abs(values - np.median(values)))) if values.size else 0.0

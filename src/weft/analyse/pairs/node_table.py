@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How slow each node is with all others: the rows from which the ten worst are told."""
+"""How slow each node is with all others: the rows from which the report takes the ten worst."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ from weft.analyse.pairs.places import Places
 
 Row = dict[str, Any]
 
-#: A node stands out at a size where it is so many standard deviations away from what the nodes differ by there.
+#: A node stands out at a size if it is this many standard deviations of all nodes slower.
 STANDING_OUT = 6.0
 
 
@@ -23,9 +23,9 @@ def node_rows(found: Blame, places: Places) -> list[Row]:
     -------
     list
         bytes, mode, node, name, factor: the median over its pairs with other nodes of their time over that of their
-        class where nobody is slow; worst and worst_with: the largest of them, and the node it is with; within: the
-        same of the pairs within the node over the median of all nodes; place: 1 for the worst of all nodes and so on,
-        in that row of each node which shows it best (:func:`worst_first`). null where nothing was measured.
+        class without culprits; worst and worst_with: the largest of these ratios, and the other node; within: the time
+        of the pairs within the node over the median of all nodes; place: 1 for the worst node and so on, in the row
+        that shows each node best (:func:`worst_first`). null if not measured.
     """
     rows: list[Row] = []
     for matrix, parts in zip(found.matrices, found.taken, strict=True):
@@ -60,9 +60,9 @@ def node_rows(found: Blame, places: Places) -> list[Row]:
 def worst_first(rows: Iterable[Row]) -> list[Row]:
     """The row of each node at the size and mode that shows it best, the worst node first.
 
-    First come nodes that stand out from the others (`STANDING_OUT`), by how much slower they are; then the rest, by how
-    far from the others they are for what nodes differ by at that size. So the scatter of short messages hides no node
-    that long ones show.
+    Nodes that stand out from the others (`STANDING_OUT`) come first, by their factor; then the rest, by their distance
+    from the median in standard deviations of all nodes at that size. So the scatter of short messages does not hide a
+    node that is slow with long ones.
 
     Parameters
     ----------

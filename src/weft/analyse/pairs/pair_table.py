@@ -37,7 +37,7 @@ def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> No
     Parameters
     ----------
     root
-        The run folder; `weft.store.convert` has been there.
+        The run folder; run `weft.store.convert` on it first.
     backend
         The engine.
     cells
@@ -53,7 +53,7 @@ def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> No
     write_parquet(root / "tables" / "pairs.parquet", [table.to_pyarrow()], PAIRS, "weft-pairs/1")
     ranks = read(backend, [root / "tables" / "ranks.parquet"])
     if backend.name == "duckdb":
-        # it would hash the key of every sample: here they are counted by the runs that the store noted
+        # a group-by would hash the key of every sample: the store already noted the length of each run of samples
         raw = ibis.memtable(scan(_files(root, cells), _seats(launches, ranks)).histogram)
     else:
         raw = of.by_node(of.buckets(samples), ranks)
@@ -64,7 +64,7 @@ def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> No
 
 
 def _launches(root: Path, backend: Backend, of_pairs: Collection[str]) -> Expression:
-    """Launch and clock of each good cell: no table shows a time of data that arrived wrong."""
+    """Launch and clock of each valid cell: no table shows times of an exchange that delivered wrong data."""
     cells = read(backend, [root / "tables" / "cells.parquet"])
     good = cells.filter((cells.status == "ok") & cells.cell.isin(sorted(of_pairs)))
     return good.select("cell", "launch", "launch_id", "clock_method", "clock_residual_ns")
@@ -73,7 +73,7 @@ def _launches(root: Path, backend: Backend, of_pairs: Collection[str]) -> Expres
 def _placed(
     root: Path, backend: Backend, cells: Collection[str], place: str, schema: Schema, launches: Expression
 ) -> Expression:
-    """Rows of some files of the store with the launch that each belongs to."""
+    """Rows of some files of the store with the launch of each."""
     import ibis
 
     there = _files(root, cells, place)
@@ -82,7 +82,7 @@ def _placed(
 
 
 def _files(root: Path, cells: Collection[str], place: str = "") -> list[Path]:
-    """Files of the store for these cells, where there are any."""
+    """Files of the store for these cells, if any."""
     paths = (root / "samples" / place / f"{cell}.parquet" for cell in sorted(cells))
     return [path for path in paths if path.is_file()]
 
@@ -99,7 +99,7 @@ def _seats(launches: Expression, ranks: Expression) -> Seats:
 
 
 def _pairs(samples: Expression, findings: Expression) -> Expression:
-    """One row for each ordered pair, size, way of measuring and launch."""
+    """One row for each ordered pair, size, mode and launch."""
     warm = samples.filter(samples.phase == "warm")
     counts = warm.group_by(list(of.PAIR)).agg(n=warm.count()).select("n").distinct().to_pyarrow()["n"].to_pylist()
     measured = of.summaries(findings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The time of each pair that the rest of the analysis speaks of, and what it is compared with."""
+"""The final time of each pair, which the rest of the analysis uses, and the place of its two ranks."""
 
 from weft.analyse.engine import Expression
 from weft.analyse.pairs.places import Places
@@ -10,27 +10,28 @@ PAIR = ("source", "target", "bytes", "mode")
 def verdicts(pairs: Expression, launches: int = 1) -> Expression:
     """One time for each pair, size and mode.
 
-    A pair that was measured again has the median of its three medians (METHOD 19); a run of several launches has the
-    median of its launches' verdicts.
+    A pair that was measured again has the median of its three medians (METHOD 19); with several launches the result is
+    the median over launches.
 
     Parameters
     ----------
     pairs
         The table of pairs.
     launches
-        How many launches it holds.
+        Number of launches in it.
 
     Returns
     -------
     Expression
-        source, target, bytes, mode, time_s (half a round trip), forward_s (one way; null where not known), cold_s,
-        median_s (of the first measurement), checked (whether it was), samples, min_s, max_s, low_s, high_s.
+        source, target, bytes, mode, time_s (half a round trip), forward_s (one way; null if unknown), cold_s,
+        median_s (of the first measurement), checked (whether it was measured again), samples, min_s, max_s, low_s,
+        high_s.
     """
     import ibis
 
     again = pairs.again_1_s.notnull() & pairs.again_2_s.notnull()
     three = (pairs.median_s, pairs.again_1_s, pairs.again_2_s)
-    # the middle of three: their sum less the largest and the smallest loses digits, the clamp does not
+    # the median of three by clamping: the sum minus largest and smallest would lose digits
     middle = ibis.greatest(ibis.least(three[0], three[1]), ibis.least(ibis.greatest(three[0], three[1]), three[2]))
     kept = ("forward_s", "cold_s", "samples", "min_s", "max_s", "low_s", "high_s")
     judged = pairs.select(
@@ -49,7 +50,7 @@ def verdicts(pairs: Expression, launches: int = 1) -> Expression:
 
 
 def placed(judged: Expression, places: Places) -> Expression:
-    """The verdicts with source_node, target_node, source_place, target_place, row, column and class_.
+    """The final times with source_node, target_node, source_place, target_place, row, column and class_.
 
     ``row`` and ``column`` are the places of source and target in `Places.order`, ``class_`` is an index into `labels`.
     """

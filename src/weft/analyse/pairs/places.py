@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the ranks of a run sit: their nodes, the hop class of every two nodes, and the routes between them."""
+"""The placement of a run's ranks: their nodes, the hop class of every two nodes, and the routes between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,26 +21,26 @@ from weft.store.rows import RankRow
 
 Row = dict[str, Any]
 
-#: How a class is told beside its hops: the levels that a reader knows by name.
+#: Names of levels that are printed beside the hops of a class.
 WORDS = {NODE: "same node", LEAF: "same leaf", POD: "same pod"}
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where the ranks of one placement sit.
+    """The nodes and hosts of the ranks of one placement.
 
     Attributes
     ----------
     nodes
-        Name of each node, shape (nodes,): by the numbers that ``ranks.parquet`` gives them.
+        Name of each node, shape (nodes,), indexed by the node numbers of ``ranks.parquet``.
     node_of, local_of
-        Node number of each rank, and its place among the ranks of that node, shape (ranks,).
+        Node number of each rank, and its index among the ranks of that node, shape (ranks,).
     network
         The fabric's network.
     host
-        Index of each node in the network, shape (nodes,); all -1 where the fabric does not know the nodes.
+        Index of each node in the network, shape (nodes,); all -1 if the fabric does not list the nodes.
     unknown
-        Why no route is known; empty where they are.
+        Why routes are unknown; empty if they are known.
     """
 
     nodes: tuple[str, ...]
@@ -52,7 +52,7 @@ class Places:
 
     @property
     def ranks(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return len(self.node_of)
 
     @property
@@ -66,7 +66,7 @@ class Places:
         if (self.host >= 0).all():
             level = host_levels(self.network, self.host).astype(np.int32)
             hops = host_hops(self.network, self.host).astype(np.int32)
-        else:  # nodes that the fabric does not know: one class of its own, without hops
+        else:  # nodes not in the fabric: one class without hops
             level = np.where(np.eye(count, dtype=bool), NODE, len(LEVELS) - 1).astype(np.int32)
             hops = np.where(np.eye(count, dtype=bool), 0, -1).astype(np.int32)
         keys, index = np.unique(np.stack([hops.ravel(), level.ravel()]), axis=1, return_inverse=True)
@@ -80,7 +80,7 @@ class Places:
 
     @property
     def hops(self) -> tuple[int, ...]:
-        """Hops of each class as the network counts them; -1 where not known."""
+        """Hops of each class as the network counts them; -1 if unknown."""
         return tuple(hops for hops, _ in self._classed[1])
 
     @property
@@ -94,18 +94,18 @@ class Places:
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """The ranks node by node, as pictures show them: ranks placed cyclically would scatter a node's."""
+        """Rank indices (ranks,) sorted by node, as in figures: cyclic placement would scatter a node's ranks."""
         return np.lexsort((self.local_of, self.node_of))
 
     def rank_table(self) -> Table:
-        """A row for each rank: rank, node, place (among the node's ranks), position (in `order`)."""
+        """A row of indices for each rank: rank, node, place (among the node's ranks), position (in `order`)."""
         ranks = np.arange(self.ranks, dtype=np.int32)
         position = np.empty(self.ranks, np.int32)
         position[self.order] = ranks
         return pa.table({"rank": ranks, "node": self.node_of, "place": self.local_of, "position": position})
 
     def class_table(self) -> Table:
-        """A row for every two nodes: source_node, target_node, class."""
+        """A row for every two nodes, all columns indices: source_node, target_node, class."""
         count = len(self.nodes)
         source, target = np.divmod(np.arange(count * count, dtype=np.int32), np.int32(max(count, 1)))
         columns = {"source_node": source, "target_node": target, "class_": self.classes.ravel()}
@@ -127,12 +127,12 @@ def places_of(ranks: Sequence[RankRow], plan: Row) -> Places:
     ranks
         Rows of ``tables/ranks.parquet``; several launches of one placement, or of parts of it.
     plan
-        The plan as plain data: its fabric, and the hosts that its cells were given.
+        The plan as plain data: its fabric, and the hosts of its cells.
 
     Raises
     ------
     DataError
-        No rank is known, or two launches put one rank on different nodes.
+        No rank was recorded, or two launches put one rank on different nodes.
     """
     known: dict[int, tuple[int, int]] = {}
     names: dict[int, str] = {}
@@ -141,11 +141,11 @@ def places_of(ranks: Sequence[RankRow], plan: Row) -> Places:
         if known.setdefault(row["rank"], place) != place:
             raise DataError(
                 f"rank {row['rank']} sat at {known[row['rank']]} in one launch and at {place} in another (node, place)",
-                "measure placements apart: one series with one number of nodes a run",
+                "measure each placement in a run of its own: one series with one number of nodes",
             )
         names.setdefault(row["node"], row["host"])
     if not known:
-        raise DataError("no launch of this run says where its ranks were", "start the same `weft run` again")
+        raise DataError("no launch of this run recorded the nodes of its ranks", "repeat the same `weft run`")
     count, nodes = max(known) + 1, max(names) + 1
     node_of, local_of = (
         np.array([known.get(rank, (0, 0))[part] for rank in range(count)], np.int32) for part in (0, 1)
@@ -162,18 +162,18 @@ def located(
     fabric: Fabric,
     planned: Sequence[str] = (),
 ) -> Places:
-    """Places of ranks on named hosts of a fabric.
+    """Places of ranks on named hosts of a fabric; arrays of indices have the shape (ranks,).
 
     Parameters
     ----------
     hosts
-        Host name of each node as the ranks found it.
+        Host name of each node as its ranks reported it.
     planned
-        Names that the plan had for the same nodes, in the same order: a host may call itself otherwise.
+        The plan's names of the same nodes, in the same order: a host may report another name for itself.
     """
     try:
         network = build_network(fabric)
-    except FabricError as problem:  # a dump that is not here any more: hops and links stay unknown, times do not
+    except FabricError as problem:  # e.g. its dump was deleted: hops and links are unknown, times are still valid
         return _unrouted(hosts, node_of, local_of, problem.what)
     for names in (hosts, [name.partition(".")[0] for name in hosts], planned):
         if len(set(names)) == len(hosts) and all(name in network.index for name in names):
@@ -185,7 +185,7 @@ def located(
 
 
 def _unrouted(hosts: Sequence[str], node_of: NDArray[np.int32], local_of: NDArray[np.int32], why: str) -> Places:
-    """Places of which no more is known than which ranks share a node."""
+    """Places of which only the node of each rank is known."""
     apart = len(set(hosts)) == len(hosts)
     told = tuple(hosts) if apart else tuple(f"{host}#{index}" for index, host in enumerate(hosts))
     return Places(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is slow beneath the matrix of nodes: a way between two nodes, a node's memory, a rank, a pair, a class in two."""
+"""Causes finer than the node matrix: a route, a node's memory, a rank, a single pair, a class in two groups."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -19,21 +19,21 @@ from weft.format import measured_seconds
 Row = dict[str, Any]
 Groups = dict[tuple[int, str, int], TwoModes]
 
-#: A way between two nodes, a memory, a rank: this many times slower, and so many deviations away from its like.
+#: Smallest factor of a slow route, memory or rank, and its least distance from its peers in standard deviations.
 LEAST_FACTOR = 1.15
 SIGMAS = 10.0
 FEWEST_PEERS = 5
-#: A pair is slow from here on, the factor from which the kernel measures it again; and so many deviations away.
+#: Smallest factor of a slow pair (from which the kernel measures it again), and its least distance in deviations.
 PAIR_FACTOR = 1.5
 PAIR_SIGMAS = 10.0
-#: A class with more slow pairs than this share (and at least so many) has a broad tail, not some slow pairs.
+#: With more slow pairs than this share (and this number), a class has a broad tail rather than single slow pairs.
 MOST_SHARE, MOST_PAIRS = 0.002, 12
 
 
 def routes_of(matrix: NodeMatrix, parts: Decomposition, places: Places) -> list[Culprit]:
-    """Two nodes whose pairs are slow with each other, both ways, where neither node nor a link explains it."""
+    """Pairs of nodes that are slow with each other in both directions, unexplained by a node or a link."""
     if len(places.nodes) < FEWEST_PEERS or int(matrix.pairs.max(initial=0)) < 2:
-        return []  # one rank a node: that is a pair
+        return []  # one rank per node: reported as a pair
     left = np.fmin(parts.remainder, parts.remainder.T)
     limit = max(np.log(LEAST_FACTOR), SIGMAS * parts.scale)
     slow = np.argwhere(np.triu((left > limit) & (parts.touched < 2), 1))
@@ -47,7 +47,7 @@ def routes_of(matrix: NodeMatrix, parts: Decomposition, places: Places) -> list[
 
 
 def memories(left: Expression, places: Places) -> list[Culprit]:
-    """Nodes whose ranks are slow among themselves."""
+    """Nodes whose own ranks are slow with each other."""
     rows = remainders.by_node(left).order_by(["bytes", "mode", "node"]).to_pyarrow().to_pylist()
     found: list[Culprit] = []
     for (size, mode), group in groupby(rows, key=lambda row: (row["bytes"], row["mode"])):
@@ -60,7 +60,7 @@ def memories(left: Expression, places: Places) -> list[Culprit]:
 
 
 def ranks_of(left: Expression, places: Places) -> list[Culprit]:
-    """Ranks that are slow with all others, as source and as target, where their node is not."""
+    """Ranks that are slow with all others, as source and as target, on nodes that are not slow."""
     rows = remainders.by_rank(left).order_by(["bytes", "mode", "rank"]).to_pyarrow().to_pylist()
     if places.ranks == len(places.nodes):
         return []
@@ -77,7 +77,7 @@ def ranks_of(left: Expression, places: Places) -> list[Culprit]:
 
 
 def without_ranks(left: Expression, slow: Sequence[Culprit]) -> Expression:
-    """The pairs of all ranks but the slow ones: one of four ranks of a node would else look like the node's memory."""
+    """The pairs without slow ranks: otherwise one slow rank of four would look like a slow memory."""
     numbers = sorted({rank for culprit in slow for rank in culprit.indices})
     return left.filter(~left.source.isin(numbers) & ~left.target.isin(numbers)) if numbers else left
 
@@ -94,7 +94,7 @@ def _standing_out(rows: Sequence[Row], values: Sequence[float]) -> list[Row]:
 
 
 def modes_of(left: Expression, places: Places) -> tuple[list[Culprit], Groups]:
-    """Hop classes whose pairs fall into two groups that no node and no link explains."""
+    """Hop classes whose pairs split into two groups, unexplained by a node or a link."""
     rows = remainders.histogram(left).order_by(["bytes", "mode", "class_", "bucket"]).to_pyarrow().to_pylist()
     medians = {
         (row["bytes"], row["mode"], row["class_"]): row for row in remainders.scales(left).to_pyarrow().to_pylist()
@@ -129,7 +129,7 @@ def _seconds(base: float, log: float) -> str:
 
 
 def _structure(left: Expression, key: tuple[int, str, int], modes: TwoModes) -> str:
-    """Which places of a node are slow with each other, where that is the same on all nodes; else nothing."""
+    """Which places are slow with each other, if they are the same on all nodes; else an empty string."""
     rows = remainders.by_place(left, key[0], key[1], modes.split).to_pyarrow()
     source, target, share = (
         rows[name].to_numpy(zero_copy_only=False) for name in ("source_place", "target_place", "share")
@@ -146,7 +146,7 @@ def _structure(left: Expression, key: tuple[int, str, int], modes: TwoModes) -> 
 
 
 def _islands(near: np.ndarray) -> list[list[int]]:
-    """Places that are fast with each other."""
+    """Groups of places that are fast with each other."""
     unseen = set(range(len(near)))
     found: list[list[int]] = []
     while unseen:
@@ -165,14 +165,16 @@ def _range(places: Sequence[int]) -> str:
 
 
 def slow_pairs(left: Expression, places: Places, groups: Groups, found: Sequence[Culprit]) -> list[Culprit]:
-    """Single pairs of ranks that stay slow, where nothing coarser explains it."""
+    """Single slow pairs of ranks that nothing coarser explains."""
     counted = remainders.scales(left).to_pyarrow().to_pylist()
     limits: list[remainders.Threshold] = []
     for row in counted:
         key = (row["bytes"], row["mode"], row["class_"])
         limit = max(np.log(PAIR_FACTOR), PAIR_SIGMAS * MAD * row["deviation"])
         inside = row["class_"] == int(places.classes[0, 0]) and len(places.nodes) >= remainders.FEWEST_NODES
-        if key in groups and not inside:  # the slower group is told as a whole; within nodes the places took it off
+        if (
+            key in groups and not inside
+        ):  # the slower group is reported as a whole; within nodes it was subtracted by place
             limit += groups[key].high
         limits.append(remainders.Threshold(*key, float(limit)))
     rows = remainders.beyond(left, limits).to_pyarrow().to_pylist()
@@ -191,7 +193,7 @@ def _key(row: Row) -> tuple[int, str, int]:
 
 
 def _blamed(found: Sequence[Culprit]) -> dict[str, set[tuple[int, ...]]]:
-    """Routes, memories and ranks that are blamed already, by their kind, as indices."""
+    """Indices of routes, memories and ranks that are culprits already, by kind."""
     blamed: dict[str, set[tuple[int, ...]]] = {"route": set(), "memory": set(), "rank": set()}
     for culprit in found:
         if culprit.kind in blamed:
@@ -207,7 +209,7 @@ def _explained(row: Row, blamed: dict[str, set[tuple[int, ...]]]) -> bool:
 
 
 def _as_pairs(rows: Sequence[Row], places: Places) -> list[Culprit]:
-    """One culprit for each two ranks, whichever of them began."""
+    """One culprit for each two ranks, in either direction."""
     both: dict[tuple[int, int], list[Row]] = {}
     for row in rows:
         low, high = sorted((row["source"], row["target"]))
@@ -217,7 +219,7 @@ def _as_pairs(rows: Sequence[Row], places: Places) -> list[Culprit]:
         worst = max(own, key=lambda row: row["left"])
         names = [f"{rank} on {places.nodes[int(places.node_of[rank])]}" for rank in (low, high)]
         checked = all(row["checked"] for row in own)
-        company = "alone" if worst["mode"] == "isolated" else "beside the same pairs"
+        company = "alone" if worst["mode"] == "isolated" else "together with the same pairs"
         detail = f"slow again in two more measurements {company}" if checked else "measured once, not measured again"
         seen = Sighting(worst["bytes"], worst["mode"], float(np.exp(worst["left"])))
         found.append(Culprit("pair", " with ".join(names), "", (seen,), len(own), (), detail, (low, high)))

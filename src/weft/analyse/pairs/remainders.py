@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is left of each pair's time once hop class, slow nodes and slow links are taken off, and who shows in it."""
+"""Remainders: each pair's time over what its hop class, slow nodes and slow links predict, and their statistics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from weft.analyse.pairs.median_polish import Decomposition
 from weft.analyse.pairs.two_groups import BINS
 from weft.store.files import Table
 
-#: From so many nodes on, the places of ranks on a node are compared between nodes.
+#: With at least this many nodes, pairs within a node are compared with the same places of other nodes.
 FEWEST_NODES = 4
 KEY = ["bytes", "mode"]
 
 
 def fitted_table(matrices: Sequence[NodeMatrix], taken: Sequence[Decomposition]) -> Table:
-    """Fitted time of every two nodes: bytes, mode, source_node, target_node, fitted_s, base_s, touched."""
+    """A row for every two nodes, times in s: bytes, mode, source_node, target_node, fitted_s, base_s, touched."""
     tables: list[Table] = []
     for matrix, found in zip(matrices, taken, strict=True):
         nodes = len(matrix.time_s)
@@ -38,17 +38,17 @@ def fitted_table(matrices: Sequence[NodeMatrix], taken: Sequence[Decomposition])
 
 
 def remainders(placed: Expression, fitted: Table, nodes: int) -> Expression:
-    """Each pair with what is expected of it.
+    """Each pair with its expected time, one row for each pair, size and mode.
 
-    Between nodes the decomposition expects; within one, the same places of the other nodes do (their median), which
-    takes sockets off; on few nodes it is the median of all pairs within nodes.
+    Between nodes, the decomposition gives the expected time. Within a node, it is the median of the same places on the
+    other nodes, which accounts for sockets; with few nodes it is the median of all pairs within nodes.
 
     Returns
     -------
     Expression
         source, target, bytes, mode, class_, nodes and places of both, time_s, checked, touched (by how many culprits),
-        base_s (the time of its class where nobody is slow), left: log(time / expected), and spread: what the groups of
-        a class are looked for in, which is log(time / base) within nodes and ``left`` between them.
+        base_s (the time of its class without culprits), left: log(time / expected), and spread, in which groups of a
+        class are searched: log(time / base) within nodes and ``left`` between them.
     """
     import ibis
 
@@ -77,10 +77,10 @@ def scales(left: Expression) -> Expression:
 
 
 def histogram(left: Expression) -> Expression:
-    """Histogram of ``spread`` of each class: bytes, mode, class_, bucket, pairs; without what two culprits share.
+    """Histogram of ``spread`` of each class: bytes, mode, class_, bucket, pairs; without pairs that two culprits touch.
 
-    Of a culprit that may be slow either way nobody knows whether it meets another one on the way there or on the way
-    back, so what is left of their pairs is no group of its own.
+    If the slow direction of a culprit is unknown, it is also unknown whether it adds to another culprit in the same
+    direction, so the remainders of their common pairs do not form a group.
     """
     told = left.filter(left.touched < 2)
     bucketed = told.mutate(bucket=(told.spread * BINS).floor().cast("int64"))
@@ -107,7 +107,7 @@ def by_node(left: Expression) -> Expression:
 
 
 def by_place(left: Expression, size: int, mode: str, split: float) -> Expression:
-    """Of the pairs within nodes, the share of each two places that lies beyond the valley ``split``."""
+    """For pairs within nodes: the share of each two places that lies beyond the valley ``split``."""
     near = left.filter((left.source_node == left.target_node) & (left.bytes == size) & (left["mode"] == mode))
     beyond = (near.spread > split).cast("float64")
     return near.mutate(beyond=beyond).group_by(["source_place", "target_place"]).agg(share=beyond.mean())
@@ -115,7 +115,7 @@ def by_place(left: Expression, size: int, mode: str, split: float) -> Expression
 
 @dataclass(frozen=True)
 class Threshold:
-    """From which remainder on a pair of a class is slow."""
+    """The remainder from which on a pair of a class counts as slow."""
 
     bytes: int
     mode: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that several questions are asked of: worked out once, kept as a file of the engine for that while."""
+"""Intermediate results that several queries read: computed once and kept as a file of the engine meanwhile."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,23 +13,23 @@ from weft.files.atomic import file_errors
 
 @dataclass(frozen=True)
 class Scratch:
-    """A folder that goes when the analysis is done.
+    """A folder that is deleted when the analysis is done.
 
-    A file and not the engine's own cache: the 16 million pairs of 4,096 ranks would fill the memory, and Ibis 12 cannot
-    drop a cached table of DuckDB 2.0 again.
+    Files instead of the engine's cache: the 16 million pairs of 4,096 ranks would fill the memory, and Ibis 12 cannot
+    drop a cached table of DuckDB 2.0.
     """
 
     backend: Backend
     folder: Path
 
     def keep(self, name: str, rows: Expression) -> Expression:
-        """``rows``, worked out."""
+        """Evaluate ``rows``, store them under a name, and return them as a table."""
         path = self.folder / f"{name}.parquet"
         self.backend.to_parquet(rows, path)
         return read(self.backend, [path])
 
     def subfolder(self, name: str) -> Path:
-        """A folder within, for what may carry the same names again."""
+        """A folder inside, for results whose names may repeat."""
         path = self.folder / name
         path.mkdir()
         return path
@@ -37,7 +37,7 @@ class Scratch:
 
 @contextmanager
 def scratch(backend: Backend, beside: Path) -> Generator[Scratch]:
-    """A scratch folder on the file system of a run, which every worker of an engine sees.
+    """A scratch folder on the file system of a run, which all workers of an engine can read.
 
     Raises
     ------

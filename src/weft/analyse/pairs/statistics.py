@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ibis expressions: from samples of pairs to statistics of each ordered pair, and to histograms by node.
 
-Every time is one way: half a round trip (METHOD 25).
+Every time is a one-way latency: half a round trip (METHOD 25).
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ STATISTICS = (
 
 
 def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
-    """Order statistics of the warm samples of each ordered pair, size, way of measuring and launch (METHOD 14).
+    """Order statistics of the warm samples of each ordered pair, size, mode and launch (METHOD 14).
 
     Parameters
     ----------
     samples
         Samples of pairs with a column ``launch_id`` (`launches_of`).
     counts
-        Numbers of samples that a pair may have; the ranks of their medians' intervals are worked out once for each.
+        Numbers of samples that pairs have; the ranks of the interval of the median are computed once for each.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
 
     warm = samples.filter(samples.phase == "warm")
     time_s = warm.duration_ns.cast("float64") / warm.batch / 1e9
-    # Sorting some dozens of numbers within each group costs a fraction of one sort of all samples.
+    # Sorting a few dozen numbers in each group costs a fraction of one sort of all samples.
     grouped = warm.group_by(list(PAIR)).agg(
         times=time_s.collect(),
         samples=warm.count(),
@@ -60,7 +60,7 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
 
     n = joined.samples
     found = {
-        # the guard of weft.analyse.quantile: 0.95 * 20 may come out above 19
+        # same guard as in weft.analyse.quantile: 0.95 * 20 may come out above 19
         name: at((n * q - 1e-9).ceil().cast("int64"))
         for name, q in QUANTILES.items()
     }
@@ -72,7 +72,7 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
 
 
 def summaries(findings: Expression) -> Expression:
-    """The same statistics of pairs that the kernel summarised: its numbers in seconds one way."""
+    """The same statistics for pairs that the kernel summarised, in one-way seconds."""
     given = findings.filter(findings.samples.notnull())
     scaled = {name: given[name.replace("_s", "_ns")].cast("float64") / given.batch / 1e9 for name in STATISTICS}
     scaled["p99_s"] = (given.samples >= P99_FROM).ifelse(scaled["p99_s"], None)
@@ -86,9 +86,9 @@ def first_contacts(samples: Expression) -> Expression:
 
 
 def second_looks(findings: Expression) -> Expression:
-    """Forward times and second looks: `PAIR`, forward_s, again_1_s, again_2_s; null where there is none.
+    """Forward times and remeasurements: `PAIR`, forward_s, again_1_s, again_2_s; null if there is none.
 
-    A forward time is given where the clocks' residual is under a tenth of it (METHOD 2), or where no clock had to be
+    A forward time is given if the clocks' residual is under a tenth of it (METHOD 2), or if no clock had to be
     synchronised.
     """
     forward = findings.forward_ns.cast("float64")
@@ -112,7 +112,7 @@ def buckets(samples: Expression) -> Expression:
 
 
 def by_node(counted: Expression, ranks: Expression) -> Expression:
-    """Histograms of pairs added up over the ranks of two nodes, and over launches.
+    """Histograms of pairs summed over the ranks of two nodes, and over launches.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may be to blame for slow pairs of nodes: nodes, links, switches, two leaves, each with the pairs it touches."""
+"""Suspects for slow pairs of nodes: nodes, links, switches, pairs of leaves, each with the pairs that it touches."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -15,31 +15,31 @@ from weft.fabric.network.follow import walk
 Kind = Literal["node", "link", "cable", "switch", "leaves"]
 Cells = NDArray[np.int64]
 
-#: Beyond, the routes of all pairs would fill the memory: only nodes are suspected then.
+#: With more nodes than this the routes of all pairs would fill the memory, so only nodes are suspected.
 MOST_NODES = 1024
-#: Below, too few pairs are left that a slow node does not touch.
+#: With fewer nodes than this, too few pairs are left that a slow node does not touch.
 FEWEST_NODES = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Suspect:
-    """Somebody who may be slow.
+    """A node, link, cable, switch or pair of leaves that may be slow.
 
     Attributes
     ----------
     kind, name
-        What it is: a node by its name, a directed link or a cable by its two ends, a switch, or two leaves.
+        Its kind, and its name: a node or a switch by name, a directed link or a cable by its two ends, or two leaves.
     cells
-        Pairs of nodes that it touches in one direction or the other, as indices into the flattened matrix of nodes.
-        Half a round trip holds both directions, so a pair belongs to a link that only the way back crosses.
+        Pairs of nodes that it touches in either direction, as indices into the flattened node matrix. Half a round trip
+        contains both directions, so a pair belongs to a link even if only the way back crosses it.
     forth
-        Those of them whose way there (source to target) it touches.
+        Those of them that it touches from source to target.
     same
-        Other suspects that touch exactly the same pairs: no measurement of pairs can tell them apart.
+        Other suspects that touch exactly the same pairs: no measurement of pairs can distinguish them.
     cable, back
-        Of a link: the name of its cable, and that of the link the other way.
+        Of a link: the name of its cable, and of the link in the other direction.
     parts
-        Of a cable whose directions are crossed by different pairs: its two links.
+        Of a cable whose two directions serve different pairs: its two links.
     """
 
     kind: Kind
@@ -53,22 +53,22 @@ class Suspect:
 
     @property
     def slowed(self) -> Cells:
-        """The pairs whose way there is taken to be slower: `forth`, or `cells` where the direction cannot be told.
+        """Indices (pairs,) of pairs whose forward direction is taken as slower: `forth`, or `cells` if undecidable.
 
-        A node may be slow to send or to receive, and where the same pairs cross both links of a cable, either of them
-        may be slow: half a round trip is the same in all these cases.
+        A node may be slow to send or to receive, and if the same pairs cross both links of a cable, either may be slow:
+        half a round trip is the same in all these cases.
         """
         ways = (other.forth for other in self.same if other.kind == "link")
         apart = self.kind in ("link", "switch") and all(np.array_equal(forth, self.forth) for forth in ways)
         return self.forth if apart else self.cells
 
     def directions(self, count: int) -> NDArray[np.int8]:
-        """How a round trip of each of `cells` meets it, as a number: once or twice, or which links of a cable.
+        """How a round trip of each of `cells` crosses it, as a code (cells,): the count, or which links of a cable.
 
         Parameters
         ----------
         count
-            How many nodes there are.
+            Number of nodes.
         """
         if self.kind == "switch":
             turned = (self.cells % count) * count + self.cells // count
@@ -80,7 +80,7 @@ class Suspect:
 
 
 def suspects(places: Places) -> list[Suspect]:
-    """Everybody who may be slow; those that touch the same pairs are one suspect, named as the first of them."""
+    """All suspects; those that touch the same pairs are one suspect with the name of the first."""
     found: dict[bytes, Suspect] = {}
     for suspect in [*_nodes(places), *_routes(places)]:
         key = suspect.cells.tobytes()
@@ -91,7 +91,7 @@ def suspects(places: Places) -> list[Suspect]:
 
 
 def _with_parts(suspect: Suspect, found: dict[bytes, Suspect]) -> Suspect:
-    """A cable with those who stand for its two links."""
+    """A cable with the suspects of its two links."""
     if suspect.kind != "cable":
         return suspect
     return replace(suspect, parts=tuple(found[part.cells.tobytes()] for part in suspect.parts))
@@ -138,14 +138,14 @@ def _routes(places: Places) -> Iterator[Suspect]:
 
 
 def _links(places: Places, link: Cells, cells: Cells) -> Iterator[Suspect]:
-    """Each link that a route crosses, with the names of its cable and of the link the other way."""
+    """Each link that a route crosses, with the names of its cable and of the link in the other direction."""
     found = _grouped("link", link, cells, len(places.nodes), partial(_link_name, places))
     for number, each in zip(np.unique(link).tolist(), found, strict=True):
         yield replace(each, cable=_cable_name(places, number // 2), back=_link_name(places, number ^ 1))
 
 
 def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[int], str]) -> Iterator[Suspect]:
-    """One suspect for each key, with the cells that carry it."""
+    """One suspect for each key, with the cells that have it."""
     order = np.argsort(key, kind="stable")
     keys, starts = np.unique(key[order], return_index=True)
     for value, forth in zip(keys.tolist(), np.split(cells[order], starts)[1:], strict=True):
@@ -155,7 +155,7 @@ def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[i
 
 
 def _link_name(places: Places, link: int) -> str:
-    """A directed link by its two ends, ``leaf3 -> spine1``; with its port where several cables join the two."""
+    """A directed link by its two ends, ``leaf3 -> spine1``; with its port if several cables join the two."""
     links = places.network.links
     source, target = links.source[link], links.target[link]
     parallel = int(((links.source == source) & (links.target == target)).sum()) > 1

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the pairs of a class fall into two groups: a second peak of their histogram behind a valley."""
+"""Whether the pairs of a class split into two groups: two peaks of their histogram with a valley between."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Bins of a histogram of log(time) a unit: one bin is 1 % of the time.
+#: Histogram bins per unit of log(time): one bin is 1 % of the time.
 BINS = 100
-#: Two peaks nearer than this factor are one group with a broad middle.
+#: Two peaks closer than this factor are one group with a broad middle.
 LEAST_APART = 1.25
-#: The valley is at most this high, of the lower peak, and the smaller group at least this large.
+#: Largest height of the valley relative to the lower peak, and smallest size of the smaller group.
 VALLEY = 0.2
 LEAST_SHARE = 0.02
 FEWEST = 20
@@ -38,7 +38,7 @@ class TwoModes:
 
     @property
     def factor(self) -> float:
-        """How many times slower the slower group is."""
+        """The factor by which the slower group is slower."""
         return float(np.exp(self.high - self.low))
 
 
@@ -48,12 +48,12 @@ def two_modes(buckets: NDArray[np.int64], counts: NDArray[np.int64]) -> TwoModes
     Parameters
     ----------
     buckets, counts
-        floor(`BINS` x log(time / base)), and how many pairs fall there.
+        floor(`BINS` x log(time / base)), and the number of pairs in each; shape (buckets,).
 
     Returns
     -------
     TwoModes
-        None where there is one group: one peak, however long its tail.
+        None if there is one group: one peak, however long its tail.
     """
     total = int(counts.sum())
     if total < FEWEST_PAIRS:
@@ -74,9 +74,9 @@ def two_modes(buckets: NDArray[np.int64], counts: NDArray[np.int64]) -> TwoModes
 
 
 def _window(height: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A smoothing window as wide as few pairs ask for (Freedman and Diaconis 1981: 2 IQR / n^(1/3)), 5 % at least."""
+    """Width of the smoothing window (Freedman and Diaconis 1981: 2 IQR / n^(1/3)), at least 5 %."""
     along = np.concatenate([[0.0], np.cumsum(height)])
-    # the shortest stretch that holds a quarter, not the quartiles: those of two equal groups lie in either of them
+    # the shortest interval with a quarter of the pairs, not the quartiles: with two equal groups one lies in each
     until = np.searchsorted(along, along[:-1] + 0.25 * along[-1])
     shortest = (until - np.arange(len(until)))[until < len(along)].min()
     width = max(5, round(4 * shortest / along[-1] ** (1 / 3)))  # of a normal distribution half of its IQR
@@ -85,26 +85,26 @@ def _window(height: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _peaks_beyond(density: NDArray[np.float64], peak: int, reach: int) -> list[int]:
-    """The highest place far enough on either side of the peak, the higher one first."""
+    """The highest point far enough from the peak on each side, the higher one first."""
     sides = [(0, peak - reach), (peak + reach + 1, len(density))]
     places = [low + int(density[low:high].argmax()) for low, high in sides if low < high]
     return sorted(places, key=lambda place: -density[place])
 
 
 def _behind(density: NDArray[np.float64], height: NDArray[np.float64], peak: int, other: int) -> int | None:
-    """The valley between two peaks, if it is deep and both groups are large enough."""
+    """The valley between two peaks, if it is deep enough and both groups are large enough."""
     low, high = min(peak, other), max(peak, other)
     between = density[low : high + 1]
-    # a valley is often a flat stretch of nothing: split it in its middle
+    # a valley is often a flat stretch of empty bins: split it in the middle
     flat = np.flatnonzero(between <= between.min() * (1 + 1e-9))
     valley = low + int(flat[len(flat) // 2])
     groups = height[:valley].sum(), height[valley:].sum()
     enough = max(FEWEST, LEAST_SHARE * height.sum())
     lower = min(density[peak], density[other])
-    deep = density[valley] <= VALLEY * lower and lower >= FEWEST  # a gap between a few pairs is no valley
+    deep = density[valley] <= VALLEY * lower and lower >= FEWEST  # a gap between a few pairs is not a valley
     return valley if deep and min(groups) >= enough and valley not in (low, high) else None
 
 
 def _middle(height: NDArray[np.float64]) -> float:
-    """Place of the median of a histogram."""
+    """Index of the median of a histogram."""
     return float(np.searchsorted(np.cumsum(height), height.sum() / 2))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Eager limits and algorithm switches: where time against size changes its course, and which knob is there."""
+"""Eager limits and algorithm switches: sizes at which the time against size steps or bends, and the knob there."""

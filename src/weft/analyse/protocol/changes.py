@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Change-over points: sizes where a library takes another protocol or algorithm, found in its times (METHOD 18).
+r"""Change-over points: sizes at which a library switches protocol or algorithm, found in its times (METHOD 18).
 
-A series of times is cut into straight pieces t = a + b s (`weft.analyse.protocol.fit`). How many there are follows
-from a penalty per cut; then every cut has to hold against its absence, by an F test on the two parameters it adds,
+A series of times is cut into straight pieces t = a + b s (`weft.analyse.protocol.fit`). A penalty per cut sets their
+number; then every cut is tested against its absence, by an F test on the two parameters that it adds,
 
 .. math:: F = \frac{(R_0 - R_1) / 2}{\max(1, R_1 / \nu)}, \qquad P(F_{2,\nu} > F) = (1 + 2 F / \nu)^{-\nu / 2}
 
-times the number of places where it might have been (Bonferroni), below `ALPHA`. The scale is never under 1: a fit that
-happens to be closer than the noise between launches does not make the noise smaller. A cut that holds is a *jump* where
-the time itself steps, or a *bend* where only what a byte costs changes (a cache that overflows bends a curve, too).
-Steps under `LEAST_FACTOR` are left out: alignment and rounding make as much.
+times the number of possible places (Bonferroni), below `ALPHA`. The scale is never under 1: a fit that happens to be
+closer than the noise between launches does not make the noise smaller. A significant cut is a *jump* if the time
+itself steps, or a *bend* if only the cost per byte changes (a cache overflow also bends a curve). Steps under
+`LEAST_FACTOR` are left out: alignment and rounding cause steps as large.
 """
 
 import math
@@ -24,12 +24,12 @@ from weft.analyse.tables.times import CallRow, MedianRow
 
 ALPHA = 0.01
 MOST_PIECES = 8
-#: Smallest step that is told, and the smallest that a change of slope must make within an octave.
+#: Smallest step that is reported, and the smallest change that a bend must make within an octave.
 LEAST_FACTOR = 1.08
 LEAST_BEND = 1.15
-#: Rise of R that a place of the cut must stay under to belong to the 95 % set: chi-squared of one parameter.
+#: A place of the cut belongs to the 95 % set if R rises by less than this: chi-squared of one parameter.
 WITHIN = 3.84
-#: A single size that stands out alone costs as much as this many cuts to leave out.
+#: Leaving out a single outlying size costs as much as this many cuts.
 SPIKE_CUTS = 1.5
 MOST_SPIKES = 3
 
@@ -41,19 +41,19 @@ class ChangeOver:
     Attributes
     ----------
     cell, name
-        Of the series.
+        Cell and name of the series.
     lower, upper
         Bytes: the largest size measured before and the smallest after; the change lies between.
     surely_lower, surely_upper
-        The same for all places that the times allow (95 %).
+        The same for all places in the 95 % set.
     kind
         ``jump``: the time steps; ``bend``: only its slope changes.
     factor, low, high
         Time after over time before, at the change, with its 95 % interval.
     before_rate, after_rate
-        Bytes per second that each further byte is moved at, on either side; None where the time does not grow.
+        Marginal rate in bytes per second on either side; None if the time does not grow with the size.
     confidence
-        1 - p, p of the F test times the number of places.
+        1 - p, where p is that of the F test times the number of places.
     """
 
     cell: str
@@ -102,7 +102,7 @@ def _fit(series: SizeSeries, keep: Sequence[int]) -> Pieces:
 
 
 def _without_spikes(series: SizeSeries) -> list[int]:
-    """Places of the series without sizes that stand out alone: one disturbed size is no protocol of its own."""
+    """Indices of the series without single outliers: one disturbed size is not a protocol of its own."""
     keep = [place for place, error in enumerate(series.errors) if math.isfinite(error)]
     for _ in range(MOST_SPIKES):
         if len(keep) < 2 * LEAST + 1:
@@ -120,10 +120,10 @@ def _without_spikes(series: SizeSeries) -> list[int]:
 
 
 def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:
-    """Inner places far off the line between their neighbours, on logarithmic axes, or in the midst of a step.
+    """Inner points far off the line between their neighbours, on logarithmic axes, or in the middle of a step.
 
-    No latency and rate let a time grow faster than the size. Where it does on both sides of a size, the size lies
-    within the change (a limit counts headers, or the cells of a queue), and would tie the two sides together.
+    With a latency and a rate, time never grows faster than the size. If it does on both sides of a size, the size lies
+    within the change (a limit counts headers, or the cells of a queue) and would join the two sides.
     """
     found: list[int] = []
     for left, here, right in zip(keep, keep[1:], keep[2:], strict=False):
@@ -139,28 +139,28 @@ def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:
 
 
 def _penalty(count: int, freedom: int) -> float:
-    """Fall of R that a cut must bring for p times places to be `ALPHA` (F of 2 and ``freedom``, solved)."""
+    """Decrease of R that a cut needs for p times places to be `ALPHA` (F of 2 and ``freedom``, solved)."""
     p = ALPHA / max(1, count - 2 * LEAST + 1)
     return freedom * (p ** (-2 / freedom) - 1)
 
 
 def _scale(fit: Pieces, cuts: tuple[int, ...], launches: int) -> tuple[float, int]:
-    """What the errors are to be multiplied with (squared), at least 1, and the degrees of freedom behind it."""
+    """Squared factor by which the errors are scaled, at least 1, and its degrees of freedom."""
     residual = max(1, len(fit.sizes) - 2 * (len(cuts) + 1) - len(cuts))
     return max(1.0, fit.cost(cuts) / residual), residual + launches
 
 
 def _penalised(fit: Pieces, launches: int) -> tuple[float, float, tuple[int, ...]]:
-    """The cheapest cuts with what each cut costs added: that cost, the penalty, and the cuts."""
+    """The cheapest cuts under the penalty: their cost, the penalty, and the cuts."""
     choices = fit.partitions(MOST_PIECES)
-    # the scale of the finest sensible fit: a coarser one would take the steps themselves for noise
+    # the scale of the finest sensible fit: a coarser fit would count the steps themselves as noise
     scale = min(_scale(fit, cuts, launches)[0] for cuts in choices)
     penalty = _penalty(len(fit.sizes), max(3, len(fit.sizes) - 2 + launches)) * scale
     return min((fit.cost(cuts) + penalty * len(cuts), penalty, cuts) for cuts in choices)
 
 
 def _significant(fit: Pieces, launches: int) -> tuple[tuple[int, ...], dict[int, float]]:
-    """Cuts of which each holds against its absence, and the p of each; the weakest are dropped first."""
+    """Cuts that are each significant against their absence, and the p of each; the weakest are dropped first."""
     cuts = _penalised(fit, launches)[2]
     while cuts:
         scale, freedom = _scale(fit, cuts, launches)
@@ -180,7 +180,7 @@ def _significant(fit: Pieces, launches: int) -> tuple[tuple[int, ...], dict[int,
 def _change(
     series: SizeSeries, fit: Pieces, sides: tuple[Piece, Piece], cut: int, scale: float, p: float
 ) -> ChangeOver | None:
-    """What happens at a cut; None where it is too little to be told."""
+    """The change at a cut; None if it is too small to report."""
     before, after = sides
     lower, upper = float(fit.sizes[cut - 1]), float(fit.sizes[cut])
     middle = math.sqrt(max(lower, 0.5) * upper)
@@ -189,7 +189,7 @@ def _change(
         return None
     factor = right / left
     error = math.hypot(before.error_at(middle) / left, after.error_at(middle) / right) * math.sqrt(scale)
-    # a step is seen from both sides of the gap; a bend in the gap deceives only one of the two
+    # a step shows from both sides of the gap; a bend in the gap misleads only one of the two
     views = [math.log(factor), math.log(max(after.at(lower), 1e-12) / before.at(lower))]
     views.append(math.log(after.at(upper) / before.at(upper)) if before.at(upper) > 0 else 0.0)
     steps = min(views) > math.log(LEAST_FACTOR) or max(views) < -math.log(LEAST_FACTOR)
@@ -215,13 +215,13 @@ def _change(
 
 
 def _rate(piece: Piece, scale: float) -> float | None:
-    """Bytes a second; None where the growth with the size is within its error."""
+    """Bytes per second; None if the growth with the size is within its error."""
     error = math.sqrt(max(piece.covariance[1][1], 0.0) * scale)
     return 1 / piece.per_byte_s if piece.per_byte_s > NORMAL_95 * error else None
 
 
 def _surely(fit: Pieces, first: int, cut: int, last: int, scale: float) -> tuple[int, int]:
-    """First and last cut, around the best one, that the times do not rule out."""
+    """First and last cut, around the best one, that the times do not exclude."""
 
     def cost(place: int) -> float:
         return float(fit.costs[first, place - 1] + fit.costs[place, last])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Change-overs and sizes slower than their double as findings: where, how much, and which knob to turn."""
+"""Change-overs and sizes slower than their double as findings: where, by how much, and which knob to set."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,11 +10,11 @@ from weft.format import exact_bytes, measured_factor, measured_seconds
 from weft.kernel.line_name import cell_place, line_name
 
 Cells = Mapping[str, Mapping[str, Any]]
-CURE = "the library changes its protocol or algorithm too late here: look at its eager limit and its thresholds"
+CURE = "the library switches protocol or algorithm too late here: check its eager limit and its thresholds"
 
 
 def protocol_findings(changes: Iterable[ChangeRow], slower: Iterable[SlowerRow], cells: Cells) -> list[FindingRow]:
-    """A note for each jump and each size slower than its double; a bend is told in the table alone.
+    """A note for each jump and each size slower than its double; bends appear only in the table.
 
     Parameters
     ----------
@@ -31,19 +31,19 @@ def protocol_findings(changes: Iterable[ChangeRow], slower: Iterable[SlowerRow],
 
 
 def change_text(row: ChangeRow) -> str:
-    """A jump in words: where, how much, by which knob."""
+    """A jump in words: where, by how much, and the knob."""
     way = "up" if row["factor"] > 1 else "down"
     factor = f"{measured_factor(row['factor'])} ({measured_factor(row['low'])}–{measured_factor(row['high'])})"
     span = f"between {exact_bytes(row['lower'])} and {exact_bytes(row['upper'])}"
     value = row["knob_value"]
-    cause = "no knob of this library is known at this size"
+    cause = "no known knob of this library has this value"
     if value is not None:
         cause = f"{' or '.join(row['knobs'])} ({value:,} B)"
     return f"the time steps {way} by a factor of {factor} {span}: {cause}"
 
 
 def remedy(row: ChangeRow) -> str:
-    """What to turn."""
+    """Which knob to change."""
     if row["knobs"]:
         return f"{row['knobs'][0]}: {row['knob_meaning']}; measure again with another value to see which side is better"
     return f"try {row['usual_knob']}" if row["usual_knob"] else "look for thresholds in the library's manual"

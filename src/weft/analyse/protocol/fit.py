@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Times along message sizes as straight pieces: each is latency and rate of one protocol, t = a + b s.
+r"""Piecewise linear fit of time against message size: each piece is the latency and rate of one protocol, t = a + b s.
 
 A piece over sizes s_i with times t_i and their relative standard errors e_i minimises
 
 .. math:: R = \sum_i \Bigl( \frac{t_i - a - b s_i}{t_i e_i} \Bigr)^2
 
-so every size counts alike, whether it takes 1 us or 10 ms. The pieces of a series are the cheapest partition, found by
-dynamic programming (Bellman 1961; for change-points Auger and Lawrence 1989), which no start value can mislead.
+so every size has the same weight, whether it takes 1 us or 10 ms. The pieces of a series are the cheapest partition,
+found by dynamic programming (Bellman 1961; for change-points Auger and Lawrence 1989), which needs no start value.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 Numbers: TypeAlias = NDArray[np.float64]
 
-#: Fewer points could be met by latency and rate exactly: they would say nothing.
+#: Latency and rate would fit fewer points than this exactly, without any evidence.
 LEAST = 3
-#: Where a time grows faster than this power of the size, a step is passed through: no rate does it. A cache that
-#: overflows makes it 2 at most.
+#: If the time grows faster than this power of the size, there is a step between: no rate explains it. A cache overflow
+#: reaches 2 at most.
 STEEPEST = 3.0
 
 
@@ -33,7 +33,7 @@ class Piece:
     latency_s, per_byte_s
         a and b.
     covariance
-        Of (a, b), for relative standard errors as given.
+        Covariance of (a, b), for the given relative standard errors.
     """
 
     first: int
@@ -43,11 +43,11 @@ class Piece:
     covariance: tuple[tuple[float, float], tuple[float, float]]
 
     def at(self, size: float) -> float:
-        """Seconds that the piece gives for a size."""
+        """Seconds that the piece predicts for a size."""
         return self.latency_s + self.per_byte_s * size
 
     def error_at(self, size: float) -> float:
-        """Standard error of that, in seconds."""
+        """Standard error of the prediction, in seconds."""
         (aa, ab), (_, bb) = self.covariance
         return max(aa + 2 * ab * size + bb * size * size, 0.0) ** 0.5
 
@@ -71,15 +71,15 @@ class Pieces:
         self.costs = self._all_costs()
 
     def _all_costs(self) -> Numbers:
-        """R of every piece: rows by their first point, columns by their last; infinite where it has too few."""
+        """R of every piece: rows by first point, columns by last; infinite if it has too few points."""
         count = len(self.sizes)
         inside = np.triu(np.ones((count, count)))
         u, v, w = self._u, self._v, self._w
-        # summed anew from each first point: differences of sums from the very first would lose the small sizes
+        # sums start anew at each first point: differences of running sums would lose the small sizes
         sums = (np.cumsum(inside * (x * y), axis=1) for x, y in ((u, u), (u, v), (v, v), (u, w), (v, w), (w, w)))
         uu, uv, vv, uw, vw, ww = sums
         determinant = uu * vv - uv * uv
-        # two sizes alone may be the same direction to rounding: such a piece is not asked for
+        # two sizes alone may be collinear to rounding: such a piece is never used
         safe = np.where(determinant > 1e-12 * uu * vv, determinant, np.inf)
         found = np.maximum(ww - (uw * uw * vv - 2 * uw * vw * uv + vw * vw * uu) / safe, 0.0)
         long_enough = np.triu(np.ones((count, count), dtype=bool), LEAST - 1)

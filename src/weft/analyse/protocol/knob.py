@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which variable of the MPI library stands where a change-over was found, and whether it is an eager limit."""
+"""Which variable of the MPI library has its value where a change-over was found, and whether it is an eager limit."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,12 +10,12 @@ from weft.analyse.tables.answers import ChangeRow
 from weft.mpi.knobs import Knobs, NamedKnob, Where, all_values
 from weft.store.rows import LaunchRow, MeasuredRow
 
-#: Words of a knob that make it an eager limit: where a library stops sending at once.
+#: Words in a knob's name that mean an eager limit: the size above which a library no longer sends at once.
 EAGER_WORDS = ("eager", "rndv_thresh", "p2p_threshold", "cell_size", "cell_fwd")
 
 
 def launch_knobs(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow]) -> dict[str, Knobs]:
-    """The knobs of each cell: what its launches agree on.
+    """The knobs of each cell on which all its launches agree.
 
     Parameters
     ----------
@@ -35,16 +35,16 @@ def launch_knobs(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow])
 def named(change: ChangeOver, cell: Mapping[str, Any], knobs: Knobs) -> ChangeRow:
     """A change-over with the knob that explains it.
 
-    A bend is not named: a cache that overflows bends a curve as well, at a size that some knob has by chance.
+    No knob is named for a bend: a cache overflow also bends a curve, at a size that some knob may have by chance.
 
     Parameters
     ----------
     change
         The change-over.
     cell
-        Its cell, of the plan.
+        Its cell in the plan.
     knobs
-        Of the cell's launches.
+        Knobs of the cell's launches.
     """
     where, collective = reached(cell, change.name)
     knob = None if change.kind == "bend" else knobs.near(change.lower, change.upper, where, collective)
@@ -59,14 +59,14 @@ def named(change: ChangeOver, cell: Mapping[str, Any], knobs: Knobs) -> ChangeRo
 
 
 def reached(cell: Mapping[str, Any], call: str) -> tuple[Where, str]:
-    """Whether a call of a cell sends within nodes or between them, and the collective that does, if any."""
+    """Whether a call of a cell sends within nodes or between them, and its collective, if it is one."""
     collective = call.partition("-")[0] if "collective" in cell["parameters"] else ""
     where: Literal["node", "both", "network"] = "node" if cell["nodes"] == 1 else "both" if collective else "network"
     return where, collective
 
 
 def is_eager_limit(knob: NamedKnob | None) -> bool:
-    """Whether a knob is an eager limit by its name."""
+    """Whether the name of a knob says that it is an eager limit."""
     names = " ".join(knob.names).lower() if knob else ""
     return any(word in names for word in EAGER_WORDS)
 

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times along message sizes as the detector of change-overs reads them: one value a size, and how sure it is.
+"""Times against message size, as the change-over detector reads them: one value per size and its error.
 
-Launches differ as a whole (one process placement is a little slower than another at every size): that offset is taken
-out first. What remains between launches at one size is the noise. Its variance at a size is the blend of the size's own
-with the median of its neighbours', so that one disturbed launch does not pass for noise everywhere. Where there is one
-launch only, the interval of the median takes its place.
+Launches differ as a whole (one process placement is a little slower than another at every size): that offset is
+removed first. The remaining scatter between launches at one size is the noise. Its variance at a size combines the
+size's own with the median of its neighbours', so that one disturbed launch does not count as noise everywhere. With a
+single launch, the interval of the median is used instead.
 
-On a machine that others use too, most samples of a launch can be disturbed, and its median with them; its fastest
-samples are not. Where the fastest samples of the launches agree much better than their medians do, they are read in
-place of them. Where even those were disturbed, because the system took the core away in every sample of a launch at a
-size, that launch says nothing about that size and is left out there. Both are decided by how much launches scatter and
-by what the system tells of its interruptions (METHOD 11), never by what the times show.
+On a shared machine, most samples of a launch can be disturbed, and with them its median, but not its fastest samples.
+If the fastest samples of the launches agree much better than their medians, they are used instead. If the system
+interrupted every sample of a launch at a size, that launch is left out at that size. Both decisions use only the
+scatter between launches and the interruptions that the system reports (METHOD 11), never the shape of the curve.
 """
 
 import math
@@ -27,11 +26,11 @@ from weft.kernel.sizes import split_op
 
 Statistic = Literal["median", "fastest"]
 
-#: The fastest samples are read where their errors are under this share of the medians'.
+#: The fastest samples are used if their errors are under this share of the medians'.
 QUIETER = 0.5
-#: A time is never surer than this, relative: rounding to nanoseconds, and effects of alignment that are no protocol's.
+#: Least relative error of a time: rounding to nanoseconds, and alignment effects.
 SUREST = 0.003
-#: A size's own variance counts as much as its launches; its neighbours' as much as this many.
+#: Weight of the neighbours' variance, in launches; a size's own variance has the weight of its launches.
 PRIOR_LAUNCHES = 4
 NEIGHBOURS = 5
 NORMAL_95 = 1.959964
@@ -39,7 +38,7 @@ NORMAL_95 = 1.959964
 
 @dataclass(frozen=True)
 class SizeSeries:
-    """Warm times of one operation of one cell along the sizes.
+    """Warm times of one operation of one cell, by size.
 
     Attributes
     ----------
@@ -48,14 +47,14 @@ class SizeSeries:
     sizes
         Bytes, ascending.
     seconds, errors
-        Time at each size over all launches, offsets of launches taken out, and its relative standard error: infinite
-        where every launch was disturbed.
+        Time at each size over all launches with their offsets removed, and its relative standard error: infinite if
+        every launch was disturbed.
     launches
-        Degrees of freedom that the launches give to the errors; 0 for one launch.
+        Degrees of freedom of the errors from the launches; 0 for one launch.
     rows
-        The rows of the table of calls, one a size.
+        The rows of the table of calls, one per size.
     statistic
-        What of each launch was read: its median, or its fastest sample.
+        Which value of each launch is used: its median, or its fastest sample.
     """
 
     cell: str
@@ -74,9 +73,9 @@ def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[S
     Parameters
     ----------
     rows
-        The table of calls; rows without a size in their name, cold ones and those without a time are left out.
+        The table of calls; cold rows and rows without a size in their name or without a time are left out.
     medians
-        The table of medians: one row a cell, call, phase and launch.
+        The table of medians: one row per cell, call, phase and launch.
     """
     groups: dict[tuple[str, str], dict[int, TimedRow]] = {}
     for row in timed(rows, phase="warm"):
@@ -95,16 +94,16 @@ def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[S
 
 
 def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: str) -> list[SizeSeries]:
-    """The series of block sizes that cells of one shape make where each size is a cell of its own.
+    """Series over the block sizes of cells with the same shape, if each size is a cell of its own.
 
-    Their launches are not the same ones, so no offset of a launch is taken out.
+    Their launches are not the same, so no offset of a launch is removed.
 
     Parameters
     ----------
     rows, medians
-        As of `size_series`; of several cells with one shape and block the first counts.
+        See `size_series`; of several cells with one shape and block the first is used.
     call
-        The call whose messages are the cell's blocks; those of others do not grow with them.
+        The call whose messages are the cell's blocks; messages of other calls do not grow with the block.
     """
     groups: dict[tuple[str, int, int, int], dict[int, TimedRow]] = {}
     for row in timed(rows, call, "warm"):
@@ -126,15 +125,15 @@ def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: st
 
 
 def size_of(row: TimedRow) -> int:
-    """Bytes in the name of a row's call, else of its cell's blocks."""
+    """Bytes in the name of a row's call, otherwise the block size of its cell."""
     size = split_op(row["call"])[1]
     return row["block_bytes"] if size is None else size
 
 
 def _undisturbed(medians: Sequence[MedianRow]) -> list[MedianRow]:
-    """Rows but those of which every sample was tainted.
+    """Rows without those of which every sample was tainted.
 
-    Ranks that yield their core are tainted all the time: a series keeps all its rows where fewer than half would stay.
+    Ranks that yield their core are always tainted: a series keeps all its rows if fewer than half would remain.
     """
     clean = [row for row in medians if row.get("tainted", 0) < row.get("samples", 1)]
     every, stay = (Counter(map(_series_of, rows)) for rows in (medians, clean))
@@ -160,7 +159,7 @@ def _by_launch(
 
 
 def _quieter(usual: SizeSeries, fastest: SizeSeries) -> SizeSeries:
-    """The medians, but where the fastest samples agree between launches and the medians do not."""
+    """The medians, or the fastest samples if these agree between launches much better than the medians."""
     if not fastest.launches or np.median(fastest.errors) >= QUIETER * np.median(usual.errors):
         return usual
     return fastest
@@ -180,7 +179,7 @@ def make_series(
     Parameters
     ----------
     cell, name, rows, statistic
-        Of the series.
+        Fields of the series.
     launches
         Launch to size (bytes) to seconds.
     together
@@ -194,7 +193,7 @@ def make_series(
         or [math.log(row["median_s"])]
         for size, row in zip(sizes, rows, strict=True)
     ]
-    # the median over launches where three or more can outvote one that was disturbed
+    # the median over launches if there are three or more, so that one disturbed launch has no effect
     centres = np.array([float(np.median(each)) for each in values])
     freedom = sum(len(each) - 1 for each in values) - (len(logs) - 1 if logs and together else 0)
     errors = _launch_errors(values) if freedom > 0 else _interval_errors(rows)
@@ -206,7 +205,7 @@ def make_series(
 
 
 def _offsets(logs: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
-    """How much slower each launch is as a whole: over the sizes that all launches have."""
+    """How much slower each launch is as a whole, over the sizes that all launches have."""
     if len(logs) < 2:
         return dict.fromkeys(logs, 0.0)
     common = sorted(set.intersection(*(set(found) for found in logs.values())))
@@ -217,10 +216,10 @@ def _offsets(logs: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
 
 
 def _launch_errors(values: Sequence[Sequence[float]]) -> Numbers:
-    """Standard error of the centre at each size from the scatter of launches, of which some size has two."""
+    """Standard error of the centre at each size from the scatter of launches; some size must have two."""
     freedom = np.array([len(each) - 1 for each in values])
     own = np.array([float(np.var(each, ddof=1)) if len(each) > 1 else np.nan for each in values])
-    # the median of a chi-squared is below its mean (Wilson and Hilferty 1931): few launches would look too quiet
+    # the median of a chi-squared is below its mean (Wilson and Hilferty 1931): few launches would seem too quiet
     known = np.where(freedom > 0, freedom, 1)
     unbiased = own / (1 - 2 / (9 * known)) ** 3
     errors = np.empty(len(values))
@@ -231,13 +230,13 @@ def _launch_errors(values: Sequence[Sequence[float]]) -> Numbers:
         mine = freedom[index] * own[index] if freedom[index] else 0.0
         variance = (PRIOR_LAUNCHES * around + mine) / (PRIOR_LAUNCHES + freedom[index])
         count = freedom[index] + 1
-        wider = math.pi / 2 if count > 2 else 1.0  # what a median is less sure than a mean, at most
+        wider = math.pi / 2 if count > 2 else 1.0  # variance of a median over that of a mean, at most
         errors[index] = math.sqrt(variance * wider / count)
     return errors
 
 
 def _interval_errors(rows: Sequence[TimedRow]) -> Numbers:
-    """Standard error from the interval of each pooled median, smoothed: ten samples tell their own spread badly."""
+    """Standard error from the interval of each pooled median, smoothed: ten samples estimate their spread poorly."""
     half = np.array(
         [
             (math.log(row["high_s"]) - math.log(row["low_s"])) / 2 / NORMAL_95

@@ -7,7 +7,7 @@ import pyarrow
 
 from weft.store.typed import TableOf
 
-pa: Any = pyarrow  # it comes without types
+pa: Any = pyarrow  # pyarrow has no type stubs
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))
 
@@ -15,12 +15,13 @@ Outcome = Literal["falls", "rises", "no change shown", "no verdict"]
 
 
 class VerdictRow(TypedDict):
-    """What a series says about scaling.
+    """The scaling verdict on a series.
 
-    ``kind``: one global array for all points (strong), or one local array (weak). ``start`` and ``end`` are the
-    smallest and largest usable point on the ``axis``, null without a verdict. ``factor`` is t(end) / t(start), ``low``
-    and ``high`` its conservative interval. ``fastest`` is the point of the smallest time, where that is neither start
-    nor end and surely below the end's. ``bound_ratio`` is the time at the end over its nearest lower bound.
+    ``kind``: the same global array at all points (strong), or the same local array (weak). ``start`` and ``end`` are
+    the smallest and largest usable points on the ``axis``, null without a verdict. ``factor`` is t(end) / t(start),
+    ``low`` and ``high`` its conservative interval. ``fastest`` is the point with the smallest time, if it is neither
+    start nor end and significantly faster than the end. ``bound_ratio`` is the time at the end over its nearest lower
+    bound.
     """
 
     series: str
@@ -40,11 +41,11 @@ class VerdictRow(TypedDict):
 
 
 class ChangeRow(TypedDict):
-    """A size at which a library takes another protocol or algorithm (`weft.analyse.protocol.changes.ChangeOver`).
+    """A size at which a library switches protocol or algorithm (`weft.analyse.protocol.changes.ChangeOver`).
 
-    ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are the names of
-    the library's variable that stands at this size; ``usual_knob`` is told where none does. ``eager_limit``: the knob
-    is one by its name.
+    ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are the library's
+    variables whose value lies at this size; ``usual_knob`` is the one to try if there is none. ``eager_limit``: whether
+    the knob is an eager limit by its name.
     """
 
     cell: str
@@ -70,9 +71,9 @@ class ChangeRow(TypedDict):
 
 
 class SlowerRow(TypedDict):
-    """A size (bytes) that takes longer than twice the size, beyond what both may be off (METHOD 18).
+    """A size (bytes) that takes longer than twice the size, by more than the errors of both (METHOD 18).
 
-    ``double_cell`` differs from ``cell`` where each size is a cell of its own.
+    ``double_cell`` differs from ``cell`` if each size is a cell of its own.
     """
 
     cell: str
@@ -89,8 +90,8 @@ class SlowerRow(TypedDict):
 class WinnerRow(TypedDict):
     """The fastest algorithm of a call at one size and process count.
 
-    ``algorithm`` is ``default`` where the library's own choice is not surely slower than any other; ``ratio`` is its
-    time over that of the library's own choice, ``low`` and ``high`` its interval, null where the default won.
+    ``algorithm`` is ``default`` if no other is significantly faster than the library's own choice; ``ratio`` is its
+    time over that of the library's own choice, ``low`` and ``high`` its interval, null if the default won.
     """
 
     call: str
@@ -106,10 +107,10 @@ class WinnerRow(TypedDict):
 
 
 class FindingRow(TypedDict):
-    """Something a reader must know.
+    """A finding about the numbers of a run.
 
-    ``level``: ``error``, the number is not to be used; ``warning``, it is to be read with care; ``note``, it is worth
-    knowing. ``rule`` is the short name of the check, ``where`` the cells, call and phase it is about, in words.
+    ``level``: ``error``, do not use the number; ``warning``, read it with care; ``note``, worth knowing. ``rule`` is
+    the short name of the check, ``where`` the cells, call and phase in words.
     """
 
     level: Literal["error", "warning", "note"]

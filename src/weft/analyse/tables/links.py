@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of links: what crossed each in every launch, its load over all launches, and what holds each point back."""
+"""Tables of links: bytes over each in every launch, its load over all launches, and the bottleneck of each point."""
 
 from typing import Any, TypedDict
 
@@ -7,7 +7,7 @@ import pyarrow
 
 from weft.store.typed import TableOf
 
-pa: Any = pyarrow  # it comes without types
+pa: Any = pyarrow  # pyarrow has no type stubs
 TEXT, INT, LONG, REAL, FLAG = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 
 
@@ -42,10 +42,10 @@ class LinkRow(TypedDict):
 
 
 class Load(TypedDict):
-    """What crossed one direction of a link in a cell, over all its launches.
+    """The load of one direction of a link in a cell, over all its launches.
 
-    ``bytes`` are of one launch, the mean; ``share`` is of the link's rate while the operations ran, None where the rate
-    or the time is not known; ``drops`` are packets of all launches.
+    ``bytes`` is the mean over launches; ``share`` is the share of the link's rate while the operations ran, None if the
+    rate or the time is unknown; ``drops`` counts packets of all launches.
     """
 
     link: str
@@ -60,7 +60,7 @@ class Load(TypedDict):
 
 
 class LoadRow(Load):
-    """A load of a cell (or batch of cells), the busiest link first; ``moved_bytes`` sums over its links."""
+    """A load with its cell (or batch of cells), the busiest link first; ``moved_bytes`` is the sum over its links."""
 
     cell: str
     nodes: int
@@ -69,9 +69,9 @@ class LoadRow(Load):
 
 
 class BottleneckRow(TypedDict):
-    """What holds one point back.
+    """The bottleneck of one point.
 
-    ``name`` is ``injection`` (the hosts' own links), ``link leaf0 up``, ``memory copy``, ...; empty where links were
+    ``name`` is ``injection`` (the hosts' own links), ``link leaf0 up``, ``memory copy``, ...; empty if links were
     counted and none was busy. ``bound_ratio`` is the measured time over the nearest lower bound. ``busiest`` is the
     busiest link, ``other`` the busiest one of the other class (hosts' links, or links between switches).
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of pairs, each of one placement or several: ``tables/pair_<name>.parquet``. Times in s, half a round trip."""
+"""Tables of pairs, for one placement or several: ``tables/pair_<name>.parquet``. Times in s, half a round trip."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
@@ -10,25 +10,25 @@ from weft.store.files import Schema
 from weft.store.pair_tally import BUCKETS
 from weft.store.typed import TableOf
 
-pa: Any = pyarrow  # it comes without types
+pa: Any = pyarrow  # pyarrow has no type stubs
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 
 
 class Placement(TypedDict):
-    """Of how many nodes and ranks a row speaks."""
+    """Nodes and ranks of the placement of a row."""
 
     nodes: int
     ranks: int
 
 
 class Way(Placement):
-    """A message size in bytes, and how pairs were measured: ``isolated``, ``node`` or ``all``."""
+    """A message size in bytes and the mode of measuring: ``isolated``, ``node`` or ``all``."""
 
     bytes: int
     mode: str
 
 
-#: A hop class; its name stands in a column called ``class``, which Python keeps for itself.
+#: A hop class; its name is in a column called ``class``, which is a reserved word in Python.
 Classed = TypedDict("Classed", {"nodes": int, "ranks": int, "bytes": int, "mode": str, "hops": int, "class": str})
 
 
@@ -58,7 +58,7 @@ class ColdRow(Classed):
 
 
 class ContentionRow(Classed):
-    """Time beside others over time alone: median over the pairs of a hop class, its 95 % interval, quantiles."""
+    """Concurrent over isolated time: median over the pairs of a hop class, its 95 % interval, quantiles."""
 
     pairs: int
     factor: float
@@ -77,7 +77,7 @@ class HistogramRow(Classed):
 
 
 class SpreadRow(Classed):
-    """How far the samples of a hop class spread, from their histogram (within 1.1 %)."""
+    """Spread of the samples of a hop class, from their histogram (within 1.1 %)."""
 
     samples: int
     median_s: float
@@ -86,7 +86,7 @@ class SpreadRow(Classed):
 
 
 class NodeRow(Way):
-    """How slow a node is with all others, with the worst of them, and within itself."""
+    """How slow a node is with all others, with the worst of them, and between its own ranks."""
 
     node: int
     name: str
@@ -125,7 +125,7 @@ class BlockRow(Way):
 
 
 class WorstRow(Classed):
-    """One of the pairs slowest beside the time of their class, with the three measurements of it (METHOD 19)."""
+    """One of the slowest pairs relative to the time of their class, with its three measurements (METHOD 19)."""
 
     source: int
     target: int
@@ -151,7 +151,7 @@ class SightingRow(TypedDict):
 
 
 class BlameRow(Placement):
-    """Somebody to blame, who slows most first."""
+    """A cause of slow pairs, the strongest first."""
 
     kind: str
     name: str
@@ -164,7 +164,7 @@ class BlameRow(Placement):
 
 
 class NameRow(Placement):
-    """A node; ``unknown`` says why no link can be named, and is empty where routes are known."""
+    """A node; ``unknown`` says why no link can be named, empty if routes are known."""
 
     node: int
     name: str
@@ -179,14 +179,14 @@ ExactRow = TypedDict(
         "min_s": float, "mean_s": float, "median_s": float, "p99_s": float, "max_s": float,
     },
 )  # fmt: skip
-"""Times over all samples of a hop class, exact: worked out on demand, kept in no table."""
+"""Exact times over all samples of a hop class: computed on demand, not stored as a table."""
 
 
 P = TypeVar("P", bound=Mapping[str, Any])
 
 
 def largest(rows: Iterable[P], names: Sequence[NameRow]) -> list[P]:
-    """Rows of the placement with most nodes and ranks, which stands first in the table of names."""
+    """Rows of the placement with most nodes and ranks, the first in the table of names."""
     return [row for row in rows if (row["nodes"], row["ranks"]) == (names[0]["nodes"], names[0]["ranks"])]
 
 

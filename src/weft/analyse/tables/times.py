@@ -8,7 +8,7 @@ import pyarrow
 
 from weft.store.typed import TableOf
 
-pa: Any = pyarrow  # it comes without types
+pa: Any = pyarrow  # pyarrow has no type stubs
 TEXT, SHORT, INT, LONG, REAL, FLAG = pa.string(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 STATISTICS = ("median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s")
 SAMPLE = (("cell", TEXT), ("launch", SHORT), ("call", TEXT), ("phase", TEXT))
@@ -48,7 +48,7 @@ class MedianRow(TypedDict):
 
 
 class CallIdentity(TypedDict):
-    """What a call of a cell is, how it was measured, and what became of it."""
+    """Identity of a call of a cell, how it was measured, and its status."""
 
     cell: str
     kernel: str
@@ -100,7 +100,7 @@ class CallRow(CallIdentity):
 
 
 class TimedRow(CallIdentity):
-    """A `CallRow` that has its numbers."""
+    """A `CallRow` with numbers."""
 
     batch: int
     median_s: float
@@ -117,7 +117,7 @@ class TimedRow(CallIdentity):
 
 
 def timed(rows: Iterable[CallRow], call: str = "", phase: str = "") -> list[TimedRow]:
-    """Rows that have a time, of one call and phase where these are given."""
+    """Rows with a time, of one call and phase if these are given."""
     return [
         cast(TimedRow, row)
         for row in rows
@@ -126,7 +126,7 @@ def timed(rows: Iterable[CallRow], call: str = "", phase: str = "") -> list[Time
 
 
 class QuartileRow(TypedDict):
-    """Quartiles of one call in one launch: what a box is drawn from."""
+    """Quartiles of one call in one launch, for box plots."""
 
     cell: str
     launch: int
@@ -138,7 +138,7 @@ class QuartileRow(TypedDict):
 
 
 class FloorRow(TypedDict):
-    """What an empty operation, a small message (seconds) or a copy (bytes per second of a node) costs on a shape."""
+    """Cost of an empty operation or a small message (seconds), or rate of a copy (bytes per second of a node)."""
 
     cell: str
     nodes: int
@@ -191,6 +191,6 @@ FLOOR = TableOf(
 
 
 def phase_in_words(row: CallRow) -> str:
-    """The phase of a row; a first call is called cold only where none of its peers was met before it (METHOD 3)."""
+    """The phase of a row; a first call is ``cold`` only if it met none of its peers before (METHOD 3)."""
     met = row["peers_met"]
     return row["phase"] if not met else f"first call, up to {met} of {row['ranks'] - 1} peers met before"

@@ -282,5 +282,5 @@ def test_only_the_sizes_asked_for_enter_and_their_summary_is_of_those() -> None:
     found = compare(drawn_side("a", 1, 4), drawn_side("b", 2, 4), sizes=(1024, 16384))
     assert {each.key.size for each in found.rows} == {1024, 16384}
     assert all(len(each.keys) == 2 for each in found.summaries)
-    with pytest.raises(CompareError, match="they are from 64 B to 16 KiB"):
+    with pytest.raises(CompareError, match="the common rows are from 64 B to 16 KiB"):
         compare(drawn_side("a", 1, 4), drawn_side("b", 2, 4), sizes=(1, 2))
