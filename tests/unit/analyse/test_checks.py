@@ -86,9 +86,9 @@ def test_rows_without_numbers_are_not_checked_for_numbers() -> None:
     ("status", "level", "remedy"),
     [
         ("memory", "warning", "smaller m"),
-        ("timeout", "error", "again"),
+        ("timeout", "error", "retries"),
         ("invalid", "error", "do not trust"),
-        ("planned", "warning", "again"),
+        ("planned", "warning", "repeat"),
     ],
 )
 def test_a_failed_cell_is_one_finding_whatever_its_calls(status: str, level: str, remedy: str) -> None:

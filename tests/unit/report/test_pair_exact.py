@@ -60,5 +60,5 @@ def test_where_they_do_not_fit_the_verb_says_so_with_both_numbers(
     captured = capsys.readouterr()
     assert list(csv.reader(io.StringIO(captured.out)))  # what does fit was printed before
     assert "exact quantiles of 11,312 samples need about" in captured.err
-    assert "97.7 KiB that are free" in captured.err
+    assert "97.7 KiB free memory" in captured.err
     assert "leave --exact out" in captured.err
