@@ -7,10 +7,10 @@ import numpy as np
 
 from weft.errors import FabricError
 from weft.fabric.dump_checks import check_dump
-from weft.fabric.findings import Finding, found
+from weft.fabric.findings import EXAMPLES, Finding, found
+from weft.fabric.hops import leaf_hops
 from weft.fabric.levels import levels
 from weft.fabric.network.build import build_network, read_section_dump
-from weft.fabric.network.follow import switch_steps
 from weft.fabric.network.graph import Network, directions
 from weft.format import format_factor, format_rate
 
@@ -153,24 +153,25 @@ def _cables(network: Network) -> list[Finding]:
 
 
 def _unreachable(network: Network) -> list[Finding]:
-    leaves = np.unique(network.leaf[network.leaf >= 0])
-    cabled = np.flatnonzero(network.leaf >= 0)
+    cabled = np.flatnonzero(network.leaf >= 0).astype(np.int32)
     if len(cabled) < 2:
         return []
+    first, count = list[tuple[int, int]](), 0  # two islands have as many lost pairs as a matrix has entries
     try:
-        steps = switch_steps(network, leaves, cabled.astype(np.int32))
+        for leaf, hops in leaf_hops(network, cabled):
+            lost = cabled[hops < 0]
+            first += [(leaf, host) for host in lost[:EXAMPLES].tolist()]
+            count += len(lost)
     except FabricError as error:
         return [Finding("error", error.what, "the tables were not made for this fabric", error.remedy)]
-    pairs = [
-        f"{network.switches[int(leaves[row])].name} to {network.hosts[int(cabled[column])]}"
-        for row, column in np.argwhere(steps < 0)
-    ]
+    pairs = [f"{network.switches[leaf].name} to {network.hosts[host]}" for leaf, host in sorted(first)]
     return found(
         "error",
         pairs,
         "{n} pair{s} of leaf switch and host without a route",
         "islands that no cable joins",
         "look for missing cables between them; or describe the islands as fabrics of their own",
+        count,
     )
 
 

@@ -32,18 +32,22 @@ class Finding:
     remedy: str
 
 
-def found(severity: Severity, places: Sequence[str], what: str, cause: str, remedy: str) -> list[Finding]:
+def found(
+    severity: Severity, places: Sequence[str], what: str, cause: str, remedy: str, count: int | None = None
+) -> list[Finding]:
     """One finding for all ``places``, or none when there are none.
 
-    ``{n}`` in ``what`` becomes their number; ``{s}``, ``{es}``, ``{are}`` and ``{have}`` follow it.
+    ``{n}`` in ``what`` becomes their number; ``{s}``, ``{es}``, ``{are}`` and ``{have}`` follow it. Where ``places``
+    holds only the first of many, ``count`` tells how many there are.
     """
-    if not places:
+    count = len(places) if count is None else count
+    if not count:
         return []
-    one = len(places) == 1
-    words = {"n": str(len(places)), "s": "" if one else "s", "es": "" if one else "es"}
+    one = count == 1
+    words = {"n": str(count), "s": "" if one else "s", "es": "" if one else "es"}
     words |= {"are": "is" if one else "are", "have": "has" if one else "have"}
     for word, meant in words.items():
         what = what.replace(f"{{{word}}}", meant)
-    more = f" and {len(places) - EXAMPLES} more" if len(places) > EXAMPLES else ""
+    more = f" and {count - EXAMPLES} more" if count > EXAMPLES else ""
     listed = "; ".join(places[:EXAMPLES]) + more
     return [Finding(severity, f"{what}: {listed}", cause, remedy)]

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.network.follow import switch_steps
+from weft.fabric.network.alike import leaves_alike
+from weft.fabric.network.follow import UNREACHABLE, steps_on, switch_steps
 from weft.fabric.network.graph import Ints, Network
 
 LEVELS = ("socket", "node", "leaf", "pod", "core")
 SOCKET, NODE, LEAF, POD, CORE = range(5)
-ENTRIES = 2_000_000  # pairs of switch and host followed at once
 
 
 @dataclass(frozen=True)
@@ -169,17 +169,27 @@ def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]
     groups, group_of = np.unique(marks, axis=1, return_inverse=True)
     order = np.argsort(group_of.ravel(), kind="stable")
     members = np.split(order, np.cumsum(np.bincount(group_of.ravel()))[:-1])
-    at_once = max(1, ENTRIES // max(1, len(chosen)))
-    for start in range(0, groups.shape[1], at_once):
-        some = groups[:, start : start + at_once]
-        steps = switch_steps(network, np.maximum(some[0], 0).astype(np.int32), chosen)
-        steps[some[0] < 0] = -1
-        steps[steps >= 0] += network.end_hops
-        for number, hops in enumerate(steps):
+    for switch, hops in leaf_hops(network, chosen):
+        for number in np.flatnonzero(groups[0] == switch).tolist():
             level = np.full(len(chosen), CORE, dtype=np.int8)
             for row, (name, column) in enumerate(columns.items(), start=1):
-                level[column == some[row, number]] = POD if name == "pod" else LEAF
-            yield Alike(members[start + number], level, hops)
+                level[column == groups[row, number]] = POD if name == "pod" else LEAF
+            yield Alike(members[number], level, hops)
+
+
+def leaf_hops(network: Network, chosen: Ints) -> Iterator[tuple[int, NDArray[np.int16]]]:
+    """Of each switch with a chosen host, and of -1 where one has no cable, hops to each of them, shape (hosts,)."""
+    leaf = network.leaf[chosen]
+    if (leaf < 0).any():
+        yield -1, np.full(len(chosen), UNREACHABLE, dtype=np.int16)
+    wanted = set(leaf[leaf >= 0].tolist())
+    for alike in leaves_alike(network, wanted):
+        shared = alike.steps(network, chosen)
+        for switch in alike.leaves.tolist():
+            own, steps = np.flatnonzero(leaf == switch), shared.copy()
+            steps[own] = steps_on(network, leaf[own], chosen[own])
+            steps[steps >= 0] += network.end_hops
+            yield switch, steps
 
 
 def _chosen(network: Network, hosts: Ints | None) -> Ints:

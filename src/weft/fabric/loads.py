@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.fabric.network.alike import LeavesAlike, leaves_alike
 from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 
+LEAF_ENTRIES = 2_000_000  # entries of the leaves' tables at a time
 COLUMNS = 256  # destinations at a time: bounds the work space to a few tens of MB on ten thousand hosts
 
 
@@ -46,9 +48,82 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
     load[network.uplink[taking]] = weight[taking] * (total - weight[taking])
     below = np.zeros(len(network.switches), dtype=np.int64)
     np.add.at(below, network.leaf[taking], weight[taking])
+    ends = taking.astype(np.int32)
+    fans = [_fan(network, alike, ends, below) for alike in leaves_alike(network, set(network.leaf[taking].tolist()))]
+    for fan in fans:
+        load += _first_links(network, fan.leaves, ends, weight, below)
     for start in range(0, len(taking), COLUMNS):
-        load += _push(network, taking[start : start + COLUMNS].astype(np.int32), weight, below)
+        load += _push(network, ends[start : start + COLUMNS], weight, [fan.part(start) for fan in fans])
     return load
+
+
+@dataclass(frozen=True, eq=False)
+class _Fan:
+    """What leaf switches that route alike hand on together.
+
+    Attributes
+    ----------
+    leaves
+        Their indices, shape (leaves,).
+    onward
+        Switch that takes what they send to each destination, shape (destinations,); negative where they deliver it.
+    sent
+        What they send there over the weight of the destination; its own leaf delivers itself.
+    """
+
+    leaves: Ints
+    onward: Ints
+    sent: NDArray[np.int64]
+
+    def part(self, start: int) -> tuple[Ints, NDArray[np.int64]]:
+        """``onward`` and ``sent`` of the destinations that are pushed together."""
+        return self.onward[start : start + COLUMNS], self.sent[start : start + COLUMNS]
+
+
+def _fan(network: Network, alike: LeavesAlike, ends: Ints, below: NDArray[np.int64]) -> _Fan:
+    """The fan of some leaves.
+
+    Raises
+    ------
+    FabricError
+        A leaf knows no way to a destination.
+    """
+    home, onward = network.leaf[ends], alike.onward[ends]
+    own = np.isin(home, alike.leaves)
+    sent = below[alike.leaves].sum() - np.where(own, below[home], 0)
+    sent[onward == ends] = 0
+    onward -= np.int32(len(network.hosts))
+    lost = np.flatnonzero((onward < 0) & (sent > 0))
+    if lost.size:
+        end, others = int(ends[lost[0]]), alike.leaves[alike.leaves != home[lost[0]]]
+        raise network.no_route(_start(network, int(others[0]), end), end)
+    return _Fan(alike.leaves, onward, sent)
+
+
+def _first_links(
+    network: Network, leaves: Ints, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Loads of the links that leave some leaf switches, up and to their own hosts.
+
+    Raises
+    ------
+    FabricError
+        A leaf does not deliver to a host of its own.
+    """
+    load = np.zeros(len(network.links))
+    some = max(1, LEAF_ENTRIES // len(ends))
+    for rows in np.split(leaves, range(some, len(leaves), some)):
+        links = network.forward[np.ix_(rows, ends)]
+        row, column = np.nonzero(network.leaf[ends] == rows[:, np.newaxis])
+        amounts = below[rows][:, np.newaxis] * weight[ends].astype(np.float64)
+        amounts[row, column] -= weight[ends[column]] ** 2
+        lost = (amounts[row, column] > 0) & (network.links.target[links[row, column]] != ends[column])
+        if lost.any():
+            end = int(ends[column[lost][0]])
+            raise network.no_route(_start(network, int(rows[row[lost][0]]), end), end)
+        amounts[links < 0] = 0  # nothing goes there: see _fan
+        load += np.bincount(np.maximum(links, 0).ravel(), amounts.ravel(), len(load))
+    return load.astype(np.int64)
 
 
 def _require_cables(network: Network, taking: NDArray[np.intp]) -> None:
@@ -58,15 +133,24 @@ def _require_cables(network: Network, taking: NDArray[np.intp]) -> None:
         raise network.no_route(int(loose[0]), int(other))
 
 
-def _push(network: Network, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Loads of the traffic to some destinations, pushed switch by switch along their trees."""
+def _push(
+    network: Network, ends: Ints, weight: NDArray[np.int64], sources: list[tuple[Ints, NDArray[np.int64]]]
+) -> NDArray[np.int64]:
+    """Loads of the traffic to some destinations, pushed switch by switch along their trees.
+
+    Parameters
+    ----------
+    sources
+        Switch at which traffic to each destination begins, -1 for none, and how much; each of shape (destinations,).
+    """
     hosts, switches, width = len(network.hosts), len(network.switches), len(ends)
-    flow = np.repeat(below[:, np.newaxis], width, axis=1)
-    flow[network.leaf[ends], np.arange(width)] -= weight[ends]
     # float64 sums in bincount are exact up to 2^53 units, far beyond any host count squared.
-    load = np.zeros(len(network.links))
-    at, column = np.nonzero(flow)
-    amount = flow[at, column] * weight[ends][column]
+    load, flow = np.zeros(len(network.links)), np.zeros(switches * width)
+    for onward, sent in sources:
+        some = np.flatnonzero(sent)
+        np.add.at(flow, onward[some].astype(np.int64) * width + some, sent[some] * weight[ends[some]])
+    where = np.flatnonzero(flow)
+    at, column, amount = where // width, where % width, flow[where].astype(np.int64)
     for _ in range(switches + 1):
         if not at.size:
             return load.astype(np.int64)

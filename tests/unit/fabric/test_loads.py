@@ -27,6 +27,26 @@ def test_an_all_to_all_is_the_sum_over_all_pairs_to_the_last_unit(network: Netwo
     assert (all_to_all_loads(network, weights) == expected).all()
 
 
+@settings(max_examples=200, deadline=None)
+@given(networks(), st.data())
+def test_broken_tables_give_the_same_sums_or_an_error(network: Network, data: st.DataObject) -> None:
+    count, forward = len(network.hosts), network.forward.copy()
+    for _ in range(data.draw(st.integers(1, 3))):
+        switch, link = (data.draw(st.integers(0, most)) for most in (len(forward) - 1, len(network.links)))
+        forward[switch, data.draw(st.integers(0, count - 1))] = link - 1
+    broken = network.with_tables(forward, "broken")
+    expected = np.zeros(len(network.links), dtype=np.int64)
+    try:
+        for a in range(count):
+            for b in range(count):
+                np.add.at(expected, list(broken.route(a, b)), 1)
+    except FabricError:
+        with pytest.raises(FabricError):
+            all_to_all_loads(broken)
+        return
+    assert (all_to_all_loads(broken) == expected).all()
+
+
 @settings(max_examples=40, deadline=None)
 @given(networks())
 def test_all_shifts_together_are_the_all_to_all(network: Network) -> None:

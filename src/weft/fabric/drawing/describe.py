@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -97,16 +98,19 @@ def _leaf_lines(network: Network) -> list[Text]:
     order = order[network.leaf[order] >= 0]
     leaves, first = np.unique(network.leaf[order], return_index=True)
     under = np.split(order, first)[1:]
-    lines: list[Text] = []
-    for leaf, hosts in zip(leaves.tolist(), under, strict=True):
+
+    def line(leaf: int, hosts: NDArray[np.intp]) -> Text:
         count = f"{len(hosts):>3} {'host' if len(hosts) == 1 else 'hosts'}"
         names = fold_for_people(network.hosts[h] for h in hosts)
-        lines.append(Text.assemble(network.switches[leaf].name, (f"  {count}  ", "dim"), names))
-    if len(lines) <= 12:
-        return lines
+        return Text.assemble(network.switches[leaf].name, (f"  {count}  ", "dim"), names)
+
+    told = list(zip(leaves.tolist(), under, strict=True))
+    if len(told) <= 12:
+        return [line(*each) for each in told]
     sizes = [len(hosts) for hosts in under[FIRST:-LAST]]
     each = f"{min(sizes)} hosts each" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)} hosts each"
-    return [*lines[:FIRST], Text(f"... {len(sizes)} more, {each}", style="dim"), *lines[-LAST:]]
+    between = Text(f"... {len(sizes)} more, {each}", style="dim")
+    return [*(line(*one) for one in told[:FIRST]), between, *(line(*one) for one in told[-LAST:])]
 
 
 def rate(value: float) -> str:

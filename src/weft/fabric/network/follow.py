@@ -70,19 +70,36 @@ def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int1
     FabricError
         The tables lead round in a circle.
     """
+    at, end = np.repeat(rows, len(targets)), np.tile(targets, len(rows))
+    return steps_on(network, at, end).reshape(len(rows), len(targets))
+
+
+def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
+    """Switch-to-switch links from a switch to a host, for many such pairs; `UNREACHABLE` where there is no route.
+
+    Parameters
+    ----------
+    network
+        The network.
+    at, end
+        Switch and host of each pair, shape (pairs,).
+
+    Raises
+    ------
+    FabricError
+        The tables lead round in a circle.
+    """
     hosts = len(network.hosts)
-    steps = np.full(len(rows) * len(targets), UNREACHABLE, dtype=np.int16)
-    at = np.repeat(rows, len(targets))
-    end = np.tile(targets, len(rows))
+    steps = np.full(len(at), UNREACHABLE, dtype=np.int16)
     going = np.arange(len(steps))
     for count in range(len(network.switches) + 1):
+        if not going.size:
+            return steps
         link = network.forward[at, end]
         vertex = np.where(link >= 0, network.links.target[link], -1)
         steps[going[vertex == end]] = count
         on = vertex >= hosts
         going, at, end = going[on], vertex[on] - hosts, end[on]
-        if not going.size:
-            return steps.reshape(len(rows), len(targets))
     raise FabricError(
         f"the forwarding tables towards {network.hosts[int(end[0])]} turn in a circle",
         "take other tables, or leave them out to use Weft's own minimal routes",

@@ -202,24 +202,24 @@ def _tables(sizes: _Sizes, leaf_of: Ints, host_up: NDArray[np.int_], leaf_up: In
     cable = host % sizes.uplinks  # the cable of a leaf that a host's traffic uses, up and down
     plane = cable % sizes.spines  # the spine in a pod
     pod_of = leaf_of // sizes.leaves_per_pod
-    leaves = leaf_up[:, cable]
+    above = sizes.pods * sizes.spines
+    # Filled in place, row by row: of the tables of a large machine there must never be a second copy.
+    forward = np.full((sizes.leaves + above + sizes.cores, sizes.hosts), -1, dtype=np.int32)
+    leaves, spines, cores = np.split(forward, [sizes.leaves, sizes.leaves + above])
+    np.take(leaf_up, cable, axis=1, out=leaves, mode="clip")
     leaves[leaf_of, host] = host_up + 1
-    spines = np.full((sizes.pods, sizes.spines, sizes.hosts), -1, dtype=np.int32)
-    # Every spine of the host's pod can come down to it, also one off its own plane: over the leaf's cable that ends
-    # there.
+    spines = spines.reshape(sizes.pods, sizes.spines, sizes.hosts)
+    uplink = host // sizes.spines % max(1, sizes.spine_uplinks)
     for spine in range(sizes.spines):
+        if sizes.cores:
+            np.take(spine_up[:, spine], uplink, axis=1, out=spines[:, spine], mode="clip")
+        # Every spine of the host's pod can come down to it, also one off its own plane: over the leaf's cable that ends
+        # there.
         spines[pod_of, spine, host] = leaf_up[leaf_of, spine + cable - plane] + 1
-    if not sizes.cores:
-        return np.concatenate([leaves, spines.reshape(-1, sizes.hosts)]).astype(np.int32)
-    uplink = host // sizes.spines % sizes.spine_uplinks
-    away = np.arange(sizes.pods)[:, np.newaxis] != pod_of
-    for spine in range(sizes.spines):
-        spines[:, spine, :] = np.where(away, spine_up[:, spine, :][:, uplink], spines[:, spine, :])
-    cores = np.full((sizes.cores, sizes.hosts), -1, dtype=np.int32)
     for spine in range(sizes.spines):
         for k in range(sizes.spine_uplinks):
             # Cables of the host's own number win over those that merely lead to its pod.
             core, down = sizes.core_of(spine, k), spine_up[pod_of, spine, k] + 1
             chosen = (plane == spine) & (uplink == k)
             cores[core] = np.where(chosen | (cores[core] < 0), down, cores[core])
-    return np.concatenate([leaves, spines.reshape(-1, sizes.hosts), cores]).astype(np.int32)
+    return forward

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Leaf switches that route alike: those of a pod mostly do, so that routes are followed once a pod, not once a leaf."""
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.fabric.network.follow import UNREACHABLE, steps_on
+from weft.fabric.network.graph import Ints, Network
+
+
+@dataclass(frozen=True, eq=False)
+class LeavesAlike:
+    """Leaf switches that hand whatever is not for their own hosts to the same neighbours.
+
+    Attributes
+    ----------
+    leaves
+        Their indices.
+    onward
+        Vertex that each host's traffic is handed to, shape (hosts,); -1 for none. For a host of one of several leaves
+        it is what the other leaves take.
+    """
+
+    leaves: Ints
+    onward: Ints
+
+    def steps(self, network: Network, targets: Ints) -> NDArray[np.int16]:
+        """Switch-to-switch links from each leaf to the target hosts that are not its own, shape (targets,)."""
+        onward = self.onward[targets]
+        found = np.where(onward == targets, 0, UNREACHABLE).astype(np.int16)
+        going = np.flatnonzero(onward >= len(network.hosts))
+        steps = steps_on(network, onward[going] - np.int32(len(network.hosts)), targets[going])
+        found[going] = np.where(steps < 0, steps, steps + 1)
+        return found
+
+
+def leaves_alike(network: Network, wanted: Container[int] | None = None) -> Iterator[LeavesAlike]:
+    """Leaf switches with a host, in groups; a leaf with tables of its own is a group of one.
+
+    Those that are joined to the same switches are compared with the first of them alone: linear in the tables, whatever
+    they hold.
+
+    Parameters
+    ----------
+    network
+        The network.
+    wanted
+        Only these leaf switches; all when None.
+    """
+    hosts_of = _hosts_of(network)
+    chosen = [leaf for leaf in hosts_of if wanted is None or leaf in wanted]
+    for leaves in _joined_alike(network, np.array(chosen, dtype=np.int32)):
+        onward = _onward(network, int(leaves[0]))
+        if len(leaves) == 1:
+            yield LeavesAlike(leaves, onward)
+            continue
+        own = hosts_of[int(leaves[0])]
+        onward[own] = _onward(network, int(leaves[1]))[own]
+        same: list[int] = []
+        for leaf in leaves.tolist():
+            mine, its_hosts = _onward(network, leaf), hosts_of[leaf]
+            differs = mine != onward
+            differs[its_hosts] = mine[its_hosts] != its_hosts
+            if differs.any():
+                yield LeavesAlike(np.array([leaf], np.int32), mine)
+            else:
+                same.append(leaf)
+        if same:
+            yield LeavesAlike(np.array(same, np.int32), onward)
+
+
+def _hosts_of(network: Network) -> dict[int, NDArray[np.intp]]:
+    order = np.argsort(network.leaf, kind="stable")
+    order = order[network.leaf[order] >= 0]
+    leaves, first = np.unique(network.leaf[order], return_index=True)
+    return dict(zip(leaves.tolist(), np.split(order, first[1:]), strict=True))
+
+
+def _onward(network: Network, switch: int) -> Ints:
+    """The vertex that a switch hands each host's traffic to, -1 for none."""
+    link = network.forward[switch]
+    return np.where(link >= 0, network.links.target[link], np.int32(-1))
+
+
+def _joined_alike(network: Network, leaves: Ints) -> Iterator[Ints]:
+    """Leaves in groups of those joined to the same switches."""
+    hosts, links = len(network.hosts), network.links
+    between = network.switch_links & np.isin(links.source, leaves + hosts)
+    ends = np.unique(np.stack([links.source[between], links.target[between]]), axis=1) - hosts
+    groups: dict[bytes, list[int]] = {}
+    for leaf in leaves.tolist():
+        start, stop = np.searchsorted(ends[0], [leaf, leaf + 1])
+        groups.setdefault(ends[1, start:stop].tobytes(), []).append(leaf)
+    for members in groups.values():
+        yield np.array(members, dtype=np.int32)
