@@ -14,7 +14,7 @@ function(weft_parts_test name ranks exit cells)
 endfunction()
 
 set(weft_part "cell c000|kernel collective|collective alltoall|bytes 8 1024|ranks 2|end")
-set(weft_members "cell c001|kernel bandwidth|bytes 1 4096|members 2 0|end")
+set(weft_members "cell c001|kernel bandwidth|bytes 1 4096|footprint 65536|members 2 0|end")
 set(weft_whole "cell c002|kernel collective|collective allreduce|bytes 8|end")
 foreach(ranks 3 4)
   weft_parts_test(records ${ranks} 0 "${weft_part}|${weft_members}|${weft_whole}"

@@ -59,6 +59,7 @@ budget = "0.1 s"
 [bandwidth]
 patterns = ["intra-socket", "inter-socket", "inter-node"]
 sizes = "1 B .. 4 MiB"
+cache = "{cache}"
 
 [[series]]
 name = "pairs"

@@ -65,6 +65,7 @@ patterns = ["intra-socket"]
 sizes = ["1 B", "4 KiB", "1 MiB"]
 refine = 2
 window_bytes = "8 MiB"
+cache = "cold"
 
 [[series]]
 name = "pairs"

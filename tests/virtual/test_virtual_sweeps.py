@@ -35,6 +35,8 @@ patterns = ["inter-node"]
 sizes = ["64 KiB", "1 MiB"]
 refine = 0
 window = 4
+cache = "cold"
+cold_footprint = "16 MiB"
 [[series]]
 name = "pairs"
 ranks_per_node = 1

@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <utility>
 
 using Values = MeasuredCell::Values;
 
@@ -11,7 +14,28 @@ namespace {
 
 bool slow_receiver = false; // rank 1 then sees the messages 4 ms after they came
 
+/// Of the messages of each size: where the first began and the last ended.
+std::map<int, std::pair<std::byte const *, std::byte const *>> touched;
+
+void note_touched(void const *at, int bytes) {
+    auto const *const begin = static_cast<std::byte const *>(at);
+    auto const [known, is_new] = touched.try_emplace(bytes, begin, begin + bytes);
+    if (!is_new) {
+        known->second = {std::min(known->second.first, begin), std::max(known->second.second, begin + bytes)};
+    }
+}
+
 } // namespace
+
+/// In place of the library's, to see what the kernel hands over.
+int MPI_Isend(void const *from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request) {
+    note_touched(from, count);
+    return PMPI_Isend(from, count, type, to, tag, comm, request);
+}
+int MPI_Irecv(void *into, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request) {
+    note_touched(into, count);
+    return PMPI_Irecv(into, count, type, from, tag, comm, request);
+}
 
 /// In place of the library's, so that a receiver can be made slow without touching the kernel.
 int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses) {
@@ -36,7 +60,7 @@ MeasuringRanks *two_ranks() {
 }
 
 MeasuredCell stream(MeasuringRanks &ranks, Values more = {}) {
-    more.insert({{"bytes", "1 100 65536"}, {"window", "8"}});
+    more.insert({{"bytes", "1 100 65536"}, {"window", "8"}, {"footprint", "1048576"}});
     return {"bandwidth", std::move(more), ranks};
 }
 
@@ -92,7 +116,8 @@ TEST_CASE("fewer messages are under way when they are large, but one always is")
     if (pair == nullptr) {
         return;
     }
-    auto cell = stream(*pair, {{"bytes", "8 1024 100000"}, {"window", "64"}, {"window_bytes", "4096"}});
+    auto cell = stream(
+        *pair, {{"bytes", "8 1024 100000"}, {"window", "64"}, {"window_bytes", "4096"}, {"footprint", "100000"}});
     CHECK(cell.need().parts[0].bytes == 100000);
     cell.run();
     CHECK(cell.segment("send@8", weft::Phase::cold)->batch == 64);
@@ -131,6 +156,33 @@ TEST_CASE("windows and messages that cannot be are refused") {
     }
     auto none = stream(*pair, {{"window", "0"}});
     CHECK_THROWS_AS(none.need(), weft::Failure);
-    auto huge = stream(*pair, {{"bytes", "8 2147483648"}});
-    CHECK_THROWS_AS(huge.need(), weft::Refusal);
+    auto tight = stream(*pair, {{"footprint", "65535"}});
+    CHECK_THROWS_AS(tight.need(), weft::Failure);
+}
+
+TEST_CASE("the footprint is the same at every size, and the whole of it is touched") {
+    MeasuringRanks *const pair = two_ranks();
+    if (pair == nullptr) {
+        return;
+    }
+    auto cell = stream(*pair, {{"bytes", "4096 16384 32768"}, {"window", "4"}, {"footprint", "65536"}});
+    touched.clear();
+    cell.run();
+    for (int const bytes : {4096, 16384, 32768}) {
+        REQUIRE(touched.count(bytes) == 1);
+        CHECK(touched[bytes].second - touched[bytes].first == 65536); // a window of the smallest is 16 KiB
+    }
+}
+
+TEST_CASE("a message of 2 GiB is counted where the library can, and refused with the reason where it cannot") {
+    MeasuringRanks *const pair = two_ranks();
+    if (pair == nullptr) {
+        return;
+    }
+    auto huge = stream(*pair, {{"bytes", "8 2147483648"}, {"footprint", "2147483648"}});
+    if (MPI_VERSION >= 4) {
+        CHECK(huge.need().parts[0].bytes == 2147483648);
+    } else {
+        CHECK_THROWS_AS(huge.need(), weft::Refusal);
+    }
 }

@@ -13,6 +13,7 @@ from weft.analyse.pairs.findings import pair_findings
 from weft.analyse.protocol.changes import changes_of
 from weft.analyse.protocol.findings import protocol_findings
 from weft.analyse.protocol.knob import launch_knobs, named
+from weft.analyse.protocol.memory import told_apart
 from weft.analyse.protocol.series import block_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
 from weft.analyse.scaling import verdicts
@@ -125,11 +126,12 @@ def _changes(root: Path, found: Found) -> list[ChangeRow]:
     knobs = launch_knobs(found.measured, LAUNCH_TABLE.read(root))
     order = {name: place for place, name in enumerate(found.cells)}
     series = sorted(size_series(found.calls, found.medians), key=lambda each: order[each.cell])
-    return [
+    changes = [
         named(change, found.cells[each.cell], knobs.get(each.cell, Knobs("", {})))
         for each in series
         for change in changes_of(each)
     ]
+    return told_apart(changes, series, found.cells)
 
 
 def _slower(found: Found) -> list[SlowerRow]:

@@ -112,6 +112,7 @@ def _identity(cell: Row, call: str, phase: str) -> Row:
         "batch": None,
         "definition": "",
         "peers_met": None,
+        "cache": kernel_named(cell["kernel"]).cache(parameters),
         "ended_by": "",
     }
     return row | nothing | counts | {"call": call, "phase": phase}

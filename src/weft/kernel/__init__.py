@@ -123,6 +123,10 @@ class Kernel(Protocol):
         """What a cell measures, in a few words for a table."""
         ...
 
+    def cache(self, values: Mapping[str, Any]) -> str:
+        """``hot`` or ``cold``: whether operations find their data in the caches (METHOD 10); empty: not known."""
+        ...
+
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """Expected seconds of one call of each operation that has no lower bound, where that is known.
 

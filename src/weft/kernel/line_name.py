@@ -8,7 +8,7 @@ from weft.mpi.algorithms import DEFAULT
 
 
 def line_name(call: str, parameters: Mapping[str, Any]) -> str:
-    """A call as MPI names it, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, 2 hops``.
+    """A call as MPI names it, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, 2 hops, cold``.
 
     Parameters
     ----------
@@ -22,7 +22,8 @@ def line_name(call: str, parameters: Mapping[str, Any]) -> str:
         algorithm = parameters.get("algorithm", DEFAULT)
         return ", ".join([f"MPI_{collective.capitalize()}", *rest, *([algorithm] if algorithm != DEFAULT else [])])
     hops = f", {parameters['hops']} hops" if "hops" in parameters else ""
-    return f"{parameters.get('pattern', call)}{hops}"
+    cache = f", {parameters['cache']}" if "cache" in parameters else ""
+    return f"{parameters.get('pattern', call)}{hops}{cache}"
 
 
 def cell_place(nodes: int, ranks: int, oversubscribed: bool) -> str:

@@ -34,6 +34,10 @@ class PlainKernel:
         """No collective call."""
         return ""
 
+    def cache(self, values: Mapping[str, Any]) -> str:
+        """Every call has the buffers of the last one."""
+        return "hot"
+
     def words(self, values: Mapping[str, Any]) -> str:
         """The number of its sizes, where it sweeps over sizes."""
         return counted(values) if "bytes" in values else ""

@@ -7,7 +7,7 @@ from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.times import TimedRow
 from weft.format import exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.numbers import bound_text, time_text
-from weft.report.sweeps import Line, all_sizes
+from weft.report.sweeps import OF_MEMORY, Line, all_sizes
 from weft.report.tabular import Table
 
 CHANGES = "Change-over points"
@@ -78,6 +78,8 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tab
 def _knob(change: ChangeRow) -> str:
     """The likeliest knob alone: the finding has all names."""
     value = change["knob_value"]
+    if change["kind"] == "cache":
+        return OF_MEMORY
     return "none known here" if value is None else f"{change['knobs'][0]} ({value:,} B)"
 
 

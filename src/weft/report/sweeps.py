@@ -13,6 +13,8 @@ from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell
 from weft.report.view import RunView
 
+OF_MEMORY = "the memory, no protocol"
+
 
 @dataclass(frozen=True)
 class Line:
@@ -91,6 +93,8 @@ def lines_of(view: RunView) -> list[Line]:
 def cause(change: ChangeRow) -> str:
     """The knob with its present value: ``btl_sm_eager_limit (4,096 B)``; or that none is known here."""
     value = change["knob_value"]
+    if change["kind"] == "cache":
+        return OF_MEMORY
     if value is None:
         return "no knob of this library is known at this size"
     return f"{' or '.join(change['knobs'])} ({value:,} B)"

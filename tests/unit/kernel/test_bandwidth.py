@@ -8,6 +8,7 @@ import pytest
 from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
+from weft.kernel.line_name import line_name
 from weft.kernel.studies import make_study
 from weft.plan.make import make_plan
 from weft.plan.records import Plan
@@ -44,7 +45,7 @@ def test_there_is_a_pair_within_a_socket_between_sockets_and_for_each_class_of_n
         ("inter-node", "leaf", 0): [0, 8],
         ("inter-node", "core", 2): [0, 16],
     }
-    within, *_, far = found.measured
+    within, *_, far = [cell for cell in found.measured if cell.parameters["cache"] == "cold"]
     assert (within.nodes, within.ranks_per_node, within.ranks, within.hosts) == (1, 2, 2, ("n37",))
     assert (far.nodes, far.ranks_per_node, far.hosts) == (2, 1, ("n37", "n55"))
     assert far.bound is not None
@@ -54,7 +55,7 @@ def test_there_is_a_pair_within_a_socket_between_sockets_and_for_each_class_of_n
 def test_one_launch_over_one_node_of_each_class_measures_all_pairs() -> None:
     found = plan()
     assert {launch.hosts for launch in found.launches} == {("n37", "n38", "n55")}
-    assert {tuple(sorted(launch.cells)) for launch in found.launches} == {("c000", "c001", "c002", "c003")}
+    assert {tuple(sorted(launch.cells)) for launch in found.launches} == {tuple(f"c{k:03}" for k in range(8))}
     assert any("3 of 32 nodes are used" in note for note in found.notes)
 
 
@@ -82,7 +83,7 @@ def test_one_rank_a_node_has_pairs_between_nodes_only() -> None:
 
 
 def test_too_few_nodes_are_a_row() -> None:
-    found = plan(study({"nodes": [2]}), where=local(cores=2))
+    found = plan(study({"nodes": [2]}, cache="hot"), where=local(cores=2))
     assert [cell.status for cell in found.measured] == ["fabric"]
     assert "2 nodes asked for" in found.measured[0].reason
 
@@ -91,20 +92,30 @@ def test_the_flat_plan_names_the_pair_the_pattern_and_the_window() -> None:
     found = plan(study(patterns=["inter-node"], window_bytes="8 MiB"), where=load_fabric("virtual-default"))
     launch = next(launch for launch in found.launches if launch.id == "g000.l1")
     text = flat_plan(found, launch, "/tmp/run")
-    cell = found.cell(launch.cells[0])
-    assert f"kernel bandwidth\nhash {cell.hash}\nmembers 0 2\nbytes 1 1048576\npattern inter-node\n" in text
-    assert "refine 8\nwindow 64\nwindow_bytes 8388608\nend\n" in text
+    cell = next(cell for cell in found.measured if cell.parameters["cache"] == "hot")
+    assert f"kernel bandwidth\nhash {cell.hash}\nmembers 0 2\nbytes 1\npattern inter-node\n" in text
+    assert "refine 8\nwindow 64\nwindow_bytes 8388608\ncache hot\nfootprint 2097152\nend\n" in text
+    assert "window_bytes 8388608\ncache cold\nfootprint 268435456\nend\n" in text
 
 
-def test_memory_is_what_is_under_way() -> None:
-    found = plan(study(sizes=["1 B", "1 MiB"], window=4))
-    assert "messages under way 4 MiB" in found.measured[0].memory.formula
-    large = plan(study(sizes=["1 B", "64 MiB"], window_bytes="8 MiB"))
-    assert "messages under way 64 MiB" in large.measured[0].memory.formula
+def test_each_pair_has_a_hot_and_a_cold_series_of_one_footprint_whatever_the_size() -> None:
+    found = plan(study(sizes=["1 B", "512 KiB", "513 KiB", "64 MiB"]), where=local(cores=2))
+    hot, cold = found.measured
+    assert (hot.parameters["cache"], hot.parameters["bytes"]) == ("hot", [1, 2**19])
+    assert (cold.parameters["cache"], cold.parameters["bytes"]) == ("cold", [1, 2**19, 513 * 2**10, 2**26])
+    assert "messages under way 2 MiB" in hot.memory.formula
+    assert "messages under way 256 MiB" in cold.memory.formula
+    assert "hot: sizes over 512 KiB are left out, 4 of them are more than its footprint" in found.notes
+    assert [line_name("send", cell.parameters) for cell in found.measured] == [
+        "intra-socket, hot",
+        "intra-socket, cold",
+    ]
+    (alone,) = plan(study(cache="cold", cold_footprint="64 MiB"), where=local(cores=2)).measured
+    assert (alone.parameters["footprint"], alone.parameters["cache"]) == (2**26, "cold")
 
 
 def test_a_message_of_a_stream_is_bound_by_rates_alone() -> None:
-    (cell,) = plan(study(patterns=["intra-socket"]), where=local(cores=2)).measured
+    (cell,) = plan(study(patterns=["intra-socket"], cache="cold"), where=local(cores=2)).measured
     assert cell.bounds["send@1048576"].terms == {"memory copy": pytest.approx(2**20 / 5e9)}
 
 
@@ -115,6 +126,9 @@ def test_a_message_of_a_stream_is_bound_by_rates_alone() -> None:
         ({"sizes": ["0 B"]}, "sizes start at 1 B"),
         ({"patterns": ["inter-rack"]}, "inter-node"),
         ({"window": 0}, "window"),
+        ({"cache": "tepid"}, "cache"),
+        ({"cold_footprint": "1023 KiB"}, "cold_footprint holds the largest message"),
+        ({"cache": "hot", "sizes": ["1 MiB"]}, "hot_footprint holds 4 of the smallest messages"),
     ],
 )
 def test_sections_that_cannot_be_are_refused(section: dict[str, Any], why: str) -> None:

@@ -31,13 +31,20 @@ def two_algorithms(cell: Cell, size: int) -> float:
     return stepping(cell, size) * (factor if size > 1024 else 1.0 if name == "default" else 1.1)
 
 
+def only_hot(cell: Cell, size: int) -> float:
+    """A step at 4 KiB, where an eager limit stands, that is not there when the messages come from memory."""
+    return stepping(cell, size) if cell.parameters["cache"] == "hot" else (1e-6 * cell.ranks + size / 2e9)
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunView]:
     folder = tmp_path_factory.mktemp("sweeps")
     made = {
         "calls": MadeSweep(),
-        "rates": MadeSweep(study=BANDWIDTH),
-        "virtual": MadeSweep(study=BANDWIDTH, fabric=TWO_NODES),
+        "rates": MadeSweep(study=BANDWIDTH.format(cache="cold")),
+        "virtual": MadeSweep(study=BANDWIDTH.format(cache="cold"), fabric=TWO_NODES),
+        "both": MadeSweep(study=BANDWIDTH.format(cache="both")),
+        "cache": MadeSweep(study=BANDWIDTH.format(cache="both"), seconds=only_hot),
         "each": MadeSweep(study=COLLECTIVE.format(algorithms="each"), seconds=two_algorithms),
         "unknown": MadeSweep(named_settings={}),
         "smooth": MadeSweep(seconds=lambda cell, size: 1e-6 * cell.ranks + size / 4e9),
@@ -73,9 +80,25 @@ def test_between_nodes_it_is_another_limit_and_another_knob(runs: dict[str, RunV
     assert by_pattern["inter-node"][1] == "32 KiB – 64 KiB"
 
 
+def test_a_step_that_is_there_hot_alone_is_the_memorys_and_no_knob_is_named_for_it(runs: dict[str, RunView]) -> None:
+    changes = table(runs["cache"], "Change-over points")
+    assert {(row[0].split(", ")[1], row[2], row[3]) for row in changes.rows[1:]} == {
+        ("hot", "the memory, no protocol", "cache")
+    }
+    assert "no change-over point is found; no eager limit shows" in runs["cache"].headline.lower()
+    assert {row["cache"] for row in runs["cache"].rows} == {"hot", "cold"}
+
+
+def test_a_step_that_is_there_hot_and_cold_is_the_librarys_and_is_told_once(runs: dict[str, RunView]) -> None:
+    changes = table(runs["both"], "Change-over points")
+    found = {(row[0].split(", ")[1], row[2], row[3]) for row in changes.rows[1:]}
+    assert found == {(cache, "btl_sm_eager_limit (4,096 B)", "jump") for cache in ("hot", "cold")}
+    assert runs["both"].headline.count("Intra-socket, ") == 1
+
+
 def test_the_rate_table_has_sizes_down_and_patterns_across(runs: dict[str, RunView]) -> None:
     rates = table(runs["rates"], "Rate one way")
-    assert rates.columns == ("Message", "intra-socket", "one message", "inter-socket", "one message")
+    assert rates.columns == ("Message", "intra-socket, cold", "one message", "inter-socket, cold", "one message")
     assert [row[0] for row in rates.rows[1:]][::11] == ["1 B", "2 KiB", "4 MiB"]
     row = next(row for row in runs["rates"].rows if (row["call"], row["phase"]) == ("send@4194304", "warm"))
     assert rates.rows[-1][1].startswith(f"{4194304 / row['median_s'] / 1e9:.2f} GB/s (")
@@ -158,7 +181,7 @@ def test_figures_mark_the_change_and_the_knob(runs: dict[str, RunView]) -> None:
 
 def test_a_point_of_the_figure_is_a_number_of_the_table(runs: dict[str, RunView]) -> None:
     sets = figure(runs["rates"], "bandwidth").specifications()[0]["datasets"].values()
-    points = [row for rows in sets for row in rows if row.get("label") == "intra-socket" and row.get("samples")]
+    points = [row for rows in sets for row in rows if row.get("label") == "intra-socket, cold" and row.get("samples")]
     (point,) = [row for row in points if row["x"] == 1 << 20]
     (cell,) = [line for line in lines_of(runs["rates"]) if line.cell.parameters["pattern"] == "intra-socket"]
     row = cell.at(1 << 20)
@@ -200,7 +223,9 @@ def test_a_bend_is_listed_and_not_blamed_on_a_knob_that_stands_there_by_chance(t
     def out_of_cache(cell: Cell, size: int) -> float:
         return 5e-7 + min(size, 32768) / 8e9 + max(0, size - 32768) / 3e9
 
-    view = load_view(make_sweep(tmp_path / "run", MadeSweep(study=BANDWIDTH, seconds=out_of_cache)))
+    view = load_view(
+        make_sweep(tmp_path / "run", MadeSweep(study=BANDWIDTH.format(cache="cold"), seconds=out_of_cache))
+    )
     changes = table(view, "Change-over points")
     assert {row[2:4] for row in changes.rows[1:]} == {("none known here", "bend")}
     assert "No change-over point is found" in view.headline
@@ -218,7 +243,7 @@ def test_launches_that_disagree_on_a_knob_name_none(tmp_path: Path) -> None:
 
 
 def test_a_run_without_times_is_shown_all_the_same(tmp_path: Path) -> None:
-    for study in (BANDWIDTH, COLLECTIVE.format(algorithms="default")):
+    for study in (BANDWIDTH.format(cache="cold"), COLLECTIVE.format(algorithms="default")):
         run = make_sweep(tmp_path / study.split('"')[1], MadeSweep(study=study))
         for left in (*(run / "cells").iterdir(), *(run / "launches").iterdir()):
             left.unlink()

@@ -45,7 +45,8 @@ class ChangeRow(TypedDict):
 
     ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are the library's
     variables whose value lies at this size; ``usual_knob`` is the one to try if there is none. ``eager_limit``: whether
-    the knob is an eager limit by its name.
+    the knob is an eager limit by its name. Kind ``cache``: the memory causes it, because the same pair does not show it
+    both hot and cold (`weft.analyse.protocol.memory`).
     """
 
     cell: str
@@ -56,7 +57,7 @@ class ChangeRow(TypedDict):
     upper: int
     surely_lower: int
     surely_upper: int
-    kind: Literal["jump", "bend"]
+    kind: Literal["jump", "bend", "cache"]
     factor: float
     low: float
     high: float

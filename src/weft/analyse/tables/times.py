@@ -67,6 +67,7 @@ class CallIdentity(TypedDict):
     launches: int
     definition: str
     peers_met: int | None
+    cache: str
     p99_s: float | None
     bound_s: float | None
     bound: str
@@ -82,7 +83,8 @@ class CallRow(CallIdentity):
     """One call of a cell in one phase over all launches; without numbers, ``status`` and ``reason`` say why.
 
     ``low_s`` and ``high_s`` are the 95 % interval of the median, ``launch_low_s`` and ``launch_high_s`` the smallest
-    and largest median of a launch, ``bound_s`` the nearest lower bound.
+    and largest median of a launch, ``bound_s`` the nearest lower bound. ``cache``: whether its data was meant to be
+    ``hot`` or ``cold``.
     """
 
     batch: int | None
@@ -172,9 +174,10 @@ CALLS = TableOf(
             ("cell", TEXT), ("kernel", TEXT), ("series", pa.list_(TEXT)), ("nodes", INT), ("ranks_per_node", INT),
             ("ranks", INT), ("n", LONG), ("m", LONG), ("call", TEXT), ("phase", TEXT), ("status", TEXT),
             ("samples", LONG), ("discarded", LONG), ("tainted", LONG), ("launches", INT), ("batch", INT),
-            ("definition", TEXT), ("peers_met", INT), *((name, REAL) for name in STATISTICS), ("launch_low_s", REAL),
-            ("launch_high_s", REAL), ("bound_s", REAL), ("bound", TEXT), ("block_bytes", LONG), ("array_bytes", LONG),
-            ("local_bytes", LONG), ("oversubscribed", FLAG), ("ended_by", TEXT), ("reason", TEXT),
+            ("definition", TEXT), ("peers_met", INT), ("cache", TEXT), *((name, REAL) for name in STATISTICS),
+            ("launch_low_s", REAL), ("launch_high_s", REAL), ("bound_s", REAL), ("bound", TEXT),
+            ("block_bytes", LONG), ("array_bytes", LONG), ("local_bytes", LONG), ("oversubscribed", FLAG),
+            ("ended_by", TEXT), ("reason", TEXT),
         ]
     ),
 )  # fmt: skip

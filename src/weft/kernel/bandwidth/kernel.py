@@ -9,8 +9,9 @@ from weft.fabric.hops import LEVELS, groups_alike
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.placement import NoRoomError, place
+from weft.format import exact_bytes
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
-from weft.kernel.bandwidth.study import BandwidthSeries, BandwidthStudy
+from weft.kernel.bandwidth.study import FEWEST_PLACES, BandwidthSection, BandwidthSeries, BandwidthStudy, Cache
 from weft.kernel.budget import enough_time, sample_bytes, staging
 from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel, counted
@@ -67,10 +68,9 @@ class Bandwidth(PlainKernel):
         assert isinstance(study, BandwidthStudy)
         assert isinstance(series, BandwidthSeries)
         section, order = study.bandwidth, study.placement.order
-        common: dict[str, Any] = {"bytes": list(section.sizes), "refine": section.refine}
-        common |= {"window": section.window, "window_bytes": section.window_bytes}
-        found: list[tuple[Shape, dict[str, Any]]] = []
         notes: list[str] = []
+        sweeps = [swept(section, cache, notes) for cache in section.caches]
+        found: list[tuple[Shape, dict[str, Any]]] = []
         # Hosts are candidates here, so of several shapes the largest says it all.
         within = [shape for shape in shapes if not shape.oversubscribed]
         for shape in sorted(within, key=lambda shape: (shape.nodes, shape.ranks_per_node))[-1:]:
@@ -82,38 +82,40 @@ class Bandwidth(PlainKernel):
                     notes.append(f"{pattern}: {nothing(pattern, fabric, job)}")
                 for first, second, more in pairs:
                     members = [rank_at(*end, job.nodes, job.ranks_per_node, order) for end in (first, second)]
-                    found.append((job, {"pattern": pattern, **more, "members": members} | common))
+                    place_values = {"pattern": pattern, **more, "members": members}
+                    found += [(job, place_values | values) for values in sweeps if values["bytes"]]
         enough_time(found, study.measure, str(study.path))
         return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory: messages under way, samples, and MPI's own, by estimate."""
-        sizes, most = values["bytes"], values["window_bytes"]
         return {
-            "messages under way": max(
-                min(most, values["window"] * sizes[-1]),
-                *(outstanding(size, values) * size for size in sizes),
-            ),
-            "samples": sample_bytes(len(sizes) + values["refine"], measure),
+            "messages under way": values["footprint"],
+            "samples": sample_bytes(len(values["bytes"]) + values["refine"], measure),
             **staging(ranks),
         }
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """The largest message, and a window of it."""
+        """The largest message, and what all messages go round in."""
         largest = values["bytes"][-1]
-        return Sizes(block=largest, local=largest * outstanding(largest, values))
+        return Sizes(block=largest, local=values.get("footprint", largest * outstanding(largest, values)))
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """One message of each size, ascending."""
         return {op_name(OP, size): Stream(size) for size in values["bytes"]}
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The pattern, the level of the switch between the two, and the number of sizes."""
-        return counted(values, values["pattern"], values.get("level", ""))
+        """The pattern, the level of the switch between the two, hot or cold, and the number of sizes."""
+        return counted(values, values["pattern"], values.get("level", ""), values.get("cache", ""))
+
+    def cache(self, values: Mapping[str, Any]) -> str:
+        """What the study chose; before Weft 0.2 the footprint grew with the size."""
+        return str(values.get("cache", ""))
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        return {key: values[key] for key in ("bytes", "pattern", "refine", "window", "window_bytes")}
+        keys = ("bytes", "pattern", "refine", "window", "window_bytes", "cache", "footprint")
+        return {key: values[key] for key in keys}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """A full window a call, as if both ranks sent."""
@@ -129,8 +131,25 @@ class Bandwidth(PlainKernel):
 
 
 def outstanding(size: int, values: Mapping[str, Any]) -> int:
-    """Messages of a size that are under way together."""
-    return max(1, min(values["window"], values["window_bytes"] // max(size, 1)))
+    """Messages of a size that are under way together. Runs of before Weft 0.2 had no footprint."""
+    most = min(values["window_bytes"], values.get("footprint", values["window_bytes"]))
+    return max(1, min(values["window"], most // max(size, 1)))
+
+
+def swept(section: BandwidthSection, cache: Cache, notes: list[str]) -> dict[str, Any]:
+    """Values of a cell that say what is swept, and in which memory; sizes that no cache holds are noted."""
+    sizes, footprint = section.sizes_of(cache), section.footprint(cache)
+    if len(sizes) < len(section.sizes):
+        most = exact_bytes(footprint // FEWEST_PLACES)
+        notes.append(f"{cache}: sizes over {most} are left out, {FEWEST_PLACES} of them are more than its footprint")
+    return {
+        "bytes": list(sizes),
+        "refine": section.refine,
+        "window": section.window,
+        "window_bytes": section.window_bytes,
+        "cache": cache,
+        "footprint": footprint,
+    }
 
 
 Classes = list[tuple[int, str, int]]

@@ -12,6 +12,9 @@ from weft.units import Bytes
 
 PATTERNS = ("intra-socket", "inter-socket", "inter-node")
 Pattern = Literal["intra-socket", "inter-socket", "inter-node"]
+Cache = Literal["hot", "cold"]
+#: Hot messages under way together, at the least: one alone would show what it costs to wait for each.
+FEWEST_PLACES = 4
 
 
 class BandwidthSection(Section, frozen=True):
@@ -29,6 +32,13 @@ class BandwidthSection(Section, frozen=True):
     )
     window: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(64, description="messages under way, at most")
     window_bytes: Bytes = Field(64 * 2**20, description='bytes under way, at most, but one message always is: "64 MiB"')
+    cache: Literal["hot", "cold", "both"] = Field("both", description="hot, cold or both: a series of sizes for each")
+    hot_footprint: Bytes = Field(
+        2 * 2**20, description='bytes of either side that hot messages of every size go round in: "2 MiB"'
+    )
+    cold_footprint: Bytes = Field(
+        256 * 2**20, description='the same of cold ones; at least twice the last cache: "256 MiB"'
+    )
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
@@ -37,7 +47,25 @@ class BandwidthSection(Section, frozen=True):
             raise ValueError("patterns holds one pattern twice")
         if self.sizes[0] < 1:
             raise ValueError("sizes start at 1 B: a message of 0 B has no bandwidth")
+        if self.cache != "hot" and self.cold_footprint < max(self.sizes[-1], 2 * self.hot_footprint):
+            raise ValueError("cold_footprint holds the largest message, and twice hot_footprint")
+        if self.cache == "hot" and not self.sizes_of("hot"):
+            raise ValueError(f"hot_footprint holds {FEWEST_PLACES} of the smallest messages")
         return self
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """The series to measure."""
+        return ("hot", "cold") if self.cache == "both" else (self.cache,)
+
+    def footprint(self, cache: Cache) -> int:
+        """Bytes of either side that the messages of a series go round in, whatever their size."""
+        return self.hot_footprint if cache == "hot" else self.cold_footprint
+
+    def sizes_of(self, cache: Cache) -> tuple[int, ...]:
+        """Sizes of a series: of the hot one those of which some fit its footprint together."""
+        most = self.hot_footprint // FEWEST_PLACES if cache == "hot" else self.cold_footprint
+        return tuple(size for size in self.sizes if size <= most)
 
 
 class BandwidthSeries(Series, frozen=True):

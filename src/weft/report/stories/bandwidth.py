@@ -36,7 +36,10 @@ class BandwidthStory(SweepStory):
         if not limits:
             text = changes_clause(lines)
             return f"{text[0].upper()}{text[1:]}; no eager limit shows in the times."
-        return " ".join(f"{line.name.capitalize()}: {limit_text(change)}" for line, change in limits[:2])
+        told: dict[str, str] = {}
+        for line, change in limits:  # a pair has the same limit hot and cold: told once
+            told.setdefault(str(line.cell.parameters["members"]), f"{line.name.capitalize()}: {limit_text(change)}")
+        return " ".join(list(told.values())[:2])
 
     def tables(self, view: RunView) -> list[Table]:
         """Rates by size and pattern, change-overs, sizes slower than their double."""
