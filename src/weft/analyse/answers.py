@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.checks import by_gravity, common_findings
+from weft.analyse.doubts import doubts
 from weft.analyse.floor import Floor
 from weft.analyse.pairs.findings import pair_findings
 from weft.analyse.protocol.changes import changes_of
@@ -119,7 +120,9 @@ def _verdicts(found: Found) -> list[VerdictRow]:
     shapes = {(row["nodes"], row["ranks_per_node"]) for row in found.calls if not row["oversubscribed"]}
     empty = [found.floor.value("empty", *shape) or 0.0 for shape in shapes]
     scalings = {series["name"]: series["scaling"] for series in found.plan["series"]}
-    return verdicts(found.calls, scalings, found.main, max(empty, default=0.0))
+    judged = [row for row in found.calls if row["call"] == found.main]
+    doubted = doubts(judged, found.measured, found.floor)
+    return verdicts(found.calls, scalings, found.main, max(empty, default=0.0), doubted)
 
 
 def _changes(root: Path, found: Found) -> list[ChangeRow]:

@@ -16,13 +16,15 @@ Bounds = Callable[[Row, str], tuple[float, str] | None]
 #: A cell's status is the worst of its launches; the table of cells has the status of each launch.
 GRAVITY = ("invalid", "crash", "timeout", "launch", "memory", "fabric", "bound")
 
+#: What a row takes over from its summary.
+SUMMARISED = ("samples", "tainted", "launches", *STATISTICS, "interval", "launch_low_s", "launch_high_s")
+
 
 def call_rows(
     cells: Sequence[Row],
     launches: Iterable[MeasuredRow],
     segments: Sequence[SegmentRow],
-    pooled: Iterable[Row],
-    by_launch: Iterable[Row],
+    summaries: Iterable[Row],
     bounds: Bounds,
 ) -> list[CallRow]:
     """Join the statistics of each call with its cell in the plan and the status of its launches.
@@ -35,18 +37,15 @@ def call_rows(
         Rows of the table of cells: one for each cell and launch.
     segments
         Rows of the table of segments.
-    pooled, by_launch
-        Order statistics over all launches of a cell, and of each launch.
+    summaries
+        Rows of `weft.analyse.summary.summaries`, the call named ``op``.
     bounds
         Lower bound in seconds of a cell's call, and its name.
     """
     statuses: dict[str, list[MeasuredRow]] = {}
     for row in launches:
         statuses.setdefault(row["cell"], []).append(row)
-    known = {(row["cell"], row["op"], row["phase"]): row for row in pooled}
-    medians: dict[tuple[str, str, str], list[float]] = {}
-    for row in by_launch:
-        medians.setdefault((row["cell"], row["op"], row["phase"]), []).append(row["median_s"])
+    known = {(row["cell"], row["op"], row["phase"]): row for row in summaries}
     spans: dict[tuple[str, str, str], list[SegmentRow]] = {}
     for row in segments:
         spans.setdefault((row["cell"], row["op"], row["phase"]), []).append(row)
@@ -61,7 +60,7 @@ def call_rows(
             bound = bounds(cell, call)
             row |= {"bound_s": bound[0] if bound else None, "bound": bound[1] if bound else ""}
             if status == "ok" and key in known:
-                row |= _numbers(known[key], medians[key], spans[key])
+                row |= _numbers(known[key], spans[key])
             rows.append(cast(CallRow, row))
     return rows
 
@@ -110,6 +109,7 @@ def _identity(cell: Row, call: str, phase: str) -> Row:
         "tainted": 0,
         "launches": 0,
         "batch": None,
+        "interval": "",
         "definition": "",
         "peers_met": None,
         "cache": kernel_named(cell["kernel"]).cache(parameters),
@@ -118,16 +118,13 @@ def _identity(cell: Row, call: str, phase: str) -> Row:
     return row | nothing | counts | {"call": call, "phase": phase}
 
 
-def _numbers(found: Row, medians: Sequence[float], spans: Sequence[SegmentRow]) -> Row:
+def _numbers(found: Row, spans: Sequence[SegmentRow]) -> Row:
     definitions = sorted({row["definition"] for row in spans})
     return {
-        **{name: found[name] for name in ("samples", "tainted", *STATISTICS)},
+        **{name: found[name] for name in SUMMARISED},
         "discarded": sum(row["late"] for row in spans),
-        "launches": len(medians),
         "batch": max(row["batch"] for row in spans),
         "definition": definitions[0] if len(definitions) == 1 else "mixed",
         "peers_met": max((row["peers_met"] for row in spans if row["peers_met"] is not None), default=None),
-        "launch_low_s": min(medians),
-        "launch_high_s": max(medians),
         "ended_by": ", ".join(sorted({row["ended_by"] for row in spans})),
     }

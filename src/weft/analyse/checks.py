@@ -9,7 +9,7 @@ from typing import Literal
 from weft.analyse.floor import Floor
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import CallRow, TimedRow, phase_in_words, timed
-from weft.format import format_seconds
+from weft.format import format_seconds, plural
 from weft.store.rows import MeasuredRow
 
 Level = Literal["error", "warning", "note"]
@@ -85,7 +85,7 @@ def self_checks(rows: Sequence[CallRow]) -> list[FindingRow]:
     return found
 
 
-def bounds_beaten(rows: Sequence[CallRow]) -> list[FindingRow]:
+def bounds_beaten(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
     """METHOD 16: a sample below its lower bound is an error of the bound; the finding gives both numbers."""
     found: list[FindingRow] = []
     for row in measured(rows):
@@ -109,7 +109,8 @@ def _inconsistent(row: CallRow) -> str:
     for (below, small), (above, large) in pairwise(ordered):
         if small > large:
             return f"{below} = {format_seconds(small)} is above {above} = {format_seconds(large)}"
-    if not values["low_s"] <= values["median_s"] <= values["high_s"]:
+    # of a model there is a value and no interval
+    if not values.get("low_s", 0.0) <= values["median_s"] <= values.get("high_s", math.inf):
         return "the median lies outside of its interval"
     return ""
 
@@ -189,20 +190,29 @@ def recorded_warning(where: str, text: str) -> FindingRow:
     return finding("warning", "kernel", where, text, "see the cell's .json")
 
 
+def wide(row: TimedRow, precision: float) -> list[FindingRow]:
+    """A finding where the interval of a row, of whatever kind, is wider than was asked."""
+    low, high = row["low_s"], row["high_s"]
+    width = (high - low) / 2 / row["median_s"] if low is not None and high is not None else 0.0
+    if width <= precision:
+        return []
+    launches, remedy = plural(row["launches"], "launch"), "raise launches in [measure] to 10; stop other work"
+    if row["interval"] == "within one launch":
+        what = f"the interval within one launch is ±{width:.0%} after {plural(row['samples'], 'sample')}"
+        remedy = "raise budget and launches in [measure]"
+    elif row["interval"] == "range of launches":
+        what = f"the medians of {launches} range over ±{width:.0%}"
+    else:
+        what = f"the interval over {launches} is ±{width:.0%}"
+    return [finding("warning", "wide", place(row), f"{what}, ±{precision:.0%} was asked", remedy)]
+
+
 def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
-    """Numbers to read with care: few samples, wide intervals, launches that differ, tainted samples, late starts."""
+    """Numbers to read with care: wide intervals, tainted samples, late starts, shared cores."""
     found: list[FindingRow] = []
     warm = timed(rows, phase="warm")
     for row in warm:
-        width = (row["high_s"] - row["low_s"]) / 2 / row["median_s"]
-        if width > precision:
-            what = f"the median is known to ±{width:.0%} after {row['samples']} samples, not to ±{precision:.0%}"
-            found.append(finding("warning", "wide", place(row), what, "raise budget or launches in [measure]"))
-        spread = (row["launch_high_s"] - row["launch_low_s"]) / 2 / row["median_s"]
-        if spread > 2 * max(width, precision / 2):
-            what = f"launches differ by ±{spread:.0%}, but the interval within a launch is ±{width:.0%}"
-            remedy = "use the range over launches, not the interval; raise launches in [measure] to 10"
-            found.append(finding("warning", "launches", place(row), what, remedy))
+        found += wide(row, precision)
         if row["tainted"] > 0.1 * row["samples"]:
             what = f"{row['tainted']} of {row['samples']} samples were interrupted (context switches or page faults)"
             found.append(finding("note", "taint", place(row), what, "they are kept; stop other work on these nodes"))

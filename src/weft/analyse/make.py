@@ -10,11 +10,13 @@ from weft.analyse.answers import WRITTEN, Found, write_answers
 from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
+from weft.analyse.summary import summaries
 from weft.analyse.tables.links import LINKS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, MedianRow, QuartileRow
-from weft.analyse.times import iteration_times, order_statistics, quartiles
+from weft.analyse.times import iteration_times, launch_weighted, order_statistics, quartiles
 from weft.bound.measured import Bounds
 from weft.errors import DataError
+from weft.fabric.kinds import KINDS
 from weft.files.atomic import read_json
 from weft.kernel.registry import kernel_named
 from weft.store.cells import folder_path
@@ -71,23 +73,25 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
         make_pair_tables(root, backend, of_pairs)
         make_pair_analysis(root, plan, backend)
     times = _write_iterations(root, backend, of_pairs)
-    pooled, by_launch = _statistics(times, GROUP), _statistics(times, ["launch", *GROUP])
+    by_launch = _statistics(times, ["launch", *GROUP])
     medians = cast(list[MedianRow], by_launch)
+    mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist()
+    found = _as_ops(summaries(mixed, medians, modelled=KINDS[plan["fabric_kind"]].is_model))
     MEDIANS.write(root, medians)
     QUARTILES.write(root, _quartiles(times, by_launch))
-    floors = floor.floor_rows(_as_ops(pooled), cells)
+    floors = floor.floor_rows(found, cells)
     FLOOR.write(root, floors)
     counted = links.link_rows(root, plan, segments, medians, launches)
     LINKS.write(root, counted)
     known = floor.Floor(floors)
-    rows = calls.call_rows(plan["cells"], launches, segments, _as_ops(pooled), _as_ops(by_launch), Bounds(plan, known))
+    rows = calls.call_rows(plan["cells"], launches, segments, found, Bounds(plan, known))
     write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs)))
     CALLS.write(root, rows)  # last: its presence means that all others are there
 
 
 def has_tables(root: Path) -> bool:
-    """Whether a run has every table of answers; one made by an earlier Weft lacks some."""
-    return all(table.path(root).is_file() for table in (*WRITTEN, QUARTILES, LINKS, CALLS))
+    """Whether a run has every table of answers: one made by an earlier Weft lacks some, or some of their columns."""
+    return all(table.is_current(root) for table in (*WRITTEN, QUARTILES, LINKS, CALLS))
 
 
 def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Expression:

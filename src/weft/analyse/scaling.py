@@ -4,9 +4,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+from weft.analyse.checks import bounds_beaten
 from weft.analyse.tables.answers import Outcome, VerdictRow
-from weft.analyse.tables.times import CallRow, TimedRow, timed
-from weft.format import format_factor, measured_factor
+from weft.analyse.tables.times import CallRow, TimedRow, reach, timed
+from weft.format import format_factor, measured_factor, plural
 
 Axis = Literal["nodes", "ranks"]
 
@@ -14,7 +15,17 @@ SYMBOL = {"nodes": "N", "ranks": "p"}
 KEPT = {"strong": "With the whole array kept the same", "weak": "With the array of each {one} kept the same"}
 
 
-def verdicts(rows: Sequence[CallRow], scalings: Mapping[str, str], call: str, noise_s: float = 0.0) -> list[VerdictRow]:
+#: METHOD 15: two sides of so many launches can differ beyond chance; fewer cannot, and get no verdict.
+FEWEST_LAUNCHES = 4
+
+
+def verdicts(
+    rows: Sequence[CallRow],
+    scalings: Mapping[str, str],
+    call: str,
+    noise_s: float = 0.0,
+    doubts: Mapping[str, str] | None = None,
+) -> list[VerdictRow]:
     """Verdict on each series that scales, in the study's order.
 
     Parameters
@@ -27,18 +38,28 @@ def verdicts(rows: Sequence[CallRow], scalings: Mapping[str, str], call: str, no
         The kernel's main call.
     noise_s
         Time of an empty operation: a smaller difference is no difference (METHOD 21).
+    doubts
+        Cell to what the run's own warnings doubt of it (`weft.analyse.doubts.doubts`).
     """
     return [
-        verdict(rows, name, kind, call, noise_s)
+        verdict(rows, name, kind, call, noise_s, doubts or {})
         for name, kind in scalings.items()
         if kind == "strong" or kind == "weak"
     ]
 
 
 def verdict(
-    rows: Sequence[CallRow], series: str, kind: Literal["strong", "weak"], call: str, noise_s: float = 0.0
+    rows: Sequence[CallRow],
+    series: str,
+    kind: Literal["strong", "weak"],
+    call: str,
+    noise_s: float = 0.0,
+    doubts: Mapping[str, str] | None = None,
 ) -> VerdictRow:
-    """Verdict on one series, without oversubscribed points, cold phases and rows without numbers."""
+    """Verdict on one series, without oversubscribed points, cold phases and rows without numbers.
+
+    Measured times of under `FEWEST_LAUNCHES` launches have a factor, but no verdict.
+    """
     own = [row for row in rows if series in row["series"] and row["call"] == call and row["phase"] == "warm"]
     usable = [row for row in timed(own) if not row["oversubscribed"]]
     axis, points = _along(usable)
@@ -49,14 +70,29 @@ def verdict(
     factor = last["median_s"] / first["median_s"]
     below_noise = abs(last["median_s"] - first["median_s"]) < noise_s
     outcome: Outcome = "no change shown" if below_noise or low <= 1 <= high else "falls" if factor < 1 else "rises"
-    fastest = _turning_point(points, axis)
-    ratio = last["median_s"] / last["bound_s"] if last["bound_s"] else None
+    launches = min(first["launches"], last["launches"])
+    modelled = last["interval"] == "none"
+    if launches < FEWEST_LAUNCHES and not modelled:
+        outcome = "no verdict"
+    fastest = _turning_point(points, axis) if outcome != "no verdict" else None
+    trusted = last["bound_s"] and not bounds_beaten([last])
+    ratio = last["median_s"] / last["bound_s"] if trusted and last["bound_s"] else None
     found = VerdictRow(
-        series=series, kind=kind, call=call, axis=axis, start=first[axis], end=last[axis], factor=factor, low=low,
-        high=high, outcome=outcome, fastest=fastest, bound=last["bound"], bound_ratio=ratio, statement="",
+        series=series, kind=kind, call=call, axis=axis, start=first[axis], end=last[axis], factor=factor,
+        low=None if modelled else low, high=None if modelled else high, outcome=outcome, fastest=fastest,
+        bound=last["bound"] if trusted else "", bound_ratio=ratio, doubt=_doubt((first, last), doubts or {}),
+        statement="",
     )  # fmt: skip
-    found["statement"] = _statement(found, first, last, below_noise)
+    if outcome == "no verdict":
+        found["statement"] = _too_few(found, launches)
+    else:
+        found["statement"] = _statement(found, first, last, below_noise)
     return found
+
+
+def _doubt(points: Iterable[TimedRow], doubts: Mapping[str, str]) -> str:
+    """What the run's own warnings doubt of the points that a verdict stands on."""
+    return "; ".join(dict.fromkeys(doubts[row["cell"]] for row in points if row["cell"] in doubts))
 
 
 def _along(usable: Sequence[TimedRow]) -> tuple[Axis, list[TimedRow]]:
@@ -67,11 +103,6 @@ def _along(usable: Sequence[TimedRow]) -> tuple[Axis, list[TimedRow]]:
         most = max(shapes, key=lambda shape: (shapes.count(shape), shape))
         usable = [row for row in usable if row["ranks_per_node"] == most]
     return axis, sorted({row[axis]: row for row in usable}.values(), key=lambda row: row[axis])
-
-
-def reach(row: TimedRow) -> tuple[float, float]:
-    """Interval of the median, widened to the medians of the launches."""
-    return min(row["low_s"], row["launch_low_s"]), max(row["high_s"], row["launch_high_s"])
 
 
 def _between(first: TimedRow, last: TimedRow) -> tuple[float, float]:
@@ -99,8 +130,19 @@ def _without(
     statement += f" ({left_out})." if left_out else "; two are needed."
     return VerdictRow(
         series=series, kind=kind, call=call, axis=axis, start=None, end=None, factor=None, low=None, high=None,
-        outcome="no verdict", fastest=None, bound="", bound_ratio=None, statement=statement,
+        outcome="no verdict", fastest=None, bound="", bound_ratio=None, doubt="", statement=statement,
     )  # fmt: skip
+
+
+def _too_few(found: VerdictRow, launches: int) -> str:
+    assert found["factor"] is not None
+    factor = measured_factor(found["factor"], found["low"], found["high"])
+    one, symbol = ("node", "N") if found["axis"] == "nodes" else ("rank", "p")
+    kept = KEPT[found["kind"]].format(one=one)
+    return (
+        f"No verdict: {plural(launches, 'launch')}, {FEWEST_LAUNCHES} needed. {kept}, the time at {symbol} = "
+        f"{found['end']} was {factor} times that at {symbol} = {found['start']}."
+    )
 
 
 def _reasons(own: Iterable[CallRow]) -> str:
@@ -114,21 +156,25 @@ def _left_out(row: CallRow) -> bool:
 
 
 def _statement(found: VerdictRow, first: TimedRow, last: TimedRow, below_noise: bool) -> str:
-    assert found["factor"] is not None and found["low"] is not None and found["high"] is not None
+    assert found["factor"] is not None
+    low, high = found["low"], found["high"]
     one = "node" if found["axis"] == "nodes" else "rank"
     symbol = SYMBOL[found["axis"]]
     kept = KEPT[found["kind"]].format(one=one)
     span = f"from {symbol} = {found['start']} to {found['end']}"
     if found["outcome"] == "falls":
-        faster = measured_factor(1 / found["factor"], 1 / found["high"], 1 / found["low"], "times faster")
+        faster = measured_factor(
+            1 / found["factor"], 1 / high if high else None, 1 / low if low else None, "times faster"
+        )
         share = f" on {format_factor(last[found['axis']] / first[found['axis']])} times the {one}s"
         text = f"{kept}, the time falls {span}: {faster}{share}."
     elif found["outcome"] == "rises":
-        factor = measured_factor(found["factor"], found["low"], found["high"])
+        factor = measured_factor(found["factor"], low, high)
         text = f"{kept}, the time rises {span} by a factor of {factor}."
     else:
-        why = "the difference is below the noise floor" if below_noise else "the interval contains 1"
-        factor = measured_factor(found["factor"], found["low"], found["high"])
+        why = "the interval contains 1" if low else "the model gives the same time"
+        why = "the difference is below the noise floor" if below_noise else why
+        factor = measured_factor(found["factor"], low, high)
         text = f"{kept}, no change is shown {span}: factor {factor}; {why}."
     if found["fastest"] is not None:
         text += f" It is fastest at {symbol} = {found['fastest']} and slower beyond."

@@ -79,6 +79,48 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
     )
 
 
+def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
+    """Quantiles of the samples of all launches, in which each launch counts alike, however many samples it took.
+
+    A sample of a launch with n weighs 1 / n; the quantile q is the smallest time up to which the share q of the weight
+    lies. Of launches with as many samples each that is x(ceil(q n)) of them all.
+
+    Parameters
+    ----------
+    times
+        Iteration times.
+    key
+        Columns of a group; its launches stand in the column ``launch``.
+
+    Returns
+    -------
+    Expression
+        The key, samples, tainted, min_s, p5_s, p95_s, p99_s (null under `P99_FROM` samples), max_s, mean_s.
+    """
+    import ibis
+
+    alike = ibis.window(group_by=[*key, "launch"])
+    weighed = times.mutate(weight=1.0 / times.count().over(alike))
+    so_far = ibis.cumulative_window(group_by=list(key), order_by=["time_s", "launch", "iteration"])
+    whole = ibis.window(group_by=list(key))
+    ranked = weighed.mutate(share=weighed.weight.sum().over(so_far) / weighed.weight.sum().over(whole))
+
+    def at(quantile: float) -> Expression:
+        # what rounding took from a sum of weights is given back
+        return ranked.time_s.min(where=ranked.share >= quantile - 1e-9)
+
+    return ranked.group_by(list(key)).agg(
+        samples=ranked.count(),
+        tainted=ranked.tainted.cast("int64").sum(),
+        min_s=ranked.time_s.min(),
+        p5_s=at(0.05),
+        p95_s=at(0.95),
+        p99_s=ibis.ifelse(ranked.count() >= P99_FROM, at(0.99), ibis.null("float64")),
+        max_s=ranked.time_s.max(),
+        mean_s=(ranked.time_s * ranked.weight).sum() / ranked.weight.sum(),
+    )
+
+
 def quartiles(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
     """Quartiles of ``time_s`` within each group, as order statistics; parameters as for `order_statistics`.
 

@@ -4,9 +4,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from weft.analyse.scaling import reach
 from weft.analyse.tables.answers import WinnerRow
-from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.analyse.tables.times import CallRow, TimedRow, reach, timed
 from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from weft.format import format_bytes, format_rate, measured_seconds, plural
+from weft.report.intervals import interval_meaning
 from weft.report.view import Row, RunView
 
 Facts = list[tuple[str, str]]
@@ -54,7 +55,7 @@ def how_measured(view: RunView) -> Facts:
     facts.append(
         ("Cold and warm", "cold is the first call on fresh connections; warm begins when five batches agree within 5 %")
     )
-    facts.append(("Interval", "order statistics of the pooled samples: no assumption on their distribution"))
+    facts.append(("Interval", f"{interval_meaning(warm)} Order statistics assume no distribution.".lstrip()))
     facts.append(("Clocks", _clocks(cells)))
     proven = sum(bool(row["validated"]) for row in cells)
     facts.append(

@@ -12,6 +12,10 @@ SYMBOL = {"nodes": "N", "ranks": "p"}
 def headline(found: Sequence[VerdictRow]) -> str:
     """The answer to "is it the bottleneck?" in one or two plain sentences, from a run's verdicts."""
     told = [each for each in found if each["outcome"] != "no verdict"]
+    doubted = next((each for each in told if each["doubt"]), None)
+    if doubted is not None:
+        statements = " ".join(each["statement"] for each in told)
+        return f"Not claimed, because the run's own warnings doubt it ({doubted['doubt']}): {statements}"
     if not told:
         return found[0]["statement"] if found else "This study has no series that scales: no verdict."
     weak = next((each for each in told if each["kind"] == "weak"), None)

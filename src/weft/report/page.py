@@ -13,7 +13,7 @@ from weft.report.figures.files import write_figures
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 from weft.report.html import figure_values, fill, write_page
-from weft.report.tables import MEANING, all_tables
+from weft.report.tables import all_tables, meaning
 from weft.report.view import RunView, load_view
 
 
@@ -54,7 +54,7 @@ def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture
         _run(index, view, own_figures) for index, (view, own_figures) in enumerate(zip(views, figures, strict=True))
     ]
     names = list(dict.fromkeys(view.titled(view.name) for view in views))
-    return fill("page.html", title=" · ".join(names), runs=runs, meaning=MEANING)
+    return fill("page.html", title=" · ".join(names), runs=runs, meaning=meaning(views))
 
 
 def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict[str, Any]:

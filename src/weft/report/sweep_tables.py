@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.times import TimedRow
 from weft.format import exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
+from weft.report.intervals import interval_heading
 from weft.report.numbers import bound_text, time_text
 from weft.report.sweeps import OF_MEMORY, Line, all_sizes
 from weft.report.tabular import Table
@@ -19,7 +20,7 @@ def time_table(title: str, lines: Sequence[Line]) -> Table:
     columns, units = ["Message"], ["bytes"]
     for line, has in zip(lines, bounded, strict=True):
         columns += [line.place, *(["at least"] if has else [])]
-        units += ["median (95 %)", *(["bound"] if has else [])]
+        units += [interval_heading(line.rows), *(["bound"] if has else [])]
     rows = [tuple(units)]
     for size in all_sizes(lines):
         cells = [exact_bytes(size)]
@@ -33,7 +34,8 @@ def time_table(title: str, lines: Sequence[Line]) -> Table:
 def rate_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
     """Sizes by patterns: the rate with its interval, and the time of one message."""
     columns = ["Message", *(text for name in names for text in (name, "one message"))]
-    units = ["bytes", *("rate (95 %)", "median") * len(lines)]
+    kinds = (interval_heading(line.rows).replace("median", "rate") for line in lines)
+    units = ["bytes", *(text for kind in kinds for text in (kind, "median"))]
     rows = [tuple(units)]
     for size in all_sizes(lines):
         cells = [exact_bytes(size)]

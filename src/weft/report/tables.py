@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of a run, and what they are printed as."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from weft.report.condense import condensed
+from weft.report.intervals import interval_meaning
 from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.report.view import RunView, load_view
 from weft.text import console, markdown_text
 
 Format = Literal["text", "md", "csv", "json", "latex"]
 
-MEANING = "Median (95 % interval) over all launches; * more ranks than cores; at least: the lower bound and its cause."
+
+def meaning(views: Iterable[RunView]) -> str:
+    """What the numbers of some runs' tables are."""
+    intervals = interval_meaning(row for view in views for row in view.rows)
+    told = f"Median of the launches' medians. {intervals} * more ranks than cores; at least: the lower bound"
+    return f"{told} and its cause."
 
 
 def all_tables(view: RunView) -> list[Table]:
@@ -39,7 +46,7 @@ def render(view: RunView, format: Format = "text") -> str:
     if format == "latex":
         from weft.report.latex import as_latex
 
-        return as_latex(view, all_tables(view), MEANING)
+        return as_latex(view, all_tables(view), meaning([view]))
     if format == "text":
         out = console(width=120)
         with out.capture() as captured:
@@ -60,7 +67,7 @@ def print_view(view: RunView, out: Any) -> None:
     for table in all_tables(view):
         out.print()
         out.print(terminal(fitting(table, out.width)))
-    out.print(MEANING, style="dim")
+    out.print(meaning([view]), style="dim")
     styles = {"error": "bold red", "warning": "yellow", "note": "dim"}
     for finding in condensed(view.findings):
         out.print()
@@ -89,7 +96,7 @@ def as_markdown(view: RunView) -> str:
         f"# {view.titled(view.name)}",
         markdown_text(view.headline),
         *(markdown(table) for table in all_tables(view)),
-        MEANING,
+        meaning([view]),
     ]
     found = [
         markdown_text(f"- **{finding['level']}** {finding['where']}: {finding['what']}. {finding['remedy']}.")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from made.run import Made, make_run, tara_like, write_cell
 from weft.analyse import make_tables
 from weft.analyse.floor import Floor
+from weft.analyse.interval import NO_INTERVAL, over_launches
 from weft.analyse.make import load_plan
 from weft.analyse.quantile import median_ranks
 from weft.analyse.times import order_statistics
@@ -123,13 +124,43 @@ def statistics_of(times: list[float]) -> Row:
     return found
 
 
-def test_samples_of_all_launches_are_pooled_and_each_launch_keeps_its_median(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run", Made(samples=3))
-    for launch, value in ((1, 100), (2, 300), (3, 200)):
-        replace_samples(run, two_ranks([[0] * 3] * 2, [[value, value + 1, value + 2]] * 2), launch)
+def launches_of(run: Path, values: list[int], samples: list[int]) -> Row:
+    """The row of a cell whose launches take so many nanoseconds each, in so many samples."""
+    for launch, (value, count) in enumerate(zip(values, samples, strict=True), 1):
+        replace_samples(run, two_ranks([[0] * count] * 2, [[value - 1, *[value] * (count - 2), value + 1]] * 2), launch)
     row = tables(run)["c001", "C", "warm"]
+    return row | {name: row[name] and round(row[name] * 1e9, 6) for name in row if name.endswith("_s")}
+
+
+def test_a_value_is_the_median_of_the_launches_medians_and_a_few_launches_give_their_range(tmp_path: Path) -> None:
+    row = launches_of(make_run(tmp_path / "run", Made(samples=3)), [100, 300, 200], [3, 3, 3])
     assert (row["samples"], row["launches"]) == (9, 3)
-    assert [round(row[name] * 1e9, 9) for name in ("median_s", "launch_low_s", "launch_high_s")] == [201, 101, 301]
+    assert [row[name] for name in ("median_s", "launch_low_s", "launch_high_s")] == [200, 100, 300]
+    assert (row["low_s"], row["high_s"], row["coverage"]) == (100, 300, 0.75)
+    assert row["interval"] == "range of launches"
+
+
+def test_a_launch_counts_once_however_many_samples_it_took(tmp_path: Path) -> None:
+    """Pooled, the 400 samples of the one fast launch would be the median and all its quantiles."""
+    row = launches_of(make_run(tmp_path / "run", Made(samples=3)), [100, 300, 200], [400, 4, 4])
+    assert (row["median_s"], row["samples"]) == (200, 408)
+    assert (row["p5_s"], row["p95_s"]) == (100, 301)
+    assert row["mean_s"] == pytest.approx(200)
+
+
+def test_six_launches_have_an_interval_over_launches(tmp_path: Path) -> None:
+    study = Made().study.replace("launches = 3", "launches = 6")
+    values = [100, 110, 120, 130, 140, 150]
+    row = launches_of(make_run(tmp_path / "run", Made(study=study, samples=3)), values, [30] * 6)
+    expected = over_launches(values, NO_INTERVAL)
+    assert (row["low_s"], row["high_s"]) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    assert (row["coverage"], row["interval"], row["median_s"]) == (0.95, "over launches", 125)
+    assert row["low_s"] < 110, "of 180 pooled samples it would be within 120 and 130"
+
+
+def test_a_model_has_a_time_and_no_interval(tmp_path: Path) -> None:
+    row = tables(make_run(tmp_path / "run", tara_like()))["c004", "C", "warm"]
+    assert (row["interval"], row["low_s"], row["high_s"], row["coverage"]) == ("none", None, None, None)
 
 
 def test_interrupted_samples_are_kept_and_counted(run: Path) -> None:

@@ -29,7 +29,7 @@ def row(**changes: Any) -> Row:
         "ranks": 24, "m": 512,
         "status": "ok", "reason": "", "samples": 120, "discarded": 0, "tainted": 0, "launches": 3,
         "min_s": 0.9, "p5_s": 0.92, "median_s": 1.0, "p95_s": 1.1, "p99_s": 1.2, "max_s": 1.3, "mean_s": 1.0,
-        "low_s": 0.99, "high_s": 1.01, "launch_low_s": 0.99, "launch_high_s": 1.01, "bound_s": 0.8,
+        "low_s": 0.99, "high_s": 1.01, "interval": "range of launches", "bound_s": 0.8,
         "bound": "injection", "block_bytes": 1024, "oversubscribed": False, "batch": 1,
         "peers_met": None,
     }  # fmt: skip
@@ -150,8 +150,7 @@ def test_swap_steal_and_the_kernels_own_warnings_are_told() -> None:
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"low_s": 0.9, "high_s": 1.1, "launch_low_s": 0.95, "launch_high_s": 1.05}, "wide"),
-        ({"launch_low_s": 0.9, "launch_high_s": 1.1}, "launches"),
+        ({"low_s": 0.9, "high_s": 1.1}, "wide"),
         ({"tainted": 13}, "taint"),
         ({"discarded": 1}, "late"),
         ({"oversubscribed": True}, "oversubscribed"),
@@ -159,6 +158,21 @@ def test_swap_steal_and_the_kernels_own_warnings_are_told() -> None:
 )
 def test_doubtful_rows_are_told_with_their_reason(changes: Row, rule: str) -> None:
     assert [finding["rule"] for finding in doubtful([row(**changes)], 0.05)] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("interval", "told"),
+    [
+        ("within one launch", "within one launch is ±10% after 120 samples"),
+        ("range of launches", "medians of 3 launches range over ±10%"),
+        ("over launches", "interval over 3 launches is ±10%"),
+    ],
+)
+def test_a_wide_interval_says_what_it_is(interval: str, told: str) -> None:
+    (found,) = doubtful([row(low_s=0.9, high_s=1.1, interval=interval)], 0.05)
+    assert told in found["what"]
+    assert doubtful([row(low_s=None, high_s=None, interval="none")], 0.05) == []
+    assert self_checks([row(low_s=None, high_s=None, interval="none")]) == []
 
 
 def test_errors_come_first() -> None:

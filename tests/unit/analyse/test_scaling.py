@@ -20,7 +20,8 @@ def point(nodes: int, median: float, *, half: float = 0.01, **changes: Any) -> R
     row: Row = {
         "series": ["s"], "call": "C", "phase": "warm", "status": "ok", "oversubscribed": False, "nodes": nodes,
         "ranks_per_node": 8, "ranks": 8 * nodes, "median_s": median, "low_s": low, "high_s": high,
-        "launch_low_s": low, "launch_high_s": high, "bound_s": median / 2, "bound": "injection",
+        "cell": f"c{nodes}", "min_s": low, "launches": 6, "interval": "over launches", "bound_s": median / 2,
+        "bound": "injection",
     }  # fmt: skip
     return row | changes
 
@@ -48,12 +49,37 @@ def test_the_interval_takes_the_worst_ends_of_both_points() -> None:
     assert found["high"] == pytest.approx(2.4 / 0.9)
 
 
-def test_launches_that_differ_widen_the_interval() -> None:
-    rows = [point(1, 1.0, launch_low_s=0.5, launch_high_s=1.3), point(2, 1.2, launch_high_s=1.9)]
+@pytest.mark.parametrize(("launches", "outcome"), [(1, "no verdict"), (3, "no verdict"), (4, "rises")])
+def test_under_four_launches_there_is_a_factor_and_no_verdict(launches: int, outcome: str) -> None:
+    rows = [point(1, 1.0), point(2, 2.0, launches=launches)]
     found = verdict(rows, "s", "weak", "C")
-    assert found["low"] == pytest.approx(1.2 * 0.99 / 1.3)
-    assert found["high"] == pytest.approx(1.9 / 0.5)
-    assert found["outcome"] == "no change shown"
+    assert (found["outcome"], found["factor"]) == (outcome, 2.0)
+    claimed = "limits scaling" in headline([found])
+    assert claimed is (outcome == "rises")
+    assert ("4 needed" in headline([found])) is not claimed
+
+
+def test_a_model_repeats_itself_and_needs_no_interval_and_one_launch() -> None:
+    exact = {"launches": 1, "interval": "none", "low_s": None, "high_s": None}
+    found = verdict([point(1, 1.0, **exact), point(2, 1.02, **exact)], "s", "weak", "C")
+    assert (found["outcome"], found["low"], found["high"]) == ("rises", None, None)
+    assert "by a factor of 1.02." in found["statement"]
+
+
+def test_a_bound_that_a_sample_beat_is_not_named() -> None:
+    beaten = point(2, 2.0, bound_s=1.9, min_s=1.8)
+    found = verdict([point(1, 1.0), beaten], "s", "weak", "C")
+    assert (found["bound"], found["bound_ratio"], found["outcome"]) == ("", None, "rises")
+    assert "bound" not in headline([found])
+
+
+def test_the_headline_does_not_claim_what_the_runs_warnings_doubt() -> None:
+    doubts = {"c2": "cell c2, launch 1: 9 pages were swapped during the cell", "c3": "another"}
+    rows = [point(1, 1.0), point(2, 2.0)]
+    doubted = headline([verdict(rows, "s", "weak", "C", doubts=doubts)])
+    assert doubted.startswith("Not claimed, because the run's own warnings doubt it (cell c2, launch 1: 9 pages")
+    assert "limits scaling" not in doubted
+    assert "limits scaling" in headline([verdict(rows, "s", "weak", "C", doubts={"c3": "another"})])
 
 
 @pytest.mark.parametrize(

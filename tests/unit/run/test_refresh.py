@@ -40,3 +40,11 @@ def test_tables_are_made_once_and_again_after_a_cell_has_come(run: Path) -> None
 def test_a_mistyped_run_of_a_comparison_is_a_mistake_of_its_arguments(run: Path) -> None:
     with pytest.raises(CompareError, match="nowhere does not exist"):
         refresh_compared([run.with_name("nowhere")])
+
+
+def test_tables_whose_columns_an_earlier_weft_wrote_are_made_anew(run: Path) -> None:
+    import pyarrow.parquet as pq
+
+    calls = refresh(run).tables / "calls.parquet"
+    pq.write_table(pq.read_table(calls).drop_columns(["interval"]), calls)
+    assert load_view(refresh(run).path).rows[0]["interval"]

@@ -236,7 +236,7 @@ def _launch_errors(values: Sequence[Sequence[float]]) -> Numbers:
 
 
 def _interval_errors(rows: Sequence[TimedRow]) -> Numbers:
-    """Standard error from the interval of each pooled median, smoothed: ten samples estimate their spread poorly."""
+    """Standard error from the interval of each median, smoothed: ten samples estimate their spread poorly."""
     half = np.array(
         [
             (math.log(row["high_s"]) - math.log(row["low_s"])) / 2 / NORMAL_95

@@ -4,8 +4,8 @@
 import math
 
 from weft.analyse.protocol.series import SizeSeries
-from weft.analyse.scaling import reach
 from weft.analyse.tables.answers import SlowerRow
+from weft.analyse.tables.times import reach
 
 #: Standard errors by which a size must be slower than its double, and the least ratio: a few launches give only rough
 #: errors.
@@ -16,9 +16,8 @@ LEAST_SLOWER = 1.03
 def slower_than_double(series: SizeSeries) -> list[SlowerRow]:
     """METHOD 18: every size whose time exceeds that of twice the size, by more than the errors of both.
 
-    Their intervals, widened to the medians of the launches, must not overlap, and the ratio of the two times must
-    exceed 1 by `SURE` standard errors and by 3 % (of a hundred pairs of sizes a few intervals would not overlap by
-    chance).
+    Their intervals must not overlap, and the ratio of the two times must exceed 1 by `SURE` standard errors and by 3 %
+    (of a hundred pairs of sizes a few intervals would not overlap by chance).
     """
     place = {size: index for index, size in enumerate(series.sizes)}
     found: list[SlowerRow] = []

@@ -19,9 +19,10 @@ class VerdictRow(TypedDict):
 
     ``kind``: the same global array at all points (strong), or the same local array (weak). ``start`` and ``end`` are
     the smallest and largest usable points on the ``axis``, null without a verdict. ``factor`` is t(end) / t(start),
-    ``low`` and ``high`` its conservative interval. ``fastest`` is the point with the smallest time, if it is neither
-    start nor end and significantly faster than the end. ``bound_ratio`` is the time at the end over its nearest lower
-    bound.
+    ``low`` and ``high`` its conservative interval, null for a model. ``fastest`` is the point with the smallest time,
+    if it is neither start nor end and significantly faster than the end. ``bound_ratio`` is the time at the end over
+    its nearest lower bound, null where a sample beat that. ``doubt`` is what the run's own warnings doubt about start
+    or end (METHOD 20).
     """
 
     series: str
@@ -37,6 +38,7 @@ class VerdictRow(TypedDict):
     fastest: int | None
     bound: str
     bound_ratio: float | None
+    doubt: str
     statement: str
 
 
@@ -128,7 +130,7 @@ VERDICTS = TableOf(
         [
             ("series", TEXT), ("kind", TEXT), ("call", TEXT), ("axis", TEXT), ("start", INT), ("end", INT),
             ("factor", REAL), ("low", REAL), ("high", REAL), ("outcome", TEXT), ("fastest", INT), ("bound", TEXT),
-            ("bound_ratio", REAL), ("statement", TEXT),
+            ("bound_ratio", REAL), ("doubt", TEXT), ("statement", TEXT),
         ]
     ),
 )  # fmt: skip

@@ -65,6 +65,10 @@ class CallIdentity(TypedDict):
     discarded: int
     tainted: int
     launches: int
+    interval: str
+    low_s: float | None
+    high_s: float | None
+    coverage: float | None
     definition: str
     peers_met: int | None
     cache: str
@@ -82,16 +86,14 @@ class CallIdentity(TypedDict):
 class CallRow(CallIdentity):
     """One call of a cell in one phase over all launches; without numbers, ``status`` and ``reason`` say why.
 
-    ``low_s`` and ``high_s`` are the 95 % interval of the median, ``launch_low_s`` and ``launch_high_s`` the smallest
-    and largest median of a launch, ``bound_s`` the nearest lower bound. ``cache``: whether its data was meant to be
-    ``hot`` or ``cold``.
+    ``median_s`` is the median of the launches' medians, ``low_s`` and ``high_s`` its interval of the kind ``interval``
+    (`weft.analyse.interval`; null where that is ``none``), ``launch_low_s`` and ``launch_high_s`` the smallest and
+    largest median of a launch, ``bound_s`` the nearest lower bound. ``cache``: whether its data was meant to be ``hot``
+    or ``cold``.
     """
 
     batch: int | None
     median_s: float | None
-    low_s: float | None
-    high_s: float | None
-    coverage: float | None
     min_s: float | None
     p5_s: float | None
     p95_s: float | None
@@ -106,9 +108,6 @@ class TimedRow(CallIdentity):
 
     batch: int
     median_s: float
-    low_s: float
-    high_s: float
-    coverage: float
     min_s: float
     p5_s: float
     p95_s: float
@@ -125,6 +124,12 @@ def timed(rows: Iterable[CallRow], call: str = "", phase: str = "") -> list[Time
         for row in rows
         if row["status"] == "ok" and row["median_s"] and call in ("", row["call"]) and phase in ("", row["phase"])
     ]
+
+
+def reach(row: TimedRow) -> tuple[float, float]:
+    """Smallest and largest value the median may have: its interval; a model's value is what it is."""
+    low, high = row["low_s"], row["high_s"]
+    return (row["median_s"], row["median_s"]) if low is None or high is None else (low, high)
 
 
 class QuartileRow(TypedDict):
@@ -175,7 +180,7 @@ CALLS = TableOf(
             ("ranks", INT), ("n", LONG), ("m", LONG), ("call", TEXT), ("phase", TEXT), ("status", TEXT),
             ("samples", LONG), ("discarded", LONG), ("tainted", LONG), ("launches", INT), ("batch", INT),
             ("definition", TEXT), ("peers_met", INT), ("cache", TEXT), *((name, REAL) for name in STATISTICS),
-            ("launch_low_s", REAL), ("launch_high_s", REAL), ("bound_s", REAL), ("bound", TEXT),
+            ("launch_low_s", REAL), ("launch_high_s", REAL), ("interval", TEXT), ("bound_s", REAL), ("bound", TEXT),
             ("block_bytes", LONG), ("array_bytes", LONG), ("local_bytes", LONG), ("oversubscribed", FLAG),
             ("ended_by", TEXT), ("reason", TEXT),
         ]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import altair as alt
 
 from weft.analyse.tables.answers import VerdictRow
-from weft.analyse.tables.times import MedianRow, TimedRow, timed
+from weft.analyse.tables.times import MedianRow, TimedRow, reach, timed
 from weft.format import measured_seconds
 from weft.plan.records import PlannedSeries
 from weft.report.figures.theme import (
@@ -51,7 +51,7 @@ def scaling_figure(
     if not rows:
         return None
     axis: Axis = "nodes" if len({row["nodes"] for row in every}) > 1 else "ranks"
-    unit, size = unit_of(row["high_s"] for row in rows)
+    unit, size = unit_of(reach(row)[1] for row in rows)
     points = [_point(row, axis, size) for row in rows]
     cells = {row["cell"]: row[axis] for row in rows}
     dots = [
@@ -77,8 +77,9 @@ def scaling_figure(
 
 
 def _point(row: TimedRow, axis: Axis, size: float) -> Row:
-    names = {"y": "median_s", "low": "low_s", "high": "high_s", "bound": "bound_s"}
-    point: Row = {key: row[name] / size if row[name] else None for key, name in names.items()}
+    low, high = reach(row)
+    ends = {"y": row["median_s"], "low": low, "high": high, "bound": row["bound_s"]}
+    point: Row = {key: seconds / size if seconds else None for key, seconds in ends.items()}
     return point | {
         "x": row[axis],
         "crowded": bool(row["oversubscribed"]),

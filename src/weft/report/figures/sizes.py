@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import altair as alt
 
+from weft.analyse.tables.times import reach
 from weft.format import exact_bytes, measured_factor, measured_rate, measured_seconds
 from weft.report.figures.calls import COLOURS
 from weft.report.figures.labels import BYTES_LABEL, RATES_LABEL, SECONDS_LABEL
@@ -20,7 +21,7 @@ PANEL = 230
 #: A bound beyond this factor of the times leaves the picture.
 FAR = 20
 KEY = (
-    "Points: median over all launches, with its 95 % interval. Dashed: lower bound. "
+    "Points: median over launches, with its interval. Dashed: lower bound. "
     "Red diamond: a change-over at which the time steps; hollow: one at which only its slope changes. "
     "Dotted: where the knob stands that is blamed."
 )
@@ -90,8 +91,9 @@ def _points(each: Drawn, quantity: Quantity) -> list[Row]:
         size = size_of(row)
         if not size:
             continue  # a logarithmic axis has no place for an empty message; the table has
-        names = {"y": "median_s", "low": "low_s", "high": "high_s", "bound": "bound_s"}
-        point: Row = {key: _value(size, row[name], quantity) for key, name in names.items()}
+        low, high = reach(row)
+        ends = {"y": row["median_s"], "low": low, "high": high, "bound": row["bound_s"]}
+        point: Row = {key: _value(size, seconds, quantity) for key, seconds in ends.items()}
         found.append(
             point
             | {"x": size, "label": each.label, "size": exact_bytes(size), "samples": row["samples"]}

@@ -8,6 +8,7 @@ import altair as alt
 
 from weft.analyse.tables.times import ITERATIONS, QUARTILES, IterationRow, QuartileRow, timed
 from weft.report.figures.theme import BLUE, INK, RED, Figure, Row, unit_of, values
+from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 
 MOST_PANELS = 9
@@ -76,14 +77,13 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
 
 
 def reading(view: RunView) -> str:
-    """Where launches differ most, beside the interval that their pooled samples give."""
+    """Where launches differ most, and what interval follows."""
     rows = [row for row in timed(view.rows, view.main_call, "warm") if row["launches"] > 1]
     if not rows:
         return "One launch says nothing about the spread between launches."
     worst = max(rows, key=lambda row: (row["launch_high_s"] - row["launch_low_s"]) / row["median_s"])
     between = (worst["launch_high_s"] - worst["launch_low_s"]) / worst["median_s"]
-    within = (worst["high_s"] - worst["low_s"]) / worst["median_s"]
     return (
-        f"Medians of launches differ most at N = {worst['nodes']}, p = {worst['ranks']}: by {between:.1%}; "
-        f"the 95 % interval of all samples there spans {within:.1%}."
+        f"Medians of launches differ most at N = {worst['nodes']}, p = {worst['ranks']}: by {between:.1%}. "
+        f"{interval_meaning([worst])}"
     )

@@ -10,6 +10,7 @@ from weft.format import exact_bytes, measured_seconds, plural
 from weft.mpi.algorithms import DEFAULT
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
+from weft.report.intervals import interval_heading
 from weft.report.numbers import time_text
 from weft.report.stories.sweep import SweepStory, changes_clause, existing
 from weft.report.sweep_tables import CHANGES, change_table, slower_table, time_table
@@ -92,7 +93,7 @@ class CollectiveStory(SweepStory):
             return None
         shapes = sorted(best, key=lambda shape: (shape[1], shape[0]))
         columns = ("Floor", *(f"N = {nodes}, p = {ranks}" for nodes, ranks in shapes))
-        heading = ("", *("median (95 %)",) * len(shapes))
+        heading = ("", *(interval_heading([best[shape]]) for shape in shapes))
         return Table(
             view.titled("An empty exchange: MPI_Barrier"),
             columns,

@@ -9,6 +9,7 @@ from weft.plan.records import PlannedSeries
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 from weft.report.headline import headline
+from weft.report.intervals import interval_heading
 from weft.report.links import held_back_sentence, held_back_table
 from weft.report.numbers import bound_text, time_text
 from weft.report.plan_tables import memory_tables
@@ -59,6 +60,7 @@ def time_tables(view: RunView) -> list[Table]:
 def _time_table(view: RunView, group: Sequence[PlannedSeries]) -> Table:
     columns, ranks = _heading(view.of_series(group[0], view.main_call))
     rows = [ranks]
+    known = [row for series in group for row in view.of_series(series, view.main_call)]
     for series in group:
         own = view.of_series(series, view.main_call)
         name = f"{m_text(series)} ({series.name})"
@@ -66,7 +68,8 @@ def _time_table(view: RunView, group: Sequence[PlannedSeries]) -> Table:
         if any(row["bound_s"] for row in own):
             rows.append(("   at least", *(bound_text(row) for row in own)))
     call = CALLS.get(view.main_call, view.main_call)
-    return Table(view.titled(f"Time of {call}"), columns, tuple(rows))
+    title = f"Time of {call}, {interval_heading(known)}"
+    return Table(view.titled(title), columns, tuple(rows))
 
 
 def call_tables(view: RunView) -> list[Table]:

@@ -5,6 +5,7 @@ from weft.analyse.tables.times import phase_in_words
 from weft.format import plural
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
+from weft.report.intervals import interval_heading
 from weft.report.numbers import bound_text, time_text
 from weft.report.story import Story
 from weft.report.tabular import Table
@@ -26,7 +27,7 @@ class PlainStory(Story):
             (row["call"], phase_in_words(row), *(f"{row[key]:,}" for key in counts), time_text(row), bound_text(row))
             for row in view.rows
         ]
-        units = ("", "", "nodes", "processes", "median (95 %)", "bound")
+        units = ("", "", "nodes", "processes", interval_heading(view.rows), "bound")
         return [Table(view.titled("Calls"), heading, (units, *rows), frozenset({0, 1}))]
 
     def figures(self, view: RunView) -> list[Figure | Picture]:

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One row of numbers for each call of a cell over all launches, each launch counting alike (METHOD 9)."""
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+from typing import Any
+
+from weft.analyse.interval import NO_INTERVAL, Interval, over_launches
+from weft.analyse.tables.times import MedianRow
+
+Row = dict[str, Any]
+Key = tuple[str, str, str]
+
+
+def summaries(mixed: Iterable[Row], by_launch: Iterable[MedianRow], *, modelled: bool) -> list[Row]:
+    """Medians over launches with their intervals, beside the quantiles of all samples.
+
+    Parameters
+    ----------
+    mixed
+        Rows of `weft.analyse.times.launch_weighted`.
+    by_launch
+        The table of medians.
+    modelled
+        Whether the times come from a model, which has no interval.
+
+    Returns
+    -------
+    list
+        The rows of ``mixed`` with launches, median_s, low_s, high_s, coverage, interval, launch_low_s, launch_high_s.
+    """
+    launches: dict[Key, list[MedianRow]] = {}
+    for row in by_launch:
+        launches.setdefault((row["cell"], row["call"], row["phase"]), []).append(row)
+    return [row | _numbers(launches[row["cell"], row["call"], row["phase"]], modelled) for row in mixed]
+
+
+def _numbers(rows: Sequence[MedianRow], modelled: bool) -> Row:
+    medians = [row["median_s"] for row in rows]
+    first = rows[0]
+    within = Interval(first["low_s"], first["high_s"], first["coverage"], "within one launch")
+    found = NO_INTERVAL if modelled else over_launches(medians, within)
+    return {
+        "launches": len(medians),
+        "median_s": median(medians),
+        "low_s": found.low,
+        "high_s": found.high,
+        "coverage": found.coverage,
+        "interval": found.kind,
+        "launch_low_s": min(medians),
+        "launch_high_s": max(medians),
+    }

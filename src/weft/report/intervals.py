@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What kind of interval stands behind a median, in words: a heading for a column, a sentence for a page."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+HEADINGS = {
+    "none": "median",
+    "within one launch": "median (95 % in 1 launch)",
+    "range of launches": "median (range)",
+    "over launches": "median (95 %)",
+}
+
+
+def interval_heading(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Heading of a column of times: ``median (95 %)``, or what stands there in place of it."""
+    kinds = _kinds(rows)
+    return HEADINGS[kinds[0]] if len(kinds) == 1 else "median (interval)" if kinds else "median"
+
+
+def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Sentences that say what the intervals of some rows are."""
+    listed = list(rows)
+    told = {
+        "none": "No interval: a model gives the same time again.",
+        "within one launch": "In brackets the 95 % interval within one launch: another launch may differ by more.",
+        "range of launches": _range(listed),
+        "over launches": "In brackets the 95 % interval over launches.",
+    }
+    return " ".join(told[kind] for kind in _kinds(listed))
+
+
+def _range(rows: Iterable[Mapping[str, Any]]) -> str:
+    covered = sorted({(row["launches"], row["coverage"]) for row in rows if row["interval"] == "range of launches"})
+    each = ", ".join(f"{100 * share:.0f} % of {launches}" for launches, share in covered)
+    return f"In brackets the range of the launches' medians, which holds the true one with {each} launches."
+
+
+def _kinds(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    seen = {row["interval"] for row in rows}
+    return [kind for kind in HEADINGS if kind in seen]
