@@ -19,6 +19,7 @@ def show(
     *,
     engine: Annotated[tuple[str, ...], Several] = (),
     pattern: Literal["all-to-all", "shift", "exchange"] = "all-to-all",
+    matrix: Path | None = None,
     placement: str | None = None,
     ranks: int = 1,
     fail: Annotated[tuple[str, ...], Several] = (),
@@ -39,6 +40,8 @@ def show(
         updn ftree dfsssp lash nue, or minhop+scatter7 for its option --scatter-ports 7. present by default.
     pattern
         What ranks engines and links: all-to-all, or the phases of a shift or an exchange.
+    matrix
+        A traffic matrix in place of a pattern: p lines of p numbers, or numpy.save's file, row i what rank i sends.
     placement
         Only these hosts take part: "n[1-36]".
     ranks
@@ -63,13 +66,18 @@ def show(
     from weft.launch.route_library import route_library
     from weft.route.compare import compare
     from weft.route.drawn import draw_engine
-    from weft.route.given import given_network, hosts_of
+    from weft.route.given import given_network, hosts_of, matrix_of
     from weft.route.show import as_text, as_tree
     from weft.text import console
 
     title, network = given_network(file, fail, fail_random, seed)
+    traffic = matrix_of(matrix)
     found = compare(
-        routed(network, engine, keep), route_library(), pattern=pattern, ranks=hosts_of(network, placement, ranks)
+        routed(network, engine, keep),
+        route_library(),
+        pattern=pattern if traffic is None else "matrix",
+        ranks=hosts_of(network, placement, ranks),
+        matrix=traffic,
     )
     if format == "json":
         sys.stdout.write(json.dumps(as_tree(found), indent=2) + "\n")

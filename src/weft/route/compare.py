@@ -12,13 +12,13 @@ from weft.errors import FabricError
 from weft.fabric.findings import Finding
 from weft.fabric.network import Network
 from weft.route.checks import check_routes
-from weft.route.library import Ints, Library
-from weft.route.patterns import phases
+from weft.route.library import Floats, Ints, Library
+from weft.route.patterns import phases, placed_matrix
 from weft.route.routes import Routes
 from weft.route.score import Score, lower_bound, score
 from weft.route.users import Users, users_of
 
-Pattern = Literal["all-to-all", "shift", "exchange"]
+Pattern = Literal["all-to-all", "shift", "exchange", "matrix"]
 FULLEST = 10
 
 
@@ -113,6 +113,7 @@ def compare(
     *,
     pattern: Pattern = "all-to-all",
     ranks: Ints | None = None,
+    matrix: Floats | None = None,
     checks: bool = True,
 ) -> Comparison:
     """Score a network under several engines.
@@ -124,9 +125,11 @@ def compare(
     library
         What computes.
     pattern
-        ``all-to-all``, or a schedule of phases: ``shift`` or ``exchange``.
+        ``all-to-all``, a schedule of phases (``shift`` or ``exchange``), or ``matrix``.
     ranks
         Host of each rank, in rank order; one on each host when None.
+    matrix
+        What each rank sends to each other, shape (ranks, ranks), for the pattern of that name.
     checks
         Look for what is wrong with the routes too.
 
@@ -140,19 +143,38 @@ def compare(
         raise FabricError(
             f"{many} rank with a cable sends nothing over a network", "name a fabric of two hosts or more"
         )
-    engines = tuple(_engine(each, Routes(each.network, library), pattern, ranks, checks) for each in given)
+    engines = tuple(_engine(each, Routes(each.network, library), pattern, ranks, matrix, checks) for each in given)
     bound, cut = lower_bound(engines[0].routes) if ranks is None else (0.0, "")
     return Comparison(pattern, ranks, engines, bound, cut)
 
 
-def _engine(given: Routed, routes: Routes, pattern: Pattern, ranks: Ints | None, checks: bool) -> Engine:
+def _engine(
+    given: Routed, routes: Routes, pattern: Pattern, ranks: Ints | None, matrix: Floats | None, checks: bool
+) -> Engine:
     worth = score(routes, ranks)
-    if pattern == "all-to-all":
+    if matrix is not None:
+        value, full = _by_matrix(routes, matrix, ranks)
+    elif pattern == "all-to-all":
         value, full = worth.all_to_all, _scattered(routes, worth, ranks)
     else:
         value, full = _phased(routes, worth, pattern, ranks)
     findings = tuple(check_routes(routes)) if checks else ()
     return Engine(given.name, given.note, routes, worth, value, full, findings)
+
+
+def _by_matrix(routes: Routes, matrix: Floats, ranks: Ints | None) -> tuple[float, tuple[Full, ...]]:
+    """Time of the fullest link over that of the busiest host's own, and the fullest links."""
+    load = placed_matrix(routes, matrix, ranks)
+    time = load * routes.slowness
+    own = float(time[~routes.network.switch_links].max(initial=0))
+    time = time / own if own else time
+    name = routes.network.link_name
+    order = np.argsort(-np.round(time, 9), kind="stable")
+    shown = order[((load > 0) & routes.network.switch_links)[order]][:FULLEST].tolist()
+    return float(time.max(initial=0)), tuple(
+        Full(link, name(link), float(time[link]), int(load[link]), 0, users_of(routes, link, _hosts(ranks)))
+        for link in shown
+    )
 
 
 def _scattered(routes: Routes, worth: Score, ranks: Ints | None) -> tuple[Full, ...]:

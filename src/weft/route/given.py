@@ -10,6 +10,7 @@ from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.network import Network, build_network
 from weft.fabric.nodeset import expand
+from weft.kernel.collective.blocks import read_matrix
 from weft.route.failures import fail, fail_random
 from weft.route.library import Floats, Ints
 from weft.route.patterns import all_to_all
@@ -75,6 +76,17 @@ def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None
         members = routes.members(hosts)
         load += all_to_all(routes, members).load * ((nodes - 1) / max(1, len(members) - 1))
     return load
+
+
+def matrix_of(path: Path | None) -> Floats | None:
+    """What each rank sends to each other, shape (ranks, ranks), of a file as the kernel ``collective`` takes it.
+
+    Raises
+    ------
+    WeftError
+        No square of numbers from 0 up.
+    """
+    return None if path is None else np.array(read_matrix(path), dtype=np.float64)
 
 
 def write_tables(network: Network, path: Path) -> None:

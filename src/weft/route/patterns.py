@@ -102,6 +102,37 @@ def phases(routes: Routes, schedule: Schedule = "shift", ranks: Ints | None = No
     return Phases(time, link, load, lost)
 
 
+def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | None = None) -> Floats:
+    """Load of each link under a traffic matrix of ranks.
+
+    Parameters
+    ----------
+    routes
+        The network.
+    amounts
+        Shape (ranks, ranks): what each rank sends to each other.
+    ranks
+        Host of each rank, shape (ranks,); one on each host with a cable when None.
+
+    Returns
+    -------
+    Shape (links,), in the unit of ``amounts``.
+
+    Raises
+    ------
+    FabricError
+        A matrix of another number of ranks, or a message without a route.
+    """
+    members = routes.members(ranks)
+    if amounts.shape != (len(members), len(members)):
+        raise FabricError(
+            f"a traffic matrix of {' x '.join(map(str, amounts.shape))} ranks for {len(members)} ranks",
+            "name as many hosts by --placement, times --ranks, as the matrix has rows",
+        )
+    source, target = np.nonzero(amounts)
+    return flow_loads(routes, members[source], members[target], amounts[source, target])
+
+
 def matrix_loads(routes: Routes, amounts: NDArray[np.floating]) -> Floats:
     """Load of each link under a dense traffic matrix.
 

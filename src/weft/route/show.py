@@ -12,7 +12,12 @@ from weft.route.compare import Comparison, Engine, Full
 from weft.route.improve import Candidate, Improvement
 
 EVEN = 0.005
-WORDS = {"all-to-all": "an all-to-all", "shift": "the phases of a shift", "exchange": "the phases of an exchange"}
+WORDS = {
+    "all-to-all": "an all-to-all",
+    "shift": "the phases of a shift",
+    "exchange": "the phases of an exchange",
+    "matrix": "this traffic",
+}
 COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
@@ -63,13 +68,15 @@ def _engines(found: Comparison) -> Table:
     title = "Times over that of a host's own link, 1 = best; bisection as a share of full"
     table = Table(box=None, pad_edge=False, title_justify="left", title=title)
     table.add_column("engine", overflow="fold")
-    for name in ("all-to-all", "injection", "shift", "worst phase", "bisection"):
+    asked = ("this traffic",) if found.pattern == "matrix" else ()
+    for name in (*asked, "all-to-all", "injection", "shift", "worst phase", "bisection"):
         table.add_column(name, justify="right")
     for engine in found.engines:
         worth = engine.score
         half = (worth.bisection.high - worth.bisection.low) / 2
         table.add_row(
             engine.name,
+            *(f"{engine.value:.3f}" for _ in asked),
             f"{worth.all_to_all:.3f}",
             f"{share(worth.all_to_all):.0f} %",
             f"{worth.shift:.3f}",
@@ -77,7 +84,16 @@ def _engines(found: Comparison) -> Table:
             f"{worth.bisection.share:.3f} ± {half:.3f}",
         )
     if found.bound:
-        table.add_row("lower bound", f"{found.bound:.3f}", f"{share(found.bound):.0f} %", "", "", "", style="dim")
+        table.add_row(
+            "lower bound",
+            *("" for _ in asked),
+            f"{found.bound:.3f}",
+            f"{share(found.bound):.0f} %",
+            "",
+            "",
+            "",
+            style="dim",
+        )
     return table
 
 
@@ -120,6 +136,7 @@ def _engine_tree(engine: Engine) -> dict[str, Any]:
         "name": engine.name,
         "routing": engine.routes.network.routing,
         "note": engine.note or None,
+        "value": engine.value,
         "all_to_all": worth.all_to_all,
         "shift": {"mean": worth.shift, "worst": float(worth.phases.time.max(initial=0))},
         "bisection": {"share": worth.bisection.share, "low": worth.bisection.low, "high": worth.bisection.high},

@@ -56,6 +56,22 @@ def test_a_schedule_names_the_link_that_is_slowest_in_most_phases(
     assert "is the slowest link of" in told["verdict"]
 
 
+def test_a_matrix_of_ranks_names_its_own_link(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    matrix = tmp_path / "traffic.txt"
+    rows = [["0"] * 4 for _ in range(4)]
+    rows[0][1] = rows[2][1] = rows[0][3] = rows[2][3] = "7"
+    matrix.write_text("\n".join(" ".join(row) for row in rows))
+    told = json.loads(run(capsys, "route", "show", str(small), "--matrix", str(matrix), "--format", "json"))
+    assert told["pattern"] == "matrix"
+    assert told["engines"][0]["value"] > 0
+    assert "carries this traffic at" in told["verdict"]
+    out = run(capsys, "route", "show", str(small), "--matrix", str(matrix))
+    assert "this traffic" in out
+    matrix.write_text("0 1\n1 0\n")
+    assert main(["route", "show", str(small), "--matrix", str(matrix)]) != 0
+    assert "2 x 2 ranks for 4 ranks" in capsys.readouterr().err
+
+
 def test_a_placement_takes_part_alone(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--placement", "H-0000000000100000,H-0000000000100004", "--format", "json")
     told = json.loads(run(capsys, "route", "show", str(small), *words))

@@ -13,7 +13,8 @@ from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads
 from weft.fabric.network import Network
 from weft.route.bisect import effective_bisection
-from weft.route.patterns import all_to_all, flow_loads, matrix_loads, phases
+from weft.route.compare import Routed, compare
+from weft.route.patterns import all_to_all, flow_loads, matrix_loads, phases, placed_matrix
 from weft.route.routes import Routes
 
 
@@ -175,3 +176,32 @@ def test_a_host_without_a_cable_takes_no_part() -> None:
     found = Routes(network, library(), 1)
     assert all_to_all(found).load.sum() == 4
     assert effective_bisection(found, samples=5).share == 1
+
+
+def test_a_matrix_is_held_against_the_busiest_hosts_own_link() -> None:
+    """Two leaves of four hosts, one cable up: host 0 sends 3 and host 1 sends 1 across, host 2 sends 5 to host 3."""
+    network = tree(8, nodes_per_leaf=4, uplinks=1)
+    amounts = np.zeros((8, 8))
+    amounts[0, 4], amounts[1, 5] = 3, 3
+    load = placed_matrix(routes(network), amounts)
+    assert load[link(network, "leaf0", "spine0")].tolist() == [6]
+    assert load[link(network, "leaf1", "spine0")].tolist() == [0]
+    (engine,) = compare([Routed("here", network)], library(), pattern="matrix", matrix=amounts).engines
+    assert engine.value == 2  # six units up where the busiest host sends three
+    assert [full.load for full in engine.fullest] == [6, 6]
+    amounts[2, 3] = 6
+    (engine,) = compare([Routed("here", network)], library(), pattern="matrix", matrix=amounts).engines
+    assert engine.value == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(random_networks(minimal=True), st.integers(1, 3))
+def test_a_matrix_of_ones_is_an_all_to_all_with_any_ranks_a_host(network: Network, per_host: int) -> None:
+    ranks = np.repeat(np.arange(len(network.hosts), dtype=np.int32), per_host)
+    ones = np.ones((len(ranks), len(ranks)))
+    assert placed_matrix(routes(network), ones, ranks).tolist() == all_to_all(routes(network), ranks).load.tolist()
+
+
+def test_a_matrix_of_other_ranks_is_refused() -> None:
+    with pytest.raises(FabricError, match=r"4 x 4 ranks for 8 ranks"):
+        placed_matrix(routes(tree(8, 4, 4)), np.ones((4, 4)))
