@@ -80,10 +80,10 @@ def parse_hosts(value: object) -> str | dict[int, str]:
     Raises
     ------
     ValueError
-        Neither "compact", a node set, nor a table of groups by number of nodes.
+        Neither "compact", "best", a node set, nor a table of groups by number of nodes.
     """
     if isinstance(value, str):
-        if value != "compact":
+        if value not in ("compact", "best"):
             expand(value)
         return value
     if isinstance(value, dict) and value:
@@ -94,7 +94,9 @@ def parse_hosts(value: object) -> str | dict[int, str]:
                     break
             else:
                 return {int(key): group for key, group in table.items()}
-    raise ValueError('"compact", a node set such as "n[37-54]", or a table { 3 = "port-group", 9 = "row" } of groups')
+    raise ValueError(
+        '"compact", "best", a node set such as "n[37-54]", or a table { 3 = "port-group", 9 = "row" } of groups'
+    )
 
 
 def numbers_or(*words: str) -> WithJsonSchema:
@@ -166,7 +168,9 @@ class Measure(Section, frozen=True):
 class Placement(Section, frozen=True):
     """Which nodes a cell gets, and how ranks are numbered over them."""
 
-    nodes: Hosts = Field("compact", description='"compact", a node set, or a table of groups by number of nodes')
+    nodes: Hosts = Field(
+        "compact", description='"compact", "best" by the routes, a node set, or a table of groups by number of nodes'
+    )
     order: Literal["block", "cyclic"] = Field("block", description="block or cyclic")
     oversubscribe: Annotated[bool, Field(strict=True)] = Field(
         False, description="true runs cells with more ranks than cores, and marks them"

@@ -17,6 +17,7 @@ from weft.host import Host, Limit, measure_copy_rate, read_host
 from weft.kernel import Shape
 from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
 from weft.kernel.teams import team_of
+from weft.plan.best import with_best_nodes
 from weft.plan.memory import MemoryNeed, memory_need
 from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries
 from weft.plan.rounds import launches_of
@@ -54,6 +55,7 @@ def make_plan(
     limit = memory_limit(fabric, host)
     fabric = complete(fabric, host)
     fabric, notes = predicted(fabric) if predict else (fabric, [])
+    study, fabric = with_best_nodes(study, fabric, notes)
     seed = study.measure.seed if study.measure.seed is not None else secrets.randbelow(2**31)
     if study.measure.seed is None:
         notes.append(f"seed {seed} was drawn: the study gives none")

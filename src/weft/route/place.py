@@ -31,7 +31,7 @@ class Placement:
     hosts
         Host indices in rank order.
     all_to_all, shift
-        Relative times among them, 1 = links as fast as the adapters.
+        Times among them, relative: 1 = links as fast as the fastest adapter of all hosts to choose from.
     """
 
     hosts: Ints
@@ -104,7 +104,7 @@ def place(routes: Routes, count: int, free: Ints | None = None, beside: Floats |
     best, worst = (search.found[sign] for sign in (1, -1))
     assert best is not None  # count hosts are there, so at least one set was looked at
     assert worst is not None
-    bound, limit = (best.all_to_all, worst.all_to_all) if exact else (search.bound(), float(count))
+    bound, limit = (best.all_to_all, worst.all_to_all) if exact else (search.bound(), search.limit())
     return Placements(best, worst, bound, limit, exact, search.looked_at)
 
 
@@ -114,6 +114,9 @@ class _Search:
     def __init__(self, routes: Routes, members: Ints, count: int, beside: Floats | None) -> None:
         self.routes, self.members, self.count = routes, members, count
         self.beside = np.zeros(len(routes.network.links)) if beside is None else beside
+        own = routes.slowness[routes.arrays[2][members]]
+        self.unit = float(own.min())  # not that of the slowest host: others would look faster than their adapters
+        self.own, self.slowness = np.sort(own / self.unit), routes.slowness / self.unit
         self.found: dict[int, Placement | None] = {1: None, -1: None}
         self.looked_at = 0
         self.random = np.random.default_rng(SEED)
@@ -122,10 +125,11 @@ class _Search:
         """The value of a set; remembered where it is the best or the worst so far."""
         self.looked_at += 1
         load = all_to_all(self.routes, hosts).load
-        time = (load + np.where(load > 0, self.beside, 0)) * self.routes.slowness
+        time = (load + np.where(load > 0, self.beside, 0)) * self.slowness
         # Rank order follows the switches: neighbours in rank are neighbours in the network.
         order = hosts[np.argsort(self.routes.row[hosts], kind="stable")]
-        seen = Placement(order, float(time.max()) / (self.count - 1), phases(self.routes, "shift", order).mean)
+        shift = phases(self.routes, "shift", order).mean / self.unit
+        seen = Placement(order, float(time.max()) / (self.count - 1), shift)
         for sign in (1, -1):
             kept = self.found[sign]
             if kept is None or (seen.key < kept.key if sign > 0 else seen.key > kept.key):
@@ -162,5 +166,8 @@ class _Search:
 
     def bound(self) -> float:
         """No set is faster than the slowest link of the fastest hosts: 1 unless all free hosts are slow."""
-        own = np.sort(self.routes.slowness[self.routes.arrays[2][self.members]])
-        return float(own[self.count - 1])
+        return float(self.own[self.count - 1])
+
+    def limit(self) -> float:
+        """No set is slower than all its messages one after the other over the slowest link."""
+        return float(self.count * self.slowness.max())

@@ -34,7 +34,9 @@ def placement_text(found: Placements, network: Network, title: str, free: list[s
         f"{title}: the best {len(best.hosts)} nodes carry an all-to-all at {share(best.all_to_all):.0f} % of "
         f"injection, the worst at {share(worst.all_to_all):.0f} % ({how})"
     )
-    table = Table(box=None, pad_edge=False, title="Times over that of a host's own link", title_justify="left")
+    table = Table(
+        box=None, pad_edge=False, title="Times over that of the fastest host's own link", title_justify="left"
+    )
     table.add_column("set")
     for name in ("all-to-all", "shift"):
         table.add_column(name, justify="right")

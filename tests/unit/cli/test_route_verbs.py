@@ -144,3 +144,18 @@ def test_a_mistake_is_told_with_exit_code_2(
 ) -> None:
     assert main(words) == 2
     assert what in capsys.readouterr().err
+
+
+def test_a_slow_host_makes_no_other_look_faster_than_its_adapter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cables = [f"n{h},1,leaf,{h + 1},{1 if h == 0 else 10} GB/s" for h in range(4)]
+    (tmp_path / "cables.csv").write_text("\n".join(["a,a_port,b,b_port,rate", *cables]) + "\n")
+    import_dump(tmp_path / "cables.csv", tmp_path / "slow.toml")
+    told = json.loads(run(capsys, "place", str(tmp_path / "slow.toml"), "--nodes", "3", "--format", "json"))
+    assert told["best"]["all_to_all"] == 1
+    assert told["worst"]["all_to_all"] == pytest.approx(10)
+    assert "n0" not in told["best"]["nodes"]
+    assert "at 100 % of injection, the worst at 10 %" in " ".join(
+        run(capsys, "place", str(tmp_path / "slow.toml"), "--nodes", "3").split()
+    )

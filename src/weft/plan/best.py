@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``placement.nodes = "best"``: the nodes whose all-to-all the fabric's routes carry fastest, a group a node count."""
+
+from weft.errors import FabricError
+from weft.fabric.folding import fold_for_people
+from weft.fabric.model import Fabric
+from weft.fabric.network import build_network
+from weft.kernel import Shape
+from weft.launch.route_library import route_library
+from weft.plan.shapes import shapes
+from weft.route.place import Placements, place
+from weft.route.routes import Routes
+from weft.study import Study
+
+BEST = "best"
+
+
+def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Study, Fabric]:
+    """The study with its best nodes named, as groups ``best-N`` of the fabric; both unchanged where it asks for none.
+
+    Parameters
+    ----------
+    study, fabric
+        As they were read.
+    notes
+        Gets a line for each number of nodes: which ones, and what the best and the worst of them carry.
+
+    Raises
+    ------
+    FabricError
+        The cables of the fabric are not known, so no routes are.
+    """
+    if study.placement.nodes != BEST:
+        return study, fabric
+    network = build_network(fabric)
+    if not network.cables_known:
+        raise FabricError(
+            f'placement.nodes = "{BEST}" needs the routes of {fabric.name}, and its cables are not known',
+            "import the output of ibnetdiscover (weft fabric import DUMP -o FILE), or name the nodes",
+        )
+    routes = Routes(network, route_library())
+    groups: dict[int, str] = {}
+    for nodes in sorted(_several(study, fabric)):
+        found = place(routes, nodes)
+        names = [network.hosts[host] for host in found.best.hosts.tolist()]
+        groups[nodes] = ",".join(names)
+        notes.append(f"best {nodes} nodes: {fold_for_people(names)}, {_worth(found)}")
+    named = {nodes: f"{BEST}-{nodes}" for nodes in groups}
+    placement = study.placement.model_copy(update={"nodes": named})
+    more = fabric.groups | {named[nodes]: hosts for nodes, hosts in groups.items()}
+    return study.model_copy(update={"placement": placement}), fabric.model_copy(update={"groups": more})
+
+
+def _several(study: Study, fabric: Fabric) -> set[int]:
+    """Numbers of nodes that the fabric has and that send anything to each other."""
+    every: list[Shape] = [shape for series in study.series for shape in shapes(series, fabric)]
+    return {shape.nodes for shape in every if 2 <= shape.nodes <= len(fabric.hosts)}
+
+
+def _worth(found: Placements) -> str:
+    """What the best and the worst set of nodes carry, of what their adapters inject."""
+    best, worst = 100 / found.best.all_to_all, 100 / found.worst.all_to_all
+    looked = "all sets were looked at" if found.exact else f"of {found.looked_at:,} sets"
+    return f"an all-to-all at {best:.0f} % of injection by the routes; the worst at {worst:.0f} % ({looked})"
