@@ -21,9 +21,9 @@ from weft.fabric.model import Fabric, load_fabric
 from weft.fabric.network import network_of
 from weft.fabric.nodeset import expand
 from weft.fabric.readers import Lines, read_dump, read_hwloc, read_names
+from weft.files.matrix import read_matrix
 from weft.files.shipped import shipped
 from weft.fit.inputs import read_cells
-from weft.kernel.collective.blocks import read_matrix
 from weft.kernel.studies import load_study
 from weft.launch.links import SCHEMA, read_cell_links, read_links
 from weft.plan.records import parse_plan

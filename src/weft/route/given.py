@@ -10,7 +10,7 @@ from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.network import Network, build_network
 from weft.fabric.nodeset import expand
-from weft.kernel.collective.blocks import read_matrix
+from weft.files.matrix import read_matrix
 from weft.route.failures import fail, fail_random
 from weft.route.library import Floats, Ints
 from weft.route.patterns import all_to_all

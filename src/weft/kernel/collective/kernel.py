@@ -8,10 +8,10 @@ from typing import Any
 
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
+from weft.files.matrix import read_matrix
 from weft.format import format_bytes
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
-from weft.kernel.collective.blocks import read_matrix
 from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy
 from weft.kernel.collective.traffic import CollectiveTraffic
 from weft.kernel.collective.variants import variants
