@@ -16,6 +16,7 @@ FLOORS = (
     {"sample"},
     {"record"},
     {"cell"},
+    {"ladder"},
     {"bandwidth", "collective", "exchange", "floor", "pairs"},
     {"launch"},
 )

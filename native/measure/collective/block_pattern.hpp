@@ -19,6 +19,8 @@ class BlockPattern {
     /// Throws std::invalid_argument for an unknown name, and for weights that are not p x p or all 0.
     BlockPattern(std::string_view name, int ranks, std::vector<std::int64_t> weights = {});
 
+    [[nodiscard]] bool is_equal() const noexcept { return kind_ == Kind::equal; }
+
     /// Bytes of the block from one rank to another, a whole multiple of `unit`, where the largest has `largest`.
     [[nodiscard]] std::int64_t block(int from, int to, std::int64_t largest, std::int64_t unit) const;
 

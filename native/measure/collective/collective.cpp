@@ -7,11 +7,13 @@
 //   form        plain | inplace | vector
 //   root        a rank, or -1: each call has the next one
 //   pattern     of alltoallv: equal | linear | heavy | matrix, with `weights`, p x p whole numbers
+//   explain     1: the ladder of each size, for alltoall and alltoallv
 //
 // The operations are named after all this, "alltoallv-linear@1024", and `barrier` is their floor.
 #include "cell/kernels.hpp"
 #include "cell/size_sweep.hpp"
 #include "collective/collective_data.hpp"
+#include "ladder/ladder.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -125,6 +127,11 @@ void prove_all(Cell &cell, CollectiveData &data, CollectiveRequest const &reques
     cell.set_validation(std::int64_t(flaws.count), flaws.first);
 }
 
+bool has_ladder_of_sizes(Cell const &cell, CollectiveRequest const &request) {
+    Collective const &what = *request.form.collective;
+    return is_explained(cell) && what.sent == Blocks::all && what.received == Blocks::all;
+}
+
 } // namespace
 
 Need collective_need(Cell const &cell) {
@@ -136,6 +143,9 @@ Need collective_need(Cell const &cell) {
     Need need;
     CollectiveData::add_need(need, cell.team(), request.form, most);
     need.parts.push_back({"samples", Recorder::bytes(most_sizes(cell) + 1, cell.rules())});
+    if (has_ladder_of_sizes(cell, request)) {
+        add_ladder_need(need, cell, most_sizes(cell));
+    }
     need.parts.push_back({"library staging", library_staging_bytes(cell.team().size)});
     return need;
 }
@@ -166,6 +176,9 @@ void run_collective(Cell &cell) {
         }
         data.set_block(bytes);
         sampler.warm(op_at(request.op, bytes), call, how);
+        if (has_ladder_of_sizes(cell, request)) {
+            measure_ladder(cell, op_at(request.op, bytes), data.blocks(), call);
+        }
         measured.push_back(bytes);
     });
     MPI_Comm const comm = cell.team().comm;

@@ -134,6 +134,20 @@ std::byte *CollectiveData::at(Buffer const &buffer, std::int64_t payload) const 
     return buffer.data() + payload * (form_.spread ? 2 : 1);
 }
 
+PeerBlocks CollectiveData::blocks() const {
+    PeerBlocks blocks;
+    blocks.type = arguments_.type;
+    blocks.equal = !form_.collective->by_counts || form_.pattern->is_equal();
+    blocks.keeps_own = !form_.in_place;
+    for (bool const received : {false, true}) {
+        for (Span const &span : blocks_of(received)) {
+            (received ? blocks.receive : blocks.send)
+                .push_back({at(received ? receive_ : send_, span.begin), int(span.bytes / form_.unit())});
+        }
+    }
+    return blocks;
+}
+
 /// Blocks of the whole array, one of each rank: sent to it, or received from it.
 std::vector<CollectiveData::Span> CollectiveData::blocks_of(bool received) const {
     std::vector<Span> all;

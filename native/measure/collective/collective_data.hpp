@@ -7,6 +7,7 @@
 #include "collective/collective_calls.hpp"
 #include "host/buffer.hpp"
 #include "host/memory.hpp"
+#include "ladder/peer_blocks.hpp"
 #include "mpi/handles.hpp"
 
 #include <cstdint>
@@ -47,6 +48,9 @@ class CollectiveData {
         }
     }
     void set_root(int root) { arguments_.root = root; }
+
+    /// The blocks of the all-to-all as it is set.
+    [[nodiscard]] PeerBlocks blocks() const;
 
     /// False in a simulator that folds large buffers.
     [[nodiscard]] bool real() const { return send_.real() && receive_.real(); }

@@ -68,6 +68,19 @@ void ContentionExchange::exchange_vectors() {
     table_.exchange_blocks(unsorted_.data(), sorted_.data(), vector_type_, team_.comm);
 }
 
+PeerBlocks ContentionExchange::blocks() const {
+    PeerBlocks blocks;
+    blocks.type = calls_.vectors ? MPI_Datatype(vector_type_) : MPI_INT;
+    auto const bytes = set_.block() * (calls_.vectors ? m_ * sizeof(double) : sizeof(int));
+    Buffer const &from = calls_.vectors ? unsorted_ : sent_integers_;
+    Buffer const &to = calls_.vectors ? sorted_ : received_integers_;
+    for (std::uint64_t rank = 0; rank < set_.p(); ++rank) {
+        blocks.send.push_back({from.data() + rank * bytes, static_cast<int>(set_.block())});
+        blocks.receive.push_back({to.data() + rank * bytes, static_cast<int>(set_.block())});
+    }
+    return blocks;
+}
+
 Flaws ContentionExchange::prove(Disturb const &disturb) {
     Disturb const leave = [](std::span<std::byte>) {};
     Flaws flaws;

@@ -6,6 +6,7 @@
 #include "exchange/proof.hpp"
 #include "host/buffer.hpp"
 #include "host/memory.hpp"
+#include "ladder/peer_blocks.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -42,6 +43,9 @@ class ContentionExchange {
     void exchange_counts();   ///< A
     void exchange_integers(); ///< B
     void exchange_vectors();  ///< C
+
+    /// The blocks of C, or of B where C is not measured: the call that the ladder explains.
+    [[nodiscard]] PeerBlocks blocks() const;
 
     /// Collective: every call once more, into spoilt receive buffers, and every received value against what it must be.
     /// The public MPI_ names here too: a library or an interposer that answers wrong must not pass. `disturb` gets what

@@ -5,11 +5,13 @@
 //   data     contention | uniform | skewed | reverse | file
 //   file     the keys, for data = file
 //   calls    of A, B, C; for the contention set (a sort always measures sort, A, C, merge and total)
+//   explain  1: the ladder of C, or of B where C is not measured; for the contention set
 #include "cell/kernels.hpp"
 
 #include "exchange/contention_exchange.hpp"
 #include "exchange/joint_proof.hpp"
 #include "exchange/sample_sort.hpp"
+#include "ladder/ladder.hpp"
 #include "record/npy_file.hpp"
 
 #include <algorithm>
@@ -68,6 +70,13 @@ Request request_of(Cell const &cell) {
     return request;
 }
 
+/// Is there a ladder to measure? Blocks of over 2^31 - 1 vectors are sent by no plain message.
+bool has_ladder(Cell const &cell, Request const &request) {
+    ContentionSet const set{request.n, cell.team().size};
+    return is_explained(cell) && request.contention() && (request.calls.vectors || request.calls.integers) &&
+           set.block() <= static_cast<std::uint64_t>(INT_MAX);
+}
+
 /// Refuses (status `fabric`) what this MPI or 64 bits cannot hold; before anything is counted or allocated.
 void refuse_too_large(Request const &request, int ranks) {
     Sampling const sampling{Share{request.n, ranks}};
@@ -106,6 +115,9 @@ Need exchange_need(Cell const &cell) {
         SampleSort::add_need(need, request.n, request.m, team.rank, team.size);
     }
     need.parts.push_back({"samples", Recorder::bytes(operations, cell.rules())});
+    if (has_ladder(cell, request)) {
+        add_ladder_need(need, cell, 1);
+    }
     need.parts.push_back({"library staging", library_staging_bytes(team.size)});
     return need;
 }
@@ -153,6 +165,14 @@ void run_contention(Cell &cell, Request const &request) {
     // One cold round in the order of the algorithm, on connections nobody used before; then each call by itself.
     measure([&](std::string_view op, auto &&call) { sampler.cold(op, call); });
     measure([&](std::string_view op, auto &&call) { sampler.warm(op, call); });
+    if (has_ladder(cell, request)) {
+        auto const blocks = exchange.blocks();
+        if (request.calls.vectors) {
+            measure_ladder(cell, "C", blocks, [&] { exchange.exchange_vectors(); });
+        } else {
+            measure_ladder(cell, "B", blocks, [&] { exchange.exchange_integers(); });
+        }
+    }
     if (!exchange.real()) {
         return cell.skip_validation(folded);
     }

@@ -56,6 +56,32 @@ void Sampler::record_steps(std::int64_t i, std::int64_t begin, std::span<std::in
     total.rows[std::size_t(total.count + i)] = {begin, end - begin, taint};
 }
 
+void Sampler::warm_in_turns(std::span<Turn const> turns) {
+    std::vector<std::string_view> ops;
+    for (Turn const &turn : turns) {
+        ops.push_back(turn.op);
+    }
+    measure_warm(ops, {}, [&](std::int64_t samples, std::int64_t calls) { take_turns(samples, calls, turns); });
+}
+
+/// A sample of any turn that began late makes its whole row late.
+void Sampler::take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns) {
+    for (std::int64_t i = 0; i < samples; ++i) {
+        late_[std::size_t(i)] = Late::no;
+        for (std::size_t k = 0; k < turns.size(); ++k) {
+            Segment &segment = *open_[k];
+            auto const before = platform::usage();
+            late_[std::size_t(i)] = std::max(late_[std::size_t(i)], start_.wait());
+            auto const begin = clock_.now();
+            for (std::int64_t c = 0; c < calls; ++c) {
+                turns[k].call();
+            }
+            auto const end = clock_.now();
+            segment.rows[std::size_t(segment.count + i)] = {begin, end - begin, taint(before, platform::usage())};
+        }
+    }
+}
+
 /// Max over ranks of the durations of some rows; on rank 0, elsewhere without meaning.
 std::span<std::int64_t> Sampler::collective(Segment const &segment, std::int64_t first, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -126,7 +152,7 @@ void Sampler::measure_cold(std::span<std::string_view const> ops, How how, Take 
         segment->peers_met = most_met;
         segment->ended_by = EndedBy::single;
     }
-    close();
+    close(how);
 }
 
 void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take const &take) {
@@ -151,7 +177,7 @@ void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take 
         segment->warmup = timing.unrecorded * how.operations;
         segment->ended_by = EndedBy(-next);
     }
-    close();
+    close(how);
 }
 
 /// On rank 0: how many samples to take before the next decision; or, below zero, the reason to end.
@@ -263,7 +289,8 @@ void Sampler::warn_of_short_samples(Segment const &segment) {
     }
 }
 
-void Sampler::close() {
+void Sampler::close(How how) {
+    bool const laps = open_.size() > 1 && !how.batch; // of one run: its steps have no start of their own
     for (Segment *const segment : open_) {
         if (segment->count > 0) {
             auto const times = collective(*segment, 0, segment->count);
@@ -273,7 +300,7 @@ void Sampler::close() {
         }
         warn_of_short_samples(*segment);
         bool const one_step = segment->phase == Phase::warm && segment->batch == 1 && segment->count > 0;
-        if (one_step && open_.size() > 1 && segment->median_ns < least_lap_ns(clock_.cost())) {
+        if (one_step && laps && segment->median_ns < least_lap_ns(clock_.cost())) {
             warnings_.push_back("step " + segment->op + " lasts " + std::to_string(segment->median_ns) +
                                 " ns, under 20 times what a clock read costs; measure it apart, or with a larger n");
         }

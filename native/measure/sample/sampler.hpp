@@ -24,6 +24,12 @@ struct How {
     bool of_one_rank = false;    ///< what one rank needs, however far apart the ranks start: its longest duration
 };
 
+/// One of several operations that are sampled in turns.
+struct Turn {
+    std::string op;
+    std::function<void()> call;
+};
+
 /// The clock reads inside one run of steps.
 class Laps {
   public:
@@ -71,6 +77,10 @@ class Sampler {
         measure_warm(ops, {.batch = false},
                      [&](std::int64_t samples, std::int64_t) { take_steps(samples, laps, prepare, body); });
     }
+
+    /// Warm-up, then one sample of each operation after the other, again and again, until the stop rule ends them,
+    /// which looks at the last. They share one budget, and the batch of the last.
+    void warm_in_turns(std::span<Turn const> turns);
 
     /// The batches that an earlier launch of the cell decided, and those that this one does.
     BatchBook &batches() noexcept { return batches_; }
@@ -129,6 +139,8 @@ class Sampler {
         }
     }
 
+    void take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns);
+
     /// How the timing of one operation stands.
     struct Timing {
         std::int64_t began;            // with the warm-up
@@ -153,7 +165,7 @@ class Sampler {
     std::span<std::int64_t> collective(Segment const &segment, std::int64_t first, std::int64_t count);
     void find_spans(Segment const &segment, std::int64_t first, std::int64_t count);
     bool is_settled_so_far();
-    void close();
+    void close(How how);
     std::int64_t agreed(std::int64_t of_rank_0) const;
 
     Team const &team_;

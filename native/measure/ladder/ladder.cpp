@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ladder/ladder.hpp"
+
+#include "ladder/plain_exchange.hpp"
+#include "ladder/round_times.hpp"
+
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+constexpr std::int64_t turns_of_ladder = 5;
+
+} // namespace
+
+bool is_explained(Cell const &cell) {
+    return cell.integer("explain", 0) != 0 && cell.team().size > 1;
+}
+
+void add_ladder_need(Need &need, Cell const &cell, std::int64_t calls) {
+    need.parts.push_back({"ladder samples", Recorder::bytes(turns_of_ladder * calls, cell.rules())});
+    need.parts.push_back({"ladder rounds", RoundTimes::bytes(cell.team().size, calls)});
+}
+
+void measure_ladder(Cell &cell, std::string const &op, PeerBlocks const &blocks, std::function<void()> const &call) {
+    Sampler &sampler = cell.sampler();
+    PlainExchange plain(cell.team(), blocks);
+    RoundTimes rounds(cell.team().size);
+    std::vector<Turn> turns;
+    if (plain.stays_in_node()) {
+        turns.push_back({op + "/within", [&] { plain.within(); }});
+    }
+    if (plain.leaves_node()) {
+        turns.push_back({op + "/between", [&] { plain.between(); }});
+    }
+    turns.push_back({op + "/shift", [&] {
+                         auto const ends = rounds.begin(sampler.clock().now());
+                         plain.shift(sampler.clock(), ends);
+                     }});
+    if (plain.has_pairs()) {
+        turns.push_back({op + "/pairwise", [&] { plain.pairwise(); }});
+    }
+    turns.push_back({op + "/whole", call});  // the last: the stop rule looks at it
+    Peers::met().meet_all(cell.team().comm); // for the first calls of cells to come
+    sampler.warm_in_turns(turns);
+    rounds.record(sampler.recorder().open(op + "/rounds", Phase::warm, rounds.rows()));
+}
+
+} // namespace weft
