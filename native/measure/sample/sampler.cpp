@@ -56,32 +56,6 @@ void Sampler::record_steps(std::int64_t i, std::int64_t begin, std::span<std::in
     total.rows[std::size_t(total.count + i)] = {begin, end - begin, taint};
 }
 
-void Sampler::warm_in_turns(std::span<Turn const> turns) {
-    std::vector<std::string_view> ops;
-    for (Turn const &turn : turns) {
-        ops.push_back(turn.op);
-    }
-    measure_warm(ops, {}, [&](std::int64_t samples, std::int64_t calls) { take_turns(samples, calls, turns); });
-}
-
-/// A sample of any turn that began late makes its whole row late.
-void Sampler::take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns) {
-    for (std::int64_t i = 0; i < samples; ++i) {
-        late_[std::size_t(i)] = Late::no;
-        for (std::size_t k = 0; k < turns.size(); ++k) {
-            Segment &segment = *open_[k];
-            auto const before = platform::usage();
-            late_[std::size_t(i)] = std::max(late_[std::size_t(i)], start_.wait());
-            auto const begin = clock_.now();
-            for (std::int64_t c = 0; c < calls; ++c) {
-                turns[k].call();
-            }
-            auto const end = clock_.now();
-            segment.rows[std::size_t(segment.count + i)] = {begin, end - begin, taint(before, platform::usage())};
-        }
-    }
-}
-
 /// Max over ranks of the durations of some rows; on rank 0, elsewhere without meaning.
 std::span<std::int64_t> Sampler::collective(Segment const &segment, std::int64_t first, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {

@@ -10,13 +10,15 @@ from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.checks import by_gravity, common_findings
 from weft.analyse.doubts import doubts
 from weft.analyse.floor import Floor
+from weft.analyse.ladder import ladder_rows
 from weft.analyse.pairs.findings import pair_findings
 from weft.analyse.protocol.changes import changes_of
 from weft.analyse.protocol.findings import protocol_findings
-from weft.analyse.protocol.knob import launch_knobs, named
+from weft.analyse.protocol.knob import launch_knobs, launch_settings, named
 from weft.analyse.protocol.memory import told_apart
 from weft.analyse.protocol.series import block_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
+from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
 from weft.analyse.tables.answers import (
     CHANGES,
@@ -29,16 +31,17 @@ from weft.analyse.tables.answers import (
     SlowerRow,
     VerdictRow,
 )
+from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
 from weft.analyse.winners import winners
 from weft.kernel.main_call import main_call
 from weft.kernel.registry import kernel_named
 from weft.mpi.knobs import Knobs
-from weft.store.rows import LAUNCH_TABLE, MEASURED, MeasuredRow
+from weft.store.rows import LAUNCH_TABLE, MEASURED, LaunchRow, MeasuredRow
 
 #: The tables that this module writes.
-WRITTEN = (VERDICTS, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, FINDINGS)
+WRITTEN = (VERDICTS, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, LADDER, ROUND_TIMES, FINDINGS)
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Found:
         Rows of the tables of calls, medians, links and cells.
     floor
         The noise floor that the run measured.
+    turns
+        Rows of the table of the ladders' turns.
     of_pairs
         Ids of the cells whose times are in the tables of pairs, not in the table of calls.
     """
@@ -64,6 +69,7 @@ class Found:
     measured: Sequence[MeasuredRow]
     floor: Floor
     of_pairs: frozenset[str]
+    turns: Sequence[TurnRow]
 
     @property
     def main(self) -> str:
@@ -86,7 +92,7 @@ def found_in(root: Path, plan: Mapping[str, Any]) -> Found:
     """
     of_pairs = frozenset(cell["id"] for cell in plan["cells"] if kernel_named(cell["kernel"]).has_pair_samples)
     rows, medians, links = CALLS.read(root), MEDIANS.read(root), LINKS.read(root)
-    return Found(plan, rows, medians, links, MEASURED.read(root), Floor(FLOOR.read(root)), of_pairs)
+    return Found(plan, rows, medians, links, MEASURED.read(root), Floor(FLOOR.read(root)), of_pairs, TURNS.read(root))
 
 
 def write_answers(root: Path, found: Found) -> None:
@@ -104,14 +110,16 @@ def write_answers(root: Path, found: Found) -> None:
     DataError
         A table is missing, or cannot be written.
     """
-    loads = load_rows(found.links)
-    changes, slower = _changes(root, found), _slower(found)
+    loads, launches = load_rows(found.links), LAUNCH_TABLE.read(root)
+    changes, slower = _changes(launches, found), _slower(found)
     VERDICTS.write(root, _verdicts(found))
     LOADS.write(root, loads)
     BOTTLENECKS.write(root, bottlenecks(found.calls, loads, found.main))
     CHANGES.write(root, changes)
     SLOWER.write(root, slower)
     WINNERS.write(root, winners(found.calls, found.plan["cells"]))
+    LADDER.write(root, ladder_rows(found.turns, found.calls, found.cells, launch_settings(found.measured, launches)))
+    ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
     FINDINGS.write(root, _findings(root, found, changes, slower))
 
 
@@ -125,8 +133,8 @@ def _verdicts(found: Found) -> list[VerdictRow]:
     return verdicts(found.calls, scalings, found.main, max(empty, default=0.0), doubted)
 
 
-def _changes(root: Path, found: Found) -> list[ChangeRow]:
-    knobs = launch_knobs(found.measured, LAUNCH_TABLE.read(root))
+def _changes(launches: Sequence[LaunchRow], found: Found) -> list[ChangeRow]:
+    knobs = launch_knobs(found.measured, launches)
     order = {name: place for place, name in enumerate(found.cells)}
     series = sorted(size_series(found.calls, found.medians), key=lambda each: order[each.cell])
     changes = [

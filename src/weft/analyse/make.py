@@ -11,14 +11,17 @@ from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.summary import summaries
+from weft.analyse.tables.ladder import TURNS, TurnRow
 from weft.analyse.tables.links import LINKS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, MedianRow, QuartileRow
 from weft.analyse.times import iteration_times, launch_weighted, order_statistics, quartiles
+from weft.analyse.turns import is_of_ladder, turn_rows
 from weft.bound.measured import Bounds
 from weft.errors import DataError
 from weft.fabric.kinds import KINDS
 from weft.files.atomic import read_json
 from weft.kernel.registry import kernel_named
+from weft.kernel.steps import split_step
 from weft.store.cells import folder_path
 from weft.store.files import write_parquet
 from weft.store.parquet import sample_files
@@ -66,7 +69,8 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     root = folder_path(folder)
     plan = load_plan(root)
     cells = {cell["id"]: cell for cell in plan["cells"]}
-    launches, segments = MEASURED.read(root), SEGMENT_TABLE.read(root)
+    launches = MEASURED.read(root)
+    segments = [row for row in SEGMENT_TABLE.read(root) if not split_step(row["op"])[1]]
     backend = connect(engine)
     of_pairs = {name for name, cell in cells.items() if kernel_named(cell["kernel"]).has_pair_samples}
     if of_pairs:
@@ -78,6 +82,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist()
     found = _as_ops(summaries(mixed, medians, modelled=KINDS[plan["fabric_kind"]].is_model))
     MEDIANS.write(root, medians)
+    TURNS.write(root, _turns(root, backend, of_pairs))
     QUARTILES.write(root, _quartiles(times, by_launch))
     floors = floor.floor_rows(found, cells)
     FLOOR.write(root, floors)
@@ -85,28 +90,40 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     LINKS.write(root, counted)
     known = floor.Floor(floors)
     rows = calls.call_rows(plan["cells"], launches, segments, found, Bounds(plan, known))
-    write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs)))
+    write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs), TURNS.read(root)))
     CALLS.write(root, rows)  # last: its presence means that all others are there
 
 
 def has_tables(root: Path) -> bool:
     """Whether a run has every table of answers: one made by an earlier Weft lacks some, or some of their columns."""
-    return all(table.is_current(root) for table in (*WRITTEN, QUARTILES, LINKS, CALLS))
+    return all(table.is_current(root) for table in (*WRITTEN, QUARTILES, LINKS, TURNS, CALLS))
+
+
+def _good_samples(root: Path, backend: Backend, but: Collection[str]) -> tuple[Expression, Expression] | None:
+    """Samples ``but`` of some cells, and all segments; None where there are none."""
+    files = [path for path in sample_files(root) if path.stem not in but]
+    if not files:
+        return None
+    statuses = read(backend, [root / "tables" / "cells.parquet"])
+    segments = read(backend, [root / "tables" / "segments.parquet"])
+    # samples of an invalid cell stay in the store, but no table shows times of an exchange that delivered wrong
+    # data
+    good = statuses.filter(statuses.status == "ok").select("cell", "launch")
+    return read(backend, files).semi_join(good, ["cell", "launch"]), segments
+
+
+def _turns(root: Path, backend: Backend, but: Collection[str]) -> list[TurnRow]:
+    found = _good_samples(root, backend, but)
+    return turn_rows(*found) if found else []
 
 
 def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Expression:
     """Write the time of each iteration, except of the cells in ``but``, and return them as a table of the engine."""
     path = ITERATIONS.path(root)
     batches: Any = []
-    files = [path for path in sample_files(root) if path.stem not in but]
-    if files:
-        statuses = read(backend, [root / "tables" / "cells.parquet"])
-        segments = read(backend, [root / "tables" / "segments.parquet"])
-        # samples of an invalid cell stay in the store, but no table shows times of an exchange that delivered wrong
-        # data
-        good = statuses.filter(statuses.status == "ok").select("cell", "launch")
-        samples = read(backend, files).semi_join(good, ["cell", "launch"])
-        times = iteration_times(samples, segments).rename(call="op")
+    if found := _good_samples(root, backend, but):
+        samples, segments = found
+        times = iteration_times(samples.filter(~is_of_ladder(samples)), segments).rename(call="op")
         # one whole table: DuckDB 2.0 removed the call with which Ibis 12 reads a result batch by batch
         batches = [times.order_by(["cell", "call", "phase", "launch", "iteration"]).to_pyarrow()]
     write_parquet(path, batches, ITERATIONS.schema, "weft-iterations/1", differences=("iteration",))

@@ -57,7 +57,7 @@ def injection_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
     if not section.rates or not cell.hosts:
         rate = section.adapter_rate
         return {INJECTION: link_seconds(max(leaving), rate, shaped=fabric.is_emulated)} if rate else {}
-    network, _ = _network_of(fabric)
+    network, _ = network_of(fabric)
     rates = network.links.rate[network.uplink[network.indices(list(cell.hosts))]].tolist()
     known = [
         link_seconds(size, rate, shaped=fabric.is_emulated)
@@ -84,7 +84,7 @@ def _tree_terms(traffic: Traffic, cell: Placed, fabric: Fabric, tree: TreeSectio
 
 
 def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    network, around = _network_of(fabric)
+    network, around = network_of(fabric)
     place = {host: index for index, host in enumerate(network.indices(list(cell.hosts)).tolist())}
     terms: dict[str, float] = {}
     for cut in around:
@@ -129,7 +129,7 @@ def _loads(traffic: Traffic, cell: Placed, network: Network) -> NDArray[np.float
     return pair_loads(network, *both, np.array([*amounts, *amounts], dtype=np.float64))
 
 
-def _network_of(fabric: Fabric) -> tuple[Network, tuple[Cut, ...]]:
+def network_of(fabric: Fabric) -> tuple[Network, tuple[Cut, ...]]:
     """The network of a fabric and its cuts."""
     assert fabric.network is not None
     # latencies do not matter here, and measured ones would only make the same network anew

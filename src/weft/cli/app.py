@@ -17,6 +17,7 @@ VERBS = {
     "plan": ("weft.cli.plan:plan", "Print what a study would measure on a fabric; starts nothing."),
     "run": ("weft.cli.run:run", "Measure a study on a fabric, or go on with a run that was interrupted."),
     "show": ("weft.cli.show:show", "Print the tables of a run."),
+    "why": ("weft.cli.why:why", "Say why an all-to-all takes its time: hardware, messages, contention, algorithm."),
     "report": ("weft.cli.report:report", "Write one offline page about runs."),
     "compare": ("weft.cli.compare:compare", "Say whether runs differ, by how much and how surely."),
     "fabric": ("weft.cli.fabric:app", "Look at fabrics: show, check, import, up, down, exec."),

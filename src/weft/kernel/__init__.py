@@ -115,6 +115,10 @@ class Kernel(Protocol):
         """Operations that a cell measures, as its records will name them, without those that refining adds."""
         ...
 
+    def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """Operations beside which the kernel measures a ladder (:mod:`weft.kernel.steps`)."""
+        ...
+
     def collective_of(self, operation: str) -> str:
         """The MPI collective that an operation measures, in small letters (``alltoall``); empty where it is none."""
         ...

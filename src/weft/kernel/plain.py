@@ -30,6 +30,10 @@ class PlainKernel:
         """Those whose traffic is known."""
         return list(self.traffic(values, ranks))
 
+    def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """No all-to-all is among them."""
+        return []
+
     def collective_of(self, operation: str) -> str:
         """No collective call."""
         return ""

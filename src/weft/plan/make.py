@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
+from weft.bound.alone import alone_s_per_byte
 from weft.bound.placed import bounds, main_of
 from weft.bound.terms import Bound
 from weft.errors import StudyError
@@ -180,7 +181,8 @@ def make_cell(
     if not cell.hosts:  # which links it would use is unknown
         return cell
     found = bounds(cell, fabric)
-    return cell.model_copy(update={"bounds": found, "bound": main_of(study.kernel, found)})
+    alone = alone_s_per_byte(cell, fabric) if kernel.explained(values, team.ranks) else None
+    return cell.model_copy(update={"bounds": found, "bound": main_of(study.kernel, found), "alone_s_per_byte": alone})
 
 
 def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Literal["planned", "fabric"], str, tuple[str, ...]]:

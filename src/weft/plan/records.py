@@ -71,6 +71,9 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
         Lower bound of the cell's main operation; None where the fabric does not give its rates.
     bounds
         Lower bound of each operation, by its name in the records.
+    alone_s_per_byte
+        What the hardware needs for the messages of the ladder that nobody shares a link with
+        (:mod:`weft.bound.alone`); None where it is not known, or nothing is explained.
     status, reason
         ``memory`` and ``fabric`` rows get no launch; the reason says why, in numbers.
     limit_s
@@ -94,6 +97,7 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     array_bytes: Count = 0
     bound: Bound | None = None
     bounds: dict[str, Bound] = {}
+    alone_s_per_byte: float | None = None
     status: Literal["planned", "memory", "fabric"] = "planned"
     reason: Plain = ""
     limit_s: Seconds

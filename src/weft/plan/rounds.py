@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from weft.kernel.registry import kernel_named
+from weft.kernel.steps import TURNS
 from weft.plan.records import Cell, LaunchPlan, Plan
 
 START_LIMIT_S = 60.0  # a launcher waits this long for ranks that do not come up
@@ -69,6 +70,18 @@ def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> Launc
     )
 
 
+def ladder_s(cell: Cell, plan: Plan) -> float:
+    """Seconds that one launch of a cell is expected to spend on its ladders.
+
+    All steps of a call share one budget; each is taken as the call at its lower bound.
+    """
+    measure = plan.measure
+    calls = min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)
+    explained = kernel_named(cell.kernel).explained(cell.parameters, cell.ranks)
+    each_s = [len(TURNS) * calls * cell.bounds[call].seconds for call in explained if call in cell.bounds]
+    return sum(min(each, 1.2 * measure.budget) for each in each_s) + OPERATION_S * len(TURNS) * len(explained)
+
+
 def start_s(ranks: int) -> float:
     """Seconds that starting and ending the ranks take: as seen with mpiexec on one host, growing with the ranks."""
     return 0.5 + 0.02 * ranks
@@ -89,6 +102,6 @@ def cell_s(cell: Cell, plan: Plan) -> float:
     unbounded = kernel_named(cell.kernel).unbounded_s(cell.parameters, cell.ranks_per_node, rate)
     each_s = [*(each.seconds for each in cell.bounds.values()), *unbounded]
     sampled = sum(min(calls * seconds, longest + seconds) for seconds in each_s)
-    sampled += OPERATION_S * len(cell.bounds)
+    sampled += OPERATION_S * len(cell.bounds) + ladder_s(cell, plan)
     touched = 4 * cell.local_bytes * cell.ranks_per_node / rate if rate else 0.0
     return sampled + touched

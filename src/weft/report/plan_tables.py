@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from weft.format import format_bytes, format_seconds
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell, Plan
+from weft.plan.rounds import ladder_s
 from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.text import console, markdown_text
 
@@ -95,6 +96,9 @@ def remarks(plan: Plan) -> list[str]:
     duration = (
         f"{measured} launches and {floors} noise floors: about {format_seconds(plan.expected_s)} at the lower bounds"
     )
+    ladders = sum(ladder_s(plan.cell(name), plan) for launch in plan.launches for name in launch.cells)
+    if ladders:
+        duration += f", {format_seconds(ladders)} of it to explain all-to-alls (explain = false leaves that out)"
     return [
         (duration if measured else "nothing can be launched")
         + (f"; {len(impossible)} of {len(plan.measured)} cells cannot run" if impossible else ""),

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from weft.analyse.protocol.changes import ChangeOver
@@ -14,8 +15,22 @@ from weft.store.rows import LaunchRow, MeasuredRow
 EAGER_WORDS = ("eager", "rndv_thresh", "p2p_threshold", "cell_size", "cell_fwd")
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What the MPI library of a cell is, in its own words, and how its variables stood in all launches."""
+
+    library: str
+    values: Mapping[str, str]
+
+
 def launch_knobs(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow]) -> dict[str, Knobs]:
-    """The knobs of each cell on which all its launches agree.
+    """The knobs of each cell; parameters as of `launch_settings`."""
+    found = launch_settings(measured, launches)
+    return {cell: Knobs(each.library, each.values) for cell, each in found.items()}
+
+
+def launch_settings(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow]) -> dict[str, Settings]:
+    """The library of each cell and its settings: what its launches agree on.
 
     Parameters
     ----------
@@ -29,7 +44,7 @@ def launch_knobs(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow])
     for row in measured:
         if row["launch_id"] in known:
             of_cell.setdefault(row["cell"], []).append(known[row["launch_id"]])
-    return {cell: _knobs(rows) for cell, rows in of_cell.items()}
+    return {cell: _settings(rows) for cell, rows in of_cell.items()}
 
 
 def named(change: ChangeOver, cell: Mapping[str, Any], knobs: Knobs) -> ChangeRow:
@@ -71,9 +86,9 @@ def is_eager_limit(knob: NamedKnob | None) -> bool:
     return any(word in names for word in EAGER_WORDS)
 
 
-def _knobs(launches: Sequence[LaunchRow]) -> Knobs:
+def _settings(launches: Sequence[LaunchRow]) -> Settings:
     values = all_values([_texts(row["named_settings"]) | _texts(row["settings"]) for row in launches])
-    return Knobs(launches[0]["mpi_library"] or "", values)
+    return Settings(launches[0]["mpi_library"] or "", values)
 
 
 def _texts(settings: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from weft.kernel.collective.variants import variants
 from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.sizes import op_name, split_op
+from weft.kernel.steps import is_explained, ladder_messages, ladder_need
 from weft.kernel.traffic import Traffic, Uniform
 from weft.study import Measure, Series, Study, doubling
 
@@ -85,8 +86,13 @@ class Collective(PlainKernel):
             "receive": receive * largest * spread,
             "counts": 4 * INT_BYTES * ranks,
             "samples": sample_bytes(operations, measure),
+            **ladder_need(len(self.explained(values, ranks)) and operations - 1, ranks, measure),
             **staging(ranks),
         }
+
+    def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """Every size of an all-to-all."""
+        return self.operations(values, ranks) if is_explained(values, ranks) else []
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
         """The largest block, what one rank has of blocks, and all ranks together."""
@@ -116,6 +122,8 @@ class Collective(PlainKernel):
         """Keys of the flat plan."""
         keys = ("collective", "form", "bytes", "refine", "root", "pattern")
         found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values}
+        if values.get("explain"):
+            found["explain"] = 1
         if "matrix" in values:
             found["weights"] = [weight for row in read_matrix(Path(values["matrix"])) for weight in row]
         return found
@@ -124,7 +132,9 @@ class Collective(PlainKernel):
         """All-to-alls and allgathers send a message from every rank to every other, the rest about four a rank."""
         all_pairs = values["collective"].startswith(("alltoall", "allgather"))
         each = ranks * (ranks - 1) if all_pairs else 4 * ranks
-        return len(values["bytes"]) * calls * (each + barrier_messages(ranks))
+        each += barrier_messages(ranks)
+        ladders = len(self.explained(values, ranks)) * (each + ladder_messages(ranks))
+        return calls * (len(values["bytes"]) * each + ladders)
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """Whether the smallest size needs no asking."""
@@ -206,6 +216,8 @@ def calls_of(
             values: dict[str, Any] = {"collective": collective, "form": form}
             values |= {"bytes": list(fitting_sizes(section, collective, form, ranks, study, notes))}
             values |= {"refine": section.refine}
+            if study.explain and collective in ALL_SENT & ALL_RECEIVED:
+                values["explain"] = True
             if collective in ROOTED:
                 values["root"] = section.root
             if pattern:

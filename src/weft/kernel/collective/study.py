@@ -7,6 +7,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, mod
 
 from weft.files.section import Section
 from weft.kernel.sizes import ByteSizes, powers_of_two
+from weft.kernel.steps import Explain
 from weft.study import Series, Study, as_written, whole_numbers
 from weft.units import Bytes
 
@@ -140,6 +141,7 @@ class CollectiveStudy(Study, frozen=True):
     """A study of the kernel ``collective``."""
 
     kernel: Literal["collective"] = Field(description="collective")
+    explain: Explain = True
     collective: CollectiveSection = Field(CollectiveSection(), description="[collective]")  # pyright: ignore[reportCallIssue]
     series: Annotated[tuple[CollectiveSeries, ...], Field(min_length=1)] = Field(
         description="[[series]]: at least one sweep"

@@ -16,6 +16,7 @@ from weft.kernel.exchange.sampling import Sampling
 from weft.kernel.exchange.study import ExchangeSeries, ExchangeStudy
 from weft.kernel.messages import barrier_messages
 from weft.kernel.plain import PlainKernel
+from weft.kernel.steps import is_explained, ladder_messages, ladder_need
 from weft.kernel.traffic import Mirror, Traffic, Uniform
 from weft.study import Measure, Series, Study
 
@@ -57,6 +58,7 @@ class Exchange(PlainKernel):
         common: dict[str, Any] = {"n": n, "data": study.exchange.data}
         if contention:
             common["calls"] = list(study.exchange.calls)
+            common |= {"explain": True} if study.explain else {}
         if study.exchange.file:
             common["file"] = str((study.path.parent / study.exchange.file).resolve())
         return Sweep(tuple((shape, common | {"m": m}) for shape, m in zip(shapes, lengths, strict=True)), notes)
@@ -100,8 +102,14 @@ class Exchange(PlainKernel):
             **own,
             "counts": 4 * ranks * INT_BYTES + begins * INDEX_BYTES,
             "samples": sample_bytes(operations, measure),
+            **ladder_need(len(self.explained(values, ranks)), ranks, measure),
             **staging(ranks),
         }
+
+    def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """C, or B where C is not measured; a sort has blocks that only its keys decide."""
+        calls = [call for call in ("C", "B") if call in values.get("calls", ())]
+        return calls[:1] if is_explained(values, ranks) else []
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
         """Bytes of a block (l_n / p vectors; the mean one for a sample sort), of l_n vectors, and of all n."""
@@ -140,12 +148,13 @@ class Exchange(PlainKernel):
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
         found: dict[str, FlatValue] = {key: values[key] for key in ("n", "m", "data", "file") if key in values}
-        return found | {"calls": timed_calls(values)}
+        return found | {"calls": timed_calls(values)} | ({"explain": 1} if values.get("explain") else {})
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Each call of A, B or C sends a message from every rank to every other."""
         each = ranks * (ranks - 1) + barrier_messages(ranks)
-        return len(timed_calls(values)) * calls * each
+        ladders = len(self.explained(values, ranks)) * (each + ladder_messages(ranks))
+        return calls * (len(timed_calls(values)) * each + ladders)
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """A and B always send small messages; C sends blocks of n m / p^2 doubles."""

@@ -10,6 +10,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, mod
 from weft.errors import StudyError
 from weft.files.expression import tree
 from weft.files.section import Section
+from weft.kernel.steps import Explain
 from weft.study import Series, Study, as_written
 from weft.units import Bytes, parse_bytes, parse_share
 
@@ -160,6 +161,7 @@ class ExchangeStudy(Study, frozen=True):
     """A study of the kernel ``exchange``."""
 
     kernel: Literal["exchange"] = Field(description="exchange")
+    explain: Explain = True
     exchange: ExchangeSection = Field(ExchangeSection(), description="[exchange]")  # pyright: ignore[reportCallIssue]
     series: Annotated[tuple[ExchangeSeries, ...], Field(min_length=1)] = Field(
         description="[[series]]: at least one sweep"

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ladder in words: what each step adds or takes away, and what would move it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.analyse.tables.ladder import LadderRow, Step
+from weft.analyse.tables.times import CallRow
+from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_COST
+from weft.format import format_seconds, measured_factor
+from weft.kernel.registry import kernel_named
+from weft.mpi.algorithms import DEFAULT, algorithms, knob
+from weft.mpi.transport import message_knobs
+
+NAMES: Mapping[Step, str] = {
+    "messages": "messages", "contention": "contention", "algorithm": "the algorithm", "arrival": "late ranks",
+}  # fmt: skip
+MANY = frozenset({"messages", "arrival"})
+PARTS: Mapping[str, str] = {
+    COPY: "the memory's rate; fewer ranks a node",
+    INJECTION: "a faster adapter; fewer ranks a node",
+    LATENCY: "the adapter's latency; larger blocks",
+    MESSAGE_COST: "what the adapter needs for a message; larger blocks",
+}
+#: A time this close to the one below it is the same time.
+SAME = 0.005
+
+
+def statement(row: LadderRow, ladder: Sequence[LadderRow]) -> str:
+    """A step in words; the sentence of a whole ladder stands at its lowest step.
+
+    ``408 ms at N = 4: the link leaf0 up needs 343 ms, messages add 6 %, contention adds 9 %, the algorithm adds 3 %.``
+    """
+    if row is not ladder[0]:
+        return added(row)
+    shown = [each for each in ladder if each["step"] != "arrival" or (each["factor"] or 1) > 1 + SAME]
+    where = f"N = {row['nodes']}" if row["nodes"] > 1 else f"p = {row['ranks']}"
+    told = [floor(row), *(added(each) for each in shown[1:])]
+    return f"{format_seconds(shown[-1]['seconds'])} at {where}: {', '.join(told)}."
+
+
+def floor(row: LadderRow) -> str:
+    """The lowest step: the hardware, or messages where no bound is known."""
+    if row["step"] != "hardware":
+        return f"no bound is known, plain messages alone need {format_seconds(row['seconds'])}"
+    return f"{hardware(row['name'])} needs {format_seconds(row['seconds'])}"
+
+
+def hardware(bound: str) -> str:
+    """A bound as part of a sentence: ``the link leaf0 up``, ``injection``, ``memory copy``."""
+    return f"the {bound}" if bound.startswith(LINK) else bound
+
+
+def added(row: LadderRow) -> str:
+    """``contention adds 9 %``, ``messages make it 3.4 times as long``, ``the algorithm takes 12 % away``."""
+    factor, name = row["factor"], NAMES.get(row["step"], "")
+    if factor is None:
+        return floor(row)
+    many = row["step"] in MANY
+    if abs(factor - 1) < SAME:
+        return f"{name} add nothing" if many else f"{name} adds nothing"
+    if (
+        row["factor_low"] is not None
+        and row["factor_high"] is not None
+        and row["factor_low"] <= 1 <= row["factor_high"]
+    ):
+        return f"{name} {'show' if many else 'shows'} no effect"
+    if factor >= 2:
+        return f"{name} {'make' if many else 'makes'} it {measured_factor(factor)} times as long"
+    if factor > 1:
+        return f"{name} {'add' if many else 'adds'} {100 * (factor - 1):.0f} %"
+    better = " (better than plain rounds)" if row["step"] == "algorithm" else ""
+    return f"{name} {'take' if many else 'takes'} {100 * (1 - factor):.0f} % away{better}"
+
+
+def mover(step: Step, call: CallRow, cell: Mapping[str, Any], library: str, values: Mapping[str, str]) -> str:
+    """What would move a step, in words.
+
+    Parameters
+    ----------
+    step
+        Of the ladder.
+    call
+        The call with its bound.
+    cell
+        Of the plan.
+    library, values
+        The MPI library in its own words, and its variables.
+    """
+    if step == "hardware":
+        link = call["bound"].removeprefix(LINK)
+        return PARTS.get(call["bound"], f"more or faster cables on the way {link}; a placement that crosses it less")
+    if step == "messages":
+        return message_knobs(library, values, "node" if cell["nodes"] == 1 else "both")
+    if step == "contention":
+        return "which ranks share a node" if cell["nodes"] == 1 else "placement; routes"
+    if step == "algorithm":
+        return _algorithm(call, cell, library)
+    return "what the late ranks do before the call; binding; other work on their cores"
+
+
+def _algorithm(call: CallRow, cell: Mapping[str, Any], library: str) -> str:
+    """The algorithm in use, the knob that chooses, and what it may choose."""
+    kernel = kernel_named(call["kernel"])
+    collective = kernel.collective_of(call["call"]) or "alltoallv"
+    chooser = knob(library, collective)
+    chosen = str(cell["parameters"].get("algorithm", DEFAULT))
+    now = "the library's own choice" if chosen == DEFAULT else chosen
+    others = ", ".join(each.name for each in algorithms(library, collective, call["ranks"]))
+    return (
+        f"{chooser} ({now}; there are {others})" if chooser else f"another algorithm of MPI_{collective.capitalize()}"
+    )

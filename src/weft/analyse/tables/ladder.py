@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of the ladder: why an all-to-all takes the time it takes, and how long each of its plain rounds does."""
+
+from typing import Any, Literal, TypedDict
+
+import pyarrow
+
+from weft.store.typed import TableOf
+
+pa: Any = pyarrow  # it comes without types
+TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
+
+Step = Literal["hardware", "messages", "contention", "algorithm", "arrival"]
+STEPS: tuple[Step, ...] = ("hardware", "messages", "contention", "algorithm", "arrival")
+
+
+class TurnRow(TypedDict):
+    """An operation of a ladder in one launch (:mod:`weft.kernel.steps`), medians over its samples.
+
+    ``seconds`` are from the last start of a rank to the last end, ``late_s`` from the first start to the last, null
+    where the clocks cannot tell. ``place`` is the round of ``rounds``, 0 for all others.
+    """
+
+    cell: str
+    launch: int
+    call: str
+    step: str
+    place: int
+    seconds: float
+    late_s: float | None
+    samples: int
+
+
+class LadderRow(TypedDict):
+    """A step of the ladder of a call, from the floor up.
+
+    ``seconds`` is the time with this step and all below it, ``low`` and ``high`` its interval over the launches, null
+    for one launch. ``factor`` is that over the step below (below 1: this step takes time away), with its own interval;
+    null for the lowest. ``statement`` says it in words, ``mover`` what would move it.
+    """
+
+    cell: str
+    call: str
+    nodes: int
+    ranks: int
+    block_bytes: int
+    step: Step
+    name: str
+    seconds: float
+    low: float | None
+    high: float | None
+    factor: float | None
+    factor_low: float | None
+    factor_high: float | None
+    launches: int
+    statement: str
+    mover: str
+
+
+class RoundRow(TypedDict):
+    """A round of the plain exchange: each rank sends to the one ``distance`` behind it.
+
+    ``seconds`` is the median over the launches of the slowest rank's median. ``link`` is the one that the round's
+    blocks fill longest by the routes that are known, for ``link_s``; empty and null where none are.
+    """
+
+    cell: str
+    call: str
+    nodes: int
+    ranks: int
+    distance: int
+    seconds: float
+    link: str
+    link_s: float | None
+
+
+TURNS = TableOf(
+    "ladder_turns",
+    TurnRow,
+    pa.schema(
+        [
+            ("cell", TEXT), ("launch", pa.int16()), ("call", TEXT), ("step", TEXT), ("place", INT), ("seconds", REAL),
+            ("late_s", REAL), ("samples", LONG),
+        ]
+    ),
+)  # fmt: skip
+LADDER = TableOf(
+    "ladder",
+    LadderRow,
+    pa.schema(
+        [
+            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("block_bytes", LONG), ("step", TEXT),
+            ("name", TEXT),
+            *((name, REAL) for name in ("seconds", "low", "high", "factor", "factor_low", "factor_high")),
+            ("launches", INT), ("statement", TEXT), ("mover", TEXT),
+        ]
+    ),
+)  # fmt: skip
+ROUND_TIMES = TableOf(
+    "ladder_rounds",
+    RoundRow,
+    pa.schema(
+        [
+            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("distance", INT), ("seconds", REAL),
+            ("link", TEXT), ("link_s", REAL),
+        ]
+    ),
+)  # fmt: skip

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the ladders' operations took in each launch: from the last arrival on, and how late that was."""
+
+from collections.abc import Iterable, Mapping
+from statistics import median
+from typing import Any
+
+from weft.analyse.engine import Expression
+from weft.analyse.tables.ladder import TurnRow
+from weft.kernel.steps import MARK, ROUNDS, split_step
+
+Key = tuple[str, int, str, int]
+
+
+def is_of_ladder(samples: Expression) -> Expression:
+    """Which samples are of a ladder's steps."""
+    return samples["op"].contains(MARK)
+
+
+def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
+    """Medians of each operation of a ladder in each launch.
+
+    On synchronised clocks a rank that comes late is not taken for a slow operation: that runs from the last start to
+    the last end, and the time from the first start to the last stands apart. Otherwise it is the longest duration.
+
+    Parameters
+    ----------
+    samples
+        Of all operations.
+    segments
+        Rows of the table of segments: which definition of time holds.
+    """
+    key = ["cell", "launch", "op"]
+    own = samples.filter(is_of_ladder(samples) & (samples.phase == "warm"))
+    whole = own.group_by([*key, "iteration"]).agg(
+        first=own.start_ns.min(),
+        last_start=own.start_ns.max(),
+        end=(own.start_ns + own.duration_ns).max(),
+        longest=own.duration_ns.max(),
+        batch=own.batch.max(),
+    )
+    defined = segments.filter(segments.phase == "warm").select(*key, "definition")
+    rows = whole.join(defined, key).to_pyarrow().to_pylist()
+    return medians(rows)
+
+
+def medians(rows: Iterable[Mapping[str, Any]]) -> list[TurnRow]:
+    """A row for each operation and launch; of ``rounds``, whose samples are its rounds, one for each round."""
+    groups: dict[Key, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        place = row["iteration"] if split_step(row["op"])[1] == ROUNDS else 0
+        groups.setdefault((row["cell"], row["launch"], row["op"], place), []).append(row)
+    return [_turn(key, group) for key, group in sorted(groups.items(), key=lambda item: item[0])]
+
+
+def _turn(key: Key, group: list[Mapping[str, Any]]) -> TurnRow:
+    cell, launch, op, place = key
+    call, step = split_step(op)
+    known = all(row["definition"] == "global" for row in group) and step != ROUNDS
+    return TurnRow(
+        cell=cell, launch=launch, call=call, step=step, place=place, samples=len(group),
+        seconds=median((row["end"] - row["last_start"] if known else row["longest"]) / row["batch"] for row in group)
+        / 1e9,
+        late_s=median((row["last_start"] - row["first"]) / row["batch"] for row in group) / 1e9 if known else None,
+    )  # fmt: skip

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verb ``why``."""
+
+import sys
+from pathlib import Path
+
+
+def why(run: Path, /, *, json: bool = False, engine: str | None = None) -> None:
+    """Say why each all-to-all of a run takes its time: hardware, messages, contention, algorithm, late ranks.
+
+    Parameters
+    ----------
+    run
+        A run folder, measured with explain = true (the default of studies of exchange and collective).
+    json
+        Print the steps as JSON (weft-why/1): seconds and factors, unrounded.
+    engine
+        Make the tables anew on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+    """
+    from weft.report.view import load_view
+    from weft.report.why import as_json, as_text
+    from weft.run.refresh import refresh
+
+    view = load_view(refresh(run, engine))
+    sys.stdout.write(as_json(view) if json else as_text(view))

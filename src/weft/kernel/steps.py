@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ladder of an all-to-all: what its steps are called, and what measuring it takes.
+
+Beside a call ``C`` the kernels measure, in turns (``native/measure/ladder``):
+
+===============  ========================================================================
+``C/within``     the blocks that stay in a node, by plain messages, all ranks at once
+``C/between``    the blocks that leave a node, by plain messages, of one rank at a time
+``C/shift``      all blocks by plain messages in p rounds, everybody at once
+``C/pairwise``   the same by pairs, where p is a power of two
+``C/whole``      the library's call
+``C/rounds``     the rounds of ``C/shift``: sample d is round d
+===============  ========================================================================
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from weft.kernel.budget import ROW_BYTES, sample_bytes
+from weft.study import Measure
+
+MARK = "/"
+WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE, ROUNDS = "within", "between", "shift", "pairwise", "whole", "rounds"
+TURNS = (WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE)
+"""What is measured in turns."""
+RUNS_KEPT = 15
+"""Of the rounds: the last so many runs; the kernel keeps the end of each round of them."""
+
+Explain = Annotated[bool, Field(strict=True, description="the ladder of each all-to-all: why it takes its time")]
+"""The key ``explain`` of a study."""
+
+
+def step_op(call: str, step: str) -> str:
+    """Name of a step's operation: ``C/shift``, ``alltoall@1024/shift``."""
+    return f"{call}{MARK}{step}"
+
+
+def split_step(op: str) -> tuple[str, str]:
+    """Call and step of an operation; the step is empty for one that is no step."""
+    call, _, step = op.partition(MARK)
+    return call, step
+
+
+def ladder_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
+    """Bytes of one rank for the ladders of so many calls, by their names; nothing without a call.
+
+    Parameters
+    ----------
+    calls
+        That have a ladder.
+    ranks
+        Of the cell.
+    measure
+        Gives the most samples of an operation.
+    """
+    if not calls:
+        return {}
+    rounds = calls * ranks * ROW_BYTES + ranks * RUNS_KEPT * 8
+    return {"ladder samples": sample_bytes(len(TURNS) * calls, measure), "ladder rounds": rounds}
+
+
+def ladder_messages(ranks: int) -> int:
+    """Messages of one turn of all steps, without those of the call itself, at most: three exchanges of all blocks."""
+    return 3 * ranks * (ranks - 1)
+
+
+def is_explained(values: Mapping[str, Any], ranks: int) -> bool:
+    """Whether a cell's all-to-alls have a ladder: the study asks for it, and a rank alone has none."""
+    return bool(values.get("explain")) and ranks > 1
+
+
+def without_steps(ops: Sequence[str]) -> list[str]:
+    """Operations that are no steps of a ladder."""
+    return [op for op in ops if not split_step(op)[1]]

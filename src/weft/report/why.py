@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ``weft why`` prints: a sentence for each all-to-all, and its ladder as bars from the floor up."""
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+
+from weft.analyse.tables.ladder import LADDER, LadderRow
+from weft.errors import DataError
+from weft.format import exact_bytes, format_seconds
+from weft.kernel.line_name import line_name
+from weft.kernel.sizes import split_op
+from weft.report.view import CALLS, RunView
+
+WIDTH = 40
+SCHEMA = "weft-why/1"
+
+
+def ladders(view: RunView) -> list[list[LadderRow]]:
+    """The steps of each call that has a ladder, from the floor up."""
+    return [list(group) for _, group in groupby(LADDER.read(view.path), key=lambda row: (row["cell"], row["call"]))]
+
+
+def explained(view: RunView) -> list[list[LadderRow]]:
+    """The same, of a run that has some.
+
+    Raises
+    ------
+    DataError
+        Nothing was explained.
+    """
+    found = ladders(view)
+    if not found:
+        raise DataError(
+            f"{view.path}: no all-to-all of this run has a ladder",
+            "measure a study of the kernel exchange (data = contention) or collective (Alltoall, Alltoallv), on two "
+            "ranks or more, without explain = false",
+        )
+    return found
+
+
+def title(view: RunView, row: LadderRow) -> str:
+    """Which call, of which size: ``MPI_Alltoall of 64 KiB, N = 1, p = 4``."""
+    parameters = next(cell.parameters for cell in view.plan.measured if cell.id == row["cell"])
+    call, size = split_op(row["call"])
+    name = CALLS.get(call, line_name(call, parameters))
+    what = f"{name} of {exact_bytes(size if size is not None else row['block_bytes'])} a block"
+    return f"{what}, N = {row['nodes']}, p = {row['ranks']}"
+
+
+def as_text(view: RunView) -> str:
+    """Sentences, bars, and what would move each step.
+
+    Raises
+    ------
+    DataError
+        Nothing was explained.
+    """
+    label = f" ({view.label})" if view.label else ""
+    lines = [f"{view.name}{label}, {view.mpi}"]
+    for rows in explained(view):
+        lines += ["", rows[0]["statement"], f"  {title(view, rows[0])}", *bars(rows)]
+    return "\n".join(lines) + "\n"
+
+
+def bars(rows: Sequence[LadderRow]) -> list[str]:
+    """A bar a step: what it adds stands where the step below ends; what it takes away is drawn hollow."""
+    most = max(row["seconds"] for row in rows)
+    before, lines = 0.0, list[str]()
+    for row in rows:
+        first, last = sorted((before, row["seconds"]))
+        start, end = round(WIDTH * first / most), round(WIDTH * last / most)
+        mark = "█" if row["seconds"] >= before else "░"
+        drawn = (" " * start + mark * max(end - start, 0 if last == first else 1)).ljust(WIDTH)
+        name = row["step"] + (f", {row['name']}" if row["name"] else "")
+        lines.append(f"  {name:<28} {drawn} {format_seconds(row['seconds']):>9}{factor(row)}  [{row['mover']}]")
+        before = row["seconds"]
+    return lines
+
+
+def factor(row: LadderRow) -> str:
+    """``x 1.09 (1.05 to 1.14)``: over the step below, with its range over the launches."""
+    if row["factor"] is None:
+        return ""
+    text = f"  x {row['factor']:.3g}"
+    if row["factor_low"] is None or row["factor_high"] is None:
+        return text
+    return f"{text} ({row['factor_low']:.3g} to {row['factor_high']:.3g})"
+
+
+def as_json(view: RunView) -> str:
+    """The ladders as JSON: every step as its row of the table, under its call.
+
+    Raises
+    ------
+    DataError
+        Nothing was explained.
+    """
+    found = [
+        {"cell": rows[0]["cell"], "call": rows[0]["call"], "statement": rows[0]["statement"], "steps": rows}
+        for rows in explained(view)
+    ]
+    head = {"schema": SCHEMA, "run": view.name, "label": view.label, "mpi": view.mpi}
+    return json.dumps(head | {"ladders": found}, indent=1) + "\n"

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ladder from prescribed times: one cause makes one step grow, and no other."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from weft.analyse.ladder import ladder_rows, link_scale
+from weft.analyse.protocol.knob import Settings
+from weft.analyse.tables.ladder import LadderRow, TurnRow
+from weft.analyse.tables.times import CallRow
+from weft.analyse.turns import medians
+
+SETTINGS = Settings("Open MPI v4.1.4", {"btl_vader_single_copy_mechanism": "1", "btl_vader_eager_limit": "4096"})
+PLAIN = {"within": 2e-3, "between": 1e-3, "shift": 4e-3, "pairwise": 5e-3, "whole": 4.4e-3}
+
+
+def turns(seconds: Mapping[str, float] = PLAIN, launch: int = 1, late_s: float | None = 0.0) -> list[TurnRow]:
+    return [
+        TurnRow(cell="c000", launch=launch, call="C", step=step, place=0, seconds=each, late_s=late_s, samples=9)
+        for step, each in seconds.items()
+    ]
+
+
+def cell(**more: Any) -> dict[str, Any]:
+    found = {"id": "c000", "kernel": "exchange", "nodes": 4, "ranks": 8, "ranks_per_node": 2, "block_bytes": 1000}
+    return found | {"parameters": {}, "bounds": {}, "alone_s_per_byte": None} | more
+
+
+def call(bound_s: float | None = 2e-3, bound: str = "link leaf0 up") -> CallRow:
+    row = {"cell": "c000", "call": "C", "phase": "warm", "status": "ok", "kernel": "exchange", "nodes": 4, "ranks": 8}
+    return cast(CallRow, row | {"block_bytes": 1000, "bound_s": bound_s, "bound": bound if bound_s else ""})
+
+
+def ladder(found: list[TurnRow], bound: CallRow | None = None, **more: Any) -> list[LadderRow]:
+    return ladder_rows(found, [bound or call()], {"c000": cell(**more)}, {"c000": SETTINGS})
+
+
+def factors(rows: list[LadderRow]) -> dict[str, float | None]:
+    return {row["step"]: row["factor"] for row in rows}
+
+
+def test_each_step_stands_on_the_one_below() -> None:
+    rows = ladder(turns())
+    assert [(row["step"], row["seconds"]) for row in rows] == [
+        ("hardware", 2e-3), ("messages", 3e-3), ("contention", 4e-3), ("algorithm", 4.4e-3), ("arrival", 4.4e-3),
+    ]  # fmt: skip
+    assert factors(rows) == pytest.approx(
+        {"hardware": None, "messages": 1.5, "contention": 4 / 3, "algorithm": 1.1, "arrival": 1.0}
+    )
+    assert rows[0]["statement"] == (
+        "4.4 ms at N = 4: the link leaf0 up needs 2 ms, messages add 50 %, contention adds 33 %, "
+        "the algorithm adds 10 %."
+    )
+
+
+@pytest.mark.parametrize(
+    ("slower", "grows"),
+    [
+        (("within", "between", "shift", "pairwise", "whole"), "messages"),
+        (("shift", "pairwise", "whole"), "contention"),
+        (("whole",), "algorithm"),
+    ],
+)
+def test_what_slows_some_operations_moves_the_step_at_which_they_begin(slower: tuple[str, ...], grows: str) -> None:
+    before = factors(ladder(turns()))
+    after = factors(ladder(turns({name: each * (5 if name in slower else 1) for name, each in PLAIN.items()})))
+    moved = {step for step, factor in after.items() if factor and factor != pytest.approx(before[step])}
+    assert moved == {grows}
+    assert after[grows] == pytest.approx(5 * cast(float, before[grows]))
+
+
+def test_a_faster_link_moves_hardware_and_what_stands_on_it() -> None:
+    rows = ladder(turns(), call(1e-3))
+    assert rows[0]["seconds"] == 1e-3
+    assert factors(rows) == pytest.approx(
+        {"hardware": None, "messages": 3.0, "contention": 4 / 3, "algorithm": 1.1, "arrival": 1.0}
+    )
+
+
+def test_late_ranks_stand_apart_from_the_algorithm() -> None:
+    rows = ladder(turns(late_s=2.2e-3))
+    assert factors(rows)["algorithm"] == pytest.approx(1.1)
+    assert factors(rows)["arrival"] == pytest.approx(1.5)
+    assert rows[0]["statement"].startswith("6.6 ms at N = 4")
+    assert rows[0]["statement"].endswith("late ranks add 50 %.")
+
+
+def test_an_algorithm_better_than_plain_rounds_is_told_as_one() -> None:
+    rows = ladder(turns(PLAIN | {"whole": 1e-3}))
+    assert "the algorithm takes 75 % away (better than plain rounds)" in rows[0]["statement"]
+
+
+def test_the_faster_of_the_plain_rounds_counts() -> None:
+    named = {row["step"]: row["name"] for row in ladder(turns(PLAIN | {"pairwise": 3e-3}))}
+    assert named["contention"] == "pairwise"
+    assert {row["step"]: row["name"] for row in ladder(turns())}["contention"] == "shift"
+
+
+def test_factors_are_those_within_launches_and_have_their_range() -> None:
+    doubled = {step: 2 * each for step, each in PLAIN.items()}  # a launch on slow places: all steps alike
+    rows = ladder(turns() + turns(doubled, 2) + turns(PLAIN | {"whole": 8.8e-3}, 3))
+    by_step = {row["step"]: row for row in rows}
+    assert by_step["contention"]["factor"] == pytest.approx(4 / 3)
+    assert by_step["contention"]["factor_low"] == pytest.approx(by_step["contention"]["factor_high"])
+    assert by_step["algorithm"]["factor"] == pytest.approx(1.1)
+    assert by_step["algorithm"]["factor_high"] == pytest.approx(2.2)
+    assert by_step["hardware"]["low"] is None
+
+
+def test_a_step_whose_range_holds_1_claims_nothing() -> None:
+    rows = ladder(turns() + turns(PLAIN | {"whole": 3.6e-3}, 2) + turns(PLAIN | {"whole": 4.6e-3}, 3))
+    assert next(row for row in rows if row["step"] == "algorithm")["statement"] == "the algorithm shows no effect"
+
+
+def test_without_a_bound_the_ladder_begins_with_messages() -> None:
+    rows = ladder(turns(), call(None))
+    assert rows[0]["step"] == "messages"
+    assert "no bound is known, plain messages alone need 3 ms" in rows[0]["statement"]
+
+
+def test_a_cell_that_failed_has_no_ladder() -> None:
+    assert ladder(turns(), cast(CallRow, call() | {"status": "invalid"})) == []
+
+
+def test_messages_are_scaled_to_what_the_fullest_link_carries() -> None:
+    """A rank alone sends 6 blocks over links of their own; the link of a leaf carries 16: 16 / 6 at the same cost."""
+    bounds = {"C": {"terms": {"link leaf0 up": 16e-6, "injection": 6e-6, "memory copy": 99.0}}}
+    alone = 6e-6 / 1000
+    assert link_scale(cell(bounds=bounds, alone_s_per_byte=alone)) == pytest.approx(16 / 6)
+    rows = ladder(turns(), bounds=bounds, alone_s_per_byte=alone)
+    assert rows[1]["seconds"] == pytest.approx(2e-3 + 16 / 6 * 1e-3)
+    few = {"C": {"terms": {"injection": 3e-6}}}
+    assert link_scale(cell(bounds=few, alone_s_per_byte=alone)) == 1.0, "what was measured is never made less"
+
+
+def test_each_step_names_what_moves_it() -> None:
+    movers = {row["step"]: row["mover"] for row in ladder(turns())}
+    assert "on the way leaf0 up" in movers["hardware"]
+    assert "btl_vader_single_copy_mechanism = 1 (CMA" in movers["messages"]
+    assert "btl_vader_eager_limit = 4,096 B" in movers["messages"]
+    assert movers["contention"] == "placement; routes"
+    assert movers["algorithm"].startswith("coll_tuned_alltoallv_algorithm (the library's own choice; there are basic")
+
+
+def sample(**more: Any) -> dict[str, Any]:
+    row = {"cell": "c000", "launch": 1, "op": "C/whole", "iteration": 0, "first": 0, "last_start": 0, "end": 1000}
+    return row | {"longest": 900, "batch": 1, "definition": "global"} | more
+
+
+def test_a_turn_lasts_from_the_last_arrival_on() -> None:
+    (row,) = medians([sample(last_start=400, iteration=number) for number in range(3)])
+    assert (row["seconds"], row["late_s"], row["samples"]) == (600e-9, 400e-9, 3)
+
+
+def test_without_synchronised_clocks_nobody_is_called_late() -> None:
+    (row,) = medians([sample(last_start=400, definition="local")])
+    assert (row["seconds"], row["late_s"]) == (900e-9, None)
+
+
+def test_a_batch_is_shared_out() -> None:
+    (row,) = medians([sample(batch=10, last_start=100)])
+    assert row["seconds"] == pytest.approx(90e-9)
+    assert row["late_s"] == pytest.approx(10e-9)
+
+
+def test_each_round_keeps_its_place() -> None:
+    rows = medians([sample(op="C/rounds", iteration=d, longest=10 * d, definition="local") for d in range(3)])
+    assert [row["place"] for row in rows] == [0, 1, 2]
+    assert [row["seconds"] for row in rows] == pytest.approx([0.0, 1e-8, 2e-8])
