@@ -146,7 +146,7 @@ def test_the_verdict_comes_first_then_figures_tables_warnings_and_provenance(pag
         "Made Processor 9000",
         "OMPI_MCA_btl",
         "self,sm",
-        "each rank on one processor",
+        "each rank on its own processor",
         "0123abc",
     ):
         assert fact in text

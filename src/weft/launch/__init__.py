@@ -28,27 +28,27 @@ def launcher_for(
     pcap: Sequence[str] = (),
     cancel: bool = False,
 ) -> Launcher:
-    """Return what starts ranks on a fabric, by its kind.
+    """Return the launcher for a fabric, by its kind.
 
     Parameters
     ----------
     fabric
         A :class:`weft.fabric.Fabric`.
     mpicxx
-        Compiler wrapper that the user chose, or None to search.
+        Compiler wrapper chosen by the user, or None to search for one.
     say
-        Takes one line before something that lasts seconds.
+        Called with one line before anything that takes seconds.
     pcap
-        Nodes whose packets are captured; kind ``virtual`` alone has links of its own to look at.
+        Nodes whose packets are captured; only possible on kind ``virtual``.
     cancel
-        End the job when Weft is interrupted, whatever the fabric file says; kinds without jobs end their ranks anyway.
+        Cancel the job when Weft is interrupted, overriding the fabric file; kinds without jobs always end their ranks.
 
     Raises
     ------
     LaunchError
-        The kind has no launcher, or what it needs is not there.
+        The kind has no launcher, or something that it needs is missing.
     FabricError
-        A capture was asked for where there can be none.
+        A capture was requested on another kind of fabric.
     """
     from weft.launch.batch.schedulers import SCHEDULERS
 
@@ -58,7 +58,7 @@ def launcher_for(
         make = import_module(BATCH if fabric.kind in SCHEDULERS else MODULES[fabric.kind]).make_launcher
     except (KeyError, ImportError, AttributeError) as error:
         if isinstance(error, ImportError) and error.name and not error.name.startswith("weft.launch"):
-            raise  # a launcher that is there, but broken, must not look like one that is missing
+            raise  # a broken launcher must not look like a missing one
         raise LaunchError(
             f"this Weft cannot start ranks on a fabric of kind {fabric.kind!r}",
             f"kinds that can: {', '.join((*MODULES, *SCHEDULERS))}",
@@ -78,14 +78,14 @@ def cancelling(fabric: Any) -> Any:
 
 
 def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:
-    """See that packets can be captured at some nodes of a fabric, before anything is built or started.
+    """Check that packets can be captured at some nodes of a fabric, before anything is built or started.
 
     Raises
     ------
     FabricError
-        Another kind, or a node that is not there.
+        The fabric is of another kind, or has no such node.
     LaunchError
-        No ``tcpdump``.
+        ``tcpdump`` is missing.
     """
     if fabric.kind != "virtual":
         raise FabricError(

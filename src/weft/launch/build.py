@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Building the kernels for an MPI at first use, once, into a cache.
 
-An MPI found when Weft was installed is seldom the one a job runs under, so nothing is compiled before it is known.
+The MPI at install time is seldom the one a job runs under, so nothing is compiled before that MPI is known.
 """
 
 import os
@@ -25,7 +25,7 @@ from weft.mpi.starting import as_root
 PROGRAM = "weft-measure"
 SETTINGS = "default-settings.txt"
 VERSION = "library.txt"
-# what a clean environment keeps: everything else may be a setting of some MPI
+# variables kept in a clean environment: any other may be a setting of some MPI
 CLEAN = ("PATH", "LD_LIBRARY_PATH", "LANG", "TMPDIR", "USER", "LOGNAME")
 
 
@@ -36,11 +36,11 @@ class Kernels:
     Parameters
     ----------
     folder
-        Their place in the cache.
+        Their folder in the cache.
     mpi
-        What they were built with.
+        The MPI they were built with.
     library
-        The library by its own word.
+        The library's version string.
     """
 
     folder: Path
@@ -54,7 +54,7 @@ class Kernels:
 
     @property
     def settings(self) -> Path | None:
-        """Control variables of a run without any setting, for comparison; None where the library does not say."""
+        """Default values of the control variables, for comparison; None if the library does not report them."""
         path = self.folder / SETTINGS
         return path if path.is_file() and path.stat().st_size else None
 
@@ -64,7 +64,7 @@ class Kernels:
         return self.folder.name
 
     def about(self) -> dict[str, str]:
-        """Describe the library, who brought it, and the kernels, for a run's provenance."""
+        """Describe the library, its origin, and the kernels, for a run's provenance."""
         return {
             "mpi": str(self.library),
             "mpi_library": self.library.text,
@@ -80,16 +80,16 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
     Parameters
     ----------
     mpi
-        What :func:`weft.mpi.library.find_mpi` found.
+        The result of :func:`weft.mpi.library.find_mpi`.
     say
-        Takes one line before something that lasts seconds.
+        Called with one line before anything that takes seconds.
     sources
         Folder of the CMake project; the shipped ``native`` otherwise.
 
     Raises
     ------
     LaunchError
-        No compiler, no CMake, or a failed build: with the first error and the path of the whole log.
+        Compiler or CMake is missing, or the build failed; the message has the first error and the path of the log.
     DataError
         The cache cannot be written.
     """
@@ -99,7 +99,7 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
     def make(work: Path, ready: Path, log: Path) -> None:
         library = mpi.described()
         name = f"for {library} " if library else ""
-        say(f"building the kernels {name}with {mpi.wrapper} (once, some seconds)")
+        say(f"building the kernels {name}with {mpi.wrapper} (once, takes some seconds)")
         compile_target(PROGRAM, work / "build", mpi, native, log)
         with file_errors(place):
             shutil.copy2(built_program(work / "build", log), ready / PROGRAM)
@@ -112,7 +112,7 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
 
 
 def cache_key(mpi: Mpi, native: Path) -> str:
-    """Hash of everything that the built kernels depend on."""
+    """Hash of everything on which the built kernels depend."""
     show = mpi.show()
     return key_of([str(mpi.wrapper), show, *library_identity(show)], native, real_sources(native))
 
@@ -125,7 +125,7 @@ def real_sources(native: Path) -> list[Path]:
 
 
 def library_identity(show: str) -> Iterable[str]:
-    """Path, size and time of each MPI library on a wrapper's command line: an update in place changes them."""
+    """Path, size and modification time of each MPI library on a wrapper's command line; an update changes them."""
     words = shlex.split(show)
     folders = [Path(word[2:]) for word in words if word.startswith("-L")]
     folders += [Path(path) for path in ("/usr/lib64", "/usr/lib", "/usr/local/lib")]
@@ -138,7 +138,7 @@ def library_identity(show: str) -> Iterable[str]:
 
 
 def linked_files(library: Path) -> list[Path]:
-    """Return the file itself, or those that a linker script (PyPI's MPICH has one) names."""
+    """Return the file itself, or the files named by a linker script (PyPI's MPICH has one)."""
     with library.open("rb") as file:
         if file.read(4) == b"\x7fELF":
             return [library]
@@ -147,12 +147,12 @@ def linked_files(library: Path) -> list[Path]:
 
 
 def compile_target(target: str, build: Path, mpi: Mpi, native: Path, log: Path) -> None:
-    """Configure for an MPI and compile one target; everything that is printed goes to the log.
+    """Configure for an MPI and compile one target; all output goes to the log.
 
     Raises
     ------
     LaunchError
-        The build failed: with the first error of the log.
+        The build failed; the message has the first error of the log.
     """
     configure = [
         tool("cmake"), "-S", str(native), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
@@ -166,7 +166,7 @@ def compile_target(target: str, build: Path, mpi: Mpi, native: Path, log: Path) 
 
 
 def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
-    """Say why a build failed, by the first error of its log."""
+    """Return the error of a failed build, with the first error of its log."""
     text = log.read_text(errors="replace")
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return LaunchError(
@@ -175,35 +175,41 @@ def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
         )
     return LaunchError(
         f"the kernels could not be built with {mpi.wrapper} (exit code {code}): {first_error(text)}",
-        f"the whole output is in {log}; another MPI: --mpicxx PATH; another compiler: CXX=PATH",
+        f"the full output is in {log}; another MPI: --mpicxx PATH; another compiler: CXX=PATH",
     )
 
 
 def built_program(build: Path, log: Path) -> Path:
-    """Find the program that CMake made."""
+    """Find the program that CMake built; LaunchError if there is none."""
     found = next((path for path in sorted(build.rglob(PROGRAM)) if is_program(path)), None)
     if found is None:
-        raise LaunchError(f"the build ended well but made no {PROGRAM}", f"see {log}")
+        raise LaunchError(f"the build succeeded but produced no {PROGRAM}", f"see {log}")
     return found
 
 
 def asked_version(program: Path, mpi: Mpi) -> str:
-    """Return the MPI library's own version string: from the library that the loader really takes."""
+    """Return the version string of the MPI library that the loader really uses.
+
+    Raises
+    ------
+    LaunchError
+        The kernels do not start.
+    """
     done = subprocess.run(
         [program, "--version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120
     )
     if done.returncode or not done.stdout.strip():
         raise LaunchError(
             f"the kernels built with {mpi.wrapper} do not start: {last_line(done.stderr or done.stdout)}",
-            "the MPI library is not found at run time: load its module, or set LD_LIBRARY_PATH",
+            "the loader cannot find the MPI library: load its module, or set LD_LIBRARY_PATH",
         )
     return done.stdout
 
 
 def default_settings(program: Path, scratch: Path) -> str:
-    """Control variables of the library at their defaults; empty when it does not run alone.
+    """Default values of the library's control variables; empty if it cannot run without a starter.
 
-    One rank without a starter, in an empty home: a user's own parameter file is a setting like any other.
+    Runs one rank without a starter and with an empty home, because a user's parameter file also changes settings.
     """
     environment = {name: os.environ[name] for name in CLEAN if name in os.environ}
     home = scratch / "home"
@@ -218,9 +224,9 @@ def default_settings(program: Path, scratch: Path) -> str:
     except subprocess.TimeoutExpired:
         return ""
     finally:
-        # Open MPI 5 leaves 16 MiB in /dev/shm when a rank ran without a starter, who would have cleaned up
+        # Open MPI 5 leaves 16 MiB in /dev/shm if a rank runs without a starter, which would clean up
         sweep(began)
     if done.returncode:
         return ""
-    # what names our scratch folder is a place, not a setting, and would differ in every launch
+    # a value with the path of our scratch folder is not a setting, and would differ in every launch
     return "".join(line for line in done.stdout.splitlines(keepends=True) if str(home) not in line)

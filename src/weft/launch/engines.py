@@ -15,23 +15,24 @@ SCATTER = "+scatter"  # minhop+scatter7: OpenSM's --scatter-ports 7
 
 
 def routed(network: Network, engines: Sequence[str], keep: Path | None = None) -> list[Routed]:
-    """The network as each engine routes it.
+    """The network with the routes of each engine.
 
     Parameters
     ----------
     network
-        The network with its present tables.
+        The network with its current tables.
     engines
-        ``present``, ``dmodk`` or an engine of OpenSM, perhaps with ``+scatterN`` for its option ``--scatter-ports N``.
+        ``present``, ``dmodk`` or an engine of OpenSM, optionally with ``+scatterN`` for its option ``--scatter-ports
+        N``.
     keep
-        A folder for what OpenSM dumps, one folder an engine below it.
+        A folder for the dumps of OpenSM, with a subfolder for each engine.
 
     Raises
     ------
     LaunchError
-        OpenSM is asked for and missing, or makes no tables.
+        OpenSM is needed but missing, or produces no tables.
     FabricError
-        The name is none.
+        There is no engine of that name.
     """
     return [_one(network, name, keep) for name in dict.fromkeys(engines or (PRESENT,))]
 
@@ -44,7 +45,7 @@ def _one(network: Network, name: str, keep: Path | None) -> Routed:
     engine, plus, seed = name.partition(SCATTER)
     if not engine or (plus and not (seed.isascii() and seed.isdigit())):
         raise FabricError(
-            f"no engine {name!r}", "take present, dmodk, or one of OpenSM's: minhop, ftree, minhop+scatter7"
+            f"there is no engine {name!r}", "use present, dmodk, or one of OpenSM's: minhop, ftree, minhop+scatter7"
         )
     options = ("--scatter-ports", seed) if plus else ()
     made = manage(network, engine, options=options, keep=keep / name if keep else None)
@@ -54,5 +55,5 @@ def _one(network: Network, name: str, keep: Path | None) -> Routed:
     return Routed(
         f"{name} (fell back to {made.used})",
         made.network,
-        f"OpenSM fell back from {engine} to {made.used} in silence: {why}",
+        f"OpenSM silently fell back from {engine} to {made.used}: {why}",
     )

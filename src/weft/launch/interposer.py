@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An application under ``libweft.so``: the library built for its MPI, and put in front of it by its starter."""
+"""Running an application with ``libweft.so``: building the library for its MPI, and preloading it into the ranks."""
 
 import os
 import shutil
@@ -17,16 +17,16 @@ from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Library, Mpi, find_mp
 
 LIBRARY = "libweft.so"
 ROOMS = ("alltoall", "interpose")
-"""Folders of ``native`` that the library is made of."""
+"""Folders of ``native`` with the library's sources."""
 
-#: Starters that carry variables to the ranks only when told to, and those that take ``-genv``.
+#: Starters that pass variables to the ranks only with an option, and those with the option ``-genv``.
 OPEN_STARTERS = ("mpirun", "mpiexec", "orterun", "prterun")
 HYDRA_STARTERS = ("mpirun", "mpiexec", "mpiexec.hydra")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the interposer is to do; each is a variable that a job script can set as well.
+    """Settings of the interposer; each is an environment variable that a job script can also set.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Settings:
     table
         Selection table (``WEFT_TABLE``).
     report
-        Where to write what was called (``WEFT_REPORT``).
+        File for the report of all calls (``WEFT_REPORT``).
     verify
-        Repeat every so many calls by the library and compare (``WEFT_VERIFY``); 0: never.
+        Repeat every nth call with the library and compare the results (``WEFT_VERIFY``); 0: never.
     prewarm
         Connect all pairs of ranks in ``MPI_Init`` (``WEFT_PREWARM``).
     """
@@ -49,15 +49,15 @@ class Settings:
     prewarm: bool = False
 
     def variables(self) -> dict[str, str]:
-        """Return the variables that say this; what is not asked for is not set.
+        """Return the environment variables of these settings; defaults are left unset.
 
         Raises
         ------
         LaunchError
-            The table is no file.
+            The table is not a file.
         """
         if self.table is not None and not self.table.is_file():
-            raise LaunchError(f"no selection table {self.table}", "name a file: --table FILE")
+            raise LaunchError(f"there is no selection table {self.table}", "name a file: --table FILE")
         given = {
             "WEFT_ALLTOALL": self.force,
             "WEFT_TABLE": str(self.table.absolute()) if self.table else "",
@@ -74,16 +74,16 @@ def build_interposer(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sour
     Parameters
     ----------
     mpi
-        What the application was built with.
+        The MPI of the application.
     say
-        Takes one line before something that lasts seconds.
+        Called with one line before anything that takes seconds.
     sources
         Folder of the CMake project; the shipped ``native`` otherwise.
 
     Raises
     ------
     LaunchError
-        No compiler, no CMake, or a failed build: with the first error and the path of the whole log.
+        Compiler or CMake is missing, or the build failed; the message has the first error and the path of the log.
     DataError
         The cache cannot be written.
     """
@@ -93,7 +93,7 @@ def build_interposer(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sour
     place = cache() / f"interposer-{key_of([str(mpi.wrapper), show, *library_identity(show)], native, files)}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        say(f"building {LIBRARY} with {mpi.wrapper} (once, some seconds)")
+        say(f"building {LIBRARY} with {mpi.wrapper} (once, takes some seconds)")
         build = work / "build"
         compile_target("weft", build, mpi, native, log)
         with file_errors(place):
@@ -109,13 +109,13 @@ def mpi_of(command: Sequence[str], mpicxx: str | None) -> Mpi:
     Raises
     ------
     LaunchError
-        There is no such program, or no MPI at all.
+        There is no such program, or no MPI.
     """
     if mpicxx:
         return find_mpi(mpicxx)
     found = shutil.which(command[0])
     if found is None:
-        raise LaunchError(f"{command[0]} is no program that can be run", "weft exec -- mpirun -n 4 ./application")
+        raise LaunchError(f"{command[0]} is not an executable program", "weft exec -- mpirun -n 4 ./application")
     starter = Path(found)
     stem, dot, suffix = starter.name.partition(".")
     if stem in STARTERS:
@@ -126,19 +126,19 @@ def mpi_of(command: Sequence[str], mpicxx: str | None) -> Mpi:
 
 
 def preloaded(command: Sequence[str], variables: Mapping[str, str], library: Library | None) -> list[str]:
-    """Return the command with the variables handed to the ranks by the starter's own option.
+    """Return the command with the variables passed to the ranks by the starter's own option.
 
-    In the starter's environment they would make the starter itself load the library, and Open MPI would not carry them
-    to other hosts. A starter that is not known gets them by ``env``, which reaches ranks if it passes its environment.
+    In the starter's environment they would make the starter itself load the library, and Open MPI would not pass them
+    to other hosts. An unknown starter gets them by ``env``, which reaches the ranks if it passes on its environment.
 
     Parameters
     ----------
     command
-        A starter and its words.
+        A starter and its arguments.
     variables
-        What each rank shall have.
+        Environment variables of each rank.
     library
-        The MPI library, or None when it is not known.
+        The MPI library, or None if unknown.
     """
     starter = Path(command[0]).name
     stem = starter.partition(".")[0]
@@ -155,12 +155,12 @@ def preloaded(command: Sequence[str], variables: Mapping[str, str], library: Lib
 
 
 def replace_process(command: Sequence[str]) -> NoReturn:
-    """Become the command: its exit code, its signals and its terminal are then this process's own.
+    """Replace this process by the command, which keeps its terminal, signals and exit code.
 
     Raises
     ------
     LaunchError
-        It cannot be started.
+        The command cannot be started.
     """
     try:
         os.execvp(command[0], list(command))

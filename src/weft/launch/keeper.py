@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keeps one launch: starts ``mpiexec``, and ensures that no process of the launch outlives it.
+"""Keeper of one launch: starts ``mpiexec``, and ensures that no process of the launch outlives it.
 
-A process of its own between Weft and ``mpiexec``, for what neither can do: after a SIGKILL of Weft it must still
-end the ranks and remove their session directories, and after a SIGKILL of ``mpiexec`` it must still find its
-orphans. ``setpriv --pdeathsig`` alone would only reach ``mpiexec``, and a ``preexec_fn`` in Weft itself is not safe
-beside the threads that draw the progress. This process has one thread, so it may fork and set what it likes.
+A separate process between Weft and ``mpiexec``, for what neither can do: after a SIGKILL of Weft it must still end
+the ranks and remove their session directories, and after a SIGKILL of ``mpiexec`` it must still find its orphans.
+``setpriv --pdeathsig`` alone would only reach ``mpiexec``, and a ``preexec_fn`` in Weft is not safe with the threads
+that draw the progress. This process has one thread, so it may fork safely.
 
-- It gets SIGTERM from the system when Weft dies (PR_SET_PDEATHSIG), and so does ``mpiexec`` when the keeper dies.
+- The system sends it SIGTERM when Weft dies (PR_SET_PDEATHSIG), and ``mpiexec`` when the keeper dies.
 - It is a subreaper: every orphan of the launch becomes its child, so "all descendants" is the whole launch.
 - It holds the folder's launch lock, so that the next Weft waits until the last rank has stopped writing.
-- What a killed keeper left, the next one of the same folder removes, and nothing that a lock file merely says is ours.
+- The next keeper of the same folder removes what a killed one left, but never trusts the lock file alone for that.
 
-Run by path with ``python -I -S`` (10 ms); it imports nothing but the standard library, and nothing of Weft.
+Run by path with ``python -I -S`` (10 ms); it imports only the standard library.
 """
 
 import ctypes
@@ -35,9 +35,9 @@ PR_SET_CHILD_SUBREAPER = 36
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 PREFIX = "weft-"
 NOTE_BYTES = 256
-# Open MPI names a semaphore after the file written, and Weft's kernel marks that by 16 digits
+# Open MPI names a semaphore after the file written, which Weft marks by 16 digits
 SEMAPHORES = f"/dev/shm/sem.OMPIO_*.npy.{'[0-9a-f]' * 16}.part"
-# what Open MPI 5 and 4, MPICH, UCX, PSM, MVAPICH and Intel MPI name their segments, and hydra its picture of the cores
+# names of the segments of Open MPI 5 and 4, MPICH, UCX, PSM, MVAPICH and Intel MPI, and of hydra's topology file
 LEFT_BEHIND = (
     *(f"/dev/shm/{name}*" for name in ("sm_segment.", "vader_segment.", "mpich_sh", "ucx_shm", "psm", "mv2_")),
     *(f"/dev/shm/{name}*" for name in ("Intel_MPI", "shm_mpi")),
@@ -56,13 +56,13 @@ def prctl(option: int, value: int) -> None:
 
 
 def temporary_base() -> str:
-    """Where the session directory goes: short, because sockets below it may have 107 characters in all."""
+    """Parent of the session directory: a short path, because socket paths are limited to 107 characters."""
     wanted = os.environ.get("TMPDIR", "/tmp")
     return wanted if len(wanted) <= 30 and os.access(wanted, os.W_OK) else "/tmp"
 
 
 def parents() -> dict[int, int]:
-    """Return the parent of each process that is visible and no zombie."""
+    """Return the parent of each visible process that is not a zombie."""
     found: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -76,7 +76,7 @@ def parents() -> dict[int, int]:
 
 
 def descendants() -> list[int]:
-    """Return every living process of the launch (this one is their subreaper)."""
+    """Return every living process of the launch (this process is their subreaper)."""
     parent_of = parents()
     family = {os.getpid()}
     grown = True
@@ -88,7 +88,7 @@ def descendants() -> list[int]:
 
 
 def reap() -> dict[int, int]:
-    """Reap the processes that have ended: process id to wait status."""
+    """Reap the processes that have ended; returns process id to wait status."""
     ended: dict[int, int] = {}
     while True:
         try:
@@ -101,7 +101,7 @@ def reap() -> dict[int, int]:
 
 
 def send(pids: list[int], number: int) -> None:
-    """Send a signal to each process that still is there."""
+    """Send a signal to each process that still exists."""
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -127,7 +127,7 @@ def start(command: list[str]) -> int:
 
 
 def watch(leader: int, grace_s: float) -> int:
-    """Wait for ``mpiexec``; asked to stop, end it politely and then by force. Returns its wait status."""
+    """Wait for ``mpiexec``; on a request to stop, end it by SIGTERM, then by SIGKILL. Returns its wait status."""
     force_at = 0.0
     while True:
         ended = reap()
@@ -144,7 +144,7 @@ def watch(leader: int, grace_s: float) -> int:
 
 def clear(patience_s: float) -> None:
     """End whatever ``mpiexec`` left running, and wait until it has ended."""
-    # a regular end leaves a daemon some milliseconds to go by itself
+    # after a regular end, a daemon has some milliseconds to exit by itself
     polite_until = time.monotonic() + patience_s
     give_up = polite_until + 10.0
     while True:
@@ -179,7 +179,7 @@ def open_files() -> set[tuple[int, int]]:
 
 
 def sweep(since: float, patterns: tuple[str, ...] = LEFT_BEHIND) -> None:
-    """Remove files that killed ranks left outside of their folder: ours, made since then, and used by nobody."""
+    """Remove files that killed ranks left outside their folder: this user's, newer than ``since``, not in use."""
     candidates: list[tuple[Path, os.stat_result]] = []
     for path in (path for pattern in patterns for path in Path("/").glob(pattern[1:])):
         try:
@@ -190,18 +190,18 @@ def sweep(since: float, patterns: tuple[str, ...] = LEFT_BEHIND) -> None:
             candidates.append((path, status))
     if not candidates:
         return
-    # listed before looking who uses them: what another job makes in between is not on the list
+    # listed before the check for users: files that another job makes in between are not on the list
     used = open_files()
     for path, status in candidates:
         if (status.st_dev, status.st_ino) not in used:
             try:
                 path.unlink(missing_ok=True)
-            except OSError:  # immutable, or read-only by now: no reason not to start
+            except OSError:  # immutable or read-only: not a reason to fail
                 continue
 
 
 def take_lock(path: str) -> int:
-    """Hold the folder's launch lock; waits for the keeper of an earlier launch to end.
+    """Take the folder's launch lock; waits for the keeper of an earlier launch to end.
 
     The file names the holder and its session directory, so that the next one can remove what a killed keeper left.
     """
@@ -211,7 +211,7 @@ def take_lock(path: str) -> int:
     os.close(place)
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        raise OSError(errno.EINVAL, "no plain file of its own: remove it", path)
+        raise OSError(errno.EINVAL, "not a regular file with one link: remove it", path)
     fcntl.flock(handle, fcntl.LOCK_EX)
     left = os.pread(handle, 4096, 0).decode(errors="replace").partition(" ")[2].strip()
     if left and is_session(left, handle):
@@ -221,13 +221,13 @@ def take_lock(path: str) -> int:
 
 
 def session_prefix(lock: int) -> str:
-    """How the session directories of this lock file begin: no other's do, so that nobody else's is taken for ours."""
+    """Prefix of the session directories of this lock file; unique, so that no other directory is mistaken for ours."""
     status = os.fstat(lock)
     return f"{PREFIX}{zlib.crc32(f'{status.st_dev}:{status.st_ino}'.encode()) & 0xFFFFFF:06x}"
 
 
 def is_session(left: str, lock: int) -> bool:
-    """Whether a path is that of a session directory which an earlier holder of this very lock file made."""
+    """Whether a path is a session directory made by an earlier holder of this lock file."""
     path = Path(left)
     if str(path.parent) not in {"/tmp", temporary_base()} or not path.name.startswith(session_prefix(lock)):
         return False
@@ -239,7 +239,7 @@ def is_session(left: str, lock: int) -> bool:
 
 
 def noted(session: str) -> list[str]:
-    """Paths of the shared memory that the ranks of a session noted as theirs, as patterns."""
+    """Patterns of the shared-memory files that the ranks of a session recorded as theirs."""
     try:
         handle = os.open(f"{session}/{SHARED}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -250,13 +250,13 @@ def noted(session: str) -> list[str]:
 
 
 def note(lock: int, text: str) -> None:
-    """Replace what the launch lock says of its holder; always as many bytes, so that a full disk has room for it."""
+    """Replace the holder in the launch lock; always the same number of bytes, so that it works on a full disk."""
     if os.pwrite(lock, text.encode().ljust(NOTE_BYTES), 0) < NOTE_BYTES:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def leave(status: int) -> int:
-    """End as ``mpiexec`` did: with its exit code, or by its signal."""
+    """Exit as ``mpiexec`` did: with its exit code, or by its signal."""
     if os.WIFSIGNALED(status):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         number = os.WTERMSIG(status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What starts ranks: one small protocol that every kind of fabric fulfils.
+"""The protocol of launchers, which start ranks; every kind of fabric implements it.
 
 Nothing above this protocol knows whether ranks run on this host, in a batch job, in namespaces or in a simulator.
 """
@@ -15,20 +15,20 @@ CYCLIC = "cyclic"
 
 @dataclass(frozen=True)
 class LaunchCell:
-    """A cell that a launch measures.
+    """A cell of a launch.
 
     Parameters
     ----------
     id
         ``c000``.
     kernel, parameters
-        What it measures: the kernel's name, and its own values (:mod:`weft.kernel`).
+        The kernel's name, and the values of the cell (:mod:`weft.kernel`).
     ranks
         Number of ranks that measure it; the launch may have more.
     hash
-        What its record must repeat; empty where nobody compares.
+        Hash that its record must repeat; empty if it is not checked.
     limit_s
-        A cell that runs longer is hung; 0 means never.
+        Seconds after which a cell counts as hung; 0 means never.
     """
 
     id: str
@@ -41,18 +41,18 @@ class LaunchCell:
 
 @dataclass(frozen=True)
 class Rules:
-    """How the ranks of a launcher take and write samples, where not as the study says. None leaves it to the study.
+    """How the ranks of a launcher take and write samples, overriding the study. None keeps the study's setting.
 
     Parameters
     ----------
     io
-        ``posix`` where there is no MPI-IO.
+        ``posix`` if there is no MPI-IO.
     start
-        How the ranks begin an operation together.
+        How the ranks start an operation together.
     samples
-        Exactly so many samples of each operation, without warm-up.
+        Take exactly this many samples of each operation, without warm-up.
     watchdog
-        Whether a cell that runs over its limit is ended.
+        Whether a cell that exceeds its limit is ended.
     """
 
     io: Literal["mpi", "posix"] | None = None
@@ -63,7 +63,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class LaunchRequest:
-    """One start of the ranks: all that a launcher needs to know of it.
+    """One start of the ranks: everything that a launcher needs.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ class LaunchRequest:
     ranks_per_node
         Ranks on each host; ``ranks`` need not be a multiple of it on the last one.
     order
-        ``block``: consecutive ranks share a host; ``cyclic``: they go round the hosts.
+        ``block``: consecutive ranks share a host; ``cyclic``: they are dealt to the hosts in turn.
     oversubscribed
         More ranks than cores: the ranks are not bound and yield while they wait.
     plan
-        The flat plan that the kernel reads; a launcher passes on its path and never reads it.
+        The flat plan that the kernel reads; a launcher only passes on its path.
     folder
         The run folder.
     limit_s
@@ -88,7 +88,7 @@ class LaunchRequest:
     environment
         Variables set for the ranks on top of the user's own.
     cells
-        What the plan asks for, in the order of the plan.
+        The cells of the plan, in its order.
     """
 
     id: str
@@ -105,7 +105,7 @@ class LaunchRequest:
 
     @property
     def log(self) -> Path:
-        """Where stdout and stderr of the launch go."""
+        """File for stdout and stderr of the launch."""
         return self.folder / "launches" / f"{self.id}.log"
 
 
@@ -118,16 +118,15 @@ class Outcome:
     id
         The request's name.
     returncode
-        Exit code of the launch; negative is the signal that ended it.
+        Exit code of the launch; a negative number is the signal that ended it.
     wall_s
         Seconds from start to end, ``mpiexec`` included.
     timed_out
-        The launcher ended it because ``limit_s`` had passed.
+        Whether the launcher ended it because ``limit_s`` had passed.
     log
-        Its stdout and stderr.
+        File with its stdout and stderr.
     refused
-        Why the launcher did not start it at all, and will not: the bounds of its cells are all that can be had. Only a
-        simulator refuses.
+        Why the launcher refused to start it, so that its cells have only their bounds. Only a simulator refuses.
     """
 
     id: str
@@ -139,23 +138,23 @@ class Outcome:
 
 
 class Launcher(Protocol):
-    """Starts ranks somewhere."""
+    """Starts ranks on one kind of fabric."""
 
     @property
     def rules(self) -> Rules:
-        """How its ranks take and write samples; the plans of its requests follow them."""
+        """How its ranks take and write samples; the plans of its requests follow these rules."""
         ...
 
     def provenance(self) -> dict[str, Any]:
-        """Describe what starts the ranks: library, wrapper, ``mpiexec``, kernels. JSON values only.
+        """Describe how ranks are started: library, wrapper, ``mpiexec``, kernels. JSON values only.
 
-        One key is read again: a run is gone on with only under the same ``mpi_library``.
+        One key is read back: a run can only be resumed under the same ``mpi_library``.
         """
         ...
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Start each request in turn and yield its outcome, in order.
 
-        Requests never overlap. Closing the iterator, or an interrupt, ends what runs and leaves no process behind.
+        Requests never overlap. Closing the iterator, or an interrupt, ends the running request and leaves no process.
         """
         ...

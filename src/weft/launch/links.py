@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What crossed each link of a fabric during a launch: bytes, packets, drops, one row for each direction."""
+"""Traffic over each link of a fabric during a launch: bytes, packets, drops, one row for each direction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ class LinkCount:
     Parameters
     ----------
     link
-        Name of the link; both directions carry it.
+        Name of the link, the same for both directions.
     source, target
-        The end that sends and the end that receives.
+        The sending and the receiving end.
     rate
-        Bytes per second that the link can carry this way; 0 when unknown.
+        Rate of the link in this direction in bytes per second; 0 if unknown.
     bytes, packets
         Sent since the link came up, or between two readings.
     drops
-        Packets thrown away before they were sent, because the queue was full.
+        Packets dropped before sending because the queue was full.
     """
 
     link: str
@@ -39,7 +39,7 @@ class LinkCount:
     drops: int
 
     def row(self) -> dict[str, Any]:
-        """As it stands in ``launches/<launch>.links.json``."""
+        """The row in ``launches/<launch>.links.json``."""
         return {
             "link": self.link,
             "from": self.source,
@@ -52,12 +52,12 @@ class LinkCount:
 
 
 def passed(before: Sequence[LinkCount], after: Sequence[LinkCount]) -> list[LinkCount]:
-    """What crossed the links between two readings of the same fabric.
+    """Traffic over the links between two readings of the same fabric.
 
     Raises
     ------
     DataError
-        A counter went backwards or a link is missing: the fabric was brought up anew in between.
+        A counter went backwards or a link is missing: the fabric was restarted in between.
     """
     earlier = {(count.link, count.source): count for count in before}
     found: list[LinkCount] = []
@@ -78,7 +78,7 @@ def passed(before: Sequence[LinkCount], after: Sequence[LinkCount]) -> list[Link
 
 
 def links_file(folder: Path, launch: str) -> Path:
-    """Where the counters of a launch are kept in a run folder."""
+    """File of the counters of a launch in a run folder."""
     return folder / "launches" / f"{launch}.links.json"
 
 
@@ -94,11 +94,11 @@ def write_links(
     launch
         Name of the launch.
     method
-        Where they were read: ``tbf`` (virtual links) or ``perfquery`` (InfiniBand).
+        Source of the counters: ``tbf`` (virtual links) or ``perfquery`` (InfiniBand).
     counts
-        What :func:`passed` gave.
+        The result of :func:`passed`.
     cells
-        The same for each cell of a launch of several, where the borders between them were seen.
+        The same for each cell of a launch with several cells, if counters were read between them.
     """
     record: dict[str, Any] = {"schema": SCHEMA, "launch": launch, "method": method}
     record["links"] = [count.row() for count in counts]
@@ -119,7 +119,7 @@ def read_links(path: Path) -> list[LinkCount]:
 
 
 def read_cell_links(path: Path) -> dict[str, list[LinkCount]]:
-    """Read the counters of each cell of a launch of several; nothing where they were not counted separately.
+    """Read the counters of each cell of a launch; empty if they were not read separately.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def read_cell_links(path: Path) -> dict[str, list[LinkCount]]:
     """
     cells = _record(path).get("cells", {})
     if not isinstance(cells, dict):
-        raise DataError(f"{path}: cells is no table", "measure the cell again")
+        raise DataError(f"{path}: cells is not a table", "measure the cell again")
     return {cell: _counts(path, rows) for cell, rows in cells.items()}  # pyright: ignore[reportUnknownVariableType]
 
 

@@ -20,9 +20,9 @@ from weft.mpi.starting import cores_here, family_of
 KEEPER = Path(__file__).with_name("keeper.py")
 LOOPBACK = Path(__file__).with_name("loopback.py")
 GRACE_S = 5.0
-"""How long ``mpiexec`` may take to end its ranks when it is asked to."""
+"""Seconds that ``mpiexec`` has to end its ranks after SIGTERM."""
 
-# Inside a job the starters would take its hosts, and ranks started by another starter's variables hang in MPI_Init.
+# Inside a job the starters would use its hosts, and ranks with variables of another starter hang in MPI_Init.
 FOREIGN = ("SLURM_", "PBS_", "LSB_", "FLUX_", "PMI_", "PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER", "OMPI_COMM_WORLD_")
 
 
@@ -44,7 +44,7 @@ class LocalLauncher:
         self.cores = cores_here()
 
     def provenance(self) -> dict[str, Any]:
-        """Describe the library, who brought it, its starter, and the kernels."""
+        """Describe the library, its origin, its starter, and the kernels."""
         return {
             **self.kernels.about(),
             "launcher": "local",
@@ -52,7 +52,7 @@ class LocalLauncher:
         }
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
-        """Start each request and wait for it. No process is left behind, since it would disturb the next request."""
+        """Start each request and wait for it. No process is left behind to disturb the next request."""
         for request in requests:
             yield self._run_one(request)
 
@@ -62,7 +62,7 @@ class LocalLauncher:
         return self.family.command(self.mpiexec, request.ranks, request.oversubscribed, self.cores, program)
 
     def environment(self, request: LaunchRequest) -> dict[str, str]:
-        """Variables of the ranks: Weft's, overridden by the user's own, overridden by the request's."""
+        """Variables of the ranks: Weft's, overridden by the user's, overridden by the request's."""
         environment = {**self.family.environment(request.oversubscribed), **without_job(os.environ)}
         if self.kernels.settings:
             environment["WEFT_DEFAULT_SETTINGS"] = str(self.kernels.settings)
@@ -84,16 +84,16 @@ class LocalLauncher:
 def kept(
     command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path
 ) -> Generator[subprocess.Popen[bytes]]:
-    """Start a command under a keeper (see ``keeper.py``); at the end of the block nothing of it is left.
+    """Start a command under a keeper (see ``keeper.py``); at the end of the block none of its processes is left.
 
     Parameters
     ----------
     command, environment
-        What to start, and all its variables.
+        The command, and its whole environment.
     log
-        Takes stdout and stderr.
+        File for stdout and stderr.
     folder
-        The run folder, whose launch lock is held while anything of the command lives.
+        The run folder, whose launch lock is held while any process of the command lives.
     """
     order = {
         "command": list(command),
@@ -104,7 +104,7 @@ def kept(
     with file_errors(log):
         out = own_file(log)
     with out:
-        # a session of its own: Ctrl-C in the terminal reaches Weft alone, which then ends the ranks in order
+        # a separate session: Ctrl-C in the terminal reaches only Weft, which then ends the ranks in order
         keeper = subprocess.Popen(
             [sys.executable, "-I", "-S", str(KEEPER), json.dumps(order)],
             stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=dict(environment), cwd=folder, start_new_session=True,
@@ -116,7 +116,7 @@ def kept(
 
 
 def end(keeper: subprocess.Popen[bytes]) -> None:
-    """Ask a keeper to end its launch, if it is still there, and wait for it; by force where that takes too long."""
+    """Ask a keeper to end its launch, if it still runs, and wait for it; kill it if that takes too long."""
     if keeper.poll() is not None:
         return
     keeper.terminate()
@@ -126,7 +126,7 @@ def end(keeper: subprocess.Popen[bytes]) -> None:
         pass
     finally:
         if keeper.poll() is None:
-            # also after a second Ctrl-C; mpiexec still gets its signal from the keeper's death
+            # also after a second Ctrl-C; mpiexec still gets its signal when the keeper dies
             keeper.kill()
             keeper.wait()
 
@@ -137,15 +137,15 @@ def without_job(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def make_launcher(fabric: Any, mpicxx: str | None, say: Callable[[str], None]) -> LocalLauncher:
-    """Find the MPI, build the kernels if need be, and return what starts them here.
+    """Find the MPI, build the kernels if needed, and return the launcher for this host.
 
     Parameters
     ----------
     fabric
-        Not needed: this host is what it is.
+        Not used: the launcher always runs on this host.
     mpicxx
         The user's choice of wrapper, or None.
     say
-        Takes one line before something that lasts seconds.
+        Called with one line before anything that takes seconds.
     """
     return LocalLauncher(build_kernels(find_mpi(mpicxx), say))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts a command in a network of its own that has nothing but loopback, where the system allows it.
+"""Starts a command in a network namespace with only a loopback interface, if the system allows it.
 
-The starters of Open MPI 4 and 5 and of MPICH listen on every interface of a host, even for ranks on that host alone,
+The starters of Open MPI 4 and 5 and of MPICH listen on every interface of a host, even for ranks on that host only,
 and have no setting against it (open-mpi/ompi issue 14441; hydra binds to any address). In a network namespace with
-loopback alone there is nothing else to listen on. Where namespaces are forbidden the command starts as it is.
+loopback only there is nothing else to listen on. Without permission for namespaces the command starts unchanged.
 
-Run by path with ``python -I -S``; it imports nothing but the standard library, and replaces itself by the command.
+Run by path with ``python -I -S``; it imports only the standard library, and replaces itself by the command.
 """
 
 import ctypes
@@ -25,13 +25,13 @@ IFF_UP = 1
 
 
 def enter() -> bool:
-    """Move this process into a network namespace of its own; False where that is forbidden, and nothing has changed."""
+    """Move this process into a new network namespace; returns False, and changes nothing, if that is forbidden."""
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()
     if libc.unshare(CLONE_NEWNET) != 0:
         if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
             return False
-        # as whom one was: the ranks' files and their shared memory stay the user's own
+        # map the same user id: the ranks' files and shared memory keep their owner
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
@@ -41,10 +41,10 @@ def enter() -> bool:
 
 
 def main() -> int:
-    """Enter, and become the command that the arguments are."""
+    """Enter the namespace, and replace this process by the command in the arguments."""
     parent = os.getppid()
     enter()
-    # the kernel forgets it where the user namespace changes
+    # the kernel clears it when the user namespace changes
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:
         return 125

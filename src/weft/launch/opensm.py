@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""OpenSM, a real subnet manager, over ibsim: what it would do with a network. Started and stopped here.
+"""Routes of a network by OpenSM, a real subnet manager, over ibsim; both are started and stopped here.
 
-Both talk over an abstract socket of this host that carries our process id; no adapter and no network is touched.
+They communicate over an abstract socket of this host named by our process id; no adapter or network is touched.
 """
 
 import os
@@ -31,24 +31,24 @@ DUMPS = 0x43  # what OpenSM writes: errors, information and its routing
 CONFIGURED = re.compile(r"osm_ucast_mgr_process: (\S+) tables configured")
 REASON = re.compile(r"(ERR [0-9A-Z]{4}.*|.*(?:not a fat-tree|[Ff]alling back|fallback|failed|[Dd]ifferent number).*)")
 BEGIN_S = 120.0  # ibsim reads the network first: some seconds with ten thousand hosts
-#: Ends with us, whatever ends us: PR_SET_PDEATHSIG, then the program.
+#: Ends when this process ends, for any reason: PR_SET_PDEATHSIG, then the program.
 KEPT = "import ctypes,os,sys;ctypes.CDLL(None).prctl(1,15);os.execvp(sys.argv[1],sys.argv[1:])"
 
 
 @dataclass(frozen=True, eq=False)
 class Managed:
-    """What OpenSM made of a network.
+    """The result of OpenSM on a network.
 
     Attributes
     ----------
     network
         The network with OpenSM's tables and addresses.
     asked, used
-        The engine that was asked for, and the one whose tables were configured: OpenSM falls back in silence.
+        The engine that was requested, and the one that OpenSM used: it falls back silently.
     reasons
-        Lines of its log that say why, where it fell back.
+        Lines of its log with the reason, if it fell back.
     seconds
-        What it took.
+        Its run time.
     """
 
     network: Network
@@ -59,12 +59,12 @@ class Managed:
 
     @property
     def fell_back(self) -> bool:
-        """Whether other tables were made than those asked for."""
+        """Whether another engine was used than the requested one."""
         return self.used != self.asked
 
 
 def missing() -> str:
-    """What is not here of OpenSM and ibsim; empty where both are."""
+    """Which of OpenSM and ibsim are missing on this host; empty if none is."""
     lacks = [name for name in ("opensm", "ibsim") if _program(name) is None]
     return " and ".join(lacks or ([] if _preload() else ["ibsim's libumad2sim.so"]))
 
@@ -83,26 +83,26 @@ def manage(
     Parameters
     ----------
     network
-        The network; its own routes are not looked at.
+        The network; its own routes are ignored.
     engine
         A routing engine of OpenSM.
     options
-        More options of OpenSM, such as ``--scatter-ports 7``.
+        Further options of OpenSM, such as ``--scatter-ports 7``.
     load
-        A network whose tables OpenSM loads in place of making its own.
+        A network whose tables OpenSM loads instead of computing its own.
     keep
-        A folder for its dumps and its log; removed with all else when None.
+        A folder to keep its dumps and its log in; None deletes them.
     most_s
-        Seconds after which it is given up.
+        Time limit in seconds.
 
     Raises
     ------
     LaunchError
-        OpenSM or ibsim is missing, does not start, or makes no tables: with the last line of its log.
+        OpenSM or ibsim is missing, does not start, or produces no tables; the message has the last line of its log.
     """
     if lacks := missing():
         raise LaunchError(
-            f"{lacks} not found: no subnet manager can be asked",
+            f"{lacks} not found: no subnet manager can be run",
             "on Debian: apt install opensm ibsim-utils; without them: --engine dmodk, or give real tables",
         )
     began = time.monotonic()
@@ -126,7 +126,7 @@ def manage(
 
 
 def _remove_left() -> None:
-    """Remove folders of our own that a killed Weft could not."""
+    """Remove folders that a killed Weft left."""
     for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
         owner = left.name.removeprefix(PREFIX).partition("-")[0]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
@@ -148,7 +148,7 @@ def _environment(socket: str, **more: str) -> dict[str, str]:
 
 @contextmanager
 def _ibsim(network: Network, net: Path, folder: Path) -> Generator[str]:
-    """A running simulator of the network; gives the name of its socket."""
+    """Run a simulator of the network; yields the name of its socket."""
     socket = f"weft-{os.getpid()}-{folder.name[-8:]}"
     sizes = (len(network.hosts) + len(network.switches) + 1, len(network.switches) + 1, len(network.links) + 1)
     counts = [str(max(64, 2 * size)) for size in sizes]
@@ -171,12 +171,12 @@ def _await_socket(running: subprocess.Popen[bytes], socket: str, log: Path) -> N
     until = time.monotonic() + BEGIN_S
     while f"@{socket}" not in Path("/proc/net/unix").read_text():
         if running.poll() is not None or time.monotonic() > until:
-            raise LaunchError(f"ibsim does not simulate this network: {_last(log)}", "weft fabric check FILE")
+            raise LaunchError(f"ibsim cannot simulate this network: {_last(log)}", "weft fabric check FILE")
         time.sleep(0.01)
 
 
 def _opensm(network: Network, socket: str, folder: Path, how: list[str], most_s: float) -> None:
-    """One sweep of OpenSM; its dumps lie in the folder."""
+    """One sweep of OpenSM; its dumps are in the folder."""
     command = [_program("opensm") or "opensm", "-o", "--dump_files_dir", str(folder), "-D", hex(DUMPS)]
     environment = _environment(
         socket,
@@ -195,7 +195,7 @@ def _opensm(network: Network, socket: str, folder: Path, how: list[str], most_s:
     try:
         code = running.wait(most_s)
     except subprocess.TimeoutExpired:
-        raise LaunchError(f"OpenSM has not finished after {most_s:.0f} s", "take another engine") from None
+        raise LaunchError(f"OpenSM has not finished after {most_s:.0f} s", "use another engine") from None
     finally:
         if running.poll() is None:
             os.killpg(running.pid, signal.SIGKILL)
@@ -209,7 +209,7 @@ def _result(network: Network, folder: Path, asked: str, seconds: float) -> Manag
     used = CONFIGURED.findall(log)
     dumps = [folder / name for name in ("opensm-subnet.lst", "opensm-lfts.dump")]
     if not used or not all(path.is_file() for path in dumps):
-        raise LaunchError(f"OpenSM made no tables with {asked}: {_last(folder / 'osm.log')}", "take another engine")
+        raise LaunchError(f"OpenSM produced no tables with {asked}: {_last(folder / 'osm.log')}", "use another engine")
     reasons = [text for line in log.splitlines() if REASON.search(text := line.partition(" -> ")[2])]
     routing = f"OpenSM {used[-1]} under ibsim: what the subnet manager would do"
     subnet, tables = read_dump(dumps[0], "subnet-list"), read_tables(dumps[1])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of an InfiniBand port, from ``perfquery -x``, as the same rows that virtual links give.
+"""Counters of an InfiniBand port, from ``perfquery -x``, in the same rows as those of virtual links.
 
-Needs read access to ``/dev/infiniband/umad*``, which sites often keep to root; then there are no counters
-and no error.
+Needs read access to ``/dev/infiniband/umad*``, which sites often restrict to root; then there are no counters, and
+that is not an error.
 """
 
 import re
@@ -20,17 +20,17 @@ FABRIC = "fabric"
 
 
 def parse_perfquery(text: str) -> dict[str, int]:
-    """Counters by their names, e.g. ``PortXmitData``.
+    """Counters by name, e.g. ``PortXmitData``.
 
     Parameters
     ----------
     text
-        Output of ``perfquery -x`` (64-bit) or ``perfquery`` (32-bit, which stops at its largest value).
+        Output of ``perfquery -x`` (64-bit) or ``perfquery`` (32-bit, which saturates).
 
     Raises
     ------
     DataError
-        None of the four counters of traffic is in it.
+        One of the four traffic counters is missing.
     """
     found = {name: int(value, 0) for name, value in LINE.findall(text)}
     missing = [name for name in ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts") if name not in found]
@@ -42,17 +42,17 @@ def parse_perfquery(text: str) -> dict[str, int]:
 def port_counts(host: str, counters: dict[str, int], rate: float = 0.0) -> list[LinkCount]:
     """Rows of a host's link, one for each direction.
 
-    A port counts what it discards on the way out. What the switch discarded on the way in, only the switch knows:
-    the row of that direction holds the packets that arrived broken.
+    A port counts packets that it discards on output. Only the switch knows what it discarded towards the host, so the
+    row of that direction has the packets received with errors.
 
     Parameters
     ----------
     host
         Name of the host.
     counters
-        What :func:`parse_perfquery` found.
+        The result of :func:`parse_perfquery`.
     rate
-        Bytes per second of the link; 0 when unknown.
+        Bytes per second of the link; 0 if unknown.
     """
     name = f"{host}-{FABRIC}"
     discarded = counters.get("PortXmitDiscards", 0)
@@ -64,14 +64,14 @@ def port_counts(host: str, counters: dict[str, int], rate: float = 0.0) -> list[
 
 
 def read_port(host: str, rate: float = 0.0) -> list[LinkCount]:
-    """Counters of this host's first active port; none where there is no InfiniBand or no permission.
+    """Counters of this host's first active port; empty without InfiniBand or without permission.
 
     Parameters
     ----------
     host
         Name of this host in the fabric.
     rate
-        Bytes per second of its link; 0 when unknown.
+        Bytes per second of its link; 0 if unknown.
     """
     if shutil.which("perfquery") is None:
         return []
@@ -81,5 +81,5 @@ def read_port(host: str, rate: float = 0.0) -> list[LinkCount]:
         if done.returncode:
             return []
         said.append(done.stdout)
-    # the plain counters hold the errors; the extended ones, read last, replace their 32-bit traffic
+    # the plain counters have the errors; the extended ones, read last, replace the 32-bit traffic
     return port_counts(host, parse_perfquery("\n".join(said)), rate)

@@ -16,7 +16,7 @@ PROJECT = "route"
 
 
 def say_once(text: str) -> None:
-    """Tell on stderr what takes some seconds."""
+    """Print on stderr what takes some seconds."""
     sys.stderr.write(text + "\n")
 
 
@@ -26,23 +26,23 @@ def route_library(say: Callable[[str], None] = say_once, sources: Path | None = 
     Parameters
     ----------
     say
-        Takes one line before a build.
+        Called with one line before a build.
     sources
         The folder ``native``; the shipped one otherwise.
 
     Raises
     ------
     LaunchError
-        No compiler, no CMake, or a failed build: with the first error and the path of the whole log.
+        Compiler or CMake is missing, or the build failed; the message has the first error and the path of the log.
     DataError
-        The cache cannot be written, or the library not loaded.
+        The cache cannot be written, or the library cannot be loaded.
     """
     native = sources or shipped("native")
     own = [path for path in source_files(native) if path.is_relative_to(native / PROJECT)]
     place = cache() / f"route-{key_of([PROJECT], native, own)}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        say("building the library of routes (once, some seconds)")
+        say("building the library of routes (once, takes some seconds)")
         _compile(work / "build", native / PROJECT, log)
         with file_errors(place):
             shutil.copy2(work / "build" / NAME, ready / NAME)
@@ -61,5 +61,5 @@ def _compile(build: Path, project: Path, log: Path) -> None:
         why = first_error(log.read_text(errors="replace"))
         raise LaunchError(
             f"the library of routes could not be built (exit code {code}): {why}",
-            f"the whole output is in {log}; another compiler: CXX=PATH",
+            f"the full output is in {log}; another compiler: CXX=PATH",
         )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a reader sees of a run: tables, figures, one offline page."""
+"""The report of a run: tables, figures, one offline page."""

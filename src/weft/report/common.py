@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands on the page of every run, whatever its kernel."""
+"""The parts of the page that every run has, whatever its kernel."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def common_figures(view: RunView) -> "list[Figure | Picture]":
-    """Figures that stand on the page of every run, whatever its kernel: the load of the links, where it was counted."""
+    """Figures of every run, whatever its kernel: the load of the links, if it was counted."""
     from weft.report.figures.links import links_figure
 
     found: list[Figure | Picture | None] = [links_figure(view)]
@@ -21,5 +21,5 @@ def common_figures(view: RunView) -> "list[Figure | Picture]":
 
 
 def common_tables(view: RunView) -> list[Table]:
-    """Tables that stand on the page of every run, whatever its kernel: the most loaded links, where counted."""
+    """Tables of every run, whatever its kernel: the most loaded links, if counted."""
     return load_tables(view)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Findings as they are shown: many of one kind drawn together."""
+"""Findings for display: many of one kind are merged."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from weft.analyse.tables.answers import FindingRow
 
 
 def condensed(found: Sequence[FindingRow], most: int = 3) -> list[FindingRow]:
-    """The findings with more than ``most`` of one kind drawn together into the first of them."""
+    """The findings; if there are more than ``most`` of one kind, these are merged into the first."""
     kinds: dict[tuple[str, str, str], list[FindingRow]] = {}
     for each in found:
         kinds.setdefault((each["level"], each["rule"], each["remedy"]), []).append(each)

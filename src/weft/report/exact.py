@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact quantiles over all samples of pairs as `weft show --exact` prints them."""
+"""Exact quantiles over all samples of pairs, as `weft show --exact` prints them."""
 
 from collections.abc import Sequence
 

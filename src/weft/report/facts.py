@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run was measured, and where its numbers come from: facts under a name each, for page and terminal."""
+"""How a run was measured, and its provenance: named facts for page and terminal."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ Facts = list[tuple[str, str]]
 
 DEFINITIONS = {
     "global": "last end minus first start over the ranks, on synchronised clocks",
-    "local": "longest duration of a rank (the clocks' residual was too large for a common time)",
+    "local": "longest duration of a rank (the clock residual was too large for a common time)",
 }
 STARTS = {
     "barrier": "ranks leave Weft's own dissemination barrier together",
@@ -23,13 +23,13 @@ STARTS = {
 }
 ENDINGS = {
     "precision": "reached the precision",
-    "samples": "reached the most samples",
-    "budget": "ended by the time budget",
+    "samples": "reached the sample limit",
+    "budget": "reached the time budget",
 }
 
 
 def how_measured(view: RunView) -> Facts:
-    """Definition, launches, stopping, samples, clocks, proof."""
+    """Definition, launches, stop rule, samples, clocks, validation."""
     measure, cells = view.plan.measure, view.table("cells")
     warm = [row for row in view.rows if row["phase"] == "warm" and row["status"] == "ok" and row["samples"]]
     facts: Facts = [("Time of a call", _definitions(warm))]
@@ -51,7 +51,7 @@ def how_measured(view: RunView) -> Facts:
         spread = (
             f"{counts[0]:,} to {counts[-1]:,} a row; {dropped:,} dropped for a late start, {tainted:,} interrupted "
         )
-        facts.append(("Samples taken", spread + "(kept, and marked)"))
+        facts.append(("Samples taken", spread + "(kept and marked)"))
     facts.append(
         ("Cold and warm", "cold is the first call on fresh connections; warm begins when five batches agree within 5 %")
     )
@@ -59,7 +59,7 @@ def how_measured(view: RunView) -> Facts:
     facts.append(("Clocks", _clocks(cells)))
     proven = sum(bool(row["validated"]) for row in cells)
     facts.append(
-        ("Proof", f"data checked after the timed part in {proven} of {plural(len(cells), 'cell')} and launches")
+        ("Validation", f"data checked after the timed part in {proven} of {plural(len(cells), 'cell')} and launches")
     )
     return facts
 
@@ -75,7 +75,7 @@ def _definitions(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _clocks(cells: Iterable[Mapping[str, Any]]) -> str:
-    names = {"shared": "one host, one shared monotonic clock", "tree": "offsets measured along a tree of nodes"}
+    names = {"shared": "one host, shared monotonic clock", "tree": "offsets measured along a tree of nodes"}
     rows = [row for row in cells if row["clock_method"]]
     if not rows:
         return "not recorded"
@@ -127,7 +127,7 @@ def _timer(launches: list[Row]) -> str:
 
 
 def binding(ranks: Iterable[Mapping[str, Any]]) -> str:
-    """What the ranks were bound to, as they found it themselves."""
+    """The binding of the ranks, as they read it from the system."""
     launches: dict[str, list[str]] = {}
     for row in ranks:
         launches.setdefault(row["launch_id"], []).append(f"{row['host']}:{row['cpus']}")
@@ -137,9 +137,9 @@ def binding(ranks: Iterable[Mapping[str, Any]]) -> str:
         len(set(found)) == len(found) and not any(_several(cpus) for cpus in found) for found in launches.values()
     )
     if alone == len(launches):
-        return "each rank on one processor of its own"
-    free = f"ranks free to move, or sharing processors, in {len(launches) - alone} of {plural(len(launches), 'launch')}"
-    return free + (", each on one of its own in the others" if alone else "")
+        return "each rank on its own processor"
+    free = f"ranks unbound, or sharing processors, in {len(launches) - alone} of {plural(len(launches), 'launch')}"
+    return free + (", each on its own processor in the others" if alone else "")
 
 
 def _several(cpus: str) -> bool:

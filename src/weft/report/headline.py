@@ -51,10 +51,10 @@ def _opening(weak: VerdictRow | None, strong: VerdictRow | None) -> str:
 def _strong_clause(strong: VerdictRow) -> str:
     assert strong["factor"] is not None
     if strong["outcome"] == "falls":
-        return f"with one array shared by all it gets {measured_factor(1 / strong['factor'])} times faster"
+        return f"with one array divided among all it gets {measured_factor(1 / strong['factor'])} times faster"
     if strong["outcome"] == "rises":
-        return f"with one array shared by all it gets slower too, {measured_factor(strong['factor'])} times"
-    return "with one array shared by all no change is shown"
+        return f"with one array divided among all it also gets {measured_factor(strong['factor'])} times slower"
+    return "with one array divided among all no change is shown"
 
 
 def _nearest(found: VerdictRow) -> str:

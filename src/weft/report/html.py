@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The frame of every page that Weft writes: templates, what they may call, the drawing script, and the writing."""
+"""HTML pages: filling the templates, the script that draws charts, and writing the file."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|us|ns|[kMGT]?B/s))(?:, (?P<of>.*)
 
 
 def fill(template: str, *, charts: bool = True, **values: Any) -> str:
-    """A page of ``template/`` with its values; style, version and (with ``charts``) the drawing script come with it."""
+    """A template of ``template/`` filled with values, style, version and (with ``charts``) the drawing script."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -40,7 +40,7 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write a page, whole or not at all; its folder is made.
+    """Write a page, whole or not at all; creates its folder.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def write_page(path: Path, text: str) -> None:
 
 
 def figure_values(place: str, figure: Figure | Picture) -> dict[str, Any]:
-    """A figure as the template sets it: panels of charts, or a drawing that needs no script."""
+    """A figure for the template: panels of charts, or a drawing that needs no script."""
     from markupsafe import Markup
 
     said = {"id": place, "title": figure.title, "key": figure.key, "reading": figure.reading}
@@ -63,13 +63,13 @@ def figure_values(place: str, figure: Figure | Picture) -> dict[str, Any]:
 
 
 def parts(cell: str) -> tuple[str, str]:
-    """A table's cell as its main number and what stands small beneath it: interval, or the bound's name."""
+    """A table's cell split into its main number and the small text below: interval, or the bound's name."""
     found = _BOUND.fullmatch(cell)
     return (found["main"], found["of"] or found["interval"]) if found else (cell, "")
 
 
 def embedded(value: Any) -> Any:
-    """JSON as Markup that cannot end the script element it stands in."""
+    """JSON as Markup that cannot close its script element."""
     from markupsafe import Markup
 
     text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
@@ -78,9 +78,9 @@ def embedded(value: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def vega_bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script without imports, closed off so that its names stay its own.
+    """Vega, Vega-Lite and Vega-Embed as one script without imports and without global names.
 
-    Bundling takes three seconds and depends on nothing but two versions, so it is done once and kept.
+    Bundling takes three seconds and depends only on two versions, so the result is cached.
     """
     import vl_convert
 
@@ -89,7 +89,7 @@ def vega_bundle() -> str:
         return kept.read_text()
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
     script = "(() => {" + bundle.replace("</script", "<\\/script") + "})();"
-    with suppress(OSError, WeftError):  # no room for a cache: the page is made all the same
+    with suppress(OSError, WeftError):  # the page does not need the cache
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(kept, script.encode())
     return script

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run's report says of its links, whatever kernel it measured: the most loaded ones, and what holds it back."""
+"""Links in a run's report, whatever its kernel: the most loaded ones, and the bottleneck."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -14,17 +14,17 @@ MOST = 8
 
 
 def held_back(view: RunView) -> list[BottleneckRow]:
-    """What holds the main call back at each shape; nothing where no link was counted."""
+    """The bottleneck of the main call at each shape; empty if no link was counted."""
     return BOTTLENECKS.read(view.path)
 
 
 def held_back_sentence(view: RunView) -> str:
-    """What holds it back along the nodes, one shape a number of nodes (that of most ranks); empty without counters."""
+    """The bottleneck at each number of nodes (with the most ranks) in a sentence; empty without counters."""
     found = held_back(view)
     if not any(each["busiest"] for each in found):
         return ""
     nodes = {each["nodes"]: each for each in found}
-    return f"What holds it back: {'; '.join(each['statement'] for _, each in sorted(nodes.items()))}."
+    return f"Bottleneck: {'; '.join(each['statement'] for _, each in sorted(nodes.items()))}."
 
 
 def drawn_cells(view: RunView) -> list[tuple[int, int, str, list[LoadRow]]]:
@@ -47,7 +47,7 @@ def load_tables(view: RunView) -> list[Table]:
 
 
 def held_back_table(view: RunView) -> Table | None:
-    """What holds each shape back; None where no link was counted."""
+    """The bottleneck of each shape; None if no link was counted."""
     rows = [
         (
             f"{each['nodes']:,}",
@@ -61,9 +61,9 @@ def held_back_table(view: RunView) -> Table | None:
     ]
     if not rows:
         return None
-    columns = ("N", "p", "held back by", "busiest link", "busiest of the others", "time over its bound")
+    columns = ("N", "p", "bottleneck", "busiest link", "busiest of the others", "time over its bound")
     units = ("nodes", "processes", "", "share of its rate", "share of its rate", "")
-    return Table(view.titled("What holds it back"), columns, (units, *rows), frozenset({2, 3, 4, 5}))
+    return Table(view.titled("Bottlenecks"), columns, (units, *rows), frozenset({2, 3, 4, 5}))
 
 
 def _load_text(load: Load | None) -> str:
@@ -71,9 +71,9 @@ def _load_text(load: Load | None) -> str:
 
 
 def _load_table(view: RunView, nodes: int, ranks: int, cell: str, found: Sequence[Load]) -> Table:
-    columns = ("link", "cable", "carried", "of what it can", "its rate", "dropped")
-    units = ("", "", "bytes a launch", "while it ran", "each way", "packets")
-    # what crosses an idle link (an ARP request) would only fill the table
+    columns = ("link", "cable", "carried", "share of rate", "rate", "dropped")
+    units = ("", "", "bytes per launch", "while calls ran", "each way", "packets")
+    # the traffic of idle links (an ARP request) would only fill the table
     shown = [load for load in found[:MOST] if load["bytes"] > found[0]["bytes"] / 100]
     rows = tuple(
         (
@@ -97,26 +97,26 @@ def percent(share: float) -> str:
 
 
 def reading(view: RunView) -> str:
-    """What the drawing of the links says, in one sentence."""
+    """The result of the drawing of the links in one sentence."""
     cells = drawn_cells(view)
     if not cells:
         return ""
     nodes, _, _, found = cells[-1]
     busiest = found[0]
     other = next((load for load in found if load["host_link"] != busiest["host_link"]), None)
-    text = f"At N = {nodes} the busiest link is {busiest['link']}: {format_bytes(round(busiest['bytes']))} a launch"
+    text = f"At N = {nodes} the busiest link is {busiest['link']}: {format_bytes(round(busiest['bytes']))} per launch"
     if busiest["share"] is not None:
-        text += f", {percent(busiest['share'])} of what it can carry while the calls run"
+        text += f", {percent(busiest['share'])} of its rate while the calls run"
         if other is not None and other["share"] is not None:
             text += (
                 f"; {HOSTS if other['host_link'] else 'the links between switches'} at most {percent(other['share'])}"
             )
     dropped = sum(load["drops"] for load in found)
-    return text + (f". {plural(dropped, 'packet')} found a queue full." if dropped else ".")
+    return text + (f". {plural(dropped, 'packet')} dropped at full queues." if dropped else ".")
 
 
 def link_fields(view: RunView) -> dict[str, Any]:
-    """``bottlenecks`` and ``links`` of ``weft show --format json``; absent where no link was counted."""
+    """``bottlenecks`` and ``links`` of ``weft show --format json``; absent if no link was counted."""
     rows = LINKS.read(view.path)
     told = [{key: value for key, value in each.items() if key != "statement"} for each in held_back(view)]
     return {"bottlenecks": told, "links": rows} if rows else {}

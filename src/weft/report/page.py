@@ -18,14 +18,14 @@ from weft.report.view import RunView, load_view
 
 
 def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path:
-    """Write the page, and beside it each figure as SVG, PDF and PNG (in ``figures/``), and return its path.
+    """Write the page, each figure beside it as SVG, PDF and PNG (in ``figures/``), and return its path.
 
     Parameters
     ----------
     folders
         Run folders, or paths of them.
     path
-        The page. Figures of several runs go into a folder each: ``figures/<run>/``.
+        The page. With several runs, the figures of each go into ``figures/<run>/``.
     files_too
         Whether to write the figures' files.
 
@@ -58,7 +58,7 @@ def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture
 
 
 def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict[str, Any]:
-    """What the template needs to know of a run."""
+    """The values of a run for the template."""
     return {
         "id": f"run{index}",
         "name": view.name,

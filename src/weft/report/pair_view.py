@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run of pairs as its story sees it: the tables of the largest placement."""
+"""A run of pairs for its story: the tables of the largest placement."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,11 +38,11 @@ from weft.store.tables import read_table
 from weft.store.typed import TableOf
 
 Floats = NDArray[np.float64]
-pc: Any = pyarrow.compute  # its functions are made at run time
+pc: Any = pyarrow.compute  # its functions are created at run time
 
-#: What is drawn first of the ways to measure: pairs alone say most of the network, all at once most of a job.
+#: Order of the modes in figures: isolated pairs show most about the network, all at once most about a job.
 MODES = ("isolated", "node", "all")
-#: A way that measured fewer of the pairs than this share is a sample: its matrices would be mostly holes.
+#: A mode that measured fewer of the pairs than this share is a sample: its matrices would be mostly empty.
 WHOLE = 0.5
 
 
@@ -63,7 +63,7 @@ class PairView:
 
     @property
     def measured(self) -> bool:
-        """Whether any pair was."""
+        """Whether any pair was measured."""
         return bool(self._names)
 
     @property
@@ -78,12 +78,12 @@ class PairView:
 
     @property
     def ranks(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return sum(self.on_node)
 
     @property
     def unknown(self) -> str:
-        """Why no link can be named; empty where routes are known."""
+        """Why no link can be named; empty if routes are known."""
         return self._names[0]["unknown"] if self._names else ""
 
     @cached_property
@@ -108,7 +108,7 @@ class PairView:
 
     @cached_property
     def blame(self) -> list[BlameRow]:
-        """Who is to blame."""
+        """Causes of slow pairs."""
         return self._own(BLAME)
 
     @cached_property
@@ -123,7 +123,7 @@ class PairView:
 
     @cached_property
     def spread(self) -> list[SpreadRow]:
-        """How far the samples of each hop class spread."""
+        """Spread of the samples of each hop class."""
         return self._own(SPREAD)
 
     def middle_factor(self, size: int, mode: str) -> float:
@@ -133,7 +133,7 @@ class PairView:
 
     @cached_property
     def shown(self) -> list[tuple[int, str]]:
-        """Sizes and, of the ways each was measured, the first that measured most pairs."""
+        """Each size with the first of its modes that measured most pairs."""
         possible = self.ranks * (self.ranks - 1)
         found: list[tuple[int, str]] = []
         for size in sorted({row["bytes"] for row in self.classes}):
@@ -147,11 +147,11 @@ class PairView:
 
     @cached_property
     def contended(self) -> list[tuple[int, str]]:
-        """Sizes and ways of measuring that have a factor of contention."""
+        """Sizes and modes with a factor of contention."""
         return sorted({(row["bytes"], row["mode"]) for row in self.contention})
 
     def matrix(self, size: int, mode: str, column: str) -> Floats:
-        """One number of every two nodes, shape (nodes, nodes); nan where not measured."""
+        """One column (its unit) for every two nodes, shape (nodes, nodes); nan if not measured."""
         rows = self._filtered("pair_matrix", size, mode)
         found = np.full((len(self.nodes), len(self.nodes)), np.nan)
         at = rows["source_node"].to_numpy(), rows["target_node"].to_numpy()
@@ -159,7 +159,7 @@ class PairView:
         return found
 
     def blocks(self, size: int, mode: str) -> tuple[Floats, int]:
-        """The slowest pair of every block of ranks, shape (blocks, blocks), and the ranks of a block a side."""
+        """Seconds of the slowest pair in every block of ranks, shape (blocks, blocks), and the ranks per block side."""
         rows = self._filtered("pair_blocks", size, mode)
         block = int(rows["block"][0].as_py()) if len(rows) else 1
         side = -(-self.ranks // block)

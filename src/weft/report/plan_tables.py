@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``weft plan`` prints: the papers' memory table of each series, the cells, and how long it will take."""
+"""Output of ``weft plan``: the papers' memory table of each series, the cells, and the expected duration."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ CSV_COLUMNS = (
 def paper_sizes(sizes: Sequence[int], unit: str) -> list[str]:
     """Sizes as the papers print them: whole numbers of ``unit``, rounded half up.
 
-    A row whose smallest size is below half a ``unit`` takes the next smaller one: the papers' rows never do.
+    If the smallest size is below half a ``unit``, the next smaller unit is used; this never happens in the papers.
     """
     names = list(PAPER_UNITS)
     while min(sizes) * 2 < PAPER_UNITS[unit] and unit != "B":
@@ -64,7 +64,7 @@ def memory_tables(plan: Plan) -> list[Table]:
 
 
 def bound_of(cell: Cell) -> tuple[str, str]:
-    """Lower bound and its name, for people."""
+    """Lower bound and its name as text."""
     return (format_seconds(cell.bound.seconds), cell.bound.name) if cell.bound else ("-", "")
 
 
@@ -85,11 +85,11 @@ def cells_table(plan: Plan) -> Table:
     what, block = ("what", "up to") if sweeps else ("m", "block")
     columns = ("cell", "N", "r", "p", what, block, "a rank", "a node", "the job", "at least", "because of", "status")
     words = {0, 4, 10, 11} if sweeps else {0, 10, 11}
-    return Table("Cells: memory they need, time they cannot beat", columns, tuple(rows), frozenset(words))
+    return Table("Cells: memory needed, lower bound of the time", columns, tuple(rows), frozenset(words))
 
 
 def remarks(plan: Plan) -> list[str]:
-    """Duration, then why cells cannot run, then what to know about the plan."""
+    """Duration, then why cells cannot run, then notes about the plan."""
     floors = sum(1 for launch in plan.launches if launch.cells[0].startswith("f"))
     measured = len(plan.launches) - floors
     impossible = [cell for cell in plan.measured if cell.status != "planned"]
@@ -108,7 +108,7 @@ def remarks(plan: Plan) -> list[str]:
 
 
 def heading(plan: Plan) -> str:
-    """Study and fabric in a line."""
+    """Study and fabric in one line."""
     return f"{plan.study} on {plan.fabric} ({plan.fabric_kind}): {plan.title}"
 
 
@@ -135,7 +135,7 @@ def as_csv(plan: Plan) -> str:
 
 
 def print_text(plan: Plan) -> None:
-    """The whole plan for people, as wide as the terminal (or 120 columns where there is none)."""
+    """Print the whole plan, as wide as the terminal (120 columns without one)."""
     out = console(120)
     out.print(heading(plan), style="bold")
     for table in (*memory_tables(plan), cells_table(plan)):

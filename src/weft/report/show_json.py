@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``weft show RUN --format json`` prints: schema weft-show/1, described field by field in docs/show-json.md.
+"""Output of ``weft show RUN --format json``: schema weft-show/1, described field by field in docs/show-json.md.
 
 An object with ``schema``, ``run`` (path), ``study``, ``title``, ``fabric``, ``kind``, ``mpi``, ``simulated``,
 ``virtual``, ``headline``, ``rows``, ``verdicts``, ``floor`` and ``findings``. ``rows`` has one object for each cell,
@@ -26,7 +26,7 @@ FIELDS = (
 
 
 def show_object(view: RunView) -> dict[str, Any]:
-    """The object that is printed, as plain data."""
+    """The printed object as plain data."""
     plan = view.plan
     return {
         "schema": SCHEMA,
@@ -49,12 +49,12 @@ def show_object(view: RunView) -> dict[str, Any]:
 
 
 def verdict_fields(row: VerdictRow) -> dict[str, Any]:
-    """A verdict with its ends called ``from`` and ``to``."""
+    """A verdict with its end points called ``from`` and ``to``."""
     return {{"start": "from", "end": "to"}.get(key, key): value for key, value in row.items()}
 
 
 def as_json(view: RunView) -> str:
-    """The object as text; a number that JSON cannot write becomes null (and is an error among the findings)."""
+    """The object as text; a number that JSON cannot represent becomes null (and an error among the findings)."""
     return json.dumps(_finite(show_object(view)), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 

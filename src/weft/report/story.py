@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run's report tells, by the kernel it measured: headline, tables, figures, findings. One story a kernel."""
+"""The story of a run, by its kernel: headline, tables, figures, JSON fields. One story per kernel."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,14 +17,14 @@ STORIES = "weft.report.stories"
 
 
 class Story(Protocol):
-    """What is told of one kernel's runs; subclass it and override what the kernel has to say."""
+    """The report on runs of one kernel; a kernel's story derives from this and overrides its parts."""
 
     def headline(self, view: "RunView") -> str:
         """The answer in one or two sentences."""
         ...
 
     def tables(self, view: "RunView") -> list[Table]:
-        """Tables in the order they are read; each table's first row is its second heading."""
+        """Tables in reading order; each table's first row is its second heading."""
         ...
 
     def figures(self, view: "RunView") -> "list[Figure | Picture]":
@@ -39,7 +39,7 @@ class Story(Protocol):
 def story_of(kernel: str) -> Story:
     """The story of a kernel: ``STORY`` of the module in `weft.report.stories` that has the kernel's name.
 
-    A plain one (every call with its time) where there is no such module.
+    Without such a module it is a plain one (every call with its time).
     """
     own = f"{STORIES}.{kernel}"
     module = import_module(own if find_spec(own) else f"{STORIES}.plain")

@@ -51,14 +51,14 @@ def _rate(size: int, row: TimedRow) -> str:
 
 
 def change_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
-    """Every change-over: where, what happens, on what sides, by which knob; None where there is none.
+    """Every change-over: place, kind, rates on both sides, and knob; None if there is none.
 
     Parameters
     ----------
     names
-        What each line is called: call and process count, or pattern.
+        Name of each line: call and process count, or pattern.
     """
-    columns = ("Change-over of", "Between", "Knob", "Kind", "Time x", "Before", "After", "Sure")
+    columns = ("Change-over of", "Between", "Knob", "Kind", "Time x", "Before", "After", "Confidence")
     rows = [
         (
             name,
@@ -73,12 +73,12 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tab
         for line, name in zip(lines, names, strict=True)
         for change in line.changes
     ]
-    heading = ("call", "sizes", "present value", "", "factor (95 %)", "each byte at", "each byte at", "1 - p")
+    heading = ("call", "sizes", "current value", "", "factor (95 %)", "marginal rate", "marginal rate", "1 - p")
     return Table(title, columns, (heading, *rows), frozenset({0, 2, 3})) if rows else None
 
 
 def _knob(change: ChangeRow) -> str:
-    """The likeliest knob alone: the finding has all names."""
+    """The likeliest knob only: the finding names all."""
     value = change["knob_value"]
     if change["kind"] == "cache":
         return OF_MEMORY
@@ -90,12 +90,12 @@ def _slope(rate: float | None) -> str:
 
 
 def sureness(change: ChangeRow) -> str:
-    """The confidence, which never is a certainty."""
+    """The confidence as text, never rounded up to 1."""
     return "> 99.9 %" if change["confidence"] > 0.999 else f"{change['confidence']:.1%}"
 
 
 def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
-    """METHOD 18: sizes that take longer than their double; None where there is none."""
+    """METHOD 18: sizes that take longer than their double; None if there is none."""
     rows = [
         (
             name,
@@ -108,5 +108,5 @@ def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tab
         for line, name in zip(lines, names, strict=True)
         for slow in line.slower
     ]
-    columns = ("Slower than its double", "Size", "Takes", "Double", "Takes only", "Ratio")
+    columns = ("Slower than its double", "Size", "Time", "Double", "Its time", "Ratio")
     return Table(title, columns, (("call", "bytes", "median", "bytes", "median", "t / t"), *rows)) if rows else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sweeps over message sizes as the report reads them: each line with its change-overs, and their knobs in words."""
+"""Sweeps over message sizes for the report: each line with its change-overs, and their knobs in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ OF_MEMORY = "the memory, no protocol"
 
 @dataclass(frozen=True)
 class Line:
-    """One operation of one cell along the sizes.
+    """One operation of one cell, by size.
 
     Attributes
     ----------
     cell
-        Of the plan.
+        Its cell in the plan.
     call
         The operation: ``alltoall``.
     rows
@@ -40,17 +40,17 @@ class Line:
 
     @property
     def name(self) -> str:
-        """The call as MPI names it, or the pattern of a bandwidth."""
+        """The name of the MPI call, or the pattern of a bandwidth."""
         return line_name(self.call, self.cell.parameters)
 
     @property
     def place(self) -> str:
-        """``N = 1, p = 4``, with a star where ranks share cores."""
+        """``N = 1, p = 4``, with a star if ranks share cores."""
         return cell_place(self.cell.nodes, self.cell.ranks, self.cell.oversubscribed)
 
     @property
     def algorithm(self) -> str:
-        """``default``, or the algorithm that the library was told."""
+        """``default``, or the algorithm that the library was set to."""
         return str(self.cell.parameters.get("algorithm", DEFAULT))
 
     @property
@@ -69,7 +69,7 @@ def size_of(row: Mapping[str, Any]) -> int:
 
 
 def lines_of(view: RunView) -> list[Line]:
-    """Every line of a run that has a time, in the order of its cells."""
+    """Every line of a run with a time, in the order of its cells."""
     groups: dict[tuple[str, str], list[TimedRow]] = {}
     for row in timed(view.rows, phase="warm"):
         call, size = split_op(row["call"])
@@ -91,15 +91,15 @@ def lines_of(view: RunView) -> list[Line]:
 
 
 def cause(change: ChangeRow) -> str:
-    """The knob with its present value: ``btl_sm_eager_limit (4,096 B)``; or that none is known here."""
+    """The knob with its current value: ``btl_sm_eager_limit (4,096 B)``; or that no known knob has this value."""
     value = change["knob_value"]
     if change["kind"] == "cache":
         return OF_MEMORY
     if value is None:
-        return "no knob of this library is known at this size"
+        return "no known knob of this library has this value"
     return f"{' or '.join(change['knobs'])} ({value:,} B)"
 
 
 def all_sizes(lines: Sequence[Line]) -> list[int]:
-    """Every size that one of some lines has, ascending."""
+    """All sizes of some lines, ascending."""
     return sorted({size_of(row) for line in lines for row in line.rows})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of a run, and what they are printed as."""
+"""The tables of a run, and their output formats."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -21,7 +21,7 @@ def meaning(views: Iterable[RunView]) -> str:
 
 
 def all_tables(view: RunView) -> list[Table]:
-    """Every table of a run, in the order it is read."""
+    """Every table of a run, in reading order."""
     from weft.report.common import common_tables
 
     return [*view.story.tables(view), *common_tables(view)]
@@ -33,7 +33,7 @@ def render(view: RunView, format: Format = "text") -> str:
     Raises
     ------
     ValueError
-        There is no such format.
+        The format is unknown.
     """
     if format == "md":
         return as_markdown(view)
@@ -56,7 +56,7 @@ def render(view: RunView, format: Format = "text") -> str:
 
 
 def show(folder: Any, out: Any = None) -> None:
-    """Print verdict, tables and findings of a run for people, as wide as the terminal (120 columns without one)."""
+    """Print verdict, tables and findings of a run, as wide as the terminal (120 columns without one)."""
     print_view(folder if isinstance(folder, RunView) else load_view(folder), out or console(120))
 
 
@@ -77,7 +77,7 @@ def print_view(view: RunView, out: Any) -> None:
 
 
 def fitting(table: Table, width: int) -> Table:
-    """The table with each interval (and each bound's name) on a line of its own, where it is too wide otherwise."""
+    """The table with each interval (and each bound's name) on its own line, if it is too wide otherwise."""
     longest = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
     if sum(longest) + 2 * len(longest) <= width:
         return table
@@ -106,7 +106,7 @@ def as_markdown(view: RunView) -> str:
 
 
 def as_csv(view: RunView) -> str:
-    """One line a cell, call and phase, in seconds and bytes, unrounded: the fields of the JSON's rows."""
+    """One line per cell, call and phase, in seconds and bytes, unrounded: the fields of the JSON's rows."""
     from weft.report.show_json import FIELDS
 
     def plain(value: Any) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table of texts, and the ways to write it down."""
+"""A table of texts, and its output formats."""
 
 import csv
 import io
@@ -12,12 +12,12 @@ from weft.text import csv_field, markdown_cell, markdown_text
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts under a heading each.
+    """Rows of texts, with a heading for each column.
 
     Attributes
     ----------
     words
-        Columns that hold words: set flush left, the others (numbers) flush right.
+        Indices of columns with words, aligned left; the others (numbers) are aligned right.
     """
 
     title: str
@@ -58,7 +58,7 @@ def terminal(table: Table) -> Any:
     )
     for index, heading in enumerate(table.columns):
         justify = "left" if index in table.words else "right"
-        # words too long for their column are broken, not cut: the name of a knob is to be typed
+        # words too long for their column are wrapped, not truncated: users type the name of a knob
         drawn.add_column(Text(heading), justify=justify, no_wrap=index not in table.words, overflow="fold")
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))  # Text: a "[" of a node set is no markup

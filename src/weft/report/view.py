@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run as the report sees it: its tables, plan and verdicts."""
+"""A run for the report: its tables, plan and verdicts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,7 @@ CALLS = {"A": "A. MPI_Alltoall(int)", "B": "B. MPI_Alltoallv(int)", "C": "C. MPI
 
 
 def call_name(call: str) -> str:
-    """The MPI call by its name: ``MPI_Alltoall(int)`` of A; a step of a sort by its own."""
+    """The name of the MPI call: ``MPI_Alltoall(int)`` for A; a step of a sort keeps its own name."""
     return CALLS.get(call, call).split(". ")[-1]
 
 
@@ -62,27 +62,27 @@ class RunView:
         return self.plan.planned_fabric.label
 
     def titled(self, title: str) -> str:
-        """A title that says so where the run is not of a real network."""
+        """A title with a label if the run is not of a real network."""
         return f"{title} ({self.label})" if self.label else title
 
     @property
     def main_call(self) -> str:
-        """The call that the study is about."""
+        """The kernel's main call, on which verdicts are based."""
         return main_call(self.plan.kernel, {row["call"] for row in self.rows})
 
     @cached_property
     def floor(self) -> list[FloorRow]:
-        """What nothing and memory cost here."""
+        """The noise floor and the copy rate of memory, by shape."""
         return FLOOR.read(self.path)
 
     @cached_property
     def verdicts(self) -> list[VerdictRow]:
-        """Verdict of each series that scales."""
+        """Verdict on each series that scales."""
         return VERDICTS.read(self.path)
 
     @cached_property
     def story(self) -> Story:
-        """What is told of the kernel that was measured."""
+        """The story of the kernel that was measured."""
         return story_of(self.plan.kernel)
 
     @cached_property
@@ -92,12 +92,12 @@ class RunView:
 
     @cached_property
     def findings(self) -> list[FindingRow]:
-        """What a reader must know about the numbers."""
+        """Errors, warnings and notes about the numbers."""
         return FINDINGS.read(self.path)
 
     @cached_property
     def mpi(self) -> str:
-        """The MPI library by its own words, shortened to its first line and sentence."""
+        """The version string of the MPI library, shortened to its first line and sentence."""
         names = {
             row["mpi_library"].splitlines()[0].split(", package")[0]
             for row in self.table("launches")
@@ -106,7 +106,7 @@ class RunView:
         return "; ".join(sorted(name.strip() for name in names)) or "unknown MPI"
 
     def of_series(self, series: PlannedSeries, call: str, phase: str = "warm") -> list[CallRow]:
-        """Rows of a series for a call and phase, along nodes and ranks."""
+        """Rows of a series for a call and phase, by nodes and ranks."""
         found = [
             row for row in self.rows if series.name in row["series"] and (row["call"], row["phase"]) == (call, phase)
         ]
@@ -128,7 +128,7 @@ def m_text(series: PlannedSeries) -> str:
 
 
 def load_view(folder: Any) -> RunView:
-    """Load a run whose tables are made (:func:`weft.run.refresh.refresh`).
+    """Load a run whose tables exist (:func:`weft.run.refresh.refresh` makes them).
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def load_view(folder: Any) -> RunView:
     Raises
     ------
     DataError
-        No run folder, or no tables.
+        There is no run folder, or it has no tables.
     """
     run = RunFolder.open(folder_path(folder))
     return RunView(run.path, run.metadata(), plan_of(run), CALL_TABLE.read(run.path))

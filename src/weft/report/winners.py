@@ -9,7 +9,7 @@ from weft.report.tabular import Table
 
 
 def winner_table(title: str, found: Sequence[WinnerRow]) -> Table | None:
-    """Sizes by process counts: the winner, and its time over the default's; None where nothing was compared."""
+    """Sizes by process counts: the winner, and its time over the default's; None if nothing was compared."""
     shapes = sorted({(winner["nodes"], winner["ranks"]) for winner in found})
     if not found:
         return None

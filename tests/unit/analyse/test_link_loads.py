@@ -86,7 +86,7 @@ def test_a_bound_that_names_another_link_than_the_counters_gives_way(narrow_upli
 
 def test_the_tables_show_the_busiest_links_and_leave_idle_ones_out(narrow_uplinks: RunView) -> None:
     text = render(narrow_uplinks)
-    assert "What holds it back (virtual network)" in text
+    assert "Bottlenecks (virtual network)" in text
     two = text[text.index("Load of the links at N = 2") : text.index("Load of the links at N = 4")]
     assert "node0-leaf0" in two
     assert "node3-leaf1" not in two
@@ -147,7 +147,7 @@ def test_a_run_whose_links_nobody_counted_has_an_empty_table_and_no_figure(tmp_p
     assert view.table("links") == []
     assert links_figure(view) is None
     assert link_fields(view) == {}
-    assert "holds it back" not in view.headline
+    assert "Bottleneck" not in view.headline
     (tmp_path / "run/tables/links.parquet").unlink()  # as an earlier Weft left it
     assert links_figure(view) is None
 

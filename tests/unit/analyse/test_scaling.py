@@ -180,7 +180,7 @@ def test_the_headline_says_both() -> None:
     assert text.startswith(
         "All-to-all communication limits scaling: with the same data on each node it takes 2.02 times"
     )
-    assert "with one array shared by all it gets 10.4 times faster" in text
+    assert "with one array divided among all it gets 10.4 times faster" in text
 
 
 def test_a_flat_weak_series_is_said_not_to_limit() -> None:

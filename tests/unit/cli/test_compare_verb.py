@@ -85,8 +85,8 @@ def test_a_hung_cell_is_told_and_fails_the_gate_missing(runs: Callable[[str], st
 
 
 @pytest.mark.parametrize(("words", "told"), [
-    ([], "no run was given"), (["{base}"], "1 run was given; a comparison takes two"),
-    (["{base}", "{base}"], "is given twice"), (["{base}", "{base}/nowhere"], "does not exist"),
+    ([], "no run was given"), (["{base}"], "1 run was given; a comparison needs two"),
+    (["{base}", "{base}"], "was given twice"), (["{base}", "{base}/nowhere"], "does not exist"),
     (["{base}", "{again}", "--fail-if", "slower"], "is no condition"),
     (["{base}", "{again}", "--format", "xml"], "format"),
 ])  # fmt: skip

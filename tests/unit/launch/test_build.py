@@ -90,7 +90,7 @@ def test_kernels_are_built_once_and_said_to_be(site: Site) -> None:
     first, second = site.build(said), site.build(said)
     assert first == second
     assert site.builds == 1
-    assert said == [f"building the kernels for MPICH 9.9.1 with {site.mpi.wrapper} (once, some seconds)"]
+    assert said == [f"building the kernels for MPICH 9.9.1 with {site.mpi.wrapper} (once, takes some seconds)"]
     assert str(first.library) == "MPICH 9.9.1"
     assert first.program.parent == site.root / "cache/weft" / first.key
     assert not list((site.root / "cache/weft").glob("*.part"))

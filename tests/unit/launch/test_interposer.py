@@ -54,7 +54,7 @@ def test_the_wrapper_beside_the_starter_is_the_application_s(tmp_path: Path) -> 
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     assert mpi_of([str(tmp_path / "mpirun.mpich")], None).wrapper == tmp_path / "mpicxx.mpich"
-    with pytest.raises(LaunchError, match="no program"):
+    with pytest.raises(LaunchError, match="not an executable program"):
         mpi_of([str(tmp_path / "mpirun.none")], None)
 
 

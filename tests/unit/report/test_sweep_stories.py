@@ -97,7 +97,7 @@ def test_a_step_that_is_there_hot_and_cold_is_the_librarys_and_is_told_once(runs
 
 
 def test_the_rate_table_has_sizes_down_and_patterns_across(runs: dict[str, RunView]) -> None:
-    rates = table(runs["rates"], "Rate one way")
+    rates = table(runs["rates"], "One-way rate")
     assert rates.columns == ("Message", "intra-socket, cold", "one message", "inter-socket, cold", "one message")
     assert [row[0] for row in rates.rows[1:]][::11] == ["1 B", "2 KiB", "4 MiB"]
     row = next(row for row in runs["rates"].rows if (row["call"], row["phase"]) == ("send@4194304", "warm"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launches inside jobs of a batch scheduler: one readable script for many launches, one adapter a scheduler."""
+"""Launches inside jobs of a batch scheduler: one readable script for many launches, one adapter per scheduler."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 
 def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "BatchLauncher":
-    """Return what runs launches in jobs of the fabric's scheduler.
+    """Return the launcher that uses jobs of the fabric's scheduler.
 
     Parameters
     ----------
     fabric
-        Its kind is the name of a scheduler (:mod:`weft.launch.batch.schedulers`); its ``[batch]`` says what the site
-        wants.
+        Its kind is the name of a scheduler (:mod:`weft.launch.batch.schedulers`); its ``[batch]`` has the site's
+        settings.
     mpicxx
-        The user's choice of wrapper, or None: the kernels are built here, for the compute nodes to find.
+        The user's choice of wrapper, or None. The kernels are built here, in a folder that the compute nodes see.
     say
-        Takes one line before something that lasts seconds.
+        Called with one line before anything that takes seconds.
     """
     from weft.fabric.batch import BatchSection
     from weft.launch.batch.launcher import BatchLauncher

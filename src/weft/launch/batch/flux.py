@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Flux: written from its manuals, proven by golden scripts only."""
+"""Flux: written from its manuals, tested only against reference scripts."""
 
 import os
 from pathlib import Path
@@ -12,30 +12,30 @@ STATES = {"DEPEND": JobState.PENDING, "PRIORITY": JobState.PENDING, "SCHED": Job
 
 
 class Flux:
-    """Flux by its own commands."""
+    """The adapter for Flux."""
 
     name = "flux"
     command_prefixes = ("FLUX_BATCH_",)
 
     def submit(self, script: Path) -> str:
-        """Submit by flux batch, which prints the id."""
+        """Submit with flux batch, which prints the id."""
         return ask(self, ["flux", "batch", str(script)]).strip()
 
     def state(self, job: str) -> JobState:
-        """Ask flux jobs."""
+        """Query flux jobs."""
         printed = look(self, ["flux", "jobs", "--no-header", "--format={state}", job], "unknown|not found|invalid")
         return JobState.UNKNOWN if printed is None else STATES.get(printed.strip(), JobState.ENDED)
 
     def cancel(self, job: str) -> None:
-        """End the job by flux cancel."""
+        """Cancel the job with flux cancel."""
         ask(self, ["flux", "cancel", job], tolerate=True)
 
     def allocation(self) -> str | None:
-        """Id of the instance that weft was started in, where that is itself a job."""
+        """Id of the instance that weft was started in, if that is a job."""
         return os.environ.get("FLUX_JOB_ID")
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """Start by flux run, with the nodes by name."""
+        """Start ranks with flux run, on the nodes by name."""
         return [
             "flux", "run", f"--nodes={len(request.nodes)}", f"--ntasks={request.ranks}",
             f"--requires=hosts:{','.join(request.nodes)}", f"-o mpi={mpi}",

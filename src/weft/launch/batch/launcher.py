@@ -16,10 +16,10 @@ from weft.launch.batch.script import Starter, render, write_script
 from weft.launch.launcher import LaunchRequest, Outcome, Rules
 
 LOST = 1
-"""Exit code noted for a launch that two jobs in a row left without an end."""
+"""Exit code recorded for a launch that two jobs in a row did not finish."""
 
 SILENT_S = 900.0
-"""How long a scheduler may give no answer at all before following its job is given up."""
+"""How long a scheduler may be silent before Weft stops following its job."""
 
 
 class BatchLauncher:
@@ -36,11 +36,11 @@ class BatchLauncher:
     starter
         Makes the command line of one launch.
     about
-        What :meth:`provenance` tells of the library and the kernels.
+        Facts about the library and the kernels for :meth:`provenance`.
     say
-        Takes one line when a job is submitted, followed or left alone.
+        Called with one line when a job is submitted, followed or left running.
     adapter_rate
-        Bytes per second of a node's own link, for the counters of its port; 0 when unknown.
+        Bytes per second of a node's link, for the counters of its port; 0 if unknown.
     """
 
     rules = Rules()
@@ -79,11 +79,11 @@ class BatchLauncher:
                 left.pop(0)
                 yield outcome
             if left and len(left) == done_before:
-                # a job came and went without ending its first launch: that launch is lost, the others may be fine
+                # the job ended without finishing its first launch: that launch is lost, the others may be fine
                 yield lost(left.pop(0))
 
     def _one_job(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
-        """Run or submit one script and yield the outcomes that it brings, in order."""
+        """Run or submit one script and yield its outcomes, in order."""
         folder = requests[0].folder
         script = folder / f"job.{self._scheduler.name}.sh"
         with file_errors(script):
@@ -99,7 +99,7 @@ class BatchLauncher:
                 return
 
     def _inside(self, script: Path) -> Iterator[bool]:
-        """Run the script in the allocation that is there already; yields whether it still runs."""
+        """Run the script in the present allocation; yields whether it still runs."""
         process = subprocess.Popen(["bash", str(script)], start_new_session=True)
         try:
             while process.poll() is None:
@@ -112,9 +112,9 @@ class BatchLauncher:
                 process.wait()
 
     def _submitted(self, script: Path, folder: Path, waiting: Sequence[LaunchRequest]) -> Iterator[bool]:
-        """Submit the script, or follow the job that an earlier weft left; yields whether the job is still there.
+        """Submit the script, or follow the job of an earlier weft; yields whether the job still exists.
 
-        ``waiting`` are the launches that have not ended; once it is empty the job is no longer needed.
+        ``waiting`` holds the launches that have not ended; once it is empty the job is no longer needed.
         """
         note = folder / "job.json"
         job = self._left_job(note)
@@ -138,12 +138,12 @@ class BatchLauncher:
                 try_remove(note)
 
     def _while_there(self, job: str) -> Iterator[None]:
-        """Poll a job until it has ended; a scheduler that gives no answer is asked again.
+        """Poll a job until it has ended; a scheduler that does not answer is polled again.
 
         Raises
         ------
         LaunchError
-            It gave none for a quarter of an hour.
+            The scheduler did not answer for a quarter of an hour.
         """
         answered = time.monotonic()
         while (state := self._scheduler.state(job)) is not JobState.ENDED:
@@ -157,7 +157,7 @@ class BatchLauncher:
             yield
 
     def _interrupted(self, job: str) -> bool:
-        """Cancel or keep the job when weft ends before it; returns whether it was cancelled."""
+        """Cancel the job or leave it when weft ends before it; returns whether it was cancelled."""
         if self._section.cancel_on_interrupt:
             self._scheduler.cancel(job)
             self._say(f"cancelled {self._scheduler.name} job {job}")
@@ -166,12 +166,12 @@ class BatchLauncher:
         return False
 
     def _left_job(self, note: Path) -> str | None:
-        """Id of a job of this run that an interrupted weft left in the queue, as far as the scheduler tells."""
+        """Id of a job of this run that an interrupted weft left in the queue, according to the scheduler."""
         if not note.exists():
             return None
         try:
             left = read_json(note)
-        except DataError:  # torn: which job it was is unknown
+        except DataError:  # incomplete: the job's id is unknown
             return None
         job = str(left.get("job", ""))
         if not job or left.get("scheduler") != self._scheduler.name:
@@ -179,24 +179,24 @@ class BatchLauncher:
         return job if self._scheduler.state(job) is not JobState.ENDED else None
 
     def _forget_unfollowed_ends(self, requests: Sequence[LaunchRequest]) -> None:
-        """Remove ends of launches that are asked for again, unless a job of ours is still writing them."""
+        """Remove the end files of launches to be repeated, unless a job of ours is still writing them."""
         if self._left_job(requests[0].folder / "job.json") is None:
             for request in requests:
                 try_remove(end_file(request))
 
 
 def end_file(request: LaunchRequest) -> Path:
-    """Where the script notes how a launch ended."""
+    """File in which the script records how a launch ended."""
     return request.folder / "launches" / f"{request.id}.end"
 
 
 def read_end(request: LaunchRequest) -> Outcome | None:
-    """Outcome of a launch whose end is noted, else None."""
+    """Outcome of a launch whose end is recorded, else None."""
     path = end_file(request)
     if not path.exists():
         return None
     code, seconds = (int(word) for word in path.read_text().split())
-    # `timeout` says 124 when it had to end the command, 137 when it had to kill it
+    # `timeout` returns 124 if it terminated the command, 137 if it killed it
     return Outcome(request.id, code, float(seconds), code in (124, 137), request.log)
 
 

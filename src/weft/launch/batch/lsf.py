@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""IBM Spectrum LSF: written from its manuals, proven by golden scripts only."""
+"""IBM Spectrum LSF: written from its manuals, tested only against reference scripts."""
 
 import os
 import re
@@ -14,27 +14,27 @@ STATES = {"PEND": JobState.PENDING, "PSUSP": JobState.PENDING, "WAIT": JobState.
 
 
 class Lsf:
-    """LSF by its own commands."""
+    """The adapter for LSF."""
 
     name = "lsf"
     command_prefixes = ("LSB_SUB_",)
 
     def submit(self, script: Path) -> str:
-        """Submit by bsub, which prints ``Job <123> is submitted``."""
+        """Submit with bsub, which prints ``Job <123> is submitted``; LaunchError if it prints no job id."""
         printed = ask(self, ["bsub", str(script)])
         found = re.search(r"Job <(\d+)>", printed)
         if not found:
             said = printed.strip()
-            raise LaunchError(f"bsub printed {said!r} where a job id was expected", f"submit by hand: bsub {script}")
+            raise LaunchError(f"bsub printed {said!r} instead of a job id", f"submit by hand: bsub {script}")
         return found[1]
 
     def state(self, job: str) -> JobState:
-        """Ask bjobs; a job it does not know any more has ended."""
+        """Query bjobs; a job that it no longer lists has ended."""
         printed = look(self, ["bjobs", "-noheader", "-o", "stat", job], "is not found")
         return JobState.UNKNOWN if printed is None else STATES.get(printed.strip(), JobState.ENDED)
 
     def cancel(self, job: str) -> None:
-        """End the job by bkill."""
+        """Cancel the job with bkill."""
         ask(self, ["bkill", job], tolerate=True)
 
     def allocation(self) -> str | None:
@@ -42,5 +42,5 @@ class Lsf:
         return os.environ.get("LSB_JOBID")
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """LSF has no starter of its own that every MPI accepts."""
-        raise LaunchError('LSF starts no ranks by itself, and [batch] says starter = "srun"', 'set starter = "mpiexec"')
+        """Raise LaunchError: LSF has no starter of its own that every MPI library supports."""
+        raise LaunchError('LSF cannot start ranks, but [batch] has starter = "srun"', 'set starter = "mpiexec"')

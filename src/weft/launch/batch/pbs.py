@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PBS Pro and OpenPBS: written from their manuals, proven by golden scripts only."""
+"""PBS Pro and OpenPBS: written from their manuals, tested only against reference scripts."""
 
 import os
 from pathlib import Path
@@ -13,17 +13,17 @@ STATES = {"Q": JobState.PENDING, "H": JobState.PENDING, "W": JobState.PENDING, "
 
 
 class Pbs:
-    """PBS by its own commands."""
+    """The adapter for PBS."""
 
     name = "pbs"
     command_prefixes = ("PBS_",)
 
     def submit(self, script: Path) -> str:
-        """Submit by qsub, which prints the id."""
+        """Submit with qsub, which prints the id."""
         return ask(self, ["qsub", str(script)]).strip()
 
     def state(self, job: str) -> JobState:
-        """Ask qstat; a job it does not know any more has ended."""
+        """Query qstat; a job that it no longer lists has ended."""
         printed = look(self, ["qstat", "-f", job], "unknown job id|has finished")
         if printed is None:
             return JobState.UNKNOWN
@@ -34,7 +34,7 @@ class Pbs:
         return JobState.ENDED
 
     def cancel(self, job: str) -> None:
-        """End the job by qdel."""
+        """Cancel the job with qdel."""
         ask(self, ["qdel", job], tolerate=True)
 
     def allocation(self) -> str | None:
@@ -42,5 +42,5 @@ class Pbs:
         return os.environ.get("PBS_JOBID")
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """PBS has no starter of its own that every MPI accepts."""
-        raise LaunchError('PBS starts no ranks by itself, and [batch] says starter = "srun"', 'set starter = "mpiexec"')
+        """Raise LaunchError: PBS has no starter of its own that every MPI library supports."""
+        raise LaunchError('PBS cannot start ranks, but [batch] has starter = "srun"', 'set starter = "mpiexec"')

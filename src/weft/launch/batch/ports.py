@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of the nodes' InfiniBand ports around a launch of a job, as the rows that virtual links give."""
+"""Counters of the nodes' InfiniBand ports around a launch of a job, in the same rows as those of virtual links."""
 
 import shutil
 from collections.abc import Callable
@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).with_name("ports.sh")
 
 
 def install_script(folder: Path) -> None:
-    """Lay ``ports.sh`` into a run folder, where the nodes find it whatever Weft's own place is.
+    """Copy ``ports.sh`` into a run folder, where all nodes can read it.
 
     Raises
     ------
@@ -28,23 +28,23 @@ def install_script(folder: Path) -> None:
 
 
 def ports_folder(request: LaunchRequest) -> Path:
-    """Where ``ports.sh`` leaves what it read: ``<host>.before`` and ``<host>.after``."""
+    """Folder for the output of ``ports.sh``: ``<host>.before`` and ``<host>.after``."""
     return request.folder / "launches" / f"{request.id}.ports"
 
 
 def collect_ports(request: LaunchRequest, rate: float, say: Callable[[str], None]) -> None:
-    """Write ``launches/<launch>.links.json`` of a launch that has ended, where its ports were read.
+    """Write ``launches/<launch>.links.json`` of a launch that has ended, if its ports were read.
 
-    A node that could not be read is left out; counters that cannot be parsed are reported, and never end a run.
+    A node that could not be read is left out. Counters that cannot be parsed are reported, but never end a run.
 
     Parameters
     ----------
     request
         The launch.
     rate
-        Bytes per second of a node's link; 0 when unknown.
+        Bytes per second of a node's link; 0 if unknown.
     say
-        Takes one line about what is left out.
+        Called with one line for each node that is left out.
     """
     folder = ports_folder(request)
     if not folder.is_dir():

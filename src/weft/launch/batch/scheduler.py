@@ -20,20 +20,20 @@ class JobState(Enum):
     RUNNING = "running"
     ENDED = "ended"
     UNKNOWN = "unknown"
-    """The scheduler gave no answer: the job may be anywhere, and must not be submitted a second time."""
+    """The scheduler did not answer: the state of the job is unknown, and it must not be submitted again."""
 
 
 class Scheduler(Protocol):
-    """One batch scheduler. `name` is also the stem of its template and the fabric kind."""
+    """A batch scheduler. `name` is also the stem of its template and the fabric kind."""
 
     @property
     def name(self) -> str:
-        """Kind of fabric it serves."""
+        """The kind of fabric that it serves."""
         ...
 
     @property
     def command_prefixes(self) -> tuple[str, ...]:
-        """Beginnings of the variables that hold defaults of its commands for new jobs."""
+        """Prefixes of the environment variables that set defaults of its commands for new jobs."""
         ...
 
     def submit(self, script: Path) -> str:
@@ -41,11 +41,11 @@ class Scheduler(Protocol):
         ...
 
     def state(self, job: str) -> JobState:
-        """Return the state of the job: ended where the scheduler has forgotten it, unknown where it does not answer."""
+        """Return the state of the job: ended if the scheduler no longer lists it, unknown if it does not answer."""
         ...
 
     def cancel(self, job: str) -> None:
-        """End the job; one that has ended already is no error."""
+        """Cancel the job; it is no error if it has already ended."""
         ...
 
     def allocation(self) -> str | None:
@@ -53,14 +53,14 @@ class Scheduler(Protocol):
         ...
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """Arguments before the kernel's own command line that start its ranks on the request's nodes."""
+        """Arguments to put before the kernel's command line, to start its ranks on the request's nodes."""
         ...
 
 
 def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False) -> str:
-    """Run one of a scheduler's commands in an environment free of its own defaults, and return what it prints.
+    """Run a scheduler's command without its default-setting variables, and return what it prints.
 
-    Variables such as ``SBATCH_PARTITION`` override a script's own lines without a word; they are taken out first.
+    Variables such as ``SBATCH_PARTITION`` silently override the lines of a script, so they are removed first.
 
     Raises
     ------
@@ -74,28 +74,30 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False)
         )  # fmt: skip
     except FileNotFoundError as error:
         raise LaunchError(
-            f"{command[0]} is not on PATH, so no job can be given to {scheduler.name}",
-            f"load the site's {scheduler.name} commands, or measure this host alone with --on local",
+            f"{command[0]} is not on PATH, so no job can be submitted to {scheduler.name}",
+            f"load the site's {scheduler.name} commands, or measure only this host with --on local",
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise LaunchError(f"{' '.join(command)} gave no answer in 120 s", "see whether the scheduler is up") from error
+        raise LaunchError(
+            f"{' '.join(command)} gave no answer in 120 s", "check whether the scheduler is running"
+        ) from error
     if done.returncode != 0 and not tolerate:
         raise LaunchError(
             f"{' '.join(command)} failed with exit code {done.returncode}: {(done.stderr or done.stdout).strip()}",
-            "read the script named above; change [batch] in the fabric file to what this site wants",
+            "check the script named above; change [batch] in the fabric file to suit this site",
         )
     return done.stdout
 
 
 def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | None:
-    """What a scheduler prints of a job: nothing for one that it has forgotten, None where it gives no answer.
+    """A scheduler's output about a job: empty for a job that it no longer lists, None if it does not answer.
 
     Parameters
     ----------
     command
-        Asks for one job.
+        The command that queries one job.
     forgotten
-        Pattern of what the command complains of when there is no such job (any more); any other failure is no answer.
+        Pattern of the command's message for an unknown or ended job; any other failure counts as no answer.
 
     Raises
     ------
@@ -110,7 +112,7 @@ def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | 
     except FileNotFoundError as error:
         raise LaunchError(
             f"{command[0]} is not on PATH, so no job of {scheduler.name} can be followed",
-            f"load the site's {scheduler.name} commands; a job that was submitted goes on meanwhile",
+            f"load the site's {scheduler.name} commands; a submitted job keeps running meanwhile",
         ) from error
     except subprocess.TimeoutExpired:
         return None
@@ -120,5 +122,5 @@ def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | 
 
 
 def clean_environment(environment: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, str]:
-    """Return the environment without a scheduler's own defaults for new jobs."""
+    """Return the environment without variables that set a scheduler's defaults for new jobs."""
     return {name: value for name, value in environment.items() if not name.startswith(prefixes)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All batch schedulers, by the kind of fabric they serve: the one table that a new scheduler is entered in."""
+"""All batch schedulers by kind of fabric: the only table to which a new scheduler is added."""
 
 from collections.abc import Callable
 

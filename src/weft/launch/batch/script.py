@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The job script: the launches of a study as lines that a person can read, change and submit."""
+"""The job script: the launches of a study as lines that a user can read, change and submit."""
 
 import math
 import shlex
@@ -15,7 +15,7 @@ from weft.launch.launcher import LaunchRequest
 from weft.text import directive
 
 TEMPLATES = Path(__file__).parent / "templates"
-"""One file a scheduler, ``<its name>.sh.j2``."""
+"""One template per scheduler, ``<its name>.sh.j2``."""
 
 START_S = 20.0
 """Seconds allowed for starting the ranks of one launch, on top of its own limit."""
@@ -36,10 +36,10 @@ class Starter(Protocol):
 def render(
     scheduler: Scheduler, section: BatchSection, requests: Sequence[LaunchRequest], name: str, starter: Starter
 ) -> str:
-    """Write the script that runs `requests` one after the other in one job.
+    """Return the script that runs `requests` one after the other in one job.
 
-    The job holds the nodes of all its launches; each launch names its own. Its time is the sum of what the launches
-    may take, capped by the site's limit: what does not fit is left for the next job.
+    The job has the nodes of all its launches; each launch names its own. Its time limit is the sum of the launches'
+    limits, capped by the site's limit: launches that do not fit are left for the next job.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -66,7 +66,7 @@ def render(
 
 
 def launch_line(request: LaunchRequest, starter: Starter) -> dict[str, Any]:
-    """One launch as the template wants it: id, limit in seconds, quoted command, and what runs once on each node."""
+    """One launch for the template: id, limit in seconds, quoted command, and the prefix to run once on each node."""
     words = [*environment_words(request.environment), *starter(request)]
     limit = math.ceil(request.limit_s + START_S) if request.limit_s else 0
     each_node = shlex.join(starter.each_node(request))
@@ -79,13 +79,13 @@ def environment_words(environment: dict[str, str]) -> list[str]:
 
 
 def minutes(requests: Sequence[LaunchRequest], most_s: float) -> int:
-    """Minutes to ask for: what all launches may take, at most the site's limit, at least one."""
+    """Minutes to request: the sum of the launches' limits, at most the site's limit, at least one."""
     wanted = sum(request.limit_s + START_S for request in requests)
     return max(1, math.ceil(min(wanted, most_s) / 60))
 
 
 def write_script(path: Path, text: str) -> None:
-    """Write the script so that it may be run by hand."""
+    """Write the script as an executable file."""
     with own_file(path) as file:
         file.write(text.encode())
     path.chmod(0o755)

@@ -8,28 +8,28 @@ from weft.errors import LaunchError
 from weft.launch.batch.scheduler import JobState, ask, look
 from weft.launch.launcher import CYCLIC, LaunchRequest
 
-# squeue's compact states of a job that may still run
+# squeue's short states of a job that may still run
 PENDING = {"PD", "CF", "RQ", "RS", "RH", "SE", "SO", "RD", "RF"}
 RUNNING = {"R", "CG", "S", "ST", "SI"}
 
 
 class Slurm:
-    """Slurm by its own commands; tested against a real one (tests/slurm)."""
+    """The adapter for Slurm; tested against a real one (tests/slurm)."""
 
     name = "slurm"
     command_prefixes = ("SBATCH_", "SALLOC_", "SRUN_")
 
     def submit(self, script: Path) -> str:
-        """Submit by sbatch; ``--parsable`` prints ``id`` or ``id;cluster``."""
+        """Submit with sbatch, whose ``--parsable`` prints ``id`` or ``id;cluster``; LaunchError if it prints no id."""
         printed = ask(self, ["sbatch", "--parsable", str(script)]).strip()
         job = printed.partition(";")[0]
         if not job.isdigit():
-            what = f"sbatch printed {printed!r} where a job id was expected"
+            what = f"sbatch printed {printed!r} instead of a job id"
             raise LaunchError(what, f"submit by hand: sbatch {script}")
         return job
 
     def state(self, job: str) -> JobState:
-        """Ask squeue; a job it does not list any more has ended."""
+        """Query squeue; a job that it no longer lists has ended."""
         printed = look(self, ["squeue", "--noheader", "--jobs", job, "--format", "%t"], "invalid job id")
         if printed is None:
             return JobState.UNKNOWN
@@ -39,7 +39,7 @@ class Slurm:
         return JobState.RUNNING if code in RUNNING else JobState.ENDED
 
     def cancel(self, job: str) -> None:
-        """End the job by scancel."""
+        """Cancel the job with scancel."""
         ask(self, ["scancel", job], tolerate=True)
 
     def allocation(self) -> str | None:
@@ -47,7 +47,7 @@ class Slurm:
         return os.environ.get("SLURM_JOB_ID")
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """Start by srun, with the nodes by name and the ranks bound to cores where there are enough of them."""
+        """Start ranks with srun, on the nodes by name, with ranks bound to cores if there are enough."""
         nodes = len(request.nodes)
         return [
             "srun",

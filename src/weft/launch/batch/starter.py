@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of one launch inside a job: by the scheduler's own starter, or by the MPI library's."""
+"""The command line of one launch inside a job: with the scheduler's own starter or the MPI library's."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from weft.launch.build import Kernels
 from weft.launch.launcher import BLOCK, CYCLIC, LaunchRequest
 from weft.mpi.starting import family_of
 
-# every family knows this spelling, and inside an allocation threads are not distinguished from cores
+# every family accepts this spelling, and inside an allocation hardware threads are not distinguished from cores
 PINNED = ("--bind-to", "core")
 
 
@@ -19,7 +19,7 @@ class RankStarter:
     Parameters
     ----------
     kernels
-        The kernels, in a place that the compute nodes see too (``XDG_CACHE_HOME`` moves it).
+        The kernels, in a folder that the compute nodes also see (``XDG_CACHE_HOME`` moves it).
     scheduler, section
         The site's scheduler and its ``[batch]``.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``weft compare --format json`` prints: schema weft-compare/1, described field by field in docs/compare.md.
+"""Output of ``weft compare --format json``: schema weft-compare/1, described field by field in docs/compare.md.
 
 Fields may be added within a version; none is renamed, removed or changed in meaning.
 """
@@ -13,7 +13,7 @@ from weft.report.compare.load import Compare
 from weft.report.compare.words import headline, sentence
 
 SCHEMA = "weft-compare/1"
-#: Fields of a row; a summary over several sizes or process counts has null where its rows differ.
+#: Fields of a row; a summary over several sizes or process counts has null for fields in which its rows differ.
 FIELDS = (
     "base", "other", "summary", "kernel", "operation", "call", "bytes", "phase", "nodes", "ranks", "n", "m",
     "parameters", "rows", "base_s", "other_s", "ratio", "low", "high", "base_launches", "other_launches", "p", "p_holm",
@@ -22,7 +22,7 @@ FIELDS = (
 
 
 def compare_object(found: Compare, verdicts: Sequence[Verdict] = ()) -> dict[str, Any]:
-    """The object that is printed, as plain data."""
+    """The printed object as plain data."""
     return {
         "schema": SCHEMA,
         "runs": [_run(side) for side in found.sides],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures 6 to 9 of paper 004: runs on one axis, a panel a collective; and their ratio with its interval."""
+"""Figures 6 to 9 of paper 004: all runs on one axis, a panel per collective; and their ratio with its interval."""
 
 import math
 from collections.abc import Sequence
@@ -29,16 +29,16 @@ RATIO_KEY = (
 
 @dataclass(frozen=True)
 class Sheeted(Figure):
-    """A figure of panels wide enough for a logarithmic axis: two beside each other."""
+    """A figure of panels wide enough for a logarithmic axis: two side by side."""
 
     def whole(self) -> Row:
-        """The figure with its title, for a file of its own."""
+        """The figure with its title, for its own file."""
         title = alt.TitleParams(self.title, subtitle=self.key)
         chart = alt.concat(*self.panels, columns=COLUMNS, title=title, spacing=30)
         return specification(chart.configure(**CONFIG).properties(padding=12))
 
     def specifications(self) -> list[Row]:
-        """Each panel for a page; a single one keeps its size too."""
+        """Each panel for a page; a single panel keeps its size."""
         return [specification(panel.configure(**CONFIG)) for panel in self.panels]
 
 
@@ -54,7 +54,7 @@ def all_figures(found: Compare) -> list[Figure]:
 
 
 def times_figure(found: Compare, sheet: Sheet) -> Figure:
-    """Time against size (or nodes, or ranks), a panel a call, every run in it."""
+    """Time against size (or nodes, or ranks): a panel per call, with every run in it."""
     runs = [side.name for side in found.sides]
     panels = tuple(_times(sheet.axis, time_points(found, sheet, panel), runs, panel) for panel in sheet.panels)
     title = found.titled(f"Time of each call: {sheet.title}")
@@ -134,7 +134,7 @@ def _times(axis: Axis, points: list[Row], runs: list[str], operation: str) -> An
         for field, name in (("run", "run"), ("where", "at"), ("time", "median"), ("launches", "launches"))
     ]
     base = alt.Chart(values(points)).encode(x=_x(axis, points), y=y, color=colour)
-    # the base is drawn thick beneath the others: where runs are equal both are seen
+    # the base is drawn thick beneath the others: if runs are equal, both stay visible
     width = alt.condition("datum.base", alt.value(4.5), alt.value(1.6))
     return alt.layer(
         base.mark_line().encode(strokeDash=_dash(points), strokeWidth=width),
@@ -181,7 +181,7 @@ def _ratio(axis: Axis, points: list[Row], operation: str, comparison: Comparison
 
 
 def _span(points: Sequence[Row]) -> tuple[float, float]:
-    """Ends of the axis of ratios: one launch gone astray may widen a band, but not beyond seven times the ratios."""
+    """Ends of the axis of ratios: an outlying launch may widen a band to at most seven times the ratios."""
     ratios = [1.0, *(point["y"] for point in points)]
     low = max(min(1.0, *(point["low"] for point in points)), min(ratios) / 7)
     high = min(max(1.0, *(point["high"] for point in points)), max(ratios) * 7)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the figures of a comparison draw: each row as a point of a line in a panel."""
+"""Data of the figures of a comparison: each row as a point of a line in a panel."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ Axis = Literal["bytes", "nodes", "ranks"]
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows that belong into one figure.
+    """Rows of one figure.
 
     Attributes
     ----------
     name, title
-        Of the figure's files, and what its rows have in common.
+        Name of the figure's files, and what its rows have in common.
     axis
-        What its panels have on x: ``bytes`` for calls measured at sizes, else ``nodes`` or ``ranks``.
+        Quantity on the x axis: ``bytes`` for calls measured at sizes, else ``nodes`` or ``ranks``.
     panels
-        Operations, one a panel.
+        Operations, one per panel.
     keys
         Its rows.
     """
@@ -38,7 +38,7 @@ class Sheet:
 
 
 def sheets(found: Compare) -> list[Sheet]:
-    """Figures that the common rows make: calls at sizes by phase, others by series and phase; warm ones first."""
+    """Figures of the common rows: calls at sizes by phase, others by series and phase; warm ones first."""
     rows = unique(each for comparison in found.comparisons for each in comparison.rows)
     made: list[Sheet] = []
     for phase in ("warm", "cold"):
@@ -54,7 +54,7 @@ def sheets(found: Compare) -> list[Sheet]:
 
 
 def _sheet(name: str, title: str, axis: Axis, keys: list[Key]) -> list[Sheet]:
-    """No figure for an axis with one point: the table says it better."""
+    """No figure for an axis with one point: the table shows it better."""
     several = len({x_of(key, axis) for key in keys}) > 1
     panels = tuple(dict.fromkeys(key.operation for key in keys))
     return [Sheet(name, title, axis, panels, frozenset(keys))] if several else []
@@ -69,14 +69,14 @@ def unique(rows: Iterable[Compared]) -> list[Compared]:
 
 
 def x_of(key: Key, axis: Axis) -> int:
-    """Where a row stands on the axis."""
+    """Position of a row on the axis."""
     return {"bytes": key.size or 0, "nodes": key.nodes, "ranks": key.ranks}[axis]
 
 
 def line_of(key: Key, axis: Axis, many: bool) -> str:
-    """The line a row belongs to: its process count, where that is not on the axis."""
+    """The line of a row: its process count, unless that is on the axis."""
     if axis == "nodes":
-        return f"{key.ranks // max(key.nodes, 1)} ranks a node"
+        return f"{key.ranks // max(key.nodes, 1)} ranks per node"
     if axis == "ranks":
         return f"N = {key.nodes}"
     return f"p = {key.ranks}" + (f", N = {key.nodes}" if many else "")
@@ -131,7 +131,7 @@ def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[R
 
 
 def crossed(sheet: Sheet) -> bool:
-    """Whether one process count lies on several numbers of nodes, so that lines need both in their names."""
+    """Whether one process count occurs on several numbers of nodes, so that line names need both."""
     shapes = {(key.ranks, key.nodes) for key in sheet.keys}
     return len(shapes) > len({ranks for ranks, _ in shapes})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs made ready to be compared: loaded, and named by what tells them apart."""
+"""Loading runs for a comparison, and naming them by what distinguishes them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from weft.report.view import RunView, load_view
 
 @dataclass(frozen=True)
 class Compare:
-    """Runs and what their comparison found: the first is the base of all comparisons."""
+    """Runs and their comparisons: the first run is the base of all."""
 
     views: tuple[RunView, ...]
     sides: tuple[Side, ...]
@@ -21,11 +21,11 @@ class Compare:
 
     @property
     def label(self) -> str:
-        """``simulated``, ``virtual network``, or both, where a run is one; empty for real networks."""
+        """``simulated``, ``virtual network``, or both, if a run is one; empty for real networks."""
         return ", ".join(dict.fromkeys(view.label for view in self.views if view.label))
 
     def titled(self, title: str) -> str:
-        """A title that says so where a run is not of a real network."""
+        """A title with a label if a run is not of a real network."""
         return f"{title} ({self.label})" if self.label else title
 
 
@@ -48,17 +48,17 @@ def load_compare(
     Raises
     ------
     CompareError
-        Under two runs, one of them twice, a run that cannot be read, or nothing in common.
+        Fewer than two runs were given, one was given twice, one cannot be read, or they have nothing in common.
     """
     if len(folders) < 2:
         raise CompareError(
-            f"{len(folders) or 'no'} run was given; a comparison takes two", "weft compare BASE OTHER..."
+            f"{len(folders) or 'no'} run was given; a comparison needs two", "weft compare BASE OTHER..."
         )
     views = tuple(map(_view, folders))
     paths = [view.path.resolve() for view in views]
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice:
-        raise CompareError(f"{twice} is given twice: a run always equals itself", "measure it again with --into DIR")
+        raise CompareError(f"{twice} was given twice: a run always equals itself", "measure it again with --into DIR")
     sides = tuple(
         side_of(view.path, view.plan, name, view.mpi) for view, name in zip(views, names_of(views), strict=True)
     )
@@ -74,7 +74,7 @@ def _view(folder: Any) -> RunView:
 
 
 def names_of(views: Sequence[RunView]) -> list[str]:
-    """The shortest names that tell runs apart: by fabric, by MPI library, by both, by study, or by folder."""
+    """The shortest names that distinguish runs: by fabric, by MPI library, by both, by study, or by folder."""
     parts: tuple[Callable[[RunView], str], ...] = (
         lambda view: view.plan.fabric,
         lambda view: view.mpi,

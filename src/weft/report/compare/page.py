@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One offline page about a comparison: what differs, figures, tables, and where the runs come from."""
+"""One offline page about a comparison: differences, figures, tables, and the provenance of the runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from weft.report.html import figure_values, fill, write_page
 
 
 def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, files_too: bool = True) -> Path:
-    """Write the page, and beside it each figure as SVG, PDF and PNG (in ``figures/``), and return its path.
+    """Write the page, each figure beside it as SVG, PDF and PNG (in ``figures/``), and return its path.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
 
 
 def provenance(found: Compare, index: int) -> facts.Facts:
-    """Where a run comes from, with its settings."""
+    """Provenance of a run, with its settings."""
     view = found.views[index]
     return [*facts.provenance(view), *((f"setting {name}", value) for name, value in facts.settings(view))]
 
@@ -73,7 +73,7 @@ def provenance(found: Compare, index: int) -> facts.Facts:
 def differences(found: Compare) -> list[tuple[str, list[str]]]:
     """Facts in which the runs differ: the candidates for the cause of a difference in time.
 
-    The folder, its date and the seed always differ, and say nothing.
+    The folder, its date and the seed always differ and are left out.
     """
     runs = [dict(provenance(found, index)) for index in range(len(found.views))]
     names = dict.fromkeys(name for run in runs for name in run)

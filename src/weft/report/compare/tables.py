@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of a comparison, and what they are printed as."""
+"""The tables of a comparison, and their output formats."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -15,7 +15,7 @@ Format = Literal["text", "md", "csv", "json"]
 
 MEANING = (
     "Ratio: the other's median over the base's (95 % bootstrap interval over launches). p: rank test of the launches' "
-    "medians alone; corrected: the smaller of Holm's correction over all rows and whole launches permuted. "
+    "medians alone; corrected: the smaller of Holm's correction over all rows and the permutation of whole launches. "
     "* more ranks than cores."
 )
 MOST_UNMATCHED = 20
@@ -23,7 +23,7 @@ STYLES = {"slower": "red", "faster": "green"}
 
 
 def all_tables(comparison: Comparison) -> list[Table]:
-    """Every table of one comparison: summaries, then each call's rows, warm before cold, then what has no partner."""
+    """Every table of one comparison: summaries, then each call's rows, warm before cold, then rows of only one run."""
     calls = dict.fromkeys((each.key.operation, each.key.phase) for each in warm_first(comparison.rows))
     found = [summary_table(comparison)] if comparison.summaries else []
     found += [call_table(comparison, *call) for call in calls]
@@ -75,7 +75,7 @@ def _call_row(each: Compared, sized: bool) -> tuple[str, ...]:
 
 
 def unmatched_table(comparison: Comparison) -> Table:
-    """Rows without a partner, and why; the first of them where they are many."""
+    """Rows without a partner, and why; only the first if there are many."""
     rows = [
         (f"{each.key.call} {each.key.phase}", f"{each.key.nodes:,}", f"{each.key.ranks:,}", each.run, each.reason)
         for each in comparison.unmatched
@@ -87,7 +87,7 @@ def unmatched_table(comparison: Comparison) -> Table:
 
 
 def outcome_text(found: Any) -> str:
-    """An outcome, with its reason where that is none of the usual ones."""
+    """An outcome, with its reason if that is unusual."""
     if found.outcome in ("slower", "faster"):
         return found.outcome
     if found.outcome == "no difference shown":
@@ -112,7 +112,7 @@ def render(found: Compare, verdicts: Sequence[Verdict] = (), format: Format = "t
     Raises
     ------
     ValueError
-        There is no such format.
+        The format is unknown.
     """
     if format == "md":
         return as_markdown(found, verdicts)
@@ -160,7 +160,7 @@ def as_markdown(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
 
 
 def as_csv(found: Compare) -> str:
-    """One line a row and summary, unrounded: the fields of the JSON's rows."""
+    """One line per row and summary, unrounded: the fields of the JSON's rows."""
     from weft.report.compare.as_json import FIELDS, rows_of
 
     rows = [row for comparison in found.comparisons for row in rows_of(comparison)]

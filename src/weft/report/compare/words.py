@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a comparison says in sentences: "A takes 8.8 % (8.1–9.5) of B's time in alltoall at p = 16"."""
+"""A comparison in sentences: "A takes 8.8 % (8.1–9.5) of B's time in alltoall at p = 16"."""
 
 import math
 from collections import Counter
@@ -13,19 +13,19 @@ Each = Compared | Summary
 
 
 def call_text(operation: str) -> str:
-    """The MPI call of the exchange by its name; other operations by their own."""
+    """The name of the MPI call for calls of the exchange; other operations keep their own."""
     return CALLS.get(operation, operation).split(". ")[-1]
 
 
 def decimals(value: float) -> int:
-    """Digits after the point: a thousandth near 1, two digits of a small ratio."""
+    """Digits after the decimal point: three near 1, two significant digits for a small ratio."""
     if value >= 2:
         return 2 if value < 10 else 1 if value < 100 else 0
     return 3 if value >= 0.1 else 1 - math.floor(math.log10(value))
 
 
 def scaled_text(found: Evidence, scale: float, digits: int, unit: str) -> str:
-    """A ratio and its interval, times a scale, with as many digits each."""
+    """A ratio and its interval, times a scale, with the same number of digits."""
     text = f"{found.ratio * scale:,.{digits}f}{unit}"
     if found.low is None or found.high is None:
         return text
@@ -46,7 +46,7 @@ def takes(found: Evidence, base: str) -> str:
 
 
 def place(each: Each) -> str:
-    """Where a row or summary stands: ``alltoall warm, N = 4, p = 16, 1 KiB``."""
+    """The identity of a row or summary: ``alltoall warm, N = 4, p = 16, 1 KiB``."""
     if isinstance(each, Summary):
         words = [f"{call_text(each.operation)} {each.phase}"]
         words += [f"N = {each.nodes}, p = {each.ranks}"] if each.ranks is not None else []
@@ -59,7 +59,7 @@ def place(each: Each) -> str:
 
 
 def over(summary: Summary) -> str:
-    """What a summary is the mean of: ``geometric mean of 11 sizes``."""
+    """What a summary averages: ``geometric mean of 11 sizes``."""
     rows = summary.keys
     sized = all(key.size is not None for key in rows)
     noun = "size" if sized and len({(key.nodes, key.ranks) for key in rows}) == 1 else "row"
@@ -69,7 +69,7 @@ def over(summary: Summary) -> str:
 
 
 def sentence(comparison: Comparison, each: Each) -> str:
-    """What a row or summary says."""
+    """A row or summary as a sentence."""
     found, base, other = each.evidence, comparison.base.name, comparison.other.name
     mean = f" ({over(each)})" if isinstance(each, Summary) else ""
     if found.outcome in ("slower", "faster"):
@@ -81,7 +81,7 @@ def sentence(comparison: Comparison, each: Each) -> str:
 
 
 def headline(comparison: Comparison) -> str:
-    """How many rows differ, in one sentence, and what was not compared."""
+    """How many rows differ, in one sentence, and how many could not be compared."""
     base, other, rows = comparison.base.name, comparison.other.name, comparison.rows
     seen = Counter(each.evidence.outcome for each in rows)
     count = plural(len(rows), "common row")
@@ -108,9 +108,9 @@ def headline(comparison: Comparison) -> str:
 
 
 def sentences(comparison: Comparison, phase: str = "warm") -> list[str]:
-    """The paper's sentences: one for each call of a phase over all process counts, and at each that says more."""
+    """Sentences as in the paper: one per call over all process counts, and per count if that adds something."""
     if comparison.outcome == "no verdict":
-        return []  # the headline has said why, and it would be the same in each
+        return []  # the headline gives the reason, which would be the same in each
     own = [each for each in comparison.summaries if each.phase == phase]
     whole = {each.operation: each.evidence.outcome for each in own if each.ranks is None}
     idle = "no difference shown"
@@ -123,7 +123,7 @@ def sentences(comparison: Comparison, phase: str = "warm") -> list[str]:
 
 
 def gate_text(verdict: Verdict) -> str:
-    """A gate's fate: ``slower:1.1 failed: ...``."""
+    """A gate's result: ``slower:1.1 failed: ...``."""
     text = f"gate {verdict.gate}: {verdict.state}"
     if verdict.state == "undecided":
         return f"{text}: {verdict.why}"
@@ -139,6 +139,6 @@ def gate_text(verdict: Verdict) -> str:
 
 
 def title(found: Compare) -> str:
-    """What is compared: ``B, C against A``."""
+    """The compared runs: ``B, C against A``."""
     others = ", ".join(side.name for side in found.sides[1:])
     return found.titled(f"{others} against {found.sides[0].name}")

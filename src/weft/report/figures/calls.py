@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Table 4.6 as a figure: the calls against nodes or ranks, first contact (cold) beside the steady state (warm)."""
+"""Table 4.6 as a figure: the calls against nodes or ranks, first call (cold) beside the steady state (warm)."""
 
 import math
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ KEY = "Solid lines and filled points: warm median. Dashed lines and hollow point
 
 
 def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
-    """All calls of a series, cold and warm; None where there is nothing to compare."""
+    """All calls of a series, cold and warm; None if there is nothing to compare."""
     calls = view.calls_of(series)
     phases = ("warm", "cold")
     rows = timed(row for call in calls for phase in phases for row in view.of_series(series, call, phase))
@@ -86,7 +86,7 @@ def _chart(axis: str, points: list[Row], calls: list[str]) -> Any:
 
 
 def _labels(points: list[Row], span: float) -> list[Row]:
-    """Each line's name right of its last point, on a logarithmic scale kept 16 pixels apart."""
+    """Each line's name to the right of its last point, at least 16 pixels apart."""
     ends = {(point["call"], point["phase"]): point for point in points}  # points come in the order of x
     lines = sorted(ends.values(), key=lambda point: point["y"])
     right = max(point["x"] for point in points)
@@ -98,7 +98,7 @@ def _labels(points: list[Row], span: float) -> list[Row]:
 
 
 def reading(rows: Sequence[TimedRow]) -> str:
-    """Which call pays most for its first contact, and where."""
+    """Which call has the most expensive first call, and where."""
     warm = {(row["cell"], row["call"]): row for row in rows if row["phase"] == "warm"}
     pairs = [
         (row, warm[row["cell"], row["call"]])

@@ -9,12 +9,12 @@ from weft.files.atomic import file_errors, write_atomic
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 
-#: The Vega-Lite that draws them here and on the page: the newest that both Altair and vl-convert know.
+#: The Vega-Lite version that draws them here and on the page: the newest that both Altair and vl-convert support.
 PNG_SCALE = 2
 
 
 def vegalite_version() -> str:
-    """Version of Vega-Lite of the charts that Altair makes, as vl-convert names it: ``6.4``."""
+    """Vega-Lite version of Altair's charts, as vl-convert names it: ``6.4``."""
     import altair
     import vl_convert
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Labels of logarithmic axes: each tick in its own unit, 10 ms rather than 0.01."""
+"""Labels of logarithmic axes: each tick in its own unit, such as 10 ms rather than 0.01."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -9,7 +9,7 @@ from weft.units import RATES, SIZES
 
 
 def label_expression(units: Mapping[str, float]) -> str:
-    """A Vega expression that writes a tick in the largest of ``units`` (name to factor, smallest first) that suits it.
+    """A Vega expression that writes a tick in the largest of ``units`` (name to factor, smallest first) that fits.
 
     A tick such as 1e-6 may lie a rounding error below its unit, so a unit begins halfway to the one before.
     """

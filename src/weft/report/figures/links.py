@@ -15,18 +15,18 @@ from weft.report.links import drawn_cells, percent, reading
 from weft.report.view import RunView
 
 PANEL = 300
-#: From here on a panel would be too narrow for its hosts: only the largest number of nodes is drawn.
+#: With more hosts than this a panel would be too narrow: only the largest number of nodes is drawn.
 MOST_SIDE_BY_SIDE = 8
-#: Shares of a link's rate that are drawn grey, amber and red.
+#: Shares of a link's rate drawn in grey, amber and red.
 SCALE = (0.0, 0.5, 1.0)
 KEY = (
-    "Two lines a cable: up on the left, down on the right; the colour is the share of the link's rate that was counted "
-    "on it while the calls ran (grey 0, amber 50, red 100 %); the number is that of the busier direction."
+    "Two lines per cable: up on the left, down on the right; the colour is the share of the link's rate in use while "
+    "the calls ran (grey 0, amber 50, red 100 %); the number is that of the busier direction."
 )
 
 
 def links_figure(view: RunView) -> Figure | None:
-    """The loads at each number of nodes; None where no link was counted."""
+    """The loads at each number of nodes; None if no link was counted."""
     cells = drawn_cells(view)
     if not cells:
         return None
@@ -48,7 +48,7 @@ def _panel(found: Sequence[Load], hosts: Sequence[str], name: str, width: int) -
 
 
 def link_load(load: Load) -> LinkLoad:
-    """One direction of a link as the drawing wants it: its share, the same as text, and what a tooltip says."""
+    """One direction of a link for the drawing: its share, the share as text, and its tooltip."""
     share = percent(load["share"]) if load["share"] is not None else ""
     details = {
         "link": load["link"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A matrix of pairs as a picture: a raster, its scale, and on the page the two nodes under the pointer."""
+"""A matrix of pairs as a picture: a raster, its colour scale, and on the page a tooltip for pairs of nodes."""
 
 import base64
 import json
@@ -18,36 +18,37 @@ from weft.report.figures.theme import FONT, GREY, INK
 Floats = NDArray[np.float64]
 
 LEFT, TOP, RIGHT, BELOW = 92, 12, 44, 108
-#: Side of a matrix on the page: the smaller where it has few rows.
+#: Side of a matrix on the page in pixels; the smaller value if it has few rows.
 WIDE, NARROW, FEW = 800, 480, 100
 MOST_POINTS = 512
 MOST_LABELS = 16
-#: Beyond, what is under the pointer is not told: the numbers would make the page heavy.
+#: With more nodes than this there is no tooltip: the numbers would make the page too large.
 MOST_TOLD = 512
 
 
 @dataclass(frozen=True, eq=False)
 class PairMatrix:
-    """What a matrix shows.
+    """The content of a matrix figure.
 
     Attributes
     ----------
     values
-        A number for each pair: rows send first (initiators), columns answer; nan where not measured.
+        A number for each pair, shape (rows, columns): rows send first (initiators), columns answer; nan if not
+        measured.
     parts
-        How many rows each node has, in order; the same along the columns.
+        Number of rows of each node, in order; the same for the columns.
     nodes
         Names of the nodes.
     told
-        The number told of every two nodes, shape (nodes, nodes); nan where not measured.
+        The number in the tooltip of every two nodes, shape (nodes, nodes); nan if not measured.
     scale
         Numbers to colours.
     unit
-        Name and size of the unit in which numbers are told: ``("us", 1e-6)``.
+        Name and size of the unit in tooltips: ``("us", 1e-6)``.
     block
-        How many ranks one row or column of ``values`` stands for.
+        Number of ranks in one row or column of ``values``.
     what
-        What the number is, for the line under the pointer: ``median of its pairs``.
+        Description of the number in the tooltip: ``median of its pairs``.
     """
 
     values: Floats
@@ -61,7 +62,7 @@ class PairMatrix:
 
     @property
     def side(self) -> int:
-        """Its side in the drawing."""
+        """Its side in the drawing, in pixels."""
         return NARROW if len(self.values) <= FEW else WIDE
 
     def text(self, value: float) -> str:
@@ -79,10 +80,10 @@ def _drawn(shown: PairMatrix) -> str:
     side = shown.side
     width, height = LEFT + side + RIGHT, TOP + side + BELOW
     indices = shown.scale.indices(block_maximum(shown.values, MOST_POINTS))
-    # few points are repeated: not every program that shows an SVG keeps the edges of enlarged points sharp
+    # small matrices are enlarged here: not every SVG viewer keeps the edges of enlarged pixels sharp
     repeat = max(1, MOST_POINTS // max(1, len(indices)))
     image = data_address(png(np.repeat(np.repeat(indices, repeat, axis=0), repeat, axis=1)))
-    # blocks need not divide the ranks: the last ones reach over the frame by what they are too large
+    # blocks need not divide the ranks: the image is wider than the frame by the missing part of the last block
     wide = side * len(shown.values) * shown.block / max(1, sum(shown.parts))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
@@ -99,7 +100,7 @@ def _drawn(shown: PairMatrix) -> str:
 
 
 def _labels(shown: PairMatrix) -> list[str]:
-    """Names of some nodes along both sides, at the middle of their ranks."""
+    """Names of some nodes along both sides, centred on their ranks."""
     side = shown.side
     ends = np.cumsum([0, *shown.parts]) * side / max(1, sum(shown.parts))
     step = max(1, -(-len(shown.nodes) // MOST_LABELS))
@@ -118,7 +119,7 @@ def _short(name: str, most: int = 11) -> str:
 
 
 def _legend(shown: PairMatrix) -> list[str]:
-    """The scale: what is usual, then what is slower, each stretched over its part of the bar."""
+    """The colour scale: usual values, then slower ones, each over its part of the bar."""
     scale, y, wide = shown.scale, TOP + shown.side + 66, shown.side * 0.75
     split = wide * STEPS[0] / sum(STEPS) if scale.high > scale.cut else wide
     bar = [_ramp(USUAL, LEFT, y, split)]
@@ -136,7 +137,7 @@ def _legend(shown: PairMatrix) -> list[str]:
 
 
 def _ramp(colours: Sequence[str], x: float, y: float, width: float) -> str:
-    """Colours side by side, mixed in many small steps: a gradient would need a name of its own on the page."""
+    """Colours side by side in many small steps: a gradient would need a unique name on the page."""
     steps = 48
     anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours], float)
     places = np.linspace(0, len(colours) - 1, steps)
@@ -150,9 +151,9 @@ def _ramp(colours: Sequence[str], x: float, y: float, width: float) -> str:
 
 
 def _pointer(shown: PairMatrix) -> str:
-    """The line under the picture that names the two nodes under the pointer, and their number."""
+    """The line under the picture that names the two nodes under the pointer, with their number."""
     if len(shown.nodes) > MOST_TOLD:
-        return f'<p class="soft">Nodes under the pointer are told for up to {MOST_TOLD} nodes.</p>'
+        return f'<p class="soft">The line for the nodes under the pointer is available up to {MOST_TOLD} nodes.</p>'
     told = np.ascontiguousarray(shown.told, "<f4")
     data = {
         "nodes": list(shown.nodes),
@@ -169,7 +170,7 @@ def _pointer(shown: PairMatrix) -> str:
     )
 
 
-#: Finds its own picture by its place on the page, so that several of them need no names.
+#: Finds its picture by its position on the page, so that several pictures need no names.
 SCRIPT = """(() => {
   const own = document.currentScript, data = JSON.parse(own.previousElementSibling.textContent);
   const line = own.parentElement.querySelector(".pointed"), svg = own.parentElement.querySelector(".picture svg");

@@ -14,17 +14,17 @@ from weft.report.figures.raster import scale_of
 from weft.report.figures.theme import BLUE, HEIGHT, Figure, values
 from weft.report.pair_view import PairView
 
-#: Beyond the slowest class's median by this factor a pair is drawn as slow.
+#: A pair slower than the slowest class's median by this factor is drawn as slow.
 SLOW = 1.25
-MODES = {"isolated": "one pair at a time", "node": "one pair a node at a time", "all": "all pairs of a round at once"}
+MODES = {"isolated": "one pair at a time", "node": "one pair per node at a time", "all": "all pairs of a round at once"}
 COLOURS = (
-    "Blue: from the fastest pair to {factor} x the median of the slowest class; orange to black: slower than that, up "
-    "to the slowest. Both on a logarithmic scale. "
+    "Blue: from the fastest pair to {factor} x the median of the slowest class; orange to black: slower pairs. Both on "
+    "a logarithmic scale. "
 )
 
 
 def pair_figures(view: PairView) -> list[Figure | Picture]:
-    """Every figure of a run of pairs, in the order they are read."""
+    """Every figure of a run of pairs, in the order of the page."""
     found: list[Figure | Picture] = []
     for size, mode in view.shown:
         found.append(_ranks(view, size, mode))
@@ -56,7 +56,7 @@ def _ranks(view: PairView, size: int, mode: str) -> Picture:
         "the slowest of their pairs", block,
     )  # fmt: skip
     each = "one pair of ranks" if block == 1 else f"the slowest pair of {block} x {block} ranks"
-    key = f"Each point is {each}: half a round trip, begun by the row. Ranks stand node by node. "
+    key = f"Each point is {each}: half a round trip, started by the row. Ranks are sorted by node. "
     key += COLOURS.format(factor=SLOW)
     title = _where(view, size, mode, "Latency of every pair of ranks")
     return matrix_picture(_name("latency-ranks", size, mode), title, key, _slowest(view, size, mode), shown)
@@ -66,7 +66,7 @@ def _slowest(view: PairView, size: int, mode: str) -> str:
     """The slowest pair in words."""
     rows = [row for row in view.worst if (row["bytes"], row["mode"]) == (size, mode)]
     if not rows:
-        return "The slowest pair is not among the hundred that are farthest from their class."
+        return "The slowest pair is not among the hundred farthest from their class."
     row = max(rows, key=lambda each: each["time_s"])
     ends = f"rank {row['source']} on {row['source_name']} with rank {row['target']} on {row['target_name']}"
     return (
@@ -104,9 +104,7 @@ def _contention(view: PairView, size: int, mode: str) -> Picture:
     row = max(rows, key=lambda each: each["factor"])
     interval = measured_factor(row["factor"], row["low"], row["high"])
     reading = f"Contention is largest at {row['class']}: {interval} times as long as alone."
-    key = (
-        f"Time with {MODES.get(mode, mode)} over the time of the same pair alone, median over the pairs of two nodes. "
-    )
+    key = f"Time with {MODES.get(mode, mode)} over the isolated time, median over the pairs of two nodes. "
     key += f"Blue: up to {SLOW} x the median factor; orange to black: more."
     title = _where(view, size, mode, "Contention between every two nodes")
     return matrix_picture(_name("contention", size, mode), title, key, reading, shown)
@@ -135,7 +133,7 @@ def _histogram(view: PairView, size: int, mode: str) -> Figure:
     widest = max(
         (row for row in view.spread if (row["bytes"], row["mode"]) == (size, mode)), key=lambda row: row["ratio"]
     )
-    reading = f"The samples of {widest['class']} spread most: their p99 is {widest['ratio']:.3g} times their median."
+    reading = f"{widest['class']} has the widest spread: its p99 is {widest['ratio']:.3g} times its median."
     return Figure(_name("histogram", size, mode), title, key, reading, panels)
 
 
@@ -148,7 +146,7 @@ def _panel(rows: Sequence[HistogramRow], name: str, unit: str, scale: float, end
         }
         for row in rows
     ]
-    # a bar mark begins at nought, which a logarithmic axis does not have: rectangles begin below one sample
+    # a bar mark starts at zero, which a logarithmic axis does not have: rectangles start below one sample
     x = alt.X("x:Q", title=f"half a round trip ({unit})", scale=alt.Scale(type="log", domain=list(ends), nice=False))
     y = alt.Y(
         "n:Q", title="samples", scale=alt.Scale(type="log", domainMin=0.8), axis=alt.Axis(tickCount=5, format="~s")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A figure that is no chart: a drawing or raster as SVG, and what may stand under it on the page."""
+"""A figure that is not a chart: a drawing or raster as SVG, with optional markup below it on the page."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ class Picture:
     name
         Name of its files, without ending.
     title, key, reading
-        As a figure's: what is seen, how to read the marks, what it says in one sentence.
+        As for a `Figure`: what it shows, how to read the marks, its result in one sentence.
     svg
-        The drawing, one ``<svg>`` element with a ``viewBox``, every text in it escaped by its maker: it is set into
-        the page as it stands. Identifiers inside (gradients, clips) must be unique on the page: begin them with the
-        name. A raster is an ``<image>`` whose ``href`` is a ``data:`` address.
+        The drawing: one ``<svg>`` element with a ``viewBox``, inserted into the page unchanged, so its maker must
+        escape every text. Identifiers inside (gradients, clips) must be unique on the page: start them with the name. A
+        raster is an ``<image>`` whose ``href`` is a ``data:`` address.
     extra_html
-        Markup that follows the drawing on the page only (a tooltip's script, a list), escaped likewise.
+        Markup after the drawing, on the page only (a tooltip's script, a list), also escaped by its maker.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A matrix of numbers as a PNG: one point a number, in colours that keep what is usual apart from what is slow."""
+"""A matrix of numbers as a PNG: one pixel per number, in colours that separate usual values from slow ones."""
 
 import base64
 import io
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: From light to dark for what is usual, from orange to nearly black for what is slower than that.
+#: From light to dark for usual values, from orange to nearly black for slower ones.
 USUAL = ("#f7fbff", "#deebf4", "#b9d5e8", "#7fb2d6", "#3f86bd", "#1c5a96")
 SLOW = ("#f6a04d", "#e56a1b", "#c33a0a", "#8a1d05", "#3d0a02")
 NOTHING = "#e5e7eb"
-#: Palette: 0 stands for "not measured", then the usual colours, then the slow ones.
+#: Palette: index 0 is "not measured", then the usual colours, then the slow ones.
 STEPS = (150, 105)
 
 
@@ -27,7 +27,7 @@ class Scale:
     low, high
         Smallest and largest number shown.
     cut
-        Up to here numbers are usual: blue. Beyond they are slow: orange to black.
+        Up to here numbers are usual (blue), above they are slow (orange to black).
     """
 
     low: float
@@ -35,7 +35,7 @@ class Scale:
     high: float
 
     def indices(self, values: Floats) -> NDArray[np.uint8]:
-        """Place of each number in the palette; 0 for nan."""
+        """Palette index of each number, shape (rows, columns) as the values (any unit); 0 for nan."""
         with np.errstate(invalid="ignore", divide="ignore"):
             usual = _along(values, self.low, self.cut) * (STEPS[0] - 1) + 1
             slow = _along(values, self.cut, self.high) * (STEPS[1] - 1) + 1 + STEPS[0]
@@ -51,7 +51,7 @@ def _along(values: Floats, low: float, high: float) -> Floats:
 
 
 def scale_of(values: Floats, cut: float) -> Scale:
-    """A scale over all numbers that are there, with what is usual ending at ``cut``."""
+    """A scale over all values, shape (rows, columns), any unit, that are not nan; usual ones end at ``cut``."""
     known = values[np.isfinite(values) & (values > 0)]
     if not known.size:
         return Scale(1.0, 1.0, 1.0)
@@ -67,13 +67,13 @@ def _ramp(colours: tuple[str, ...], steps: int) -> NDArray[np.uint8]:
 
 
 def palette() -> NDArray[np.uint8]:
-    """All colours, shape (256, 3)."""
+    """All colours, shape (256, 3), by palette index: red, green and blue from 0 to 255."""
     nothing = np.array([[int(NOTHING[i : i + 2], 16) for i in (1, 3, 5)]], np.uint8)
     return np.concatenate([nothing, _ramp(USUAL, STEPS[0]), _ramp(SLOW, STEPS[1])])
 
 
 def png(indices: NDArray[np.uint8]) -> bytes:
-    """Palette indices, shape (rows, columns), as a PNG of one point each."""
+    """Palette indices, shape (rows, columns), as a PNG of one pixel each."""
     from PIL import Image
 
     image = Image.fromarray(np.ascontiguousarray(indices), "P")
@@ -84,14 +84,15 @@ def png(indices: NDArray[np.uint8]) -> bytes:
 
 
 def data_address(content: bytes) -> str:
-    """A PNG as an address that stands for itself."""
+    """A PNG as a ``data:`` URL."""
     return "data:image/png;base64," + base64.b64encode(content).decode()
 
 
 def block_maximum(values: Floats, most: int) -> Floats:
-    """At most ``most`` rows and columns: each the largest of its block, nan only where the whole block is.
+    """At most ``most`` rows and columns: each value the maximum of its block, nan only if the whole block is.
 
-    Never a mean: one slow pair in a block of sixteen must still be the colour of a slow pair.
+    Values and result have shapes (rows, columns), any unit. Never a mean: one slow pair in a block of sixteen must
+    still have the colour of a slow pair.
     """
     block = -(-max(values.shape) // most)
     if block <= 1:

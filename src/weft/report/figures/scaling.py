@@ -39,7 +39,7 @@ KEY = (
 def scaling_figure(
     view: RunView, series: PlannedSeries, found: VerdictRow | None, launches: Sequence[MedianRow]
 ) -> Figure | None:
-    """Time of the main call along a series; None where no point has a time.
+    """Time of the main call along a series; None if no point has a time.
 
     Parameters
     ----------
@@ -68,10 +68,10 @@ def scaling_figure(
         {"x": row[axis], "status": row["status"], "reason": row["reason"]} for row in every if row not in rows
     ]
     xs = sorted({point["x"] for point in (*points, *missing)})
-    # a fall is a straight line on logarithmic axes; a rise is judged by its height over nought
+    # a fall is a straight line on logarithmic axes; a rise is judged from zero
     logarithmic = series.scaling != "weak" and grows_by([point["y"] for point in points]) >= 8 and grows_by(xs) >= 4
     title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
-    reading = found["statement"] if found else f"{len(rows)} points; the series asks for no verdict."
+    reading = found["statement"] if found else f"{len(rows)} points; the study asks for no verdict on this series."
     chart = _chart(axis, xs, points, dots, missing, unit, logarithmic)
     return Figure(f"time-{series.name}", view.titled(title), KEY, reading, (chart,))
 
@@ -111,7 +111,7 @@ def _chart(
         alt.Chart(values([point for point in points if point["bound"]]))
         .mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=1.6)
         .encode(x=x, y=alt.Y("bound:Q", scale=scale)),
-        # towards points with more ranks than cores the line is thin: they are seen, but not compared
+        # thin lines to points with more ranks than cores: shown, but not compared
         alt.Chart(values([*usable[-1:], *crowded]))
         .mark_line(color=BLUE, strokeWidth=0.8, strokeDash=[2, 3])
         .encode(x=x, y=y),
@@ -125,7 +125,7 @@ def _chart(
         alt.Chart(values(dots))
         .mark_circle(color=ORANGE, size=20, opacity=0.9)
         .encode(x=x, y=y, tooltip=[alt.Tooltip("launch:O"), alt.Tooltip("text:N", title="median")]),
-        # a point without a time is said to be missing where it would stand
+        # a point without a time is marked as missing at its place on the axis
         alt.Chart(values(missing))
         .mark_text(color=RED, angle=270, align="left", fontWeight="bold")
         .encode(x=x, y=alt.value(HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"]),
@@ -156,7 +156,7 @@ def _y_scale(points: list[Row], logarithmic: bool) -> alt.Scale:
 
 
 def _labels(points: list[Row], x: alt.X, scale: alt.Scale, logarithmic: bool) -> list[Any]:
-    """The lines' names right of their last points, kept apart."""
+    """The lines' names to the right of their last points, kept apart."""
     last = points[-1]
     names = [("measured", last["y"], BLUE)]
     if last["bound"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figure 3.1: what all-to-all asks of a network, a link between every two of N nodes."""
+"""Figure 3.1: the traffic of an all-to-all, a line between every two of N nodes."""
 
 import math
 from itertools import combinations
@@ -10,13 +10,13 @@ import altair as alt
 from weft.report.figures.theme import BLUE, COLUMNS, INK, Figure, Row, values
 from weft.report.view import RunView
 
-#: More nodes than this would only blacken the circle (and 2,556 lines are enough for a page).
+#: More nodes than this would only blacken the circle (2,556 lines are enough for a page).
 MOST = 72
 SIDE = 190
 
 
 def schematic_figure(view: RunView) -> Figure | None:
-    """The complete graph for the three largest numbers of nodes (of ranks, on one node); None for one rank alone."""
+    """The complete graph for the three largest numbers of nodes (on one node: of ranks); None for a single rank."""
     nodes = sorted({cell.nodes for cell in view.plan.measured if cell.nodes > 1})
     symbol, one = ("N", "node") if nodes else ("p", "rank")
     numbers = nodes or sorted({cell.ranks for cell in view.plan.measured if cell.ranks > 1})
@@ -25,16 +25,16 @@ def schematic_figure(view: RunView) -> Figure | None:
         return None
     most = numbers[-1]
     pairs = most * (most - 1) // 2
-    title = "What all-to-all asks of the network" if nodes else "What all-to-all asks of the memory that ranks share"
-    reading = f"Among {most:,} {one}s each call exchanges a block between {pairs:,} pairs at once, in both directions"
-    reading += ": the pairs grow with the square, the links of a real network do not." if nodes else "."
+    title = "Traffic of an all-to-all on the network" if nodes else "Traffic of an all-to-all through shared memory"
+    reading = f"Among {most:,} {one}s each call exchanges blocks between {pairs:,} pairs at once, in both directions"
+    reading += ": the number of pairs grows with the square of N, the number of links does not." if nodes else "."
     panels = tuple(schematic(number, f"{symbol} = {number}") for number in drawn)
     key = f"Each point is a {one}, each line a pair that exchanges data in every call."
     return Figure("schematic", title, key, reading, panels)
 
 
 def places(number: int) -> list[tuple[float, float]]:
-    """Points on the unit circle, the first on top, clockwise."""
+    """Points on the unit circle, clockwise from the top."""
     angles = [2 * math.pi * index / number for index in range(number)]
     return [(round(math.sin(angle), 4), round(math.cos(angle), 4)) for angle in angles]
 
@@ -48,7 +48,7 @@ def schematic(number: int, name: str) -> Any:
     """The complete graph of ``number`` points."""
     scale = alt.Scale(domain=[-1.08, 1.08], nice=False)
     lines = links(number)
-    # thinner lines for more of them: 630 at full strength would be a blot
+    # the more lines, the thinner: 630 at full width would be a blot
     weight = max(0.35, min(1.6, 14 / math.sqrt(len(lines) + 1) / 2))
     x, y = alt.X("x:Q", scale=scale, axis=None), alt.Y("y:Q", scale=scale, axis=None)
     points = [{"x": x, "y": y} for x, y in places(number)]

@@ -18,12 +18,12 @@ from weft.report.sweeps import Line, cause, size_of
 Quantity = Literal["time", "rate"]
 
 PANEL = 230
-#: A bound beyond this factor of the times leaves the picture.
+#: A bound further than this factor from the times is not drawn.
 FAR = 20
 KEY = (
     "Points: median over launches, with its interval. Dashed: lower bound. "
     "Red diamond: a change-over at which the time steps; hollow: one at which only its slope changes. "
-    "Dotted: where the knob stands that is blamed."
+    "Dotted: value of the knob that explains it."
 )
 
 
@@ -43,7 +43,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     quantity
         ``time`` of one operation, or ``rate``: bytes over that time.
     small
-        Whether it is one of several that stand side by side.
+        Whether it is one of several panels side by side.
     """
     rows = [row for each in drawn for row in _points(each, quantity)]
     marks = [row for each in drawn for row in _marks(each, quantity)]
@@ -128,7 +128,7 @@ def _marks(each: Drawn, quantity: Quantity) -> list[Row]:
 
 
 def _limits(drawn: Sequence[Drawn], x: alt.X, height: int) -> list[Any]:
-    """A rule at each eager limit that explains a change-over: where the knob stands, not where the change was found."""
+    """A line at each eager limit that explains a change-over: at the knob's value, not where the change was found."""
     limits = [change for each in drawn for change in each.line.changes if change["eager_limit"]]
     known = {change["knob_value"]: change["knobs"][0] for change in limits if change["knob_value"] is not None}
     rows = [{"x": value, "name": f"{name} = {exact_bytes(value)}"} for value, name in sorted(known.items())]
@@ -137,7 +137,7 @@ def _limits(drawn: Sequence[Drawn], x: alt.X, height: int) -> list[Any]:
     chart = alt.Chart(values(rows))
     return [
         chart.mark_rule(color=INK, strokeDash=[2, 3], strokeWidth=1.2).encode(x=x),
-        # at the bottom, right of the rule: times and rates both rise away from there
+        # at the bottom, right of the line: times and rates both rise away from there
         chart.mark_text(align="left", dx=4, baseline="bottom", fontSize=10, color=INK).encode(
             x=x, y=alt.value(height - 3), text="name:N"
         ),
@@ -155,7 +155,7 @@ def _size_axis(sizes: Sequence[int], small: bool) -> alt.X:
 
 
 def _value_axis(rows: Sequence[Row], quantity: Quantity) -> tuple[alt.Y, float]:
-    """The axis, and how far it reaches as a logarithm. A bound far away is cut off: the times would be flattened."""
+    """The axis, and its length as a logarithm. A bound far away is cut off: it would flatten the times."""
     seen = [row[key] for row in rows for key in ("low", "high") if row[key]]
     bounds = [row["bound"] for row in rows if row["bound"]]
     lowest = min([*seen, *(bound for bound in bounds if bound > min(seen) / FAR)])
@@ -171,7 +171,7 @@ def _value_axis(rows: Sequence[Row], quantity: Quantity) -> tuple[alt.Y, float]:
 
 
 def _labels(rows: Sequence[Row], gap: float) -> list[Row]:
-    """Each line's name right of its last point, kept apart by a distance on the logarithmic scale."""
+    """Each line's name to the right of its last point, kept apart by a distance on the logarithmic scale."""
     ends = sorted({row["label"]: row for row in rows}.values(), key=lambda row: row["y"])
     places = dodged([math.log(row["y"]) for row in ends], gap)
     placed = zip(ends, places, strict=True)

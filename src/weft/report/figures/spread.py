@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spread within and between launches: each sample as a point, each launch with its box."""
+"""Spread within and between launches: each sample as a point, each launch as a box."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,13 +14,13 @@ from weft.report.view import RunView
 MOST_PANELS = 9
 MOST_POINTS = 60
 KEY = (
-    "Points: samples of the warm main call (at most 60 a launch, the extremes among them); red: interrupted. "
+    "Points: samples of the warm main call (at most 60 per launch, including the extremes); red: interrupted. "
     "Box: middle half of a launch and its median."
 )
 
 
 def spread_figure(view: RunView) -> Figure | None:
-    """Samples by launch of each cell's main call; None where there are none."""
+    """Samples by launch of each cell's main call; None if there are none."""
     by_cell: dict[str, dict[int, list[IterationRow]]] = {}
     for row in ITERATIONS.read(view.path):
         if (row["call"], row["phase"]) == (view.main_call, "warm"):
@@ -42,7 +42,7 @@ def _name(cell: Any) -> str:
 
 
 def thinned(rows: Sequence[IterationRow], most: int = MOST_POINTS) -> list[IterationRow]:
-    """At most ``most`` of the rows, evenly over their order by time, smallest and largest always among them."""
+    """At most ``most`` of the rows, evenly spaced by rank of their time, always with the smallest and largest."""
     ordered = sorted(rows, key=lambda row: row["time_s"])
     if len(ordered) <= most:
         return ordered
@@ -54,7 +54,7 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
     points: list[Row] = []
     for launch, rows in sorted(launches.items()):
         for place, row in enumerate(thinned(rows)):
-            # a fixed scatter, so that the same run draws the same picture
+            # a fixed jitter, so that the same run gives the same picture
             beside = ((place * 0.618034) % 1 - 0.5) * 0.5
             points.append(
                 {"launch": launch, "y": row["time_s"] / size, "beside": round(beside, 3), "taint": row["tainted"]}
@@ -77,7 +77,7 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
 
 
 def reading(view: RunView) -> str:
-    """Where launches differ most, and what interval follows."""
+    """Where launches differ most, and the resulting interval."""
     rows = [row for row in timed(view.rows, view.main_call, "warm") if row["launches"] > 1]
     if not rows:
         return "One launch says nothing about the spread between launches."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How every figure looks, and what a figure is."""
+"""The class of figures, and the look that all share."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from weft.format import seconds_unit
 Row = dict[str, Any]
 Chart: TypeAlias = Any
 
-# Okabe and Ito's palette: told apart by all common kinds of colour blindness, and in grey.
+# Okabe and Ito's palette: distinguishable with all common kinds of colour blindness, and in grey.
 BLUE, ORANGE, GREEN, RED, GREY, INK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6b7280", "#1f2937"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 WIDTH, HEIGHT = 620, 320
 COLUMNS = 3
 
-# Whether a chart keeps to Vega-Lite's schema does not depend on what was measured: the tests ask that of each figure
-# (tests/conftest.py turns this on again), and no reader waits for it.
+# Whether a chart follows Vega-Lite's schema does not depend on the data: the tests validate each figure
+# (tests/conftest.py turns this on again), so no user waits for it.
 schemapi.disable_debug_mode()
 
 CONFIG: Row = {
@@ -61,13 +61,13 @@ class Figure:
     name
         Name of its files, without ending.
     title
-        What is seen.
+        What the figure shows.
     key
         How to read the marks.
     reading
-        What it says, in one sentence.
+        Its result in one sentence.
     panels
-        Charts: one, or several small ones that stand side by side and wrap on a narrow page.
+        Charts: one, or several small ones side by side that wrap on a narrow page.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Figure:
     panels: tuple[Chart, ...]
 
     def specifications(self) -> list[Row]:
-        """Each panel for a page: as wide as its place where it stands alone, without the title (the page has it)."""
+        """Each panel for a page, without the title (the page has it); a single panel fills the width."""
         alone = len(self.panels) == 1
         return [
             specification((panel.properties(width="container") if alone else panel).configure(**CONFIG))
@@ -85,7 +85,7 @@ class Figure:
         ]
 
     def whole(self) -> Row:
-        """The figure with its title, for a file of its own."""
+        """The figure with its title, for its own file."""
         title = alt.TitleParams(self.title, subtitle=_wrapped(self.key))
         if len(self.panels) == 1:
             chart = self.panels[0].properties(title=title, width=WIDTH)
@@ -95,7 +95,7 @@ class Figure:
 
 
 def specification(chart: Chart) -> Row:
-    """A chart as Vega-Lite's JSON, held against its schema in tests only."""
+    """A chart as Vega-Lite JSON, validated against the schema in tests only."""
     return chart.to_dict(validate=schemapi.DEBUG_MODE)
 
 
@@ -111,7 +111,7 @@ def values(rows: Iterable[Row]) -> alt.InlineData:
 
 
 def unit_of(seconds: Iterable[float | None]) -> tuple[str, float]:
-    """The unit in which the largest of some times reads best."""
+    """The unit that suits the largest of some times."""
     return seconds_unit(max((value for value in seconds if value is not None), default=1.0))
 
 
@@ -121,9 +121,9 @@ def grows_by(numbers: Sequence[float]) -> float:
 
 
 def along(axis: str, points: Sequence[int], logarithmic: bool, room: float = 0.46) -> alt.X:
-    """The axis of nodes or ranks: a tick at each point, and room on the right for the lines' labels."""
+    """The axis of nodes or ranks: a tick at each point, and space on the right for the lines' labels."""
     first, last = points[0], points[-1]
-    # labels of neighbours must not touch: leave out what a wide axis could not show
+    # labels of neighbours must not touch: leave out those that do not fit
     if logarithmic:
         domain = [first / grows_by(points) ** 0.03, last * grows_by(points) ** room]
         scale = alt.Scale(type="log", domain=domain, nice=False)
@@ -136,11 +136,11 @@ def along(axis: str, points: Sequence[int], logarithmic: bool, room: float = 0.4
 
 
 def dodged(wanted: Sequence[float], gap: float) -> list[float]:
-    """Positions at least ``gap`` apart, in the order of the wanted ones, pushed upwards as little as that needs."""
+    """Positions at least ``gap`` apart, in the order of the wanted ones, moved upwards as little as possible."""
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     placed = list(wanted)
     for below, above in pairwise(order):
         placed[above] = max(placed[above], placed[below] + gap)
-    # half of what the highest was pushed goes back to all: the group stays centred
+    # shift all back by half of the largest move, so that the group stays centred
     shift = (placed[order[-1]] - wanted[order[-1]]) / 2 if order else 0.0
     return [value - shift for value in placed]

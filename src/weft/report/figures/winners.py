@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who wins where: a tile for each size and process count, coloured by the fastest algorithm of a collective."""
+"""Fastest algorithms of a collective: a tile for each size and process count, coloured by algorithm."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,16 +12,16 @@ from weft.mpi.algorithms import DEFAULT
 from weft.report.figures.theme import BLUE, GREEN, INK, ORANGE, RED, Figure, Row, values
 
 KEY = (
-    "Colour: the algorithm that takes least time. Number: its time over that of the library's own choice. "
-    "Grey: the library's own choice, where no other is surely faster."
+    "Colour: the fastest algorithm. Number: its time over that of the library's own choice. "
+    "Grey: the library's own choice; no other is significantly faster."
 )
 TILE = 24
-#: No grey among them, which is the default's; each dark enough for white figures.
+#: Without grey, which is the default's; each dark enough for white numbers.
 COLOURS = (BLUE, RED, GREEN, ORANGE, "#a23b8c", INK, "#7c3aed", "#8a5a00", "#3b9ac9")
 
 
 def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:
-    """One panel a call, sizes across and process counts upwards; None where nothing was compared."""
+    """One panel per call, sizes across and process counts upwards; None if nothing was compared."""
     names = list(dict.fromkeys(winner["call"] for winner in found))
     if not names:
         return None
@@ -74,7 +74,7 @@ def reading(found: Sequence[WinnerRow]) -> str:
     """How often the library's own choice is beaten, and where most."""
     beaten = [winner for winner in found if winner["algorithm"] != DEFAULT]
     if not beaten:
-        return f"The library's own choice is not surely slower than any algorithm at any of {len(found)} points."
+        return f"No algorithm is significantly faster than the library's own choice at any of {len(found)} points."
     best = min(beaten, key=lambda winner: winner["ratio"])
     most = f"{exact_bytes(best['bytes'])} of MPI_{best['call'].capitalize()}, {_shape(best)}"
     text = f"The library's own choice is beaten at {len(beaten)} of {len(found)} points, most at {most}: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The story of ``bandwidth``: how fast messages go one way, and where the library stops sending them at once."""
+"""The story of ``bandwidth``: one-way message rate, and the library's eager limit."""
 
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.times import TimedRow
@@ -14,13 +14,13 @@ from weft.report.view import RunView
 
 
 class BandwidthStory(SweepStory):
-    """Peak rate, eager limit, what happens on its two sides."""
+    """Peak rate, eager limit, and the rate on both sides of it."""
 
     def headline(self, view: RunView) -> str:
-        """The peak rate of each pattern, and the eager limit that was found."""
+        """The peak rate of each pattern, and the eager limit, if found."""
         lines = self.lines(view)
         if not lines:
-            return "No message size has a time: no bandwidth to tell."
+            return "No message size has a time: no bandwidth was measured."
         peaks = "; ".join(self._peak(line) for line in lines)
         return f"Two ranks reach {peaks}. {self._limit(lines)}"
 
@@ -50,7 +50,7 @@ class BandwidthStory(SweepStory):
         return existing(
             [
                 change_table(view.titled(CHANGES), lines, names),
-                rate_table(view.titled("Rate one way, many messages under way"), lines, names),
+                rate_table(view.titled("One-way rate, many messages in flight"), lines, names),
                 slower_table(view.titled("Messages slower than their double"), lines, names),
             ]
         )
@@ -73,17 +73,17 @@ class BandwidthStory(SweepStory):
 
 
 def rate(row: TimedRow) -> float:
-    """Bytes a second of a row."""
+    """Bytes per second of a row."""
     return size_of(row) / row["median_s"]
 
 
 def peak(line: Line) -> TimedRow:
-    """The row of the highest rate."""
+    """The row with the highest rate."""
     return max(line.rows, key=rate)
 
 
 def limit_text(change: ChangeRow) -> str:
-    """The eager limit in words: where, by which knob, what happens there."""
+    """The eager limit in words: where, by which knob, and how time and rate change."""
     step = "grows" if change["factor"] > 1 else "falls"
     before, after = (
         f"at {format_rate(each)}" if each else "free" for each in (change["before_rate"], change["after_rate"])

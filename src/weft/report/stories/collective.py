@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The story of ``collective``: what calls take over sizes and process counts, and where the library changes over."""
+"""The story of ``collective``: time against size and process count, and where the library switches algorithm."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from weft.report.winners import winner_table
 
 
 class CollectiveStory(SweepStory):
-    """Times by size and process count, change-overs, and who wins where."""
+    """Times by size and process count, change-overs, and the fastest algorithms."""
 
     def own(self, view: RunView) -> list[Line]:
         """The lines under the library's own choice of algorithms."""
@@ -31,7 +31,7 @@ class CollectiveStory(SweepStory):
         """The slowest call at the largest common size and process count, and the change-overs."""
         lines = self.own(view)
         if not lines:
-            return "No call has a time: nothing to tell."
+            return "No call has a time: nothing was measured."
         most = max((line.cell.ranks, line.cell.nodes) for line in lines)
         largest = [line for line in lines if (line.cell.ranks, line.cell.nodes) == most]
         sizes = set.intersection(*(set(all_sizes([line])) for line in largest))
@@ -122,7 +122,7 @@ class CollectiveStory(SweepStory):
         return [figure for figure in found if figure is not None]
 
     def fields(self, view: RunView) -> dict[str, Any]:
-        """Those of any sweep, and ``winners``."""
+        """The fields of any sweep, and ``winners``."""
         return super().fields(view) | {"winners": WINNERS.read(view.path)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The story of ``exchange``: does all-to-all scale, and the papers' tables and figures of it."""
+"""The story of ``exchange``: whether all-to-all scales, with the papers' tables and figures."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,11 +22,11 @@ class ExchangeStory(Story):
     """Tables 4.1 to 4.6 and Figures 3.1, 4.1 and 4.2 of the tara papers, from a run."""
 
     def headline(self, view: RunView) -> str:
-        """Whether all-to-all communication limits scaling, and which link holds it back where links were counted."""
+        """Whether all-to-all communication limits scaling, and which link is the bottleneck if links were counted."""
         return f"{headline(view.verdicts)} {held_back_sentence(view)}".rstrip()
 
     def tables(self, view: RunView) -> list[Table]:
-        """Times, what holds them back, calls cold and warm, memory."""
+        """Times, bottlenecks, calls cold and warm, memory."""
         memory = [replace(table, title=view.titled(table.title)) for table in memory_tables(view.plan)]
         back = held_back_table(view)
         return [*time_tables(view), *([back] if back else []), *call_tables(view), *memory]

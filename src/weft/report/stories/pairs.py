@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The story of ``pairs``: who is slow, at how many hops, and what pairs cost beside each other (paper 002)."""
+"""The story of ``pairs``: slow nodes and links, latency by hops, and contention between pairs (paper 002)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -23,10 +23,10 @@ class PairsStory(Story):
     """The table by hops, worst nodes and pairs, contention, first contact, and the matrices."""
 
     def headline(self, view: RunView) -> str:
-        """Who is slow, or that nobody stands out."""
+        """What is slow, or that nothing stands out."""
         pairs = PairView(view)
         if not pairs.measured:
-            return "No pair was measured yet."
+            return "No pair has been measured yet."
         told = [row["statement"] for row in pairs.blame]
         if not told:
             return f"No node, link or pair stands out among {_counted(pairs)}.{_fastest(pairs)}"
@@ -90,7 +90,7 @@ def _fastest(pairs: PairView) -> str:
 
 
 def _ordered(rows: Iterable[R]) -> list[R]:
-    """By size and mode; classes stay nearest first, as the table has them."""
+    """Rows by size and mode; classes stay nearest first, as in the table."""
     return sorted(rows, key=lambda row: (row["bytes"], row["mode"]))
 
 
@@ -136,7 +136,7 @@ def _nodes(pairs: PairView) -> Table:
 
 
 def _role(role: str | None) -> str:
-    words = {None: "", "sender": "slow as sender", "receiver": "slow as receiver", "both": "slow both ways"}
+    words = {None: "", "sender": "slow as sender", "receiver": "slow as receiver", "both": "slow in both directions"}
     return words.get(role, "slow")
 
 
@@ -170,7 +170,7 @@ def _contention(pairs: PairView) -> Table:
     ]
     heading = ("Message, pairs", "hops", "pairs", "factor", "p5", "p95", "max")
     second = ("", "", "", "median (95 % interval)", "of the pairs", "", "")
-    title = pairs.run.titled("Contention: time beside others over time alone")
+    title = pairs.run.titled("Contention: concurrent over isolated time")
     return Table(title, heading, (second, *rows), frozenset({0, 1}))
 
 

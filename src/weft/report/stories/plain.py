@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The story of a kernel that has none of its own: every call with its time, and nothing concluded."""
+"""The story of a kernel without one of its own: every call with its time, without conclusions."""
 
 from weft.analyse.tables.times import phase_in_words
 from weft.format import plural
@@ -16,7 +16,7 @@ class PlainStory(Story):
     """A table of calls."""
 
     def headline(self, view: RunView) -> str:
-        """How much was measured."""
+        """Number of measured times."""
         timed = [row for row in view.rows if row["status"] == "ok" and row["samples"]]
         return f"{plural(len(timed), 'time')} of {view.plan.kernel} measured, of {len(view.rows)} planned."
 
@@ -31,7 +31,7 @@ class PlainStory(Story):
         return [Table(view.titled("Calls"), heading, (units, *rows), frozenset({0, 1}))]
 
     def figures(self, view: RunView) -> list[Figure | Picture]:
-        """None: what to draw follows from the kernel."""
+        """None: the figures depend on the kernel."""
         return []
 
 

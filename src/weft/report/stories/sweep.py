@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the stories of kernels that sweep over message sizes have in common: their lines, and fields from them."""
+"""The common part of the stories of kernels that sweep over message sizes: their lines, and fields from them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +29,7 @@ class SweepStory(Story):
 
 
 def changes_clause(lines: Sequence[Line]) -> str:
-    """How many change-overs were found, and how many a knob explains; empty for none."""
+    """How many change-overs were found, and how many a knob explains; empty without change-overs."""
     jumps = [change for line in lines for change in line.jumps]
     if not jumps:
         return "no change-over point is found"
@@ -39,5 +39,5 @@ def changes_clause(lines: Sequence[Line]) -> str:
 
 
 def existing(tables: Sequence[Table | None]) -> list[Table]:
-    """The tables that there are."""
+    """The tables that are not None."""
     return [table for table in tables if table is not None]

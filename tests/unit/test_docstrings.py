@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every public name has a docstring: with shape and unit where it handles arrays, with the errors that it raises."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[2] / "src" / "weft"
+
+Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Trees = dict[str, ast.Module]
+
+# Annotations that mean an array, besides the aliases (`Ints = NDArray[np.int32]`) that modules make of them.
+ARRAYS = {"ndarray", "NDArray", "ArrayLike"}
+TABLES = {"pa.Table", "pa.RecordBatch", "pa.ChunkedArray"}
+
+# A shape is a tuple of its axes in parentheses, as NumPy writes it: (n,), (hosts, 3), (). A table's is what a row is.
+SHAPE = re.compile(r"\((?:[\w.* +/-]+,)+(?: ?[\w.* +/-]+)?\)|\(\)")
+ROWS = re.compile(r"\brows?\b", re.IGNORECASE)
+UNIT = re.compile(
+    r"\b(?:ns|us|s|seconds?|bytes?|B/s|GB/s|bytes/s|bits?|hops?|ind(?:ex|ices)|counts?|ratios?|factors?|true|booleans?|masks?|"
+    r"ports?|lids?|ranks|labels?|lanes?|no unit|any unit|same unit|units?)\b",
+    re.IGNORECASE,
+)
+
+
+def parse(sources: Path) -> Trees:
+    return {str(path.relative_to(sources)): ast.parse(path.read_text()) for path in sorted(sources.rglob("*.py"))}
+
+
+def public_names(tree: ast.Module) -> Iterator[tuple[str, Documented]]:
+    """Module-level functions and classes, and the methods of those classes, that do not begin with an underscore."""
+    for node in tree.body:
+        if not isinstance(node, Documented) or node.name.startswith("_"):
+            continue
+        yield node.name, node
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef) and not inner.name.startswith("_"):
+                    yield f"{node.name}.{inner.name}", inner
+
+
+def words(node: ast.AST) -> set[str]:
+    """Every name in an expression, annotations written as strings among them."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            found.add(part.id)
+        elif isinstance(part, ast.Attribute):
+            found |= {part.attr, ast.unparse(part)}
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            found |= set(re.findall(r"[\w.]+", part.value))
+    return found
+
+
+def aliases(tree: ast.Module) -> set[str]:
+    """Names that a module gives to a type of array."""
+    assigned = (each for each in tree.body if isinstance(each, ast.Assign | ast.AnnAssign))
+    found: set[str] = set()
+    for node in assigned:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        typed = isinstance(node.value, ast.Subscript) or (
+            isinstance(node, ast.AnnAssign) and "TypeAlias" in words(node)
+        )
+        if isinstance(target, ast.Name) and typed and node.value is not None and words(node.value) & ARRAYS:
+            found.add(target.id)
+    return found
+
+
+def array_names(trees: Trees) -> dict[str, set[str]]:
+    """For each module ARRAYS, its own names for them, and those that it imports from other modules."""
+    own = {path: aliases(tree) for path, tree in trees.items()}
+    dotted = {"weft." + path.removesuffix(".py").replace("/", "."): path for path in trees}
+    found: dict[str, set[str]] = {}
+    for path, tree in trees.items():
+        imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in dotted)
+        named = {each.name for node in imports for each in node.names if each.name in own[dotted[node.module or ""]]}
+        found[path] = ARRAYS | own[path] | named
+    return found
+
+
+def error_names(trees: Trees) -> set[str]:
+    """WeftError and every class that derives from it, directly or not."""
+    bases = {
+        node.name: {base for each in node.bases for base in words(each)}
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    found = {"WeftError"}
+    while new := {name for name, of in bases.items() if of & found} - found:
+        found |= new
+    return found
+
+
+def signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return {
+        word for each in [*(a.annotation for a in arguments), node.returns] if each is not None for word in words(each)
+    }
+
+
+def raised(node: Documented, errors: set[str]) -> set[str]:
+    """Errors that a function's own body raises; a class is asked for what its construction raises."""
+    if isinstance(node, ast.ClassDef):
+        made = [
+            each
+            for each in node.body
+            if isinstance(each, ast.FunctionDef) and each.name in ("__init__", "__post_init__")
+        ]
+        return {name for each in made for name in raised(each, errors)}
+    calls = (part.exc for part in ast.walk(node) if isinstance(part, ast.Raise) and isinstance(part.exc, ast.Call))
+    return {name for call in calls for name in words(call.func)} & errors
+
+
+def without_docstring(trees: Trees) -> list[str]:
+    modules = [path for path, tree in trees.items() if tree.body and not ast.get_docstring(tree)]
+    names = [
+        f"{path}: {name}"
+        for path, tree in trees.items()
+        for name, node in public_names(tree)
+        if not ast.get_docstring(node)
+    ]
+    return modules + names
+
+
+def without_shape_or_unit(trees: Trees) -> list[str]:
+    named = array_names(trees)
+    found: list[str] = []
+    for path, tree in trees.items():
+        for name, node in public_names(tree):
+            if isinstance(node, ast.ClassDef):
+                continue
+            said, types, arrays = ast.get_docstring(node) or "", signature(node), named[path]
+            lacks = [
+                word
+                for word, lacking in (
+                    ("shape", bool(types & arrays) and not SHAPE.search(said)),
+                    ("row", bool(types & TABLES) and not ROWS.search(said)),
+                    ("unit", bool(types & (arrays | TABLES)) and not UNIT.search(said)),
+                )
+                if lacking
+            ]
+            found += [f"{path}: {name}: {', '.join(lacks)}"] if lacks else []
+    return found
+
+
+def without_errors(trees: Trees) -> list[str]:
+    errors = error_names(trees)
+    return [
+        f"{path}: {name}: {', '.join(sorted(lacks))}"
+        for path, tree in trees.items()
+        for name, node in public_names(tree)
+        if (lacks := {each for each in raised(node, errors) if each not in (ast.get_docstring(node) or "")})
+    ]
+
+
+def test_every_module_and_every_public_function_class_and_method_has_a_docstring():
+    assert not without_docstring(parse(SOURCES))
+
+
+def test_public_functions_of_arrays_and_tables_name_shape_and_unit():
+    assert not without_shape_or_unit(parse(SOURCES))
+
+
+def test_public_functions_that_raise_an_error_of_weft_name_it():
+    assert not without_errors(parse(SOURCES))
