@@ -47,6 +47,32 @@ def test_floors_are_launched_once_in_each_round(study: Study, fabric: Fabric, tm
     assert {name for name in second if name.startswith("f")} == {f"{floor}.l2" for floor in floors}
 
 
+class Told(Silent):
+    """Keeps the remaining time that a walk tells."""
+
+    def __init__(self) -> None:
+        self.left: list[float] = []
+
+    def start(self, total: int, done: int, remaining_s: float) -> None:
+        self.left.append(remaining_s)
+
+    def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
+        self.left.append(remaining_s)
+
+
+def test_slow_launches_teach_how_long_the_rest_takes(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    """Each launch takes 50 s; the plan's lower bounds expect a fraction of a second."""
+    told = Told()
+    folder = run_study(study, fabric, tmp_path / "r", FakeLauncher(wall_s=50.0), told)
+    launches = plan_of(folder).launches
+    assert told.left[0] == pytest.approx(sum(launch.expected_s for launch in launches))
+    rounds = len({launch.index for launch in launches})
+    in_a_round = len(launches) // rounds
+    assert told.left[-1] == 0
+    last_round = told.left[-in_a_round:]
+    assert last_round == pytest.approx([50.0 * left for left in reversed(range(in_a_round))])
+
+
 @pytest.mark.parametrize("io", ["mpi", "posix"])
 def test_the_kernel_is_told_how_the_study_wants_samples_written(
     study: Study, fabric: Fabric, tmp_path: Path, io: str

@@ -110,6 +110,7 @@ class FakeLauncher:
     measured: list[str] = field(default_factory=list)
     limits: list[float] = field(default_factory=list)
     closed: int = 0
+    wall_s: float = 0.1
     rules: Rules = field(default_factory=Rules)
     before: Callable[[LaunchRequest], None] = lambda request: None
 
@@ -154,4 +155,4 @@ class FakeLauncher:
             if fault != "silent":
                 self.measured.append(f"{cell['cell']}.l{plan.head['launch_index']}")
                 measure(request, plan, cell, {"invalid": "invalid", "refuse": "launch"}.get(fault, "ok"))
-        return Outcome(request.id, 3 if fault == "invalid" else 0, 0.1, False, request.log)
+        return Outcome(request.id, 3 if fault == "invalid" else 0, self.wall_s, False, request.log)

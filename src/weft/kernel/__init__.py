@@ -119,6 +119,10 @@ class Kernel(Protocol):
         """Operations beside which the kernel measures a ladder (:mod:`weft.kernel.steps`)."""
         ...
 
+    def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
+        """How many operations of a cell may take the study's ``budget`` each, with those that refining adds."""
+        ...
+
     def collective_of(self, operation: str) -> str:
         """The MPI collective that an operation measures, in small letters (``alltoall``); empty where it is none."""
         ...

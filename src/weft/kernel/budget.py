@@ -46,8 +46,26 @@ def staging(ranks: int) -> dict[str, int]:
     return {STAGING: STAGING_BASE_BYTES + STAGING_PEER_BYTES * ranks}
 
 
+def time_limit(operations: int, measure: Measure) -> float:
+    """Seconds after which a cell counts as hung: as the study says, else room for the budgets of its operations.
+
+    Parameters
+    ----------
+    operations
+        How many operations of the cell have a budget each.
+    measure
+        Its ``limit`` counts as given where the study file has it.
+    """
+    return measure.limit if is_given(measure) else max(measure.limit, ROOM * operations * measure.budget)
+
+
+def is_given(measure: Measure) -> bool:
+    """Whether a study says how long a cell may take."""
+    return "limit" in measure.model_fields_set
+
+
 def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measure, path: str) -> None:
-    """Refuse a limit within which a cell's sizes cannot be measured: a cell that runs longer counts as hung.
+    """Refuse a given limit within which a cell's sizes cannot be measured: a cell that runs longer counts as hung.
 
     Parameters
     ----------
@@ -59,14 +77,14 @@ def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measu
     Raises
     ------
     StudyError
-        The budgets of a cell's operations do not fit into ``measure.limit``.
+        The budgets of a cell's operations do not fit into the ``measure.limit`` that the study gives.
     """
     # the ladder of a size has the budget of one operation
     each = [(1 + bool(values.get("explain")), len(values["bytes"]) + values["refine"]) for _, values in found]
     operations = max((parts * sizes + 1 for parts, sizes in each), default=0)
     ladders = any(parts > 1 for parts, _ in each)
     wanted = ROOM * operations * measure.budget
-    if wanted > measure.limit:
+    if is_given(measure) and wanted > measure.limit:
         raise StudyError(
             f"{path}: measure.limit = {measure.limit:g} s is too short for {operations} operations of "
             f"{measure.budget:g} s each in one cell",

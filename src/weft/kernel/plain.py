@@ -34,6 +34,12 @@ class PlainKernel:
         """No all-to-all is among them."""
         return []
 
+    def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
+        """Its operations, the sizes that refining adds, the ladders of either, and an empty operation."""
+        ladders = len(self.explained(values, ranks))
+        refined = values.get("refine", 0) * (2 if ladders else 1)
+        return len(self.operations(values, ranks)) + ladders + refined + 1
+
     def collective_of(self, operation: str) -> str:
         """No collective call."""
         return ""

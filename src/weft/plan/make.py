@@ -16,6 +16,7 @@ from weft.fabric.placement import NoRoomError, place
 from weft.format import format_rate
 from weft.host import Host, Limit, measure_copy_rate, read_host
 from weft.kernel import Shape
+from weft.kernel.budget import time_limit
 from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
 from weft.kernel.teams import team_of
 from weft.plan.best import with_best_nodes
@@ -176,7 +177,7 @@ def make_cell(
         array_bytes=sizes.array,
         status=status,
         reason=reason,
-        limit_s=study.measure.limit,
+        limit_s=time_limit(kernel.budgets(values, team.ranks), study.measure),
     )
     if not cell.hosts:  # which links it would use is unknown
         return cell
@@ -244,6 +245,6 @@ def floor_cells(cells: Sequence[Cell], measure: Measure, limit: Limit | None) ->
             memory=memory,
             status="planned" if memory.fits else "memory",
             reason=memory.reason,
-            limit_s=measure.limit,
+            limit_s=time_limit(kernel.budgets({"copies": copies}, cell.ranks), measure),
         )
     return list(found.values())

@@ -76,7 +76,7 @@ class Lines:
         self.total = total
         self.began = self.told = time.monotonic()
         finished = f", {done} of them are finished" if done else ""
-        self.say(f"{total} cells to measure{finished}; about {in_words(remaining_s)}")
+        self.say(f"{total} cells to measure{finished}; at least {in_words(remaining_s)}")
 
     def current(self, words: str) -> None:
         """See :class:`Progress`."""
@@ -115,7 +115,7 @@ class Live:
 
     def start(self, total: int, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
-        self.bar.update(self.task, total=total, completed=done, left=f"~{in_words(remaining_s)} left")
+        self.bar.update(self.task, total=total, completed=done, left=f"at least {in_words(remaining_s)} left")
         self.bar.start()
 
     def current(self, words: str) -> None:
@@ -126,7 +126,7 @@ class Live:
         """See :class:`Progress`."""
         if status != "ok":
             self.say(f"{status}: {words}")
-        self.bar.update(self.task, completed=done, left=f"~{in_words(remaining_s)} left")
+        self.bar.update(self.task, completed=done, left=f"about {in_words(remaining_s)} left")
 
     def say(self, line: str) -> None:
         """See :class:`Progress`."""

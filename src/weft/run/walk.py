@@ -14,6 +14,7 @@ from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 from weft.launch.status import read_slots
 from weft.plan.records import Cell, LaunchPlan, Plan
 from weft.plan.wire import flat_plan
+from weft.run.durations import Durations
 from weft.run.failure import (
     BOUND,
     LAUNCH,
@@ -70,8 +71,7 @@ class Walk:
         self.second_starts: set[str] = set()
         self.before: dict[Path, tuple[int, int]] = {}
         self.measured_any = False
-        self.expected_s = 0.0
-        self.seen_s = 0.0
+        self.durations = Durations()
 
     def go(self) -> None:
         """Measure everything that is not finished.
@@ -85,7 +85,7 @@ class Walk:
         """
         steps = pending(self.folder, self.plan, mend=True)
         self.done = self.total - sum(len(step.cells) for step in steps)
-        self.progress.start(self.total, self.done, sum(step.launch.expected_s for step in steps))
+        self.progress.start(self.total, self.done, self._remaining(steps))
         try:
             while steps:
                 steps = self._round(steps)
@@ -106,8 +106,7 @@ class Walk:
                 write_json(self.folder.outcome(outcome.id), {"schema": "weft-outcome/1", **ended})
                 broken_off = self._settle(step, outcome)
                 again += broken_off
-                self.expected_s += step.launch.expected_s
-                self.seen_s += outcome.wall_s
+                self.durations.learn(step.launch, outcome.wall_s)
                 self._tell(step, broken_off, [*steps[place + 1 :], *again])
                 if place + 1 < len(steps):
                     self.progress.current(self._words(steps[place + 1]))
@@ -199,9 +198,8 @@ class Walk:
             self.progress.settled(f"{describe(self.cells[name])}{why}", status, self.done, self._remaining(waiting))
 
     def _remaining(self, waiting: Sequence[Step]) -> float:
-        """Seconds for what waits: by the plan's estimate, scaled by how right it was so far."""
-        scale = self.seen_s / self.expected_s if self.expected_s else 1.0
-        return scale * sum(step.launch.expected_s for step in waiting)
+        """Seconds for what waits."""
+        return self.durations.remaining_s(step.launch for step in waiting)
 
     def _words(self, step: Step) -> str:
         first, *others = step.cells

@@ -77,6 +77,10 @@ class Floor(PlainKernel):
         """A floor is what other things are compared with: nothing bounds it."""
         return {}
 
+    def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
+        """Its copies, the empty operation and the latency."""
+        return len(values["copies"]) + 2
+
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """Its copies: each rank of a node copies so many bytes at once."""
         return [ranks_per_node * size / copy_rate if copy_rate else 0.0 for size in values["copies"]]
