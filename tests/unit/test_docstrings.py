@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 SOURCES = Path(__file__).parents[2] / "src" / "weft"
 
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -110,8 +112,18 @@ def raised(node: Documented, errors: set[str]) -> set[str]:
             if isinstance(each, ast.FunctionDef) and each.name in ("__init__", "__post_init__")
         ]
         return {name for each in made for name in raised(each, errors)}
-    calls = (part.exc for part in ast.walk(node) if isinstance(part, ast.Raise) and isinstance(part.exc, ast.Call))
-    return {name for call in calls for name in words(call.func)} & errors
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Raise) and isinstance(part.exc, ast.Call):
+            found |= words(part.exc.func) - caught_around(node, part)
+    return found & errors
+
+
+def caught_around(node: ast.AST, raising: ast.Raise) -> set[str]:
+    """Names of the errors that the `try` statements around a `raise` catch: they do not leave the function."""
+    tries = [part for part in ast.walk(node) if isinstance(part, ast.Try)]
+    around = [each for each in tries if any(raising in ast.walk(step) for step in each.body)]
+    return {name for part in around for handler in part.handlers if handler.type for name in words(handler.type)}
 
 
 def without_docstring(trees: Trees) -> list[str]:
@@ -166,3 +178,39 @@ def test_public_functions_of_arrays_and_tables_name_shape_and_unit():
 
 def test_public_functions_that_raise_an_error_of_weft_name_it():
     assert not without_errors(parse(SOURCES))
+
+
+TOY = """
+from numpy.typing import NDArray
+Rates = NDArray[float]
+
+class Fault(WeftError):
+    "A fault."
+
+def loads(rates: Rates) -> None:
+    "{said}"
+    raise Fault("x")
+
+def {quiet}() -> None:
+    "Raise nothing outside."
+    try:
+        raise Fault("x")
+    except Fault:
+        return
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "lacks"),
+    [
+        ("Rates in GB/s, shape (links,); Fault if there are none.", []),
+        ("Rates in GB/s; Fault if there are none.", ["shape"]),
+        ("Rates, shape (links,); Fault if there are none.", ["unit"]),
+        ("Rates in GB/s, shape (links,).", ["Fault"]),
+        ("", ["loads", "shape, unit", "Fault"]),
+    ],
+)
+def test_the_rules_find_what_a_docstring_lacks(said: str, lacks: list[str]):
+    trees = {"toy.py": ast.parse('"""A toy."""' + TOY.format(said=said, quiet="quiet"))}
+    found = without_docstring(trees) + without_shape_or_unit(trees) + without_errors(trees)
+    assert [each.split(": ")[-1] for each in found] == lacks

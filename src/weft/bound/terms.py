@@ -67,17 +67,34 @@ class Placed(Protocol):
     """What a bound needs to know of a cell (:class:`weft.plan.records.Cell` has it)."""
 
     @property
-    def kernel(self) -> str: ...
+    def kernel(self) -> str:
+        """Name of the kernel."""
+        ...
+
     @property
-    def nodes(self) -> int: ...
+    def nodes(self) -> int:
+        """Number of nodes."""
+        ...
+
     @property
-    def ranks_per_node(self) -> int: ...
+    def ranks_per_node(self) -> int:
+        """Ranks on each node."""
+        ...
+
     @property
-    def ranks(self) -> int: ...
+    def ranks(self) -> int:
+        """Number of ranks."""
+        ...
+
     @property
-    def hosts(self) -> tuple[str, ...]: ...
+    def hosts(self) -> tuple[str, ...]:
+        """Names of the nodes in the order of their ranks; empty if not placed."""
+        ...
+
     @property
-    def parameters(self) -> Mapping[str, Any]: ...
+    def parameters(self) -> Mapping[str, Any]:
+        """The kernel's own values, such as ``n`` and ``m``."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -23,20 +23,25 @@ def execute(
     Parameters
     ----------
     command
-        The starter and its words, after "--".
+        The starter and its arguments, after "--".
     force
         Algorithm for every MPI_Alltoall and MPI_Alltoallv: pmpi (the library's own), flat.window{w=8}, flat.pairwise,
         bruck{r=2}, node.multi{nl=4}, node.direct{w=64}, node.bruck{r=2} or sched{file=PATH}.
     table
         Selection table: the algorithm by operation, nodes, ranks and size.
     report
-        Write what was called, at which sizes, by which algorithm and for how long, to this file.
+        File for a report of all calls: sizes, algorithms and times.
     verify
-        Repeat every so many calls by the MPI library, and fail where the results differ.
+        Repeat every nth call with the MPI library, and fail if the results differ.
     prewarm
         Connect all pairs of ranks in MPI_Init.
     mpicxx
         C++ compiler wrapper of the application's MPI; the one beside the starter by default.
+
+    Raises
+    ------
+    StudyError
+        There is no command.
     """
     import sys
 

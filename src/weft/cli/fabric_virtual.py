@@ -16,12 +16,17 @@ def add_verbs(app: App) -> None:
 def up(file: str = "virtual-default", /) -> None:
     """Bring a virtual fabric up; it stays until ``weft fabric down``.
 
-    ``weft run`` needs no fabric up: it brings one up for itself. This is for looking around, and for trying programs.
+    ``weft run`` does not need this: it brings up its own. Use it to look around, and to try programs.
 
     Parameters
     ----------
     file
         A fabric file of kind virtual, or the name of one that ships with Weft.
+
+    Raises
+    ------
+    LaunchError
+        A fabric of that name is up already, or it cannot be brought up.
     """
     import os
     import sys

@@ -47,7 +47,7 @@ def host_hops(network: Network, hosts: Ints | None = None) -> NDArray[np.int16]:
     network
         The network.
     hosts
-        Host indices; all hosts when None.
+        Host indices, shape (hosts,); all hosts if None.
     """
     chosen = _chosen(network, hosts)
     leaves, row = np.unique(network.leaf[chosen], return_inverse=True)
@@ -154,14 +154,14 @@ class Alike:
 def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]:
     """Groups of hosts with their rows of `host_levels` and `host_hops`, one after the other.
 
-    A machine has far fewer groups than hosts, and no matrix of all pairs is ever held.
+    A machine has far fewer groups than hosts, so the matrix of all pairs is never stored.
 
     Parameters
     ----------
     network
         The network.
     hosts
-        Host indices; all hosts when None.
+        Host indices, shape (hosts,); all hosts if None.
     """
     chosen = _chosen(network, hosts)
     columns = {name: network.coordinates[name][chosen] for name in ("pod", "leaf") if name in network.coordinates}

@@ -14,7 +14,7 @@ FITTED = ["copy_rate", "rendezvous_latency"]
 
 
 def nominal() -> Fabric:
-    """The machine tara with the nominal rate of its adapters, and SimGrid's penalties."""
+    """The machine tara with the nominal rate of its adapters and SimGrid's penalties; FabricError without a network."""
     fabric = load_fabric("tara")
     if fabric.network is None or fabric.simulation is None:
         raise FabricError(f"{fabric.path} has no network or simulation", "install Weft again")

@@ -37,7 +37,7 @@ def write(parts: Sequence[Part], page: Path) -> list[Path]:
 
 
 def check_name(page: Path) -> None:
-    """Refuse a name that :func:`write` would refuse, before there is anything to write."""
+    """Raise StudyError for a file name that :func:`write` would refuse, before any work is done."""
     if page.suffix not in (".html", ".md"):
         raise StudyError(f"{page} is neither .html nor .md", "give -o fidelity.html: the others are written beside it")
 

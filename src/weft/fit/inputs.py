@@ -79,7 +79,7 @@ def read_cells(path: Path) -> list[MeasuredCell]:
 
 
 def checked(row: Any, number: int, path: Path) -> MeasuredCell:
-    """One row as a cell."""
+    """One row as a cell; DataError if it lacks a value or has an impossible one."""
     try:
         return MeasuredCell.model_validate(row)
     except ValidationError as error:
@@ -111,7 +111,7 @@ def longer(cell: MeasuredCell) -> str:
 
 
 def run_rows(folder: Path) -> list[dict[str, Any]]:
-    """Warm medians of a run's calls A, B and C."""
+    """Warm medians of a run's calls A, B and C; DataError if the run has no tables."""
     import pyarrow.parquet as pq
 
     path = folder / "tables" / "calls.parquet"
@@ -153,7 +153,7 @@ class Parameter:
         return value or self.begin
 
     def put(self, fabric: Fabric, value: float) -> Fabric:
-        """The fabric with another value."""
+        """The fabric with another value; StudyError if it lacks the parameter's section."""
         section, _, name = self.key.rpartition(".")
         owners: list[Any] = [fabric]
         for part in section.split("."):

@@ -69,7 +69,7 @@ def fit_cells(
 
 
 def index_of(name: str, labels: Sequence[str]) -> int:
-    """Index of a cell by its name."""
+    """Index of a cell by its name; StudyError if there is none."""
     if name not in labels:
         raise StudyError(f'no cell "{name}"', f"the cells are: {', '.join(labels)}")
     return labels.index(name)

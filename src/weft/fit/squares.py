@@ -145,7 +145,24 @@ def fit(
 def refuse_impossible(
     names: Sequence[str], theta: Floats, cells: Sequence[str], times: Floats, chosen: Sequence[int] | None
 ) -> None:
-    """Refuse what no fit can do."""
+    """Refuse fits that are impossible.
+
+    Parameters
+    ----------
+    names, theta
+        Names of the parameters and their values, shape (parameters,), in the fabric's units.
+    cells, times
+        Names of the cells and their measured times in seconds, shape (cells,).
+    chosen
+        Indices of the cells to fit to; None for an automatic choice.
+
+    Raises
+    ------
+    DataError
+        A measured time is not positive and finite.
+    StudyError
+        No parameter is given, there are fewer cells than parameters, or a parameter has no positive start value.
+    """
     count = len(cells) if chosen is None else len(chosen)
     if not names:
         raise StudyError("no parameter to fit", "name some: --parameters copy_rate,adapter_rate")
@@ -163,7 +180,7 @@ def refuse_impossible(
 
 
 def sensitivities(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
-    """D log T / d log theta by central differences, shape (cells, parameters)."""
+    """D log T / d log theta by central differences, shape (cells, parameters), no unit."""
     columns = [
         (log_times(model, nudged(theta, k, STEP), cells) - log_times(model, nudged(theta, k, -STEP), cells))
         / (2 * STEP)
@@ -173,14 +190,20 @@ def sensitivities(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
 
 
 def nudged(theta: Floats, k: int, by: float) -> Floats:
-    """``theta`` with the logarithm of parameter ``k`` moved."""
+    """``theta``, shape (parameters,), in its units, with ``by`` added to the logarithm of parameter ``k``."""
     moved = theta.copy()
     moved[k] *= np.exp(by)
     return moved
 
 
 def log_times(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
-    """Logarithms of modelled times."""
+    """Natural logarithms of modelled times in seconds, shape (cells,), for parameters of shape (parameters,).
+
+    Raises
+    ------
+    DataError
+        The model gives no positive, finite time for a cell.
+    """
     times = np.asarray(model(theta, cells), dtype=float)
     if not (np.isfinite(times) & (times > 0)).all():
         raise DataError("the model gives no time for a cell", "look whether the fabric states all its rates")
@@ -188,17 +211,20 @@ def log_times(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
 
 
 def smallest_sight(jacobian: Floats) -> float:
-    """Smallest singular value: 0 where two parameters look alike to the cells, or one is not seen at all."""
+    """Smallest singular value of a Jacobian (cells, parameters), no unit.
+
+    It is 0 if the cells cannot distinguish two parameters, or if no cell depends on one.
+    """
     rows, columns = jacobian.shape
     return 0.0 if rows < columns else float(np.linalg.svd(jacobian, compute_uv=False)[-1])
 
 
 def choose(names: Sequence[str], theta: Floats, cells: Sequence[str], model: Model) -> tuple[int, ...]:
-    """As many cells as parameters: those that see the parameters best and least mixed up.
+    """As many cells as parameters: indices of those that determine the parameters, shape (parameters,), best.
 
-    With a copy rate, an adapter's rate and a cost per message that is one cell inside a node, one that its bytes bind
-    and one that its messages bind. Of sets that see equally well (within 5 %), the one that lasts longest: clocks,
-    noise and printed digits blur a long time least.
+    With a copy rate, an adapter's rate and a cost per message, these are one cell inside a node, one limited by its
+    bytes and one limited by its messages. Of sets that are equally good (within 5 %) the one with the longest times is
+    taken, because clocks, noise and rounding affect long times least.
     """
     every = range(len(cells))
     jacobian, times = sensitivities(model, theta, every), model(theta, every)
@@ -213,7 +239,7 @@ def choose(names: Sequence[str], theta: Floats, cells: Sequence[str], model: Mod
 
 
 def blind(names: Sequence[str], cells: Sequence[str], jacobian: Floats) -> StudyError:
-    """The error for cells that cannot tell the parameters apart: names what they see least."""
+    """The error for cells that cannot separate the parameters, from their Jacobian (cells, parameters), no unit."""
     _, _, directions = np.linalg.svd(jacobian, full_matrices=True)
     weights = np.abs(directions[-1])
     mixed = [name for name, weight in zip(names, weights, strict=True) if weight > 0.3 * weights.max()]
@@ -225,7 +251,10 @@ def blind(names: Sequence[str], cells: Sequence[str], jacobian: Floats) -> Study
 
 
 def solve(model: Model, start: Floats, times: Floats, cells: Sequence[int], slopes: Model) -> Floats:
-    """Gauss-Newton on logarithms; a step that does not help is halved."""
+    """Gauss-Newton on logarithms; a step that does not reduce the error is halved.
+
+    ``start`` and the result have the shape (parameters,) in the fabric's units, ``times`` (cells,) in seconds.
+    """
     theta, goal = start.copy(), np.log(times[list(cells)])
     residual = log_times(model, theta, cells) - goal
     for _ in range(MOST_STEPS):
@@ -249,7 +278,10 @@ def solve(model: Model, start: Floats, times: Floats, cells: Sequence[int], slop
 def leave_each_out(
     model: Model, theta: Floats, times: Floats, picked: Sequence[int], slopes: Model
 ) -> dict[int, float]:
-    """Error of each fitted cell in a fit without it; where what is left still sees all parameters."""
+    """Relative error of each fitted cell in a fit without it, if the others still determine all parameters.
+
+    ``theta`` has the shape (parameters,) in the fabric's units, ``times`` (cells,) in seconds.
+    """
     errors: dict[int, float] = {}
     for cell in picked:
         others = [other for other in picked if other != cell]

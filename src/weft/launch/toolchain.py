@@ -28,7 +28,7 @@ Step: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
 
 
 def source_files(native: Path) -> list[Path]:
-    """Every file that the kernels are made of; tests are none of them."""
+    """Every source file of the kernels, without tests; LaunchError if the sources are missing."""
     if not (native / "CMakeLists.txt").is_file():
         raise LaunchError(f"the kernels' sources are missing: no {native}/CMakeLists.txt", "install Weft again")
     found = {path for pattern in SOURCES for path in native.rglob(pattern)}
@@ -46,7 +46,7 @@ def key_of(parts: Iterable[str], native: Path, files: Iterable[Path]) -> str:
 
 
 def compiler() -> str:
-    """Name of the C++ compiler that CMake will take."""
+    """Name of the C++ compiler that CMake will use; LaunchError if there is none."""
     chosen = os.environ.get("CXX", "").split()
     candidates = [chosen[0]] if chosen else ["c++", "g++", "clang++"]
     for name in candidates:
@@ -66,7 +66,7 @@ def compiler_version() -> str:
 
 
 def tool(name: str) -> str:
-    """Path of a build tool: Weft's own wheel of it, else the one on PATH."""
+    """Path of a build tool: that of its wheel, else the one on PATH; LaunchError if there is none."""
     own = Path(sys.prefix) / "bin" / name
     found = str(own) if is_program(own) else shutil.which(name)
     if found is None:

@@ -106,7 +106,7 @@ def kernel_limit(given: int | None, limit: Limit | None) -> int:
 
 
 def study_cells(study: Study, fabric: Fabric, limit: Limit | None, notes: list[str], library: str = "") -> list[Cell]:
-    """Cells of all series; identical ones of several series are one. Adds to ``notes``."""
+    """Cells of all series, identical ones merged; adds to ``notes``. StudyError if there are more than `MOST_CELLS`."""
     kernel = measured_kernels()[study.kernel]
     drafts: dict[str, tuple[Shape, dict[str, Any], list[str]]] = {}
     for series in study.series:

@@ -142,7 +142,7 @@ def write_flat(head: Mapping[str, FlatValue], cells: Sequence[Mapping[str, FlatV
 
 
 def written(value: FlatValue) -> str:
-    """A value as it stands in the plan."""
+    """A value as text of the plan; DataError for a word with other than the allowed characters."""
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
@@ -155,7 +155,7 @@ def written(value: FlatValue) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in quotes, whatever its characters are."""
+    """A text in quotes, with escapes; DataError if it is not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

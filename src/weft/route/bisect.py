@@ -48,7 +48,9 @@ def effective_bisection(
     routes
         The network.
     hosts
-        Those that take part; all with a cable when None. Of an odd number one rests, another in each split.
+        Indices of the hosts that take part, shape (hosts,); all with a cable if None. With an odd number, one host
+        rests in
+    each split, never the same.
     samples
         Random splits.
     seed

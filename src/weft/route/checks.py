@@ -28,7 +28,7 @@ def check_routes(routes: Routes, lanes: NDArray[np.integer] | None = None) -> li
     routes
         The network.
     lanes
-        Virtual lanes of the routes, see `weft.route.deadlock.find_circle`.
+        Virtual lanes of the routes, shape (leaves, hosts), see `weft.route.deadlock.find_circle`.
     """
     findings = [*_broken(routes), *_deadlock(routes, find_circle(routes, lanes))]
     load = all_to_all(routes).load

@@ -51,7 +51,7 @@ def find_circle(routes: Routes, lanes: NDArray[np.integer] | None = None) -> Cir
 
 
 def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple[Ints, Ints]:
-    """Pairs of links of which one waits for the other, shape (pairs,) each; only those of routes in ``used``."""
+    """Indices of links of which the first waits for the second, shape (pairs,) each; only for routes in ``used``."""
     network, paths = routes.network, routes.links
     count = len(network.links)
     place = _places(network.links.source)
@@ -103,7 +103,7 @@ def _walk(first: Ints, second: Ints) -> tuple[int, ...]:
 
 
 def pairs_over(routes: Routes, first: int, second: int) -> NDArray[np.intp]:
-    """Places (leaf row, host) of the routes that cross one link directly after another, shape (pairs, 2)."""
+    """Indices (leaf row, host) of the routes that cross one link directly after another, shape (pairs, 2)."""
     if routes.links.shape[2] < 2:
         return np.empty((0, 2), dtype=np.intp)
     return np.argwhere(((routes.links[:, :, :-1] == first) & (routes.links[:, :, 1:] == second)).any(axis=2))

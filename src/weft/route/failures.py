@@ -51,7 +51,7 @@ def fail_random(network: Network, count: int, seed: int) -> Network:
 
 
 def without(network: Network, gone: NDArray[np.bool_]) -> Network:
-    """The network without the cables of some links, shape (links,)."""
+    """The network without the cables of the links for which ``gone`` is true, shape (links,)."""
     gone = gone | gone[np.arange(len(gone)) ^ 1]
     if not gone.any():
         return network

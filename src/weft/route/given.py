@@ -38,12 +38,14 @@ def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0,
 
 
 def hosts_of(network: Network, placement: str | None, ranks: int = 1) -> Ints | None:
-    """Host of each rank of a placement such as ``n[1-36]``, ``ranks`` on each; None for one on every host.
+    """Host index of each rank, shape (ranks,), for a placement such as ``n[1-36]`` with ``ranks`` on each host.
+
+    None stands for one rank on every host.
 
     Raises
     ------
     FabricError
-        No node set, or a host that is not in the network.
+        The placement is not a node set, or has a host that is not in the network.
     """
     if ranks < 1:
         raise FabricError(f"{ranks} ranks on a host", "give at least 1")
@@ -57,7 +59,7 @@ def hosts_of(network: Network, placement: str | None, ranks: int = 1) -> Ints | 
 
 
 def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None:
-    """Load that other jobs put on each link, shape (links,): an all-to-all of each, as fast as one of ``nodes`` hosts.
+    """Relative load of other jobs on each link, shape (links,), no unit: each runs an all-to-all as fast as ours.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None
     jobs
         Their node sets.
     nodes
-        Hosts of the job that is placed: in the time a host of it sends to all others, one of theirs sends as much.
+        Number of hosts of our job: while one of its hosts sends to all others, a host of another job sends as much.
     """
     if not jobs:
         return None

@@ -58,7 +58,7 @@ SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 
 def pointer(array: NDArray[Any] | None) -> Any:
-    """A typed pointer to a contiguous array; null for None."""
+    """A typed pointer to a contiguous array of any shape such as (links,) and any unit; null for None."""
     if array is None:
         return None
     if not array.flags.c_contiguous:
@@ -67,7 +67,13 @@ def pointer(array: NDArray[Any] | None) -> Any:
 
 
 class Library:
-    """The library's functions; calls release Python's lock, so threads may run several at once."""
+    """The library's functions; calls release the GIL, so threads can run several at once.
+
+    Raises
+    ------
+    DataError
+        The library cannot be loaded.
+    """
 
     def __init__(self, path: Path) -> None:
         try:
@@ -94,7 +100,7 @@ def _as_argument(value: Any) -> Any:
 
 
 def delivery_of(network: Network) -> Ints:
-    """The link that brings messages to each host, shape (hosts,): the other direction of the cable it sends into."""
+    """Index of the link into each host, shape (hosts,): the reverse direction of the cable it sends into."""
     return np.where(network.uplink >= 0, network.uplink ^ 1, -1).astype(np.int32)
 
 

@@ -40,7 +40,10 @@ def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes:
 
 
 def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Routes, int]:
-    """The network with at most ``most`` entries changed to relieve its fullest links, and how many were."""
+    """The network with at most ``most`` entries changed to relieve its fullest links, and the number of changes.
+
+    ``rank`` is the host index of each rank, shape (ranks,).
+    """
     network = routes.network
     forward = np.array(network.forward, dtype=np.int32, order="C")
     changes = np.empty((max(1, most), 3), dtype=np.int32)
@@ -51,18 +54,18 @@ def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Route
 def swapped(
     routes: Routes, most: float, rank: Ints | None = None, rounds: int = ROUNDS, spread: float = 0
 ) -> tuple[Routes, int]:
-    """The network with entries of leaf switches changed for the phases of a shift, and how many were.
+    """The network with entries of leaf switches changed for the phases of a shift, and the number of changes.
 
     Parameters
     ----------
     routes
         The network with its tables.
     most
-        What the all-to-all may take, as `weft.route.score.Score.all_to_all` gives it: relative time.
+        Largest time of the all-to-all, relative as in `weft.route.score.Score.all_to_all`.
     rank
-        As of `rerouted`.
+        Host index of each rank, shape (ranks,), as for `rerouted`.
     rounds
-        How often every phase is looked at.
+        Number of passes over all phases.
     """
     network = routes.network
     forward = np.array(network.forward, dtype=np.int32, order="C")

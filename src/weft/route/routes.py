@@ -35,7 +35,11 @@ class Routes:
 
     @cached_property
     def arrays(self) -> tuple[Ints, ...]:
-        """Source, target, uplink, delivery, leaf and forward, contiguous and of 32 bits; kept alive for the library."""
+        """Contiguous 32-bit indices, kept alive for the library.
+
+        Source and target of links, shape (links,); uplink, delivery and leaf of hosts, (hosts,); forward, (switches,
+        hosts).
+        """
         network = self.network
         columns = (
             network.links.source,
@@ -56,7 +60,7 @@ class Routes:
 
     @cached_property
     def slowness(self) -> Floats:
-        """Time of one unit over each link, 1 = over the slowest host's own; all 1 where some rate is unknown."""
+        """Time of one unit over each link (links,), relative to the slowest host link; 1 if some rate is unknown."""
         rate, own = self.network.links.rate, self.network.uplink[self.network.uplink >= 0]
         if not np.isfinite(rate).all() or not own.size:
             return np.ones(len(rate))
@@ -64,19 +68,20 @@ class Routes:
 
     @cached_property
     def leaves(self) -> Ints:
-        """Switches that hosts hang on, shape (leaves,)."""
+        """Indices of switches with hosts, shape (leaves,)."""
         return np.unique(self.network.leaf[self.network.leaf >= 0]).astype(np.int32)
 
     @cached_property
     def row(self) -> Ints:
-        """For each host the place of its switch in `leaves`, -1 for none."""
+        """Index of each host's switch in `leaves`, shape (hosts,); -1 for none."""
         at = np.searchsorted(self.leaves, np.maximum(self.network.leaf, 0))
         return np.where(self.network.leaf >= 0, at, -1).astype(np.int32)
 
     @cached_property
     def lengths(self) -> NDArray[np.int8]:
-        """Links between switches from each leaf to each host, shape (leaves, hosts); negative where there is no route:
-        -1 an entry is missing, -2 the tables turn in a circle, -3 they lead to another host.
+        """Hops between switches from each leaf to each host, shape (leaves, hosts).
+
+        Negative if there is no route: -1 an entry is missing, -2 the tables have a loop, -3 they lead to another host.
         """
         found = np.empty((len(self.leaves), len(self.network.hosts)), dtype=np.int8)
         self.library.call("lengths", self.graph, self.leaves, len(self.leaves), found)
@@ -84,12 +89,12 @@ class Routes:
 
     @cached_property
     def links(self) -> Ints:
-        """Links between switches of those routes, shape (leaves, hosts, longest); filled up with the number of links.
+        """Indices of the links of those routes, shape (leaves, hosts, longest); padded with the number of links.
 
         Raises
         ------
         FabricError
-            When the table would be larger than 6 GiB.
+            The table would be larger than 6 GiB.
         """
         depth = int(self.lengths.max(initial=0))
         if self.lengths.size * depth * 4 > MOST_PATH_BYTES:
@@ -113,7 +118,7 @@ class Routes:
         return Routes(network, self.library, self.threads)
 
     def members(self, hosts: Ints | None) -> Ints:
-        """``hosts``, or all of the network that have a cable."""
+        """``hosts``, or all hosts with a cable, as indices (hosts,)."""
         if hosts is None:
             return np.flatnonzero(self.network.uplink >= 0).astype(np.int32)
         return np.ascontiguousarray(hosts, dtype=np.int32)

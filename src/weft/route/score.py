@@ -71,7 +71,7 @@ def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> 
     routes
         The network.
     ranks
-        Host of each rank, in rank order; one on each host with a cable when None.
+        Host index of each rank, shape (ranks,), in rank order; one on each host with a cable if None.
     samples
         Random splits of the bisection.
     """

@@ -27,7 +27,7 @@ class Users:
 
 
 def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
-    """The hosts among ``members`` (all when None) whose messages cross a link."""
+    """The hosts among ``members``, indices (hosts,), all if None, whose messages cross a link."""
     network = routes.network
     taking = np.zeros(len(network.hosts), dtype=bool)
     taking[routes.members(members)] = True

@@ -126,7 +126,7 @@ def refuse_links(folder: RunFolder) -> None:
 
 
 def wait_for_ranks(folder: RunFolder, patience_s: float) -> None:
-    """Wait for the ranks of a Weft that is gone."""
+    """Wait for the ranks of a Weft that has ended; DataError if they still run after ``patience_s``."""
     path = folder.launches / "lock"
     with file_errors(path):
         if not os.path.lexists(path):

@@ -86,9 +86,14 @@ def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -
 
 
 def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:
-    """Return the stored plan of a run, after it was found to be a run of this study, fabric and MPI.
+    """Return the stored plan of a run, after checking that it is a run of this study, fabric and MPI.
 
-    The plan is never drawn anew: memory that is free today, or another seed, would change the cells half way.
+    The plan is never made again: today's free memory, or another seed, would change the cells of a half-finished run.
+
+    Raises
+    ------
+    DataError
+        The folder has a run of another study, fabric or MPI library, or its plan cannot be read.
     """
     RunFolder.open(folder.path)
     for stored, given, what in ((folder.study, study, "study"), (folder.fabric, fabric, "fabric")):

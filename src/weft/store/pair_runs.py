@@ -90,7 +90,7 @@ def run_batches(data: CellData, layout: Layout) -> Iterator[Table]:
 
 
 def rows_of(runs: Table, duration_ns: NDArray[np.int64], taint: NDArray[np.int64]) -> Table:
-    """The rows (`SCHEMA`) of a batch of runs, from the times and taints of all of them, one after the other."""
+    """The rows (`SCHEMA`) of a batch of runs, from durations in ns and taints of all their samples, shape (rows,)."""
     length = runs["samples"].to_numpy()
 
     def repeated(column: Table) -> Table:

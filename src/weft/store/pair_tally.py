@@ -24,12 +24,12 @@ KNOWN_NS = 1 << 21
 
 
 def bucket_of(ns: NDArray[Any]) -> Ints:
-    """Bucket of each duration: floor(log2(ns) * 32), 0 up to 1 ns."""
+    """Bucket of each duration, any shape such as (rows,): floor(log2(ns) * 32), 0 up to 1 ns."""
     return np.floor(np.log2(np.maximum(ns, 1.0)) * BUCKETS).astype(np.int64)
 
 
 def known_buckets() -> NDArray[np.uint16]:
-    """Bucket of each whole number of nanoseconds below `KNOWN_NS`."""
+    """Bucket index of each integer duration in ns below `KNOWN_NS`, shape (KNOWN_NS,)."""
     return bucket_of(np.arange(KNOWN_NS)).astype(np.uint16)
 
 
@@ -82,7 +82,7 @@ class Tally:
             self.source_node[own], self.target_node[own] = node_of[self.source[own]], node_of[self.target[own]]
 
     def add(self, duration: Ints) -> None:
-        """Take in the next rows; the first and the last of their runs may go on in other blocks of rows."""
+        """Add the next rows, durations in ns of shape (rows,); their first and last runs may span several blocks."""
         first, last = np.searchsorted(self.end, (self.rows, self.rows + len(duration) - 1), side="right")
         own = slice(first, last + 1)
         begin = np.maximum(self.end[own] - self.length[own] - self.rows, 0)
@@ -110,14 +110,14 @@ class Tally:
         return bucket
 
     def histogram(self) -> tuple[Ints, ...]:
-        """Way, node of the source and of the target, bucket and count of warm samples."""
+        """Way, node of the source and of the target, bucket and count of warm samples, shape (buckets,) each."""
         code, (count,) = merged(*np.concatenate(self.counted, axis=1), how=[np.add])
         source, target, way, wanted = np.unravel_index(self.keys[code // MOST_BUCKETS], self.shape)
         columns = (way, source, target, code % MOST_BUCKETS, count)
         return tuple(column[wanted == 1] for column in columns)
 
     def pairs(self) -> tuple[NDArray[Any], ...]:
-        """Way, source, target, samples, shortest, longest and sum in ns of one message, of each run of warm samples."""
+        """Way, source, target, samples, and shortest, longest and sum of one-way times in ns, shape (runs,) each."""
         times = (each / self.batch for each in (self.least, self.most, self.total))
         return tuple(each[self.wanted] for each in (self.way, self.source, self.target, self.length, *times))
 
@@ -129,7 +129,7 @@ def _coded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
 
 
 def merged(code: Ints, *columns: NDArray[Any], how: Sequence[np.ufunc]) -> tuple[Ints, list[NDArray[Any]]]:
-    """Rows of one code made one, ordered by code, each column by its function."""
+    """Rows with equal codes merged, ordered by code, each column by its function; all shapes (rows,), units kept."""
     order = np.argsort(code)
     code = code[order]
     begin = np.flatnonzero(np.diff(code, prepend=-1))

@@ -37,11 +37,11 @@ def draw(
     title, subtitle
         Texts above the drawing.
     values
-        A value for each link, shape (links,): cables between switches are coloured by it; grey when None.
+        A value for each link, shape (links,), any unit, by which cables between switches are coloured; None draws grey.
     meaning
-        What the values are, for the legend.
+        Description of the values for the legend.
     scale
-        Values that are drawn calm (grey), busy (amber) and hot (red); beyond them the colour stays.
+        Values drawn in grey, amber and red; the colour is clamped outside.
     """
     import altair as alt
 

@@ -61,9 +61,9 @@ def runs_of(count: int, most: int) -> int:
 
 
 def switch_pods(network: Network) -> Ints:
-    """The pod of each switch, shape (switches,): that of its hosts or of all switches below it.
+    """Index of the pod of each switch, shape (switches,): that of its hosts or of all switches below it.
 
-    -1 where there are several or none.
+    -1 if there are several or none.
     """
     pod = np.full(len(network.switches), -1, dtype=np.int32)
     column = network.coordinates.get("pod")

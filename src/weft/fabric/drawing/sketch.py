@@ -87,7 +87,8 @@ def sketch(network: Network, values: NDArray[np.floating] | None = None) -> Sket
     network
         The network.
     values
-        A value for each link, shape (links,), to colour lines by; lines show the largest of their links' values.
+        A value for each link, shape (links,), any unit, to colour lines by; a line shows the largest of its links'
+        values.
     """
     made, centres = arrange(network)
     top = max((box.level for box in made), default=1)

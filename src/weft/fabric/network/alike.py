@@ -28,7 +28,7 @@ class LeavesAlike:
     onward: Ints
 
     def steps(self, network: Network, targets: Ints) -> NDArray[np.int16]:
-        """Switch-to-switch links from each leaf to the target hosts that are not its own, shape (targets,)."""
+        """Hops between switches from each leaf to the target hosts (indices) that are not its own, shape (targets,)."""
         onward = self.onward[targets]
         found = np.where(onward == targets, 0, UNREACHABLE).astype(np.int16)
         going = np.flatnonzero(onward >= len(network.hosts))

@@ -75,7 +75,7 @@ def unrouted(
     latency: float = 0.0,
     link_latency: float = 0.0,
 ) -> Network:
-    """The network that a dump describes, without any routes; parameters and errors as of `network_of`."""
+    """The network that a dump describes, without routes; parameters as for `network_of`, also its FabricError."""
     called = names or {}
     cables = cable_ends(dump)
     switches = [box for box in dump.boxes.values() if box.kind == "switch"]

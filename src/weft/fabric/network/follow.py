@@ -75,19 +75,19 @@ def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int1
 
 
 def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
-    """Switch-to-switch links from a switch to a host, for many such pairs; `UNREACHABLE` where there is no route.
+    """Hops between switches from a switch to a host, for many such pairs; `UNREACHABLE` if there is no route.
 
     Parameters
     ----------
     network
         The network.
     at, end
-        Switch and host of each pair, shape (pairs,).
+        Indices of switch and host of each pair, shape (pairs,).
 
     Raises
     ------
     FabricError
-        The tables lead round in a circle.
+        The tables contain a loop.
     """
     hosts = len(network.hosts)
     steps = np.full(len(at), UNREACHABLE, dtype=np.int16)

@@ -214,7 +214,7 @@ class Network:
 
     @cached_property
     def switch_links(self) -> NDArray[np.bool_]:
-        """True for each link between two switches."""
+        """True for each link between two switches, shape (links,)."""
         hosts = len(self.hosts)
         return (self.links.source >= hosts) & (self.links.target >= hosts)
 
@@ -229,7 +229,7 @@ class Network:
         return found
 
     def indices(self, names: tuple[str, ...] | list[str]) -> Ints:
-        """Indices of several hosts."""
+        """Indices of several hosts, shape (names,)."""
         return np.array([self.host(name) for name in names], dtype=np.int32)
 
     def vertex_name(self, vertex: int) -> str:
@@ -282,7 +282,20 @@ class Network:
         return float(sum(self.links.latency[link] for link in self.route(a, b)))
 
     def with_tables(self, forward: Ints, routing: str) -> "Network":
-        """The same network routed by other forwarding tables (a dump's, OpenSM's, an optimiser's)."""
+        """The same network with other forwarding tables (from a dump, OpenSM or an optimiser).
+
+        Parameters
+        ----------
+        forward
+            Index of the link that leads from each switch to each host, shape (switches, hosts).
+        routing
+            Name of the routing.
+
+        Raises
+        ------
+        FabricError
+            The tables do not fit the network.
+        """
         if forward.shape != self.forward.shape:
             raise FabricError(
                 f"the forwarding tables are for {forward.shape[0]} switches and {forward.shape[1]} hosts, "
@@ -297,7 +310,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def directions(network: Network) -> NDArray[np.int8]:
-    """Direction of each link, shape (links,): 1 up to a higher level, -1 down, 0 between equals; hosts are level 0."""
+    """Direction of each link (links,), no unit: 1 up to a higher level, -1 down, 0 else; hosts are level 0."""
     level = np.concatenate([np.zeros(len(network.hosts)), [s.level for s in network.switches]])
     difference = level[network.links.target] - level[network.links.source]
     return np.sign(difference).astype(np.int8)

@@ -122,7 +122,7 @@ def _attachments(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints, N
 
 
 def distances(home: int, out: Ints, peer: Ints) -> Ints:
-    """Links between each switch and ``home``, `FAR` where there is no way."""
+    """Hops between each switch and ``home``, shape (switches,); `FAR` if there is no path."""
     distance = np.full(len(peer), FAR, dtype=np.int32)
     distance[home] = 0
     while True:

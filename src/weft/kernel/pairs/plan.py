@@ -120,7 +120,7 @@ def store_of(study: PairsStudy, operations: int, where: str, notes: list[str]) -
 def coordinates(
     study: PairsStudy, fabric: Fabric, shape: Shape
 ) -> tuple[dict[str, list[int]], Network | None, Ints | None]:
-    """Leaf and pod of each node of a shape, the network and its hosts; nothing where the fabric does not say."""
+    """Leaf and pod of each node, the network, and host indices (nodes,); empty or None if the fabric does not say."""
     if fabric.network is None or shape.nodes < 2:
         return {}, None, None
     try:

@@ -15,7 +15,7 @@ Pairs = NDArray[np.int32]
 
 
 def circle(players: int, number: int) -> Pairs:
-    """Who meets whom in round ``number`` of 0 .. players - 2, for an even number of players; shape (players / 2, 2)."""
+    """Index pairs of round ``number`` in 0 .. players - 2, for an even number of players; shape (players / 2, 2)."""
     ring = players - 1  # the last player stands still, the others turn
     k = np.arange(1, players // 2, dtype=np.int32)
     turning = np.stack([(number + k) % ring, (number + ring - k) % ring], axis=1)
@@ -60,7 +60,7 @@ class PairSchedule:
         return number >= self.between
 
     def pairs(self, number: int) -> Pairs:
-        """Pairs (low, high) of round ``number``, by their lower rank; shape (pairs, 2)."""
+        """Rank indices of the pairs of round ``number``, sorted by the lower rank; shape (pairs, 2)."""
         found = self._within(number - self.between) if self.is_within(number) else self._between(number)
         found = np.sort(found[(found >= 0).all(axis=1)], axis=1)
         return found[np.argsort(found[:, 0])]

@@ -73,7 +73,7 @@ def simulation_of(fabric: Fabric) -> SimulationSection:
 
 
 def stated(value: float | None, fabric: Fabric, key: str) -> float:
-    """A number that a simulation cannot do without."""
+    """A number that a simulation needs; FabricError if the fabric file does not state it."""
     if value is None or not np.isfinite(value):
         raise FabricError(
             f"{fabric.path}: {key} is not stated, and a simulation needs it",
@@ -83,7 +83,7 @@ def stated(value: float | None, fabric: Fabric, key: str) -> float:
 
 
 def links_between(net: Network, chosen: Ints) -> Ints:
-    """Indices of all links on routes between any two of some hosts, ascending.
+    """Indices of all links on routes between any two of the hosts ``chosen``, ascending; shapes (links,) and (hosts,).
 
     Raises
     ------
@@ -120,7 +120,7 @@ def links_between(net: Network, chosen: Ints) -> Ints:
 
 
 def no_route(net: Network, chosen: Ints, end: int, *, circle: bool = False) -> FabricError:
-    """Name the first host that cannot reach ``end``."""
+    """The error that names the first of ``chosen``, host indices (hosts,), that cannot reach ``end``."""
     for start in chosen:
         if start != end:
             try:
@@ -131,7 +131,7 @@ def no_route(net: Network, chosen: Ints, end: int, *, circle: bool = False) -> F
 
 
 def graph_lines(net: Network, chosen: Ints, used: Ints, fabric: Fabric) -> list[str]:
-    """Switches, links and forwarding tables, cut down to what is used."""
+    """Lines of switches, links and forwarding tables, for hosts (hosts,) and used links (links,), both indices."""
     hosts = len(net.hosts)
     ends = np.unique(np.concatenate([net.links.source[used], net.links.target[used]]))
     switches = ends[ends >= hosts] - hosts

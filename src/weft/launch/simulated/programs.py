@@ -75,7 +75,7 @@ def build_programs(
 
 
 def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) -> None:
-    """Configure and compile; everything that is printed goes to the log."""
+    """Configure and compile; all output goes to the log. Raises LaunchError if a step fails."""
     configure = [
         tool("cmake"), "-S", str(project), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
         "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={simgrid.smpicxx}",

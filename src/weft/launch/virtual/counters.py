@@ -43,7 +43,13 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
 
 
 def parse_shown(text: str) -> list[dict[str, dict[str, Any]]]:
-    """Split the output of several ``tc -s -j qdisc show``: for each, the ``tbf`` of every interface."""
+    """Split the output of several ``tc -s -j qdisc show``: for each, the ``tbf`` of every interface.
+
+    Raises
+    ------
+    LaunchError
+        It is not JSON.
+    """
     decoder = json.JSONDecoder()
     found: list[dict[str, dict[str, Any]]] = []
     rest = text.strip()
