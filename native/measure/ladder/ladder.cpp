@@ -29,22 +29,22 @@ void measure_ladder(Cell &cell, std::string const &op, PeerBlocks const &blocks,
     RoundTimes rounds(cell.team().size);
     std::vector<Turn> turns;
     if (plain.stays_in_node()) {
-        turns.push_back({op + "/within", [&] { plain.within(); }});
+        turns.push_back({op + ":within", [&] { plain.within(); }});
     }
     if (plain.leaves_node()) {
-        turns.push_back({op + "/between", [&] { plain.between(); }});
+        turns.push_back({op + ":between", [&] { plain.between(); }});
     }
-    turns.push_back({op + "/shift", [&] {
+    turns.push_back({op + ":shift", [&] {
                          auto const ends = rounds.begin(sampler.clock().now());
                          plain.shift(sampler.clock(), ends);
                      }});
     if (plain.has_pairs()) {
-        turns.push_back({op + "/pairwise", [&] { plain.pairwise(); }});
+        turns.push_back({op + ":pairwise", [&] { plain.pairwise(); }});
     }
-    turns.push_back({op + "/whole", call});  // the last: the stop rule looks at it
+    turns.push_back({op + ":whole", call});  // the last: the stop rule looks at it
     Peers::met().meet_all(cell.team().comm); // for the first calls of cells to come
     sampler.warm_in_turns(turns);
-    rounds.record(sampler.recorder().open(op + "/rounds", Phase::warm, rounds.rows()));
+    rounds.record(sampler.recorder().open(op + ":rounds", Phase::warm, rounds.rows()));
 }
 
 } // namespace weft

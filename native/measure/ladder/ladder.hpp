@@ -4,12 +4,12 @@
 // does meanwhile meets all of them. weft.kernel.steps has the same names.
 //
 // Operations of a call `C`:
-//   C/within     blocks that stay in a node, all ranks at once
-//   C/between    blocks that leave a node, of one rank at a time
-//   C/shift      all blocks in p rounds, everybody at once
-//   C/pairwise   the same by pairs, where p is a power of two
-//   C/whole      the library's call
-//   C/rounds     the rounds of C/shift one by one: row d of a rank is the median of its round d
+//   C:within     blocks that stay in a node, all ranks at once
+//   C:between    blocks that leave a node, of one rank at a time
+//   C:shift      all blocks in p rounds, everybody at once
+//   C:pairwise   the same by pairs, where p is a power of two
+//   C:whole      the library's call
+//   C:rounds     the rounds of C:shift one by one: row d of a rank is the median of its round d
 #pragma once
 
 #include "cell/cell.hpp"

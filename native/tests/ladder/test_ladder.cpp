@@ -148,7 +148,7 @@ TEST_CASE("the time of a round is its median over the last runs, from the end of
         ends[0] = 1010 + slow;
         ends[1] = ends[0] + 7;
     }
-    weft::Segment &segment = recorder.open("C/rounds", weft::Phase::warm, times.rows());
+    weft::Segment &segment = recorder.open("C:rounds", weft::Phase::warm, times.rows());
     times.record(segment);
     REQUIRE(segment.count == 2);
     CHECK(segment.rows[0].duration_ns == 10);
@@ -158,7 +158,7 @@ TEST_CASE("the time of a round is its median over the last runs, from the end of
 TEST_CASE("a ladder is measured in turns: as many samples of each step, and the call's own stay what they were") {
     MeasuredCell cell("exchange", {{"n", "576"}, {"m", "2"}, {"calls", "C"}, {"explain", "1"}});
     CHECK(cell.run().errors == 0);
-    weft::Segment const *const whole = cell.segment("C/whole", weft::Phase::warm);
+    weft::Segment const *const whole = cell.segment("C:whole", weft::Phase::warm);
     CHECK(cell.segment("C", weft::Phase::warm) != nullptr);
     bool const alone = cell.team().size == 1;
     REQUIRE((whole == nullptr) == alone);
@@ -166,7 +166,7 @@ TEST_CASE("a ladder is measured in turns: as many samples of each step, and the 
         return;
     }
     CHECK(whole->count > 0);
-    for (auto const *const step : {"C/within", "C/shift"}) {
+    for (auto const *const step : {"C:within", "C:shift"}) {
         CAPTURE(step);
         weft::Segment const *const segment = cell.segment(step, weft::Phase::warm);
         REQUIRE(segment != nullptr);
@@ -178,8 +178,8 @@ TEST_CASE("a ladder is measured in turns: as many samples of each step, and the 
         }
     }
     bool const pairs = (cell.team().size & (cell.team().size - 1)) == 0;
-    CHECK((cell.segment("C/pairwise", weft::Phase::warm) != nullptr) == pairs);
-    weft::Segment const *const rounds = cell.segment("C/rounds", weft::Phase::warm);
+    CHECK((cell.segment("C:pairwise", weft::Phase::warm) != nullptr) == pairs);
+    weft::Segment const *const rounds = cell.segment("C:rounds", weft::Phase::warm);
     REQUIRE(rounds != nullptr);
     CHECK(rounds->count == cell.team().size);
 }
@@ -188,7 +188,7 @@ TEST_CASE("only an all-to-all has a ladder, and only where the plan asks for it"
     auto const steps = [](MeasuredCell::Values values) {
         MeasuredCell cell("collective", std::move(values));
         CHECK(cell.run().errors == 0);
-        return cell.segments().find("/whole") != std::string::npos;
+        return cell.segments().find(":whole") != std::string::npos;
     };
     bool const several = MeasuringRanks::all().team.size > 1;
     for (auto const *const form : {"plain", "inplace", "vector"}) {

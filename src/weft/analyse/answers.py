@@ -18,6 +18,7 @@ from weft.analyse.protocol.knob import launch_knobs, launch_settings, named
 from weft.analyse.protocol.memory import told_apart
 from weft.analyse.protocol.series import block_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
+from weft.analyse.remedies import remedies
 from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
 from weft.analyse.tables.answers import (
@@ -33,15 +34,17 @@ from weft.analyse.tables.answers import (
 )
 from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
+from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
 from weft.analyse.winners import winners
+from weft.fabric.kinds import KINDS
 from weft.kernel.main_call import main_call
 from weft.kernel.registry import kernel_named
 from weft.mpi.knobs import Knobs
 from weft.store.rows import LAUNCH_TABLE, MEASURED, LaunchRow, MeasuredRow
 
 #: The tables that this module writes.
-WRITTEN = (VERDICTS, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, LADDER, ROUND_TIMES, FINDINGS)
+WRITTEN = (VERDICTS, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, LADDER, ROUND_TIMES, REMEDIES, FINDINGS)
 
 
 @dataclass(frozen=True)
@@ -117,8 +120,11 @@ def write_answers(root: Path, found: Found) -> None:
     BOTTLENECKS.write(root, bottlenecks(found.calls, loads, found.main))
     CHANGES.write(root, changes)
     SLOWER.write(root, slower)
-    WINNERS.write(root, winners(found.calls, found.plan["cells"]))
-    LADDER.write(root, ladder_rows(found.turns, found.calls, found.cells, launch_settings(found.measured, launches)))
+    won = winners(found.calls, found.plan["cells"])
+    WINNERS.write(root, won)
+    ladder = ladder_rows(found.turns, found.calls, found.cells, launch_settings(found.measured, launches))
+    LADDER.write(root, ladder)
+    REMEDIES.write(root, remedies(ladder, won, found.cells, KINDS[found.plan["fabric_kind"]].is_model))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
     FINDINGS.write(root, _findings(root, found, changes, slower))
 

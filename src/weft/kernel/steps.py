@@ -4,12 +4,12 @@
 Beside a call ``C`` the kernels measure, in turns (``native/measure/ladder``):
 
 ===============  ========================================================================
-``C/within``     the blocks that stay in a node, by plain messages, all ranks at once
-``C/between``    the blocks that leave a node, by plain messages, of one rank at a time
-``C/shift``      all blocks by plain messages in p rounds, everybody at once
-``C/pairwise``   the same by pairs, where p is a power of two
-``C/whole``      the library's call
-``C/rounds``     the rounds of ``C/shift``: sample d is round d
+``C:within``     the blocks that stay in a node, by plain messages, all ranks at once
+``C:between``    the blocks that leave a node, by plain messages, of one rank at a time
+``C:shift``      all blocks by plain messages in p rounds, everybody at once
+``C:pairwise``   the same by pairs, where p is a power of two
+``C:whole``      the library's call
+``C:rounds``     the rounds of ``C:shift``: sample d is round d
 ===============  ========================================================================
 """
 
@@ -21,7 +21,7 @@ from pydantic import Field
 from weft.kernel.budget import ROW_BYTES, sample_bytes
 from weft.study import Measure
 
-MARK = "/"
+MARK = ":"
 WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE, ROUNDS = "within", "between", "shift", "pairwise", "whole", "rounds"
 TURNS = (WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE)
 """What is measured in turns."""
@@ -33,7 +33,7 @@ Explain = Annotated[bool, Field(strict=True, description="the ladder of each all
 
 
 def step_op(call: str, step: str) -> str:
-    """Name of a step's operation: ``C/shift``, ``alltoall@1024/shift``."""
+    """Name of a step's operation: ``C:shift``, ``alltoall@1024:shift``."""
     return f"{call}{MARK}{step}"
 
 

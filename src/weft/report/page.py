@@ -13,6 +13,7 @@ from weft.report.figures.files import write_figures
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 from weft.report.html import figure_values, fill, write_page
+from weft.report.remedies import NOTHING, remedy_table
 from weft.report.tables import all_tables, meaning
 from weft.report.view import RunView, load_view
 
@@ -67,6 +68,8 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "mpi": view.mpi,
         "headline": view.headline,
         "verdicts": view.verdicts,
+        "help": remedy_table(view),
+        "no_help": NOTHING,
         "figures": [figure_values(f"run{index}-{figure.name}", figure) for figure in figures],
         "tables": all_tables(view),
         "findings": condensed(view.findings),

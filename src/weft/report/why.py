@@ -8,7 +8,7 @@ from itertools import groupby
 from weft.analyse.tables.ladder import LADDER, LadderRow
 from weft.errors import DataError
 from weft.format import exact_bytes, format_seconds
-from weft.kernel.line_name import line_name
+from weft.kernel.line_name import cell_place, line_name
 from weft.kernel.sizes import split_op
 from weft.report.view import CALLS, RunView
 
@@ -40,12 +40,17 @@ def explained(view: RunView) -> list[list[LadderRow]]:
 
 
 def title(view: RunView, row: LadderRow) -> str:
-    """Which call, of which size: ``MPI_Alltoall of 64 KiB, N = 1, p = 4``."""
-    parameters = next(cell.parameters for cell in view.plan.measured if cell.id == row["cell"])
-    call, size = split_op(row["call"])
-    name = CALLS.get(call, line_name(call, parameters))
-    what = f"{name} of {exact_bytes(size if size is not None else row['block_bytes'])} a block"
-    return f"{what}, N = {row['nodes']}, p = {row['ranks']}"
+    """Which call a step is of (`call_title`)."""
+    return call_title(view, row["cell"], row["call"])
+
+
+def call_title(view: RunView, cell: str, op: str) -> str:
+    """A call of a cell and its blocks: ``MPI_Alltoall, blocks of 64 KiB, N = 1, p = 4``."""
+    found = view.plan.cell(cell)
+    call, size = split_op(op)
+    name = CALLS.get(call, line_name(call, found.parameters))
+    place = cell_place(found.nodes, found.ranks, found.oversubscribed)
+    return f"{name}, blocks of {exact_bytes(size or found.block_bytes)}, {place}"
 
 
 def as_text(view: RunView) -> str:
@@ -73,12 +78,12 @@ def bars(rows: Sequence[LadderRow]) -> list[str]:
         mark = "█" if row["seconds"] >= before else "░"
         drawn = (" " * start + mark * max(end - start, 0 if last == first else 1)).ljust(WIDTH)
         name = row["step"] + (f", {row['name']}" if row["name"] else "")
-        lines.append(f"  {name:<28} {drawn} {format_seconds(row['seconds']):>9}{factor(row)}  [{row['mover']}]")
+        lines.append(f"  {name:<28} {drawn} {format_seconds(row['seconds']):>9}{factor_text(row)}  [{row['mover']}]")
         before = row["seconds"]
     return lines
 
 
-def factor(row: LadderRow) -> str:
+def factor_text(row: LadderRow) -> str:
     """``x 1.09 (1.05 to 1.14)``: over the step below, with its range over the launches."""
     if row["factor"] is None:
         return ""

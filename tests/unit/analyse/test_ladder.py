@@ -145,7 +145,7 @@ def test_each_step_names_what_moves_it() -> None:
 
 
 def sample(**more: Any) -> dict[str, Any]:
-    row = {"cell": "c000", "launch": 1, "op": "C/whole", "iteration": 0, "first": 0, "last_start": 0, "end": 1000}
+    row = {"cell": "c000", "launch": 1, "op": "C:whole", "iteration": 0, "first": 0, "last_start": 0, "end": 1000}
     return row | {"longest": 900, "batch": 1, "definition": "global"} | more
 
 
@@ -166,6 +166,6 @@ def test_a_batch_is_shared_out() -> None:
 
 
 def test_each_round_keeps_its_place() -> None:
-    rows = medians([sample(op="C/rounds", iteration=d, longest=10 * d, definition="local") for d in range(3)])
+    rows = medians([sample(op="C:rounds", iteration=d, longest=10 * d, definition="local") for d in range(3)])
     assert [row["place"] for row in rows] == [0, 1, 2]
     assert [row["seconds"] for row in rows] == pytest.approx([0.0, 1e-8, 2e-8])

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 def all_figures(view: "RunView") -> list["Figure | Picture"]:
-    """Every figure of a run, in the order of the page: its kernel's, then those of any run."""
+    """Every figure of a run, in the order of the page: why it takes its time, its kernel's, then those of any run."""
     from weft.report.common import common_figures
+    from weft.report.figures.ladder import ladder_figures
 
-    return [*view.story.figures(view), *common_figures(view)]
+    return [*ladder_figures(view), *view.story.figures(view), *common_figures(view)]

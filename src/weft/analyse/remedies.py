@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+r"""What would help a call, by its ladder and its bound: the time that each remedy could save at most.
+
+A step of the ladder that surely adds time can at most be taken away whole. A faster part of the machine lowers the
+floor from H to H', the next nearest term; if all that stands on it shrinks alike, the time t falls by t (1 - H' / H),
+and no more than that is promised.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, cast
+
+from weft.analyse.tables.answers import WinnerRow
+from weft.analyse.tables.ladder import LadderRow
+from weft.analyse.tables.remedies import Basis, RemedyRow
+from weft.bound.terms import COPY, INJECTION, LINK
+from weft.format import measured_factor
+from weft.kernel.sizes import op_name
+
+LEAST = 0.01
+"""A remedy that saves less than this share of the time is none."""
+
+Rungs = Mapping[str, LadderRow]
+Terms = Mapping[str, float]
+
+
+def remedies(
+    ladder: Sequence[LadderRow], winners: Sequence[WinnerRow], cells: Mapping[str, Mapping[str, Any]], modelled: bool
+) -> list[RemedyRow]:
+    """The remedies of every call that has a ladder, the one that saves most first.
+
+    Parameters
+    ----------
+    ladder
+        Of all calls.
+    winners
+        The fastest algorithms, where each was tried.
+    cells
+        The plan's cells by id.
+    modelled
+        Whether the run's times are simulated.
+    """
+    seen: Basis = "simulated" if modelled else "measured"
+    found: list[RemedyRow] = []
+    for (cell, call), group in groupby(ladder, key=lambda row: (row["cell"], row["call"])):
+        rungs = {row["step"]: row for row in group}
+        own = [*_of_steps(rungs, seen), *_of_winners(rungs, winners, seen), *_of_hardware(rungs, cells[cell], call)]
+        found += sorted(own, key=lambda row: -row["saves_s"])
+    return [row for row in found if row["saves_s"] > LEAST * row["seconds"]]
+
+
+def _row(rungs: Rungs, remedy: str, saves_s: float, basis: Basis, why: str) -> RemedyRow:
+    top = rungs["arrival"]
+    return RemedyRow(
+        cell=top["cell"], call=top["call"], nodes=top["nodes"], ranks=top["ranks"], seconds=top["seconds"],
+        remedy=remedy, saves_s=saves_s, basis=basis, why=why,
+    )  # fmt: skip
+
+
+def surely_adds(row: LadderRow) -> bool:
+    """Whether a step adds time beyond its interval; of a single launch its factor counts."""
+    return (row["factor_low"] or row["factor"] or 0.0) > 1.0
+
+
+def _of_steps(rungs: Rungs, seen: Basis) -> Iterable[RemedyRow]:
+    nodes = rungs["contention"]["nodes"]
+    steps: list[tuple[str, str, Basis, str]] = [
+        ("messages", f"moved knobs: {rungs['messages']['mover']}", "only bounded",
+         "if messages cost no more than the hardware needs"),
+        ("contention", "another placement, or other routes" if nodes > 1 else "another order of ranks on the node",
+         "only bounded",
+         "if nobody were in anybody's way"),
+        ("algorithm", f"another algorithm: plain rounds ({rungs['contention']['name']}) are faster", seen,
+         "these rounds were timed beside the library's call"),
+        ("arrival", "ranks that come together", seen, "the call from the last arrival on was timed as well"),
+    ]  # fmt: skip
+    for step, remedy, basis, why in steps:
+        row = rungs.get(step)
+        if row and row["factor"] and surely_adds(row):
+            yield _row(rungs, remedy, row["seconds"] * (1 - 1 / row["factor"]), basis, why)
+
+
+def _of_winners(rungs: Rungs, winners: Sequence[WinnerRow], seen: Basis) -> Iterable[RemedyRow]:
+    top = rungs["arrival"]
+    for winner in winners:
+        same = (winner["nodes"], winner["ranks"]) == (top["nodes"], top["ranks"])
+        if same and op_name(winner["call"], winner["bytes"]) == top["call"] and winner["high"] and winner["high"] < 1:
+            saved = winner["default_s"] - winner["median_s"]
+            why = f"it takes {measured_factor(winner['ratio'])} of the time"
+            yield _row(rungs, f"the algorithm {winner['algorithm']}", saved, seen, why)
+
+
+def _of_hardware(rungs: Rungs, cell: Mapping[str, Any], call: str) -> Iterable[RemedyRow]:
+    floor = rungs.get("hardware")
+    planned = (cell.get("bounds") or {}).get(call)
+    if floor is None or planned is None:
+        return
+    terms = {**planned["terms"], floor["name"]: floor["seconds"]}
+    for remedy, better in _better(floor["name"], terms, cell):
+        lower = max(better.values())
+        if lower < floor["seconds"]:
+            saves = rungs["arrival"]["seconds"] * (1 - lower / floor["seconds"])
+            nearest = max(better, key=lambda name: better[name])
+            yield _row(rungs, remedy, saves, "only bounded", f"the floor falls to that of {nearest}")
+
+
+def _better(name: str, terms: Terms, cell: Mapping[str, Any]) -> Iterable[tuple[str, Terms]]:
+    """Remedies of the nearest bound, with the terms as they would be."""
+    if name.startswith(LINK):
+        halved = {each: seconds / 2 if each.startswith(LINK) else seconds for each, seconds in terms.items()}
+        yield "twice the cables between switches", halved
+    if name == INJECTION:
+        yield "an adapter twice as fast", {**terms, INJECTION: terms[INJECTION] / 2}
+    nodes, per_node = cast(int, cell["nodes"]), cast(int, cell["ranks_per_node"])
+    if name in (INJECTION, COPY) and nodes > 1 and per_node % 2 == 0 and cell["ranks"] == nodes * per_node:
+        yield "half as many ranks a node, on twice the nodes", _spread(terms, nodes * per_node, per_node)
+
+
+def _spread(terms: Terms, ranks: int, per_node: int) -> Terms:
+    """Terms of the same blocks with half the ranks on each node: a node copies r^2 blocks and sends r (p - r)."""
+    half = per_node // 2
+    shares = {COPY: half**2 / per_node**2, INJECTION: half * (ranks - half) / (per_node * (ranks - per_node))}
+    return {name: seconds * shares.get(name, 1.0) for name, seconds in terms.items()}

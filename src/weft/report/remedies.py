@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What would help, as a table: after the verdict on every page."""
+
+from itertools import groupby
+
+from weft.analyse.tables.remedies import REMEDIES, RemedyRow
+from weft.format import format_seconds
+from weft.report.tabular import Table
+from weft.report.view import RunView
+from weft.report.why import call_title
+
+MOST = 12
+NOTHING = "Nothing that this run measured says what would."
+
+
+def remedy_table(view: RunView) -> Table | None:
+    """Remedies of the slowest call of each cell, what saves most of its time first; None where none is known."""
+    slowest: list[RemedyRow] = []
+    for _, group in groupby(REMEDIES.read(view.path), key=lambda row: row["cell"]):
+        found = list(group)
+        longest = max(found, key=lambda row: row["seconds"])["call"]
+        slowest += [row for row in found if row["call"] == longest]
+    slowest.sort(key=lambda row: -row["saves_s"] / row["seconds"])
+    rows = [
+        (
+            row["remedy"],
+            call_title(view, row["cell"], row["call"]),
+            format_seconds(row["seconds"]),
+            f"{format_seconds(row['saves_s'])} ({100 * row['saves_s'] / row['seconds']:.0f} %)",
+            row["basis"],
+            row["why"],
+        )
+        for row in slowest[:MOST]
+    ]
+    if not rows:
+        return None
+    columns = ("What would help", "call", "takes", "saves at most", "known how", "because")
+    units = ("", "", "", "", "", "")
+    return Table(view.titled("What would help"), columns, (units, *rows), frozenset({0, 1, 4, 5}))

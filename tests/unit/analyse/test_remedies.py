@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What would help: never more than the step, or the floor, can give; nothing where nothing is known."""
+
+from typing import Any, cast
+
+import pytest
+
+from weft.analyse.remedies import remedies
+from weft.analyse.tables.answers import WinnerRow
+from weft.analyse.tables.ladder import STEPS, LadderRow
+
+TIMES = {"hardware": 8e-3, "messages": 8e-3, "contention": 10e-3, "algorithm": 10e-3, "arrival": 10e-3}
+
+
+def ladder(times: dict[str, float] = TIMES, bound: str = "link leaf0 up", unsure: str = "") -> list[LadderRow]:
+    rows: list[LadderRow] = []
+    before: float | None = None
+    for step in (each for each in STEPS if each in times):
+        factor = times[step] / before if before else None
+        low = factor and (0.9 if step == unsure else factor)
+        row = {"cell": "c000", "call": "C", "nodes": 4, "ranks": 8, "step": step, "seconds": times[step]}
+        row |= {"factor": factor, "factor_low": low, "mover": f"what moves {step}"}
+        rows.append(cast(LadderRow, row | {"name": bound if step == "hardware" else "shift"}))
+        before = times[step]
+    return rows
+
+
+def cell(**terms: float) -> dict[str, Any]:
+    named = {name.replace("_", " "): each for name, each in terms.items()}
+    found = {"nodes": 4, "ranks_per_node": 2, "ranks": 8, "bounds": {"C": {"terms": named}}}
+    return found if terms else found | {"bounds": {}}
+
+
+def saved(rows: list[LadderRow], of: dict[str, Any] | None = None, **more: Any) -> dict[str, tuple[float, str]]:
+    found = remedies(rows, more.get("winners", []), {"c000": of or cell()}, more.get("modelled", False))
+    assert [row["saves_s"] for row in found] == sorted((row["saves_s"] for row in found), reverse=True)
+    return {row["remedy"]: (row["saves_s"], row["basis"]) for row in found}
+
+
+def test_contention_can_at_most_be_taken_away() -> None:
+    assert saved(ladder()) == {"another placement, or other routes": (pytest.approx(2e-3), "only bounded")}
+
+
+def test_what_may_be_noise_is_no_remedy() -> None:
+    assert saved(ladder(unsure="contention")) == {}
+
+
+def test_plain_rounds_that_are_faster_were_measured() -> None:
+    found = saved(ladder(TIMES | {"algorithm": 30e-3, "arrival": 30e-3}))
+    assert found["another algorithm: plain rounds (shift) are faster"] == (pytest.approx(20e-3), "measured")
+    found = saved(ladder(TIMES | {"algorithm": 30e-3, "arrival": 30e-3}), modelled=True)
+    assert found["another algorithm: plain rounds (shift) are faster"][1] == "simulated"
+
+
+def test_an_algorithm_better_than_plain_is_not_to_be_changed() -> None:
+    assert not any("plain rounds" in name for name in saved(ladder(TIMES | {"algorithm": 5e-3, "arrival": 5e-3})))
+
+
+def test_twice_the_cables_help_down_to_the_next_bound() -> None:
+    found = saved(ladder(), cell(link_leaf0_up=8e-3, injection=2e-3))
+    assert found["twice the cables between switches"] == (pytest.approx(5e-3), "only bounded"), "half of 10 ms"
+    found = saved(ladder(), cell(link_leaf0_up=8e-3, injection=7.2e-3))
+    assert found["twice the cables between switches"] == (pytest.approx(1e-3), "only bounded"), "down to injection"
+    assert "an adapter twice as fast" not in found
+
+
+def test_a_faster_adapter_or_fewer_ranks_a_node_help_where_injection_binds() -> None:
+    found = saved(ladder(bound="injection"), cell(injection=8e-3, memory_copy=1e-3))
+    assert found["an adapter twice as fast"] == (pytest.approx(5e-3), "only bounded")
+    # 2 ranks a node send 2 (8 - 2) blocks, one sends 7
+    spread = found["half as many ranks a node, on twice the nodes"]
+    assert spread == (pytest.approx(10e-3 * (1 - 7 / 12)), "only bounded")
+
+
+def test_an_algorithm_that_won_is_named() -> None:
+    won = {"call": "alltoall", "nodes": 4, "ranks": 8, "bytes": 64, "algorithm": "pairwise", "median_s": 4e-3}
+    won |= {"default_s": 10e-3, "ratio": 0.4, "low": 0.35, "high": 0.45}
+    rows = [cast(LadderRow, row | {"call": "alltoall@64"}) for row in ladder()]
+    found = saved(rows, winners=[cast(WinnerRow, won)])
+    assert found["the algorithm pairwise"] == (pytest.approx(6e-3), "measured")
+
+
+def test_nothing_is_said_without_a_ladder() -> None:
+    assert remedies([], [], {}, False) == []
