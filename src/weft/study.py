@@ -17,6 +17,7 @@ from pydantic import (
 
 from weft.fabric.nodeset import expand
 from weft.files.section import Section, WholeFile
+from weft.files.tree import as_list, is_table
 from weft.units import Seconds
 
 Count = Annotated[int, Field(strict=True, ge=1, le=2**40)]
@@ -32,7 +33,7 @@ def doubling(most: int) -> tuple[int, ...]:
 
 def whole_numbers(value: object) -> tuple[int, ...] | None:
     """``value`` as a list of counts of nodes or ranks; None where it is something else."""
-    listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    listed = as_list(value)
     if not listed or not all(type(item) is int and 1 <= item <= MOST_RANKS for item in listed):
         return None
     return tuple(listed)
@@ -86,7 +87,7 @@ def parse_hosts(value: object) -> str | dict[int, str]:
         if value not in ("compact", "best"):
             expand(value)
         return value
-    if isinstance(value, dict) and value:
+    if is_table(value) and value:
         table = {str(key): group for key, group in value.items()}
         if all(key.isascii() and key.isdigit() and len(key) < 8 for key in table):
             for group in table.values():
@@ -107,7 +108,7 @@ def numbers_or(*words: str) -> WithJsonSchema:
 
 def as_written(value: Any) -> Any:
     """How a value is written so that the parsers above read it again."""
-    return list(value) if isinstance(value, tuple) else value
+    return as_list(value) if isinstance(value, tuple) else value
 
 
 Nodes = Annotated[

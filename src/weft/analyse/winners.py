@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.times import CallRow, TimedRow, reach, timed
-from weft.kernel.sizes import split_op
+from weft.kernel.sizes import in_all, split_op
 from weft.mpi.algorithms import DEFAULT
 
 #: A smaller gain is no reason to set a knob, and among nine algorithms one is this much faster by chance.
@@ -39,7 +39,7 @@ def winners(rows: Iterable[CallRow], cells: Sequence[Mapping[str, Any]]) -> list
     found: list[WinnerRow] = []
     for (name, _, _), group in groups.items():
         # sizes that refinement added for one algorithm only would be won without competition
-        shared = set.intersection(*(set(sizes) for sizes in group.values()))
+        shared = in_all(group.values())
         if DEFAULT in group and len(group) > 1:
             found += [_winner(name, size, {each: own[size] for each, own in group.items()}) for size in sorted(shared)]
     return found

@@ -26,7 +26,7 @@ def fidelity(
     into
         Folder for the runs that the figures come from: each is a run like any other, for weft show and weft report.
     """
-    from weft.fidelity import compute, wanted
+    from weft.fidelity import Part, compute, wanted
     from weft.fidelity.bench import Bench
     from weft.fidelity.page import check_name, write
     from weft.report.tabular import terminal
@@ -36,7 +36,7 @@ def fidelity(
     check_name(output)
     out = console(120)
     bench = Bench(into, lambda line: out.print(line, style="dim"))
-    done = []
+    done: list[Part] = []
     for name in chosen:
         part = compute(name, bench)
         out.print(part.title, style="bold")

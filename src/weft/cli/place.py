@@ -48,7 +48,7 @@ def place(
     routes = Routes(routed(network, (engine,))[0].network, route_library())
     chosen = hosts_of(network, free)
     found = search(routes, nodes, chosen, traffic_of(routes, beside, nodes))
-    names = [network.hosts[h] for h in routes.members(chosen).tolist()]
+    names = [network.hosts[int(host)] for host in routes.members(chosen)]
     if format == "json":
         sys.stdout.write(json.dumps(placement_tree(found, network, names), indent=2) + "\n")
     else:

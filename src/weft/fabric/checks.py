@@ -181,7 +181,7 @@ def _idle(network: Network) -> list[Finding]:
     neighbours: list[set[int]] = [set() for _ in range(count)]
     for a, b in zip(network.links.source.tolist(), network.links.target.tolist(), strict=True):
         if a >= hosts:
-            neighbours[a - hosts].add(b)
+            neighbours[int(a) - hosts].add(b)
     bearing = {int(leaf) for leaf in network.leaf}
     lowest = [s for s in range(count) if network.switches[s].level == 1 and s not in bearing]
     ends = [s for s in range(count) if s not in bearing and s not in lowest and len(neighbours[s]) < 2]

@@ -15,7 +15,7 @@ OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = 
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
+    ast.Div: lambda a, b: a / b,
     ast.FloorDiv: lambda a, b: Fraction(a // b),
     ast.Mod: operator.mod,
 }

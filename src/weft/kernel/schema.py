@@ -3,21 +3,21 @@
 
 import json
 from functools import reduce
-from operator import or_
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from weft.fabric.model import Fabric
+from weft.files.tree import is_list, is_table
 from weft.kernel.registry import measured_kernels
 
 
 def written(schema: Any) -> Any:
     """The schema without defaults that are numbers inside Weft but texts with a unit in files."""
-    if isinstance(schema, list):
+    if is_list(schema):
         return [written(each) for each in schema]
-    if not isinstance(schema, dict):
+    if not is_table(schema):
         return schema
     unit = schema.get("type") == "string" and not isinstance(schema.get("default"), str)
     return {key: written(value) for key, value in schema.items() if not (unit and key == "default")}
@@ -25,7 +25,8 @@ def written(schema: Any) -> Any:
 
 def schemas() -> dict[str, str]:
     """Text of each schema file, by its name."""
-    studies = reduce(or_, (kernel.study for kernel in measured_kernels().values()))
+    kinds: list[Any] = [kernel.study for kernel in measured_kernels().values()]
+    studies = reduce(lambda some, one: some | one, kinds)
     models = {"study": TypeAdapter(studies), "fabric": TypeAdapter(Fabric)}
     found: dict[str, str] = {}
     for name, adapter in models.items():

@@ -1,16 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Message sizes of a sweep, and the operations named after them: ``alltoall@1024``."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
+from weft.files.tree import as_list
 from weft.units import parse_bytes
 
 MARK = "@"
 MOST_SIZES = 200
 RANGE = " .. "
+
+
+def in_all(series: Iterable[Iterable[int]]) -> set[int]:
+    """Sizes that each of some series has.
+
+    Raises
+    ------
+    ValueError
+        There is no series.
+    """
+    first, *others = (set(sizes) for sizes in series)
+    return first.intersection(*others)
 
 
 def op_name(name: str, size: int) -> str:
@@ -57,7 +70,7 @@ def parse_sizes(value: object) -> tuple[int, ...]:
     if isinstance(value, str) and RANGE.strip() in value:
         first, _, last = value.partition(RANGE.strip())
         return powers_of_two(parse_bytes(first), parse_bytes(last))
-    listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    listed = as_list(value)
     if not listed or not all(isinstance(each, str) for each in listed):
         raise ValueError('sizes are "1 B .. 4 MiB" (powers of two), or a list such as ["8 B", "1 KiB"]')
     sizes = sorted(parse_bytes(each) for each in listed)

@@ -2,11 +2,10 @@
 """A run of pairs for its story: the tables of the largest placement."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, reduce
 
 import numpy as np
-import pyarrow.compute
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from weft.analyse.tables.pairs import (
@@ -38,7 +37,6 @@ from weft.store.tables import read_table
 from weft.store.typed import TableOf
 
 Floats = NDArray[np.float64]
-pc: Any = pyarrow.compute  # its functions are created at run time
 
 #: Order of the modes in figures: isolated pairs show most about the network, all at once most about a job.
 MODES = ("isolated", "node", "all")
@@ -161,7 +159,7 @@ class PairView:
     def blocks(self, size: int, mode: str) -> tuple[Floats, int]:
         """Seconds of the slowest pair in every block of ranks, shape (blocks, blocks), and the ranks per block side."""
         rows = self._filtered("pair_blocks", size, mode)
-        block = int(rows["block"][0].as_py()) if len(rows) else 1
+        block = int(rows["block"].to_numpy()[0]) if len(rows) else 1
         side = -(-self.ranks // block)
         found = np.full((side, side), np.nan)
         found[rows["row"].to_numpy(), rows["column"].to_numpy()] = rows["value"].to_numpy()
@@ -169,9 +167,5 @@ class PairView:
 
     def _filtered(self, name: str, size: int, mode: str) -> Table:
         table = read_table(self.run.path, name)
-        same = [("nodes", len(self.nodes)), ("ranks", self.ranks), ("bytes", size), ("mode", mode)]
-        chosen = None
-        for column, value in same:
-            is_value = pc.equal(table[column], value)
-            chosen = is_value if chosen is None else pc.and_(chosen, is_value)
-        return table.filter(chosen)
+        same = {"nodes": len(self.nodes), "ranks": self.ranks, "bytes": size, "mode": mode}
+        return table.filter(reduce(pc.and_, (pc.equal(table[column], value) for column, value in same.items())))

@@ -13,6 +13,7 @@ import math
 from typing import Any
 
 from weft.analyse.tables.answers import VerdictRow
+from weft.files.tree import is_list, is_table
 from weft.report.links import link_fields
 from weft.report.view import RunView
 
@@ -61,6 +62,6 @@ def as_json(view: RunView) -> str:
 def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, dict):
+    if is_table(value):
         return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list) else value
+    return [_finite(item) for item in value] if is_list(value) else value

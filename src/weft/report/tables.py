@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from weft.files.tree import is_list
 from weft.report.condense import condensed
 from weft.report.intervals import interval_meaning
 from weft.report.tabular import Table, comma_separated, markdown, terminal
@@ -110,6 +111,6 @@ def as_csv(view: RunView) -> str:
     from weft.report.show_json import FIELDS
 
     def plain(value: Any) -> Any:
-        return " ".join(value) if isinstance(value, list) else value
+        return " ".join(value) if is_list(value) else value
 
     return comma_separated(FIELDS, [[plain(row[name]) for name in FIELDS] for row in view.rows])

@@ -138,7 +138,7 @@ def _parallel(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
 
     def place(at: int) -> str:
         full, empty = int(order[last[at]]), int(order[first[at]])
-        users = users_of(routes, full).targets.tolist() if at in uneven[:NAMED] else []
+        users: list[int] = users_of(routes, full).targets.tolist() if at in uneven[:NAMED] else []
         return (
             f"{network.link_name(full)} carries {int(most[at]):,}, {network.link_name(empty)} {int(least[at]):,} "
             f"(to {hosts_text(network, users)})"

@@ -190,7 +190,7 @@ def _phased(routes: Routes, worth: Score, pattern: Pattern, ranks: Ints | None) 
     done = worth.phases if pattern == "shift" else phases(routes, "exchange", ranks)
     count = max(1, len(done.time))
     mean = done.load * routes.slowness / count
-    slow = Counter(done.link[done.time > 1 + 1e-9].tolist())
+    slow = Counter(int(link) for link in done.link[done.time > 1 + 1e-9])
     name = routes.network.link_name
     return done.mean, tuple(
         Full(link, name(link), float(mean[link]), int(done.load[link]), number, users_of(routes, link, _hosts(ranks)))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from ctypes import POINTER, byref, c_double, c_int8, c_int32, c_int64, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,11 +92,13 @@ class Library:
 
 
 def _as_argument(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
+    if _is_array(value):
         return pointer(value)
-    if isinstance(value, ctypes.Structure):
-        return byref(value)
-    return value
+    return byref(value) if isinstance(value, ctypes.Structure) else value
+
+
+def _is_array(value: object) -> TypeGuard[NDArray[Any]]:
+    return isinstance(value, np.ndarray)
 
 
 def delivery_of(network: Network) -> Ints:

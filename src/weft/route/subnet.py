@@ -44,7 +44,7 @@ def ibsim_text(network: Network) -> str:
         )
     columns = (links.source, links.source_port, links.target, links.target_port)
     for source, port, target, far_port in zip(*(column.tolist() for column in columns), strict=True):
-        ends[source].append(f'[{port}]\t"{_identity(network, target)}"[{far_port}]')
+        ends[int(source)].append(f'[{port}]\t"{_identity(network, target)}"[{far_port}]')
     return "\n".join(_boxes(network, most, ends))
 
 
@@ -172,8 +172,8 @@ def tables_text(network: Network) -> str:
         port[len(network.hosts) + len(network.switches) :][other_switch == switch] = other_port[other_switch == switch]
         lid, guid = int(addresses.switch_lids[switch]), int(addresses.switch_guids[switch])
         lines.append(f"Unicast lids [0-{lids.max()}] of switch Lid {lid} guid 0x{guid:016x} ():")
-        for at in order[(port >= 0)[order]].tolist():
-            if word := words[at]:
+        for at in order[(port >= 0)[order]]:
+            if word := words[int(at)]:
                 lines.append(f"{word[0]} {port[at]:03d} {word[1]}")
     return "\n".join(lines) + "\n"
 

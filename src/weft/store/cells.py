@@ -67,7 +67,8 @@ class CellData:
 
 def folder_path(folder: Any) -> Path:
     """Path of a run folder, given as a path or as anything with a ``path`` (weft.store.folder.RunFolder)."""
-    return Path(folder if isinstance(folder, str | os.PathLike) else folder.path)
+    path: str | Path = folder if isinstance(folder, str | Path) else folder.path
+    return Path(path)
 
 
 def finished_cells(folder: Any) -> Iterator[tuple[str, int]]:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,15 +13,17 @@ from weft import __version__
 from weft.files.atomic import explain, own_file, try_remove
 
 ROW_GROUP = 1 << 20
+Item = TypeVar("Item")
 
-#: pyarrow comes without types.
-Table: TypeAlias = Any
-Schema: TypeAlias = Any
+Table: TypeAlias = pa.Table
+Batch: TypeAlias = pa.RecordBatch
+Column: TypeAlias = pa.Array
+Schema: TypeAlias = pa.Schema
 
 
 def write_parquet(
     path: Path,
-    batches: Iterable[Table],
+    batches: Iterable[Table | Batch],
     schema: Schema,
     name: str,
     *,
@@ -83,7 +85,7 @@ def write_parquet(
         try_remove(part)
 
 
-def ahead(items: Iterator[Table]) -> Iterator[Table]:
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
     """Make the next item in a thread while the present one is used (reading and writing release the GIL)."""
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(next, items, None)

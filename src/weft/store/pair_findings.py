@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from weft.store.cells import CellData
-from weft.store.files import Table
+from weft.store.files import Schema, Table
 from weft.store.pair_layout import HELD, PAIR, SUMMARY, WAY, Layout, Way
 from weft.store.records import CellRecord, Segment
 
@@ -87,7 +87,7 @@ def _rows(samples: Column, ends: Ends, segments: Sequence[Segment | None], count
     return found
 
 
-def _table(record: CellRecord, ways: Sequence[Way], ends: Ends, columns: dict[str, Any], schema: Any) -> Table:
+def _table(record: CellRecord, ways: Sequence[Way], ends: Ends, columns: dict[str, Any], schema: Schema) -> Table:
     """Rows with the columns that say of which pair, and how measured, each is."""
     modes = pa.array([way.mode for way in ways], pa.string()).dictionary_encode()
     columns |= {

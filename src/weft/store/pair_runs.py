@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from weft.errors import DataError
 from weft.store.cells import CellData
-from weft.store.files import Table
+from weft.store.files import Batch, Column, Table
 from weft.store.pair_layout import NAME, PAIR, WAY, Layout, Way, filled
 from weft.store.records import Segment
 
@@ -59,14 +59,14 @@ def met(data: CellData, layout: Layout) -> Met:
     return Met(ways, segments, data.samples[:, rows, layout.columns("partner")[0]])
 
 
-def run_batches(data: CellData, layout: Layout) -> Iterator[Table]:
+def run_batches(data: CellData, layout: Layout) -> Iterator[Batch]:
     """The runs of a cell and launch, ordered by source and round; none is empty."""
     ways, segments, target = joined = met(data, layout)
     if not ways:
         return
     source, way = np.nonzero(joined.paired)
 
-    def names(values: list[str]) -> Table:
+    def names(values: list[str]) -> Column:
         distinct = sorted(set(values))
         codes = np.array([distinct.index(value) for value in values], np.int32)
         return pa.DictionaryArray.from_arrays(codes[way], pa.array(distinct, pa.string()))
@@ -89,12 +89,12 @@ def run_batches(data: CellData, layout: Layout) -> Iterator[Table]:
     yield pa.RecordBatch.from_arrays(arrays, schema=RUNS_SCHEMA)
 
 
-def rows_of(runs: Table, duration_ns: NDArray[np.int64], taint: NDArray[np.int64]) -> Table:
+def rows_of(runs: Batch, duration_ns: NDArray[np.int64], taint: NDArray[np.int64]) -> Batch:
     """The rows (`SCHEMA`) of a batch of runs, from durations in ns and taints of all their samples, shape (rows,)."""
     length = runs["samples"].to_numpy()
 
-    def repeated(column: Table) -> Table:
-        if pa.types.is_dictionary(column.type):
+    def repeated(column: Column) -> Column:
+        if isinstance(column, pa.DictionaryArray):
             return pa.DictionaryArray.from_arrays(repeated(column.indices), column.dictionary)
         return pa.array(np.repeat(column.to_numpy(), length))
 

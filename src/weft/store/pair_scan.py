@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.store.files import Table
+from weft.store.files import Schema, Table
 from weft.store.pair_runs import read_runs
 from weft.store.pair_tally import MOST_BUCKETS, Seats, Tally, known_buckets, merged
 
@@ -79,7 +79,7 @@ def scan(paths: Sequence[Path], seats: Seats) -> Scan:
     )
 
 
-def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: list[np.ufunc], schema: Any) -> Table:
+def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: list[np.ufunc], schema: Schema) -> Table:
     """Columns that were found in each file as one table; rows alike in the way and in the next columns made one.
 
     ``shape`` says how many values each of these next columns may have.
@@ -101,7 +101,7 @@ def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: li
     mode = pa.DictionaryArray.from_arrays(way.astype(np.int32), pa.array(modes))
     arrays = [pa.array(each) for each in (np.array(sizes)[way], mode, *key, *values)]
     return pa.Table.from_arrays(
-        [each.cast(kind) for each, kind in zip(arrays, schema.types, strict=True)], schema=schema
+        [each.cast(field.type) for each, field in zip(arrays, schema, strict=True)], schema=schema
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from weft.errors import DataError
@@ -122,7 +123,7 @@ class Tally:
         return tuple(each[self.wanted] for each in (self.way, self.source, self.target, self.length, *times))
 
 
-def _coded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
+def _coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[Any]]:
     """Indices into the distinct values of a column, and these."""
     codes = column.dictionary_encode().unify_dictionaries().combine_chunks()
     return codes.indices.to_numpy(), codes.dictionary.to_pylist()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from weft.store.cells import CellData
-from weft.store.files import ROW_GROUP, Table, ahead, write_parquet
+from weft.store.files import ROW_GROUP, Batch, ahead, write_parquet
 from weft.store.pair_findings import BUCKETS, BUCKETS_SCHEMA, FINDINGS, FINDINGS_SCHEMA, bucket_tables, finding_tables
 from weft.store.pair_layout import Layout, layout_of
 from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, SCHEMA, met, rows_of, run_batches
@@ -41,13 +41,13 @@ def write_cell(path: Path, launches: Iterable[CellData], sources: str) -> None:
     write_samples(path, (rows for data, layout in read for rows in sample_batches(data, layout)), sources)
 
 
-def write_samples(path: Path, batches: Iterator[Table], sources: str = "") -> None:
+def write_samples(path: Path, batches: Iterator[Batch], sources: str = "") -> None:
     """Write rows of samples, which are made while the ones before are written."""
     remembered = {"sources": sources}
     write_parquet(path, ahead(batches), SCHEMA, SAMPLES, metadata=remembered, differences=DIFFERENCES, runs=REPEATED)
 
 
-def sample_batches(data: CellData, layout: Layout) -> Iterator[Table]:
+def sample_batches(data: CellData, layout: Layout) -> Iterator[Batch]:
     """Samples of one cell and launch as rows, some ranks at a time; rows of one pair stand together."""
     samples, joined = data.samples, met(data, layout)
     assert samples is not None

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from weft.errors import DataError
 from weft.store import pairs
 from weft.store.cells import DURATION, START, TAINT, CellData, Origin, finished_cells, folder_path, read_cell
-from weft.store.files import ROW_GROUP, Table, ahead, write_parquet
+from weft.store.files import ROW_GROUP, Column, Table, ahead, write_parquet
 from weft.store.pair_layout import is_of_pairs
 from weft.store.records import MEASURE_AGAIN, SAMPLE_COLUMNS, CellRecord, Segment
 from weft.store.tables import write_tables
@@ -134,7 +134,7 @@ def _check_columns(record: CellRecord) -> None:
             raise DataError(f"{where} {what}", MEASURE_AGAIN)
 
 
-def _segment_columns(record: CellRecord, ranks: int) -> tuple[list[Table], list[Table]]:
+def _segment_columns(record: CellRecord, ranks: int) -> tuple[list[Column], list[Column]]:
     """Columns that follow from the segments alone: names (cell, launch, op, phase) and numbers (iteration, batch)."""
     segments = record.segments
     lengths = [segment.count for segment in segments]
@@ -150,7 +150,7 @@ def _segment_columns(record: CellRecord, ranks: int) -> tuple[list[Table], list[
     return names, [pa.array(np.tile(iteration, ranks)), pa.array(np.tile(batch, ranks))]
 
 
-def _names(segments: tuple[Segment, ...], attribute: str, ranks: int) -> Table:
+def _names(segments: tuple[Segment, ...], attribute: str, ranks: int) -> Column:
     """A column of segment names as indices into its few distinct values."""
     values = [str(getattr(segment, attribute)) for segment in segments]
     distinct = sorted(set(values))

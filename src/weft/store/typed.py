@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-import pyarrow
+import pyarrow as pa
 
 from weft.store.files import Schema, Table, write_parquet
 from weft.store.tables import read_table
-
-pa: Any = pyarrow  # it comes without types
 
 Row = TypeVar("Row", bound=Mapping[str, Any])
 

@@ -149,5 +149,5 @@ def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
 
 def _worst(row: Row, places: Places) -> Row:
     class_ = row["class_"]
-    names = {"source_name": places.nodes[row["source_node"]], "target_name": places.nodes[row["target_node"]]}
+    names = {f"{end}_name": places.nodes[int(row[f"{end}_node"])] for end in ("source", "target")}
     return row | names | {"class": places.labels[class_], "hops": places.hops[class_]}

@@ -54,7 +54,7 @@ def memories(left: Expression, places: Places) -> list[Culprit]:
         own = list(group)
         for row in _standing_out(own, [row["left"] for row in own]):
             seen = Sighting(size, mode, float(np.exp(row["left"])))
-            node = row["node"]
+            node = int(row["node"])
             found.append(Culprit("memory", places.nodes[node], "", (seen,), row["pairs"], indices=(node,)))
     return found
 
@@ -115,7 +115,7 @@ def modes_of(left: Expression, places: Places) -> tuple[list[Culprit], Groups]:
         structure = _structure(left, key, modes) if inside else ""
         seen = Sighting(size, mode, modes.factor, share=modes.share)
         count = sum(row["pairs"] for row in own)
-        found.append(Culprit("class", places.labels[class_], "", (seen,), count, (), _with(detail, structure)))
+        found.append(Culprit("class", places.labels[int(class_)], "", (seen,), count, (), _with(detail, structure)))
     return found, groups
 
 

@@ -77,8 +77,8 @@ def _window(height: NDArray[np.float64]) -> NDArray[np.float64]:
     """Width of the smoothing window (Freedman and Diaconis 1981: 2 IQR / n^(1/3)), at least 5 %."""
     along = np.concatenate([[0.0], np.cumsum(height)])
     # the shortest interval with a quarter of the pairs, not the quartiles: with two equal groups one lies in each
-    until = np.searchsorted(along, along[:-1] + 0.25 * along[-1])
-    shortest = (until - np.arange(len(until)))[until < len(along)].min()
+    until = np.asarray(np.searchsorted(along, along[:-1] + 0.25 * along[-1]), np.int64)
+    shortest = int((until - np.arange(len(until)))[until < len(along)].min())
     width = max(5, round(4 * shortest / along[-1] ** (1 / 3)))  # of a normal distribution half of its IQR
     width = min(width, BINS) | 1
     return np.ones(width)
@@ -107,4 +107,4 @@ def _behind(density: NDArray[np.float64], height: NDArray[np.float64], peak: int
 
 def _middle(height: NDArray[np.float64]) -> float:
     """Index of the median of a histogram."""
-    return float(np.searchsorted(np.cumsum(height), height.sum() / 2))
+    return float(np.searchsorted(np.cumsum(height), float(height.sum()) / 2))

@@ -22,7 +22,7 @@ import numpy as np
 
 from weft.analyse.protocol.fit import Numbers
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, timed
-from weft.kernel.sizes import split_op
+from weft.kernel.sizes import in_all, split_op
 
 Statistic = Literal["median", "fastest"]
 
@@ -208,7 +208,7 @@ def _offsets(logs: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
     """How much slower each launch is as a whole, over the sizes that all launches have."""
     if len(logs) < 2:
         return dict.fromkeys(logs, 0.0)
-    common = sorted(set.intersection(*(set(found) for found in logs.values())))
+    common = sorted(in_all(logs.values()))
     if not common:
         return dict.fromkeys(logs, 0.0)
     means = {size: sum(found[size] for found in logs.values()) / len(logs) for size in common}

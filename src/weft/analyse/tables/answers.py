@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of answers: verdicts on scaling, change-overs, sizes slower than their double, winners, findings."""
 
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
-import pyarrow
+import pyarrow as pa
 
 from weft.store.typed import TableOf
 
-pa: Any = pyarrow  # pyarrow has no type stubs
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of links: bytes over each in every launch, its load over all launches, and the bottleneck of each point."""
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
-import pyarrow
+import pyarrow as pa
 
 from weft.store.typed import TableOf
 
-pa: Any = pyarrow  # pyarrow has no type stubs
 TEXT, INT, LONG, REAL, FLAG = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 
 

@@ -4,13 +4,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
-import pyarrow
+import pyarrow as pa
 
 from weft.store.files import Schema
 from weft.store.pair_tally import BUCKETS
 from weft.store.typed import TableOf
 
-pa: Any = pyarrow  # pyarrow has no type stubs
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 
 

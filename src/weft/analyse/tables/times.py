@@ -2,13 +2,12 @@
 """Tables of times in seconds: iterations, medians of launches, calls with their bounds, quartiles, the floor."""
 
 from collections.abc import Iterable
-from typing import Any, TypedDict, cast
+from typing import TypedDict, cast
 
-import pyarrow
+import pyarrow as pa
 
 from weft.store.typed import TableOf
 
-pa: Any = pyarrow  # pyarrow has no type stubs
 TEXT, SHORT, INT, LONG, REAL, FLAG = pa.string(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 STATISTICS = ("median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s")
 SAMPLE = (("cell", TEXT), ("launch", SHORT), ("call", TEXT), ("phase", TEXT))

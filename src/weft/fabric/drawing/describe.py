@@ -101,7 +101,7 @@ def _leaf_lines(network: Network) -> list[Text]:
 
     def line(leaf: int, hosts: NDArray[np.intp]) -> Text:
         count = f"{len(hosts):>3} {'host' if len(hosts) == 1 else 'hosts'}"
-        names = fold_for_people(network.hosts[h] for h in hosts)
+        names = fold_for_people(network.hosts[int(host)] for host in hosts)
         return Text.assemble(network.switches[leaf].name, (f"  {count}  ", "dim"), names)
 
     told = list(zip(leaves.tolist(), under, strict=True))

@@ -101,8 +101,8 @@ def _groups(network: Network) -> list[Box]:
     for switch, pod in enumerate(pods):
         members.setdefault(pod, []).append(switch)
     hosts: dict[int, list[int]] = {}
-    for host, leaf in enumerate(network.leaf.tolist()):
-        hosts.setdefault(pods[leaf], []).append(host)
+    for host, leaf in enumerate(network.leaf):
+        hosts.setdefault(pods[int(leaf)], []).append(host)
     return [Box(1, i, members[pod], hosts.get(pod, []), pod) for i, pod in enumerate(sorted(members))]
 
 
@@ -126,8 +126,8 @@ def _columns(network: Network) -> list[Box]:
         box = made.setdefault(_place_of(network, switch), Box(1, len(made), []))
         box.switches.append(switch)
         holder.append(box)
-    for host, leaf in enumerate(network.leaf.tolist()):
-        holder[leaf].hosts.append(host)
+    for host, leaf in enumerate(network.leaf):
+        holder[int(leaf)].hosts.append(host)
     return list(made.values())
 
 

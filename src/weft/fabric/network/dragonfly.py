@@ -137,7 +137,7 @@ def _tables(
             owner = np.array([w[0] for w in ways], dtype=np.int32)[there % len(ways)]
             link = np.array([w[1] for w in ways], dtype=np.int32)[there % len(ways)]
             towards_owner = local[own][:, owner % size]
-            mine = np.arange(group * size, (group + 1) * size)[:, np.newaxis] == owner
-            forward[own, there] = np.where(mine, link, towards_owner)
+            mine = np.arange(group * size, (group + 1) * size, dtype=np.int32)[:, np.newaxis] == owner
+            forward[own, there] = np.where(np.asarray(mine), link, towards_owner)
     forward[router_of, np.arange(len(router_of))] = down
     return forward

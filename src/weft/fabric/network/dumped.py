@@ -217,7 +217,7 @@ def _levels(hosts: int, switches: int, links: Links) -> Ints:
     beside: list[list[int]] = [[] for _ in range(switches)]
     for a, b in zip(links.source.tolist(), links.target.tolist(), strict=True):
         if a >= hosts and b >= hosts:
-            beside[a - hosts].append(b - hosts)
+            beside[int(a) - hosts].append(int(b) - hosts)
     queue = deque(np.flatnonzero(level).tolist())
     while queue:
         at = queue.popleft()

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
 from weft.files.section import Section
+from weft.files.tree import as_list
 from weft.kernel.sizes import ByteSizes, powers_of_two
 from weft.kernel.steps import Explain
 from weft.study import Series, Study, as_written, whole_numbers
@@ -26,8 +27,7 @@ def parse_collectives(value: object) -> tuple[str, ...]:
     ValueError
         None, one twice, or a name that is no collective call.
     """
-    listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
-    names = [str(each).removeprefix("MPI_").lower() for each in listed]
+    names = [str(each).removeprefix("MPI_").lower() for each in as_list(value)]
     if not names or len(set(names)) != len(names) or not set(names) <= set(NAMES):
         raise ValueError(f"different ones of {', '.join(WRITTEN)}")
     return tuple(names)

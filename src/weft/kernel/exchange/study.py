@@ -10,6 +10,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, mod
 from weft.errors import StudyError
 from weft.files.expression import tree
 from weft.files.section import Section
+from weft.files.tree import is_list, is_table
 from weft.kernel.steps import Explain
 from weft.study import Series, Study, as_written
 from weft.units import Bytes, parse_bytes, parse_share
@@ -171,8 +172,10 @@ class ExchangeStudy(Study, frozen=True):
     @classmethod
     def one_series_a_value(cls, tree: Any) -> Any:
         """Take a series with lists of n or m as the series of their values, so that each is a line of its own."""
-        given = tree.get("series") if isinstance(tree, dict) else None
-        if not isinstance(given, list):
+        if not is_table(tree):
             return tree
-        spread = [each_of(series) if isinstance(series, dict) else [series] for series in given]
+        given = tree.get("series")
+        if not is_list(given):
+            return tree
+        spread: list[list[Any]] = [each_of(series) if is_table(series) else [series] for series in given]
         return tree | {"series": [series for some in spread for series in some]}

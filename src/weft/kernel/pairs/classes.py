@@ -88,7 +88,8 @@ class Classes:
         """Pairs of ranks that share a node."""
 
         def one() -> tuple[int, int]:
-            node = int(np.searchsorted(ends, dice.integers(ends[-1]), side="right"))
+            draw = int(dice.integers(int(ends[-1])))
+            node = int(np.searchsorted(ends, draw, side="right"))
             low, high = dice.choice(int(self._size[node]), 2, replace=False).tolist()
             return self._rank(node, low), self._rank(node, high)
 
@@ -128,7 +129,7 @@ class Classes:
         while len(found) < times:
             nodes: list[tuple[int, int]] = []
             for of, until in zip((group.members, targets), ends, strict=True):
-                draw = int(dice.integers(until[-1]))
+                draw = int(dice.integers(int(until[-1])))
                 place = int(np.searchsorted(until, draw, side="right"))
                 nodes.append((int(of[place]), int(until[place]) - 1 - draw))
             if nodes[0][0] != nodes[1][0]:  # a node with itself is of another class

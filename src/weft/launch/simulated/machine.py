@@ -136,7 +136,7 @@ def graph_lines(net: Network, chosen: Ints, used: Ints, fabric: Fabric) -> list[
     ends = np.unique(np.concatenate([net.links.source[used], net.links.target[used]]))
     switches = ends[ends >= hosts] - hosts
     # Names of a dump's switches repeat and hold blanks; numbers do not.
-    name = {int(host): net.hosts[host] for host in chosen} | {int(s) + hosts: f"switch.{s}" for s in switches}
+    name = {int(host): net.hosts[int(host)] for host in chosen} | {int(s) + hosts: f"switch.{s}" for s in switches}
     number = np.full(len(net.links) + 1, -1, dtype=np.int64)  # the last entry stands for "no link"
     number[used] = np.arange(len(used))
     lines = [f"switch switch.{switch}" for switch in switches]

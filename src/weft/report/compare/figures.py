@@ -14,7 +14,19 @@ from weft.report.compare.lines import Axis, Row, Sheet, ratio_points, sheets, ti
 from weft.report.compare.load import Compare
 from weft.report.compare.words import call_text, place, takes
 from weft.report.figures.labels import BYTES_LABEL, SECONDS_LABEL
-from weft.report.figures.theme import BLUE, CONFIG, GREEN, GREY, INK, ORANGE, RED, Figure, specification, values
+from weft.report.figures.theme import (
+    BLUE,
+    CONFIG,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    Figure,
+    configured,
+    specification,
+    values,
+)
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, INK, GREY)
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
@@ -35,7 +47,7 @@ class Sheeted(Figure):
         """The figure with its title, for its own file."""
         title = alt.TitleParams(self.title, subtitle=self.key)
         chart = alt.concat(*self.panels, columns=COLUMNS, title=title, spacing=30)
-        return specification(chart.configure(**CONFIG).properties(padding=12))
+        return specification(configured(chart).properties(padding=12))
 
     def specifications(self) -> list[Row]:
         """Each panel for a page; a single panel keeps its size."""

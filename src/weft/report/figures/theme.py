@@ -80,8 +80,7 @@ class Figure:
         """Each panel for a page, without the title (the page has it); a single panel fills the width."""
         alone = len(self.panels) == 1
         return [
-            specification((panel.properties(width="container") if alone else panel).configure(**CONFIG))
-            for panel in self.panels
+            specification(configured(panel.properties(width="container") if alone else panel)) for panel in self.panels
         ]
 
     def whole(self) -> Row:
@@ -91,7 +90,12 @@ class Figure:
             chart = self.panels[0].properties(title=title, width=WIDTH)
         else:
             chart = alt.concat(*self.panels, columns=COLUMNS, title=title, spacing=28)
-        return specification(chart.configure(**CONFIG).properties(padding=12))
+        return specification(configured(chart).properties(padding=12))
+
+
+def configured(chart: Chart) -> Chart:
+    """A chart with the looks of all figures."""
+    return chart.configure(**CONFIG)
 
 
 def specification(chart: Chart) -> Row:

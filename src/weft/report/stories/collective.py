@@ -7,6 +7,7 @@ from typing import Any
 from weft.analyse.tables.answers import WINNERS
 from weft.analyse.tables.times import TimedRow, timed
 from weft.format import exact_bytes, measured_seconds, plural
+from weft.kernel.sizes import in_all
 from weft.mpi.algorithms import DEFAULT
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
@@ -34,7 +35,7 @@ class CollectiveStory(SweepStory):
             return "No call has a time: nothing was measured."
         most = max((line.cell.ranks, line.cell.nodes) for line in lines)
         largest = [line for line in lines if (line.cell.ranks, line.cell.nodes) == most]
-        sizes = set.intersection(*(set(all_sizes([line])) for line in largest))
+        sizes = in_all(all_sizes([line]) for line in largest)
         where = f"Among {plural(most[0], 'process')} on {plural(most[1], 'node')}"
         text = f"{where} "
         if sizes:
