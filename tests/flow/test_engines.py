@@ -20,13 +20,15 @@ from made.run import make_run
 from made.view import load_view
 from provision import java_version
 from weft.analyse.engine import connect
-from weft.analyse.make import load_plan, make_tables
+from weft.analyse.make import make_tables
 from weft.analyse.pairs.exact import exact_rows
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.tables.pairs import ALL
 from weft.errors import DataError
+from weft.plan.records import plan_of
 from weft.store import convert
+from weft.store.folder import RunFolder
 
 SPARK = "spark://local[2]"
 #: State of a socket, and 127.0.0.1 (alone, and as an IPv6 address) and ::1, as /proc/net/tcp and tcp6 write them.
@@ -93,7 +95,7 @@ def test_pairs_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
     run = make_pairs_run(tmp_path / "run", cluster, faults, launches=2, modes={"isolated": 1.0, "all": 1.4})
     names = [f"{table.name}.parquet" for table in ALL]
     embedded = {name: rows_of(run / "tables" / name) for name in names}
-    make_pair_analysis(run, load_plan(run), connect(SPARK))
+    make_pair_analysis(run, plan_of(RunFolder(run)), connect(SPARK))
     for name in names:
         assert embedded[name] or name == "pair_blame.parquet"
         assert same(embedded[name], rows_of(run / "tables" / name)), name

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from made.pairs import Cluster, Faults
 from weft.analyse.answers import found_in, write_answers
 from weft.analyse.engine import connect
-from weft.analyse.make import load_plan, make_tables
+from weft.analyse.make import make_tables
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.fabric.model import load_fabric
 from weft.host import Host, Limit
@@ -58,8 +58,8 @@ def make_pairs_run(path: Path, cluster: Cluster, faults: Faults | None = None, *
     make_tables(path)
     made.setdefault("seed", 1)
     write_pair_tables(path, cluster, cluster.pairs(faults, **made))
-    make_pair_analysis(path, load_plan(path), connect())
-    write_answers(path, found_in(path, load_plan(path)))
+    make_pair_analysis(path, plan, connect())
+    write_answers(path, found_in(path, plan))
     os.utime(path / "tables" / "calls.parquet")
     return path
 

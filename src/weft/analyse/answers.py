@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing the answers: verdicts, bottlenecks, change-overs, sizes slower than their double, winners, findings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.checks import by_gravity, common_findings
@@ -41,6 +40,7 @@ from weft.fabric.kinds import KINDS
 from weft.kernel.main_call import main_call
 from weft.kernel.registry import kernel_named
 from weft.mpi.knobs import Knobs
+from weft.plan.records import Cell, Plan
 from weft.store.rows import LAUNCH_TABLE, MEASURED, LaunchRow, MeasuredRow
 
 #: The tables that this module writes.
@@ -54,7 +54,7 @@ class Found:
     Attributes
     ----------
     plan
-        The plan as plain data.
+        Its plan.
     calls, medians, links, measured
         Rows of the tables of calls, medians, links and cells.
     floor
@@ -65,7 +65,7 @@ class Found:
         Ids of the cells whose times are in the tables of pairs, not in the table of calls.
     """
 
-    plan: Mapping[str, Any]
+    plan: Plan
     calls: Sequence[CallRow]
     medians: Sequence[MedianRow]
     links: Sequence[LinkRow]
@@ -77,15 +77,15 @@ class Found:
     @property
     def main(self) -> str:
         """The kernel's main call, on which verdicts are based."""
-        return main_call(self.plan["kernel"], {row["call"] for row in self.calls})
+        return main_call(self.plan.kernel, {row["call"] for row in self.calls})
 
     @property
-    def cells(self) -> dict[str, Mapping[str, Any]]:
+    def cells(self) -> dict[str, Cell]:
         """The plan's cells by id."""
-        return {cell["id"]: cell for cell in self.plan["cells"]}
+        return {cell.id: cell for cell in self.plan.cells}
 
 
-def found_in(root: Path, plan: Mapping[str, Any]) -> Found:
+def found_in(root: Path, plan: Plan) -> Found:
     """Read a run's tables back, so that its answers can be recomputed without the rest.
 
     Raises
@@ -93,7 +93,7 @@ def found_in(root: Path, plan: Mapping[str, Any]) -> Found:
     DataError
         A table is missing or incomplete.
     """
-    of_pairs = frozenset(cell["id"] for cell in plan["cells"] if kernel_named(cell["kernel"]).has_pair_samples)
+    of_pairs = frozenset(cell.id for cell in plan.cells if kernel_named(cell.kernel).has_pair_samples)
     rows, medians, links = CALLS.read(root), MEDIANS.read(root), LINKS.read(root)
     return Found(plan, rows, medians, links, MEASURED.read(root), Floor(FLOOR.read(root)), of_pairs, TURNS.read(root))
 
@@ -120,11 +120,11 @@ def write_answers(root: Path, found: Found) -> None:
     BOTTLENECKS.write(root, bottlenecks(found.calls, loads, found.main))
     CHANGES.write(root, changes)
     SLOWER.write(root, slower)
-    won = winners(found.calls, found.plan["cells"])
+    won = winners(found.calls, found.plan.cells)
     WINNERS.write(root, won)
     ladder = ladder_rows(found.turns, found.calls, found.cells, launch_settings(found.measured, launches))
     LADDER.write(root, ladder)
-    REMEDIES.write(root, remedies(ladder, won, found.cells, KINDS[found.plan["fabric_kind"]].is_model))
+    REMEDIES.write(root, remedies(ladder, won, found.cells, KINDS[found.plan.fabric_kind].is_model))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
     FINDINGS.write(root, _findings(root, found, changes, slower))
 
@@ -133,7 +133,7 @@ def _verdicts(found: Found) -> list[VerdictRow]:
     # ranks that share cores wait for each other even in an empty operation: their floor says nothing about other cells
     shapes = {(row["nodes"], row["ranks_per_node"]) for row in found.calls if not row["oversubscribed"]}
     empty = [found.floor.value("empty", *shape) or 0.0 for shape in shapes]
-    scalings = {series["name"]: series["scaling"] for series in found.plan["series"]}
+    scalings = {series.name: series.scaling for series in found.plan.series}
     judged = [row for row in found.calls if row["call"] == found.main]
     doubted = doubts(judged, found.measured, found.floor)
     return verdicts(found.calls, scalings, found.main, max(empty, default=0.0), doubted)
@@ -160,6 +160,6 @@ def _slower(found: Found) -> list[SlowerRow]:
 def _findings(root: Path, found: Found, changes: Sequence[ChangeRow], slower: Sequence[SlowerRow]) -> list[FindingRow]:
     # a block of pair rounds has no time of its own: each pair has, and is checked in the table of pairs
     rows = [row for row in found.calls if row["cell"] not in found.of_pairs or row["status"] != "ok" or row["reason"]]
-    told = common_findings(rows, found.measured, found.floor, found.plan["measure"]["precision"])
+    told = common_findings(rows, found.measured, found.floor, found.plan.measure.precision)
     told += protocol_findings(changes, slower, found.cells)
     return by_gravity([*told, *(pair_findings(root) if found.of_pairs else [])])

@@ -3,28 +3,27 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import Any, cast
+from typing import TypeVar
 
-from weft.analyse.tables.times import STATISTICS, CallRow
+from weft.analyse.tables.times import CallRow, SummaryRow
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
+from weft.plan.records import Cell
 from weft.store.rows import MeasuredRow, SegmentRow
 
-Row = dict[str, Any]
-Bounds = Callable[[Row, str], tuple[float, str] | None]
+Bounds = Callable[[Cell, str], tuple[float, str] | None]
+Row = TypeVar("Row")
+Key = TypeVar("Key")
 
 #: A cell's status is the worst of its launches; the table of cells has the status of each launch.
 GRAVITY = ("invalid", "crash", "timeout", "launch", "memory", "fabric", "bound")
 
-#: What a row takes over from its summary.
-SUMMARISED = ("samples", "tainted", "launches", *STATISTICS, "interval", "launch_low_s", "launch_high_s")
-
 
 def call_rows(
-    cells: Sequence[Row],
+    cells: Sequence[Cell],
     launches: Iterable[MeasuredRow],
     segments: Sequence[SegmentRow],
-    summaries: Iterable[Row],
+    summaries: Iterable[SummaryRow],
     bounds: Bounds,
 ) -> list[CallRow]:
     """Join the statistics of each call with its cell in the plan and the status of its launches.
@@ -42,37 +41,35 @@ def call_rows(
     bounds
         Lower bound in seconds of a cell's call, and its name.
     """
-    statuses: dict[str, list[MeasuredRow]] = {}
-    for row in launches:
-        statuses.setdefault(row["cell"], []).append(row)
-    known = {(row["cell"], row["op"], row["phase"]): row for row in summaries}
-    spans: dict[tuple[str, str, str], list[SegmentRow]] = {}
-    for row in segments:
-        spans.setdefault((row["cell"], row["op"], row["phase"]), []).append(row)
+    statuses = _grouped(launches, lambda row: row["cell"])
+    known = {(row["cell"], row["call"], row["phase"]): row for row in summaries}
+    spans = _grouped(segments, lambda row: (row["cell"], row["op"], row["phase"]))
     rows: list[CallRow] = []
-    for cell in cells:
-        if kernel_named(cell["kernel"]).is_floor:
-            continue
-        status, reason = cell_status(cell, statuses.get(cell["id"], []))
+    for cell in (cell for cell in cells if not kernel_named(cell.kernel).is_floor):
+        status, reason = cell_status(cell, statuses.get(cell.id, []))
         for call, phase in _calls_of(cell, segments):
-            key = (cell["id"], call, phase)
-            row = _identity(cell, call, phase) | {"status": status, "reason": reason}
-            bound = bounds(cell, call)
-            row |= {"bound_s": bound[0] if bound else None, "bound": bound[1] if bound else ""}
-            if status == "ok" and key in known:
-                row |= _numbers(known[key], spans[key])
-            rows.append(cast(CallRow, row))
+            key = (cell.id, call, phase)
+            row = _unmeasured(cell, call, phase, status, reason)
+            row["bound_s"], row["bound"] = bounds(cell, call) or (None, "")
+            rows.append(_measured(row, known[key], spans[key]) if status == "ok" and key in known else row)
     return rows
 
 
-def cell_status(cell: Row, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
+def _grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
+    found: dict[Key, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def cell_status(cell: Cell, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
     """Status and reason of a cell over its launches.
 
     One invalid launch makes the cell invalid: times of a library that exchanged wrong data mean nothing. If some
     launches failed and others did not, the cell is ``ok`` on the good ones, and the reason names the missing ones.
     """
     if not launches:
-        return str(cell["status"]), str(cell["reason"]) or ("not measured yet" if cell["status"] == "planned" else "")
+        return cell.status, cell.reason or ("not measured yet" if cell.status == "planned" else "")
     failed = sorted((row for row in launches if row["status"] != "ok"), key=lambda row: GRAVITY.index(row["status"]))
     if not failed:
         return "ok", ""
@@ -83,48 +80,43 @@ def cell_status(cell: Row, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
     return "ok", f"{len(failed)} of {len(launches)} launches failed and are left out: {told}"
 
 
-def _calls_of(cell: Row, segments: Sequence[SegmentRow]) -> list[tuple[str, str]]:
+def _calls_of(cell: Cell, segments: Sequence[SegmentRow]) -> list[tuple[str, str]]:
     """Calls and phases of a cell, in the order they were measured; of a failed one, as the study asks for them."""
-    kernel = kernel_named(cell["kernel"])
+    kernel = kernel_named(cell.kernel)
     if kernel.has_pair_samples:  # thousands of pairs: their times are in a table of their own
         return [(kernel.main, "warm")]
-    own = [(row["op"], row["phase"]) for row in segments if row["cell"] == cell["id"]]
+    own = [(row["op"], row["phase"]) for row in segments if row["cell"] == cell.id]
     if not own:
-        own = list(product(kernel.operations(cell["parameters"], cell["ranks"]), ("cold", "warm")))
+        own = list(product(kernel.operations(cell.parameters, cell.ranks), ("cold", "warm")))
     return list(dict.fromkeys(own))
 
 
-def _identity(cell: Row, call: str, phase: str) -> Row:
-    same = ("kernel", "nodes", "ranks_per_node", "ranks", "block_bytes", "array_bytes", "local_bytes", "oversubscribed")
-    row: Row = {key: cell[key] for key in same}
-    size = split_op(call)[1]
-    if size is not None:  # of a sweep over sizes each call has a block of its own
-        row["block_bytes"] = size
-    parameters = cell["parameters"]
-    row |= {"cell": cell["id"], "series": list(cell["series"]), "n": parameters.get("n"), "m": parameters.get("m")}
-    nothing = dict.fromkeys((*STATISTICS, "launch_low_s", "launch_high_s"))
-    counts = {
-        "samples": 0,
-        "discarded": 0,
-        "tainted": 0,
-        "launches": 0,
-        "batch": None,
-        "interval": "",
-        "definition": "",
-        "peers_met": None,
-        "cache": kernel_named(cell["kernel"]).cache(parameters),
-        "ended_by": "",
-    }
-    return row | nothing | counts | {"call": call, "phase": phase}
+def _unmeasured(cell: Cell, call: str, phase: str, status: str, reason: str) -> CallRow:
+    """The row of a call as long as nothing was measured of it. In a sweep over sizes each call has its own block."""
+    size, parameters = split_op(call)[1], cell.parameters
+    return CallRow(
+        cell=cell.id, kernel=cell.kernel, series=list(cell.series), nodes=cell.nodes,
+        ranks_per_node=cell.ranks_per_node, ranks=cell.ranks, n=parameters.get("n"), m=parameters.get("m"), call=call,
+        phase=phase, status=status, samples=0, discarded=0, tainted=0, launches=0, batch=None, interval="",
+        definition="", peers_met=None, cache=kernel_named(cell.kernel).cache(parameters), median_s=None, low_s=None,
+        high_s=None, coverage=None, min_s=None, p5_s=None, p95_s=None, p99_s=None, max_s=None, mean_s=None,
+        launch_low_s=None, launch_high_s=None, bound_s=None, bound="",
+        block_bytes=cell.block_bytes if size is None else size, array_bytes=cell.array_bytes,
+        local_bytes=cell.local_bytes, oversubscribed=cell.oversubscribed, ended_by="", reason=reason,
+    )  # fmt: skip
 
 
-def _numbers(found: Row, spans: Sequence[SegmentRow]) -> Row:
-    definitions = sorted({row["definition"] for row in spans})
-    return {
-        **{name: found[name] for name in SUMMARISED},
-        "discarded": sum(row["late"] for row in spans),
-        "batch": max(row["batch"] for row in spans),
-        "definition": definitions[0] if len(definitions) == 1 else "mixed",
-        "peers_met": max((row["peers_met"] for row in spans if row["peers_met"] is not None), default=None),
-        "ended_by": ", ".join(sorted({row["ended_by"] for row in spans})),
-    }
+def _measured(row: CallRow, found: SummaryRow, spans: Sequence[SegmentRow]) -> CallRow:
+    """The row with its numbers: the summary over all launches, and what the segments say of how it was measured."""
+    definitions = sorted({span["definition"] for span in spans})
+    row.update(
+        samples=found["samples"], tainted=found["tainted"], launches=found["launches"], median_s=found["median_s"],
+        low_s=found["low_s"], high_s=found["high_s"], coverage=found["coverage"], interval=found["interval"],
+        min_s=found["min_s"], p5_s=found["p5_s"], p95_s=found["p95_s"], p99_s=found["p99_s"], max_s=found["max_s"],
+        mean_s=found["mean_s"], launch_low_s=found["launch_low_s"], launch_high_s=found["launch_high_s"],
+        discarded=sum(span["late"] for span in spans), batch=max(span["batch"] for span in spans),
+        definition=definitions[0] if len(definitions) == 1 else "mixed",
+        peers_met=max((span["peers_met"] for span in spans if span["peers_met"] is not None), default=None),
+        ended_by=", ".join(sorted({span["ended_by"] for span in spans})),
+    )  # fmt: skip
+    return row

@@ -4,7 +4,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeVar
 
 from weft.analyse.floor import Floor
 from weft.analyse.tables.answers import FindingRow
@@ -64,7 +64,10 @@ def place(row: CallRow | TimedRow) -> str:
     return f"{row['call']} {row['phase']}, N = {row['nodes']}, p = {row['ranks']}{m}"
 
 
-def measured(rows: Iterable[CallRow]) -> list[CallRow]:
+AnyCall = TypeVar("AnyCall", CallRow, TimedRow, CallRow | TimedRow)
+
+
+def measured(rows: Iterable[AnyCall]) -> list[AnyCall]:
     """Rows that should carry numbers."""
     return [row for row in rows if row["status"] == "ok"]
 

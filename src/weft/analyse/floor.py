@@ -3,15 +3,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
-from weft.analyse.tables.times import FloorRow
+from weft.analyse.tables.times import FloorRow, SummaryRow
 from weft.kernel.registry import kernel_named
+from weft.plan.records import Cell
 
-Row = dict[str, Any]
 
-
-def floor_rows(statistics: Iterable[Row], cells: Mapping[str, Row]) -> list[FloorRow]:
+def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
     """Rows of the floor table from the order statistics of the kernel ``floor``.
 
     Parameters
@@ -31,20 +29,21 @@ def floor_rows(statistics: Iterable[Row], cells: Mapping[str, Row]) -> list[Floo
     rows: list[FloorRow] = []
     for found in statistics:
         cell = cells.get(found["cell"])
-        if cell is None or not kernel_named(cell["kernel"]).is_floor or found["phase"] != "warm":
+        if cell is None or not kernel_named(cell.kernel).is_floor or found["phase"] != "warm":
             continue
-        quantity, _, size = found["op"].partition("-")
-        row: Row = {key: cell[key] for key in ("nodes", "ranks_per_node")}
-        row |= {"cell": cell["id"], "quantity": quantity, "samples": found["samples"], "bytes": int(size or 0)}
+        quantity, _, size = found["call"].partition("-")
+        unit, numbers = "s", [found["median_s"], found["low_s"], found["high_s"], found["min_s"]]
         if quantity == "copy":
-            moved = cell["ranks_per_node"] * int(size)
+            moved = cell.ranks_per_node * int(size)
             times = (found["median_s"], found["high_s"], found["low_s"], found["min_s"])
-            value, low, high, best = (moved / seconds if seconds > 0 else None for seconds in times)
-            row |= {"value": value, "low": low, "high": high, "best": best, "unit": "B/s"}
-        else:
-            times = {"value": "median_s", "low": "low_s", "high": "high_s", "best": "min_s"}
-            row |= {"unit": "s"} | {name: found[key] for name, key in times.items()}
-        rows.append(cast(FloorRow, row))
+            unit, numbers = "B/s", [moved / seconds if seconds else None for seconds in times]
+        value, low, high, best = numbers
+        rows.append(
+            FloorRow(
+                cell=cell.id, nodes=cell.nodes, ranks_per_node=cell.ranks_per_node, quantity=quantity,
+                bytes=int(size or 0), value=value, low=low, high=high, best=best, unit=unit, samples=found["samples"],
+            )
+        )  # fmt: skip
     return sorted(rows, key=lambda row: (row["nodes"], row["ranks_per_node"], row["quantity"], row["bytes"]))
 
 

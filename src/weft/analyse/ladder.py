@@ -33,8 +33,8 @@ from weft.bound.terms import INJECTION, LINK
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.steps import BETWEEN, PAIRWISE, SHIFT, WHOLE, WITHIN
+from weft.plan.records import Cell
 
-Cell = Mapping[str, Any]
 Seconds = Mapping[str, float]
 
 
@@ -138,11 +138,11 @@ def link_scale(cell: Cell) -> float:
 
     Sizes do not matter to it: it is taken at the largest that was planned.
     """
-    alone = cell.get("alone_s_per_byte")
+    alone = cell.alone_s_per_byte
     scales: list[float] = []
-    for call, bound in (cell.get("bounds") or {}).items():
-        links = [s for name, s in bound["terms"].items() if name == INJECTION or name.startswith(LINK)]
-        size = split_op(call)[1] or (cell["block_bytes"] if call == kernel_named(cell["kernel"]).main else 0)
+    for call, bound in cell.bounds.items():
+        links = [s for name, s in bound.terms.items() if name == INJECTION or name.startswith(LINK)]
+        size = split_op(call)[1] or (cell.block_bytes if call == kernel_named(cell.kernel).main else 0)
         if alone and size and links:
             scales.append(max(links) / (alone * size))
     return max(1.0, scales[-1]) if scales else 1.0

@@ -2,7 +2,6 @@
 """The ladder in words: what each step adds or takes away, and what would move it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from weft.analyse.tables.ladder import LadderRow, Step
 from weft.analyse.tables.times import CallRow
@@ -11,6 +10,7 @@ from weft.format import format_seconds, measured_factor
 from weft.kernel.registry import kernel_named
 from weft.mpi.algorithms import DEFAULT, algorithms, knob
 from weft.mpi.transport import message_knobs
+from weft.plan.records import Cell
 
 NAMES: Mapping[Step, str] = {
     "messages": "messages", "contention": "contention", "algorithm": "the algorithm", "arrival": "late ranks",
@@ -73,7 +73,7 @@ def added(row: LadderRow) -> str:
     return f"{name} {'take' if many else 'takes'} {100 * (1 - factor):.0f} % away{better}"
 
 
-def mover(step: Step, call: CallRow, cell: Mapping[str, Any], library: str, values: Mapping[str, str]) -> str:
+def mover(step: Step, call: CallRow, cell: Cell, library: str, values: Mapping[str, str]) -> str:
     """What would move a step, in words.
 
     Parameters
@@ -91,20 +91,20 @@ def mover(step: Step, call: CallRow, cell: Mapping[str, Any], library: str, valu
         link = call["bound"].removeprefix(LINK)
         return PARTS.get(call["bound"], f"more or faster cables on the way {link}; a placement that crosses it less")
     if step == "messages":
-        return message_knobs(library, values, "node" if cell["nodes"] == 1 else "both")
+        return message_knobs(library, values, "node" if cell.nodes == 1 else "both")
     if step == "contention":
-        return "which ranks share a node" if cell["nodes"] == 1 else "placement; routes"
+        return "which ranks share a node" if cell.nodes == 1 else "placement; routes"
     if step == "algorithm":
         return _algorithm(call, cell, library)
     return "what the late ranks do before the call; binding; other work on their cores"
 
 
-def _algorithm(call: CallRow, cell: Mapping[str, Any], library: str) -> str:
+def _algorithm(call: CallRow, cell: Cell, library: str) -> str:
     """The algorithm in use, the knob that chooses, and what it may choose."""
     kernel = kernel_named(call["kernel"])
     collective = kernel.collective_of(call["call"]) or "alltoallv"
     chooser = knob(library, collective)
-    chosen = str(cell["parameters"].get("algorithm", DEFAULT))
+    chosen = str(cell.parameters.get("algorithm", DEFAULT))
     now = "the library's own choice" if chosen == DEFAULT else chosen
     others = ", ".join(each.name for each in algorithms(library, collective, call["ranks"]))
     return (

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of link loads: bytes over each link during each launch, and their share of its rate."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 from weft.analyse.tables.links import LinkRow
 from weft.analyse.tables.times import MedianRow
 from weft.bound.measured import traffic_of
 from weft.errors import DataError
 from weft.fabric.link_names import DOWN, UP, depths, link_name
-from weft.fabric.nodeset import expand
 from weft.files.atomic import read_json
 from weft.launch.links import LinkCount, links_file, read_cell_links, read_links
+from weft.plan.records import Cell, LaunchPlan, Plan
 from weft.store.rows import MeasuredRow, SegmentRow
-
-Row = dict[str, Any]
 
 OPERATIONS, LAUNCH = "operations", "launch"
 WHOLE = "total"
@@ -26,7 +24,7 @@ Volume = Callable[[str, str], float | None]
 
 def link_rows(
     root: Path,
-    plan: Mapping[str, Any],
+    plan: Plan,
     segments: Iterable[SegmentRow],
     by_launch: Iterable[MedianRow],
     validated: Iterable[MeasuredRow],
@@ -38,7 +36,7 @@ def link_rows(
     root
         The run folder.
     plan
-        The plan as plain data.
+        Its plan.
     segments
         Rows of the table of segments.
     by_launch
@@ -60,60 +58,73 @@ def link_rows(
     DataError
         A file of counters is incomplete.
     """
-    busy = operation_seconds(segments, by_launch, validated, volumes(plan["cells"]))
-    names = (plan["planned_fabric"].get("node") or {}).get("names")
-    hosts = expand(names) if names else ()
-    ranks = {cell["id"]: cell["ranks"] for cell in plan["cells"]}
-    rows: list[LinkRow] = []
-    for launch in plan["launches"]:
-        by_cell, method = _counted(root, launch)
+    busy = operation_seconds(segments, by_launch, validated, volumes(plan.cells))
+    return [row for counted in _counted(root, plan, busy) for row in rows_of(counted, plan.planned_fabric.hosts)]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the links carried during a launch, or a cell of it.
+
+    Attributes
+    ----------
+    cell
+        Its id, or the name of the launch's batch where no borders between cells were seen.
+    launch
+        The launch.
+    ranks
+        Of the cell.
+    counts
+        What crossed each link.
+    method
+        Who counted.
+    operations_s, wall_s
+        How long the operations took that moved the bytes (0 where none has a time), and the whole launch.
+    """
+
+    cell: str
+    launch: LaunchPlan
+    ranks: int
+    counts: Sequence[LinkCount]
+    method: str
+    operations_s: float
+    wall_s: float | None
+
+
+def _counted(root: Path, plan: Plan, busy: Mapping[tuple[str, int], float]) -> Iterator[Counted]:
+    """What was counted in each launch; ``busy`` has the seconds of the operations of each cell and launch."""
+    ranks = {cell.id: cell.ranks for cell in plan.cells}
+    for launch in plan.launches:
+        path = links_file(root, launch.id)
+        if not path.is_file():
+            continue
+        whole = launch.cells[0] if len(launch.cells) == 1 else launch.id.rpartition(".")[0]
+        by_cell = read_cell_links(path) or {whole: read_links(path)}
+        method, wall_s = str(read_json(path).get("method", "")), _wall_seconds(root, launch.id)
         for name, counts in by_cell.items():
-            measured = [name] if name in ranks else launch["cells"]
-            seconds = sum(busy.get((cell, launch["index"]), 0.0) for cell in measured)
-            own: Row = {
-                "cell": name,
-                "launch": launch["index"],
-                "launch_id": launch["id"],
-                "nodes": launch["nodes"],
-                "ranks": ranks.get(name, launch["ranks"]),
-                "seconds": seconds or _wall_seconds(root, launch["id"]),
-                "basis": OPERATIONS if seconds else LAUNCH,
-                "method": method,
-            }
-            rows += [cast(LinkRow, own | row) for row in rows_of(counts, hosts, own["seconds"])]
-    return rows
+            measured = (name,) if name in ranks else launch.cells
+            seconds = sum(busy.get((cell, launch.index), 0.0) for cell in measured)
+            yield Counted(name, launch, ranks.get(name, launch.ranks), counts, method, seconds, wall_s)
 
 
-def _counted(root: Path, launch: Mapping[str, Any]) -> tuple[Mapping[str, Sequence[LinkCount]], str]:
-    """Link counters of a launch by cell (one cell or batch if there are none in between), and their source."""
-    path = links_file(root, launch["id"])
-    if not path.is_file():
-        return {}, ""
-    whole = launch["cells"][0] if len(launch["cells"]) == 1 else launch["id"].rpartition(".")[0]
-    return read_cell_links(path) or {whole: read_links(path)}, str(read_json(path).get("method", ""))
-
-
-def rows_of(counts: Sequence[LinkCount], hosts: Sequence[str], seconds: float | None) -> list[Row]:
-    """A launch's counters with the names that bounds use, the direction, and the share of the link's rate."""
-    depth = depths(hosts, [(count.source, count.target) for count in counts])
-    rows: list[Row] = []
-    for count in counts:
+def rows_of(counted: Counted, hosts: Sequence[str]) -> list[LinkRow]:
+    """Counters with the names that bounds use, their direction, and their share of the link's rate."""
+    depth = depths(hosts, [(count.source, count.target) for count in counted.counts])
+    launch, seconds = counted.launch, counted.operations_s or counted.wall_s
+    rows: list[LinkRow] = []
+    for count in counted.counts:
         up = depth.get(count.source, 0) < depth.get(count.target, 0)
         lower, direction = (count.source, UP) if up else (count.target, DOWN)
-        share = count.bytes / (count.rate * seconds) if count.rate and seconds else None
         rows.append(
-            {
-                "link": link_name(lower, direction),
-                "cable": count.link,
-                "source": count.source,
-                "target": count.target,
-                "direction": direction,
-                "host_link": lower in hosts,
-                **{key: getattr(count, key) for key in ("bytes", "packets", "drops")},
-                "rate": count.rate or None,
-                "share": share,
-            }
-        )
+            LinkRow(
+                cell=counted.cell, launch=launch.index, launch_id=launch.id, nodes=launch.nodes, ranks=counted.ranks,
+                link=link_name(lower, direction), cable=count.link, source=count.source, target=count.target,
+                direction=direction, host_link=lower in hosts, bytes=count.bytes, packets=count.packets,
+                drops=count.drops, rate=count.rate or None, seconds=seconds,
+                basis=OPERATIONS if counted.operations_s else LAUNCH,
+                share=count.bytes / (count.rate * seconds) if count.rate and seconds else None, method=counted.method,
+            )
+        )  # fmt: skip
     return rows
 
 
@@ -163,14 +174,14 @@ def _moving(ops: set[str], volumes: Mapping[str, float | None], calls: Mapping[t
     return {WHOLE} if WHOLE in ops else ops
 
 
-def volumes(cells: Sequence[Row]) -> Volume:
+def volumes(cells: Sequence[Cell]) -> Volume:
     """Bytes that leave the first node of a cell in one call, as its kernel computes them."""
-    known = {cell["id"]: cell for cell in cells}
+    known = {cell.id: cell for cell in cells}
 
     def volume(cell: str, op: str) -> float | None:
         planned = known.get(cell)
         traffic = traffic_of(planned, op) if planned else None
-        return traffic.leaving([0], planned["nodes"], planned["ranks_per_node"]) if planned and traffic else None
+        return traffic.leaving([0], planned.nodes, planned.ranks_per_node) if planned and traffic else None
 
     return volume
 

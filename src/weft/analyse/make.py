@@ -3,7 +3,7 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from weft.analyse import calls, floor, links
 from weft.analyse.answers import WRITTEN, Found, write_answers
@@ -17,36 +17,17 @@ from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTIL
 from weft.analyse.times import iteration_times, launch_weighted, order_statistics, quartiles
 from weft.analyse.turns import is_of_ladder, turn_rows
 from weft.bound.measured import Bounds
-from weft.errors import DataError
 from weft.fabric.kinds import KINDS
-from weft.files.atomic import read_json
 from weft.kernel.registry import kernel_named
 from weft.kernel.steps import split_step
+from weft.plan.records import plan_of
 from weft.store.cells import folder_path
 from weft.store.files import write_parquet
+from weft.store.folder import RunFolder
 from weft.store.parquet import sample_files
 from weft.store.rows import MEASURED, SEGMENT_TABLE
 
-Row = dict[str, Any]
-
 GROUP = ["cell", "call", "phase"]
-
-
-def load_plan(folder: Any) -> Row:
-    """The plan of a run as plain data.
-
-    Raises
-    ------
-    DataError
-        There is no plan, or it has another version.
-    """
-    path = folder_path(folder) / "plan.json"
-    plan = read_json(path)
-    if plan.get("schema") != "weft-plan/1" or not isinstance(plan.get("cells"), list):
-        raise DataError(
-            f"{path}: schema {plan.get('schema')!r}, this Weft reads 'weft-plan/1'", "measure again with --into DIR"
-        )
-    return plan
 
 
 def make_tables(folder: Any, engine: str = "duckdb://") -> None:
@@ -67,29 +48,28 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
         The plan, the store's tables or the engine are missing.
     """
     root = folder_path(folder)
-    plan = load_plan(root)
-    cells = {cell["id"]: cell for cell in plan["cells"]}
+    plan = plan_of(RunFolder(root))
+    cells = {cell.id: cell for cell in plan.cells}
     launches = MEASURED.read(root)
     segments = [row for row in SEGMENT_TABLE.read(root) if not split_step(row["op"])[1]]
     backend = connect(engine)
-    of_pairs = {name for name, cell in cells.items() if kernel_named(cell["kernel"]).has_pair_samples}
+    of_pairs = {name for name, cell in cells.items() if kernel_named(cell.kernel).has_pair_samples}
     if of_pairs:
         make_pair_tables(root, backend, of_pairs)
         make_pair_analysis(root, plan, backend)
     times = _write_iterations(root, backend, of_pairs)
-    by_launch = _statistics(times, ["launch", *GROUP])
-    medians = cast(list[MedianRow], by_launch)
+    medians = _medians(times)
     mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist()
-    found = _as_ops(summaries(mixed, medians, modelled=KINDS[plan["fabric_kind"]].is_model))
+    found = summaries(mixed, medians, modelled=KINDS[plan.fabric_kind].is_model)
     MEDIANS.write(root, medians)
     TURNS.write(root, _turns(root, backend, of_pairs))
-    QUARTILES.write(root, _quartiles(times, by_launch))
+    QUARTILES.write(root, _quartiles(times, medians))
     floors = floor.floor_rows(found, cells)
     FLOOR.write(root, floors)
     counted = links.link_rows(root, plan, segments, medians, launches)
     LINKS.write(root, counted)
     known = floor.Floor(floors)
-    rows = calls.call_rows(plan["cells"], launches, segments, found, Bounds(plan, known))
+    rows = calls.call_rows(plan.cells, launches, segments, found, Bounds(plan.planned_fabric, known))
     write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs), TURNS.read(root)))
     CALLS.write(root, rows)  # last: its presence means that all others are there
 
@@ -130,20 +110,16 @@ def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Exp
     return read(backend, [path])
 
 
-def _statistics(times: Expression, key: list[str]) -> list[Row]:
+def _medians(times: Expression) -> list[MedianRow]:
+    key = ["launch", *GROUP]
     counts = times.group_by(key).agg(samples=times.count()).samples
     sizes = counts.name("samples").as_table().distinct().to_pyarrow()["samples"].to_pylist()
     if not sizes:
         return []
-    found = order_statistics(times, key, sizes)
-    return found.order_by(key).to_pyarrow().to_pylist()
+    return order_statistics(times, key, sizes).order_by(key).to_pyarrow().to_pylist()
 
 
-def _quartiles(times: Expression, by_launch: list[Row]) -> list[QuartileRow]:
+def _quartiles(times: Expression, medians: list[MedianRow]) -> list[QuartileRow]:
     key = ["launch", *GROUP]
-    counts = sorted({row["samples"] for row in by_launch})
+    counts = sorted({row["samples"] for row in medians})
     return quartiles(times, key, counts).order_by(key).to_pyarrow().to_pylist() if counts else []
-
-
-def _as_ops(rows: list[Row]) -> list[Row]:
-    return [row | {"op": row["call"]} for row in rows]

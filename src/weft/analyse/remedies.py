@@ -8,7 +8,6 @@ and no more than that is promised.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, cast
 
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.ladder import LadderRow
@@ -16,6 +15,7 @@ from weft.analyse.tables.remedies import Basis, RemedyRow
 from weft.bound.terms import COPY, INJECTION, LINK
 from weft.format import measured_factor
 from weft.kernel.sizes import op_name
+from weft.plan.records import Cell
 
 LEAST = 0.01
 """A remedy that saves less than this share of the time is none."""
@@ -25,7 +25,7 @@ Terms = Mapping[str, float]
 
 
 def remedies(
-    ladder: Sequence[LadderRow], winners: Sequence[WinnerRow], cells: Mapping[str, Mapping[str, Any]], modelled: bool
+    ladder: Sequence[LadderRow], winners: Sequence[WinnerRow], cells: Mapping[str, Cell], modelled: bool
 ) -> list[RemedyRow]:
     """The remedies of every call that has a ladder, the one that saves most first.
 
@@ -90,12 +90,12 @@ def _of_winners(rungs: Rungs, winners: Sequence[WinnerRow], seen: Basis) -> Iter
             yield _row(rungs, f"the algorithm {winner['algorithm']}", saved, seen, why)
 
 
-def _of_hardware(rungs: Rungs, cell: Mapping[str, Any], call: str) -> Iterable[RemedyRow]:
+def _of_hardware(rungs: Rungs, cell: Cell, call: str) -> Iterable[RemedyRow]:
     floor = rungs.get("hardware")
-    planned = (cell.get("bounds") or {}).get(call)
+    planned = cell.bounds.get(call)
     if floor is None or planned is None:
         return
-    terms = {**planned["terms"], floor["name"]: floor["seconds"]}
+    terms = {**planned.terms, floor["name"]: floor["seconds"]}
     for remedy, better in _better(floor["name"], terms, cell):
         lower = max(better.values())
         if lower < floor["seconds"]:
@@ -104,15 +104,15 @@ def _of_hardware(rungs: Rungs, cell: Mapping[str, Any], call: str) -> Iterable[R
             yield _row(rungs, remedy, saves, "only bounded", f"the floor falls to that of {nearest}")
 
 
-def _better(name: str, terms: Terms, cell: Mapping[str, Any]) -> Iterable[tuple[str, Terms]]:
+def _better(name: str, terms: Terms, cell: Cell) -> Iterable[tuple[str, Terms]]:
     """Remedies of the nearest bound, with the terms as they would be."""
     if name.startswith(LINK):
         halved = {each: seconds / 2 if each.startswith(LINK) else seconds for each, seconds in terms.items()}
         yield "twice the cables between switches", halved
     if name == INJECTION:
         yield "an adapter twice as fast", {**terms, INJECTION: terms[INJECTION] / 2}
-    nodes, per_node = cast(int, cell["nodes"]), cast(int, cell["ranks_per_node"])
-    if name in (INJECTION, COPY) and nodes > 1 and per_node % 2 == 0 and cell["ranks"] == nodes * per_node:
+    nodes, per_node = cell.nodes, cell.ranks_per_node
+    if name in (INJECTION, COPY) and nodes > 1 and per_node % 2 == 0 and cell.ranks == nodes * per_node:
         yield "half as many ranks a node, on twice the nodes", _spread(terms, nodes * per_node, per_node)
 
 

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long each round of a plain exchange takes, beside the link that it fills longest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 from weft.analyse.tables.ladder import RoundRow, TurnRow
-from weft.bound.measured import placed
 from weft.bound.shifts import Fullest, fullest_links
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.steps import ROUNDS
+from weft.plan.records import Cell, Plan
 
 
-def round_rows(turns: Sequence[TurnRow], plan: Mapping[str, Any]) -> list[RoundRow]:
+def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
     """The rounds of every ladder, by distance.
 
     Parameters
@@ -23,16 +22,15 @@ def round_rows(turns: Sequence[TurnRow], plan: Mapping[str, Any]) -> list[RoundR
     turns
         What was measured in each launch.
     plan
-        The plan as plain data: where the ranks are, and on which network.
+        The plan: where the ranks are, and on which network.
     """
-    cells = {cell["id"]: cell for cell in plan["cells"]}
+    cells = {cell.id: cell for cell in plan.cells}
     seconds: dict[tuple[str, str], dict[int, list[float]]] = {}
     for turn in turns:
         if turn["step"] == ROUNDS:
             rounds = seconds.setdefault((turn["cell"], turn["call"]), {})
             rounds.setdefault(turn["place"], []).append(turn["seconds"])
-    fabric = Fabric.model_validate(plan["planned_fabric"]) if seconds else None
-    links = {name: _links(cells[name], fabric) for name in dict.fromkeys(cell for cell, _ in seconds) if fabric}
+    links = {name: _links(cells[name], plan.planned_fabric) for name in dict.fromkeys(cell for cell, _ in seconds)}
     return [
         _row(cells[name], call, distance, median(each), links[name])
         for (name, call), rounds in seconds.items()
@@ -40,17 +38,17 @@ def round_rows(turns: Sequence[TurnRow], plan: Mapping[str, Any]) -> list[RoundR
     ]
 
 
-def _links(cell: Mapping[str, Any], fabric: Fabric) -> list[Fullest]:
+def _links(cell: Cell, fabric: Fabric) -> list[Fullest]:
     try:
-        return fullest_links(placed(dict(cell)), cell["order"], fabric)
+        return fullest_links(cell, cell.order, fabric)
     except FabricError:  # a dump is no part of a run folder
         return []
 
 
-def _row(cell: Mapping[str, Any], call: str, distance: int, seconds: float, links: Sequence[Fullest]) -> RoundRow:
-    size = split_op(call)[1] or (cell["block_bytes"] if call == kernel_named(cell["kernel"]).main else None)
+def _row(cell: Cell, call: str, distance: int, seconds: float, links: Sequence[Fullest]) -> RoundRow:
+    size = split_op(call)[1] or (cell.block_bytes if call == kernel_named(cell.kernel).main else None)
     full = links[distance] if size and distance < len(links) else None
     return RoundRow(
-        cell=cell["id"], call=call, nodes=cell["nodes"], ranks=cell["ranks"], distance=distance, seconds=seconds,
+        cell=cell.id, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, seconds=seconds,
         link=full.link if full else "", link_s=full.s_per_byte * size if full and size else None,
     )  # fmt: skip

@@ -3,16 +3,14 @@
 
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Any
 
 from weft.analyse.interval import NO_INTERVAL, Interval, over_launches
-from weft.analyse.tables.times import MedianRow
+from weft.analyse.tables.times import MedianRow, MixedRow, SummaryRow
 
-Row = dict[str, Any]
 Key = tuple[str, str, str]
 
 
-def summaries(mixed: Iterable[Row], by_launch: Iterable[MedianRow], *, modelled: bool) -> list[Row]:
+def summaries(mixed: Iterable[MixedRow], by_launch: Iterable[MedianRow], *, modelled: bool) -> list[SummaryRow]:
     """Medians over launches with their intervals, beside the quantiles of all samples.
 
     Parameters
@@ -32,15 +30,16 @@ def summaries(mixed: Iterable[Row], by_launch: Iterable[MedianRow], *, modelled:
     launches: dict[Key, list[MedianRow]] = {}
     for row in by_launch:
         launches.setdefault((row["cell"], row["call"], row["phase"]), []).append(row)
-    return [row | _numbers(launches[row["cell"], row["call"], row["phase"]], modelled) for row in mixed]
+    return [_summary(row, launches[row["cell"], row["call"], row["phase"]], modelled) for row in mixed]
 
 
-def _numbers(rows: Sequence[MedianRow], modelled: bool) -> Row:
+def _summary(mixed: MixedRow, rows: Sequence[MedianRow], modelled: bool) -> SummaryRow:
     medians = [row["median_s"] for row in rows]
     first = rows[0]
     within = Interval(first["low_s"], first["high_s"], first["coverage"], "within one launch")
     found = NO_INTERVAL if modelled else over_launches(medians, within)
     return {
+        **mixed,
         "launches": len(medians),
         "median_s": median(medians),
         "low_s": found.low,

@@ -2,12 +2,12 @@
 """Fastest algorithms: those of a collective against each other and against the library's own choice."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.times import CallRow, TimedRow, reach, timed
 from weft.kernel.sizes import in_all, split_op
 from weft.mpi.algorithms import DEFAULT
+from weft.plan.records import Cell
 
 #: A smaller gain is no reason to set a knob, and among nine algorithms one is this much faster by chance.
 LEAST_WIN = 0.95
@@ -15,7 +15,7 @@ LEAST_WIN = 0.95
 Group = dict[str, dict[int, TimedRow]]
 
 
-def winners(rows: Iterable[CallRow], cells: Sequence[Mapping[str, Any]]) -> list[WinnerRow]:
+def winners(rows: Iterable[CallRow], cells: Sequence[Cell]) -> list[WinnerRow]:
     """The winner of each call, shape and size for which the default and another algorithm were measured.
 
     An algorithm beats the library's own choice only if their intervals, widened to the medians of the launches, do not
@@ -28,7 +28,7 @@ def winners(rows: Iterable[CallRow], cells: Sequence[Mapping[str, Any]]) -> list
     cells
         The plan's cells.
     """
-    algorithms = {cell["id"]: str(cell["parameters"].get("algorithm", DEFAULT)) for cell in cells}
+    algorithms = {cell.id: str(cell.parameters.get("algorithm", DEFAULT)) for cell in cells}
     order = {name: place for place, name in enumerate(algorithms)}
     groups: dict[tuple[str, int, int], Group] = {}
     for row in sorted(timed(rows, phase="warm"), key=lambda row: order[row["cell"]]):

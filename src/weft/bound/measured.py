@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lower bounds at measured rates: what memory and network did at best, in place of what a file states."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from weft.bound.placed import terms_of
-from weft.bound.terms import INJECTION, LINK, Bound, PlacedCell, largest
+from weft.bound.terms import INJECTION, LINK, Bound, BoundedCell, Placed, largest
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.traffic import Traffic
-
-Row = dict[str, Any]
 
 
 class MeasuredRates(Protocol):
@@ -54,34 +52,32 @@ class Bounds:
 
     Parameters
     ----------
-    plan
-        The plan as plain data.
+    fabric
+        The fabric as it was planned.
     rates
         What the run measured.
     """
 
-    def __init__(self, plan: Row, rates: MeasuredRates) -> None:
-        self._rates = rates
-        self._fabric = Fabric.model_validate(plan["planned_fabric"])
+    def __init__(self, fabric: Fabric, rates: MeasuredRates) -> None:
+        self._fabric, self._rates = fabric, rates
 
-    def __call__(self, cell: Row, call: str) -> tuple[float, str] | None:
+    def __call__(self, cell: BoundedCell, call: str) -> tuple[float, str] | None:
         """Seconds below which ``call`` of ``cell`` cannot fall, and what limits it; None where not known."""
         found = self._measured(cell, call) or self._planned(cell, call)
         return (found.seconds, found.name) if found else None
 
-    def _planned(self, cell: Row, call: str) -> Bound | None:
-        found = (cell.get("bounds") or {}).get(call)
-        if found:
-            return Bound.model_validate(found)
+    def _planned(self, cell: BoundedCell, call: str) -> Bound | None:
+        if call in cell.bounds:
+            return cell.bounds[call]
         # a size that the plan did not know: the kernel added it where the times leave their line
         traffic = traffic_of(cell, call)
-        return largest(self._terms(cell, call, traffic, self._fabric)) if traffic and cell["hosts"] else None
+        return largest(self._terms(cell, call, traffic, self._fabric)) if traffic and cell.hosts else None
 
-    def _measured(self, cell: Row, call: str) -> Bound | None:
+    def _measured(self, cell: BoundedCell, call: str) -> Bound | None:
         traffic = traffic_of(cell, call)
         if traffic is None:
             return None
-        nodes, per_node = cell["nodes"], cell["ranks_per_node"]
+        nodes, per_node = cell.nodes, cell.ranks_per_node
         rate = self._rates.copy_rate(nodes, per_node, traffic.staying(nodes, per_node) // per_node)
         latency = self._rates.best_latency(nodes)
         node, network = self._fabric.node, self._fabric.network
@@ -93,31 +89,21 @@ class Bounds:
         fabric = with_rates(self._fabric, copy_rate=rate or None, latency=latency or None)
         return largest(self._terms(cell, call, traffic, fabric))
 
-    def _terms(self, cell: Row, call: str, traffic: Traffic, fabric: Fabric) -> dict[str, float]:
+    def _terms(self, cell: BoundedCell, call: str, traffic: Traffic, fabric: Fabric) -> dict[str, float]:
         """Terms at some rates; those of links as they were planned, since they do not depend on what was measured."""
-        planned = (cell.get("bounds") or {}).get(call)
         links: dict[str, float] | None = None
-        if planned:
-            links = {
-                name: seconds
-                for name, seconds in planned["terms"].items()
-                if name == INJECTION or name.startswith(LINK)
-            }
+        if call in cell.bounds:
+            terms = cell.bounds[call].terms
+            links = {name: seconds for name, seconds in terms.items() if name == INJECTION or name.startswith(LINK)}
         try:
-            return terms_of(traffic, placed(cell), fabric, links)
+            return terms_of(traffic, cell, fabric, links)
         except FabricError:  # a dump is no part of a run folder: the bound is one without its links, only further away
-            return terms_of(traffic, placed(cell), fabric, {})
+            return terms_of(traffic, cell, fabric, {})
 
 
-def traffic_of(cell: Row, call: str) -> Traffic | None:
+def traffic_of(cell: Placed, call: str) -> Traffic | None:
     """Traffic of a call of a cell, also at a size that refinement added (``alltoall@1448``); None where not known."""
-    parameters, (_, size) = cell["parameters"], split_op(call)
+    parameters, (_, size) = cell.parameters, split_op(call)
     if size is not None and "bytes" in parameters:
-        parameters = parameters | {"bytes": [size]}
-    return kernel_named(cell["kernel"]).traffic(parameters, cell["ranks"]).get(call)
-
-
-def placed(cell: Row) -> PlacedCell:
-    """What a bound needs to know of a cell."""
-    keys = ("kernel", "nodes", "ranks_per_node", "ranks", "parameters")
-    return PlacedCell(**{key: cell[key] for key in keys}, hosts=tuple(cell["hosts"]))
+        parameters = {**parameters, "bytes": [size]}
+    return kernel_named(cell.kernel).traffic(parameters, cell.ranks).get(call)

@@ -97,9 +97,16 @@ class Placed(Protocol):
         ...
 
 
+class BoundedCell(Placed, Protocol):
+    """A cell whose plan gave it bounds."""
+
+    @property
+    def bounds(self) -> Mapping[str, Bound]: ...
+
+
 @dataclass(frozen=True)
 class PlacedCell:
-    """Just that, of a cell that is not of a plan in hand: a stored one, or one of a table."""
+    """Just that, of a cell that no plan has: one of a table."""
 
     kernel: str
     nodes: int

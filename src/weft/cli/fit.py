@@ -60,7 +60,7 @@ def fit(
     out = console()
     names = [name.strip() for name in parameters.split(",") if name.strip()]
     chosen = [name.strip() for name in cells.split(",") if name.strip()]
-    result = fit_fabric(machine, to, names, chosen, simulate=model == "simulation", say=console.print)
+    result = fit_fabric(machine, to, names, chosen, simulate=model == "simulation", say=out.print)
     if output:
         write_fitted(given, result, output, simulated=model == "simulation", filled=filled)
     out.print(describe_fit(result, machine.name, simulated=model == "simulation"))

@@ -283,7 +283,8 @@ def parse_plan(path: Path, raw: bytes) -> Plan:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise no_plan(path, f"{where}: {first['msg']}") from error
+        seen = f", not {first['input']!r}" if isinstance(first["input"], str | int | float) else ""
+        raise no_plan(path, f"{where}: {first['msg']}{seen}") from error
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise no_plan(path, f"a cell's parameters lack or spoil {error}") from error
     return plan

@@ -16,12 +16,13 @@ from made.run import Made, make_run, tara_like, write_cell
 from weft.analyse import make_tables
 from weft.analyse.floor import Floor
 from weft.analyse.interval import NO_INTERVAL, over_launches
-from weft.analyse.make import load_plan
 from weft.analyse.quantile import median_ranks
 from weft.analyse.times import order_statistics
 from weft.bound.measured import Bounds
 from weft.errors import DataError
+from weft.plan.records import plan_of
 from weft.store import convert
+from weft.store.folder import RunFolder
 
 Row = dict[str, Any]
 
@@ -236,12 +237,12 @@ def test_on_a_local_fabric_the_bound_comes_from_the_measured_copy_rate(tmp_path:
 
 def test_the_copy_rate_of_a_bound_is_taken_at_what_each_rank_keeps_in_its_node(tmp_path: Path) -> None:
     """Two ranks of 9 MiB in blocks of 4.5 MiB: at 4 MiB a copy stays in a cache, at 9 MiB it does not."""
-    plan = load_plan(make_run(tmp_path / "run", Made()))
-    cell = next(cell for cell in plan["cells"] if cell["ranks"] == 2 and cell["kernel"] == "exchange")
+    plan = plan_of(RunFolder(make_run(tmp_path / "run", Made())))
+    cell = next(cell for cell in plan.cells if cell.ranks == 2 and cell.kernel == "exchange")
     kept = 4608 * 512 * 8 // 2
     shape = {"nodes": 1, "ranks_per_node": 2, "quantity": "copy", "value": 1.0}
     floor = Floor([shape | {"bytes": 4 << 20, "best": 16e9}, shape | {"bytes": kept, "best": 8e9}])
-    found = Bounds(plan, floor)(cell, "C")
+    found = Bounds(plan.planned_fabric, floor)(cell, "C")
     assert found == (pytest.approx(2 * kept / 8e9), "memory copy")
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Self-checks and warnings: each planted fault is found, a sound run has none, and each finding names a remedy."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -193,12 +194,12 @@ def test_many_findings_of_one_kind_are_drawn_together() -> None:
 
 def floor_of(*copies: tuple[int, float]) -> Floor:
     """A floor whose copies of some bytes a rank take some seconds at best, on one node of two ranks."""
-    cells = {"f000": {"id": "f000", "kernel": "floor", "nodes": 1, "ranks_per_node": 2}}
+    cells = {"f000": SimpleNamespace(id="f000", kernel="floor", nodes=1, ranks_per_node=2)}
     measured = [
         {
             "cell": "f000",
             "phase": "warm",
-            "op": f"copy-{size}",
+            "call": f"copy-{size}",
             "samples": 20,
             "min_s": s,
             "median_s": s * 2,

@@ -2,6 +2,7 @@
 """The ladder from prescribed times: one cause makes one step grow, and no other."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -23,9 +24,9 @@ def turns(seconds: Mapping[str, float] = PLAIN, launch: int = 1, late_s: float |
     ]
 
 
-def cell(**more: Any) -> dict[str, Any]:
+def cell(**more: Any) -> SimpleNamespace:
     found = {"id": "c000", "kernel": "exchange", "nodes": 4, "ranks": 8, "ranks_per_node": 2, "block_bytes": 1000}
-    return found | {"parameters": {}, "bounds": {}, "alone_s_per_byte": None} | more
+    return SimpleNamespace(**found | {"parameters": {}, "bounds": {}, "alone_s_per_byte": None} | more)
 
 
 def call(bound_s: float | None = 2e-3, bound: str = "link leaf0 up") -> CallRow:
@@ -126,12 +127,12 @@ def test_a_cell_that_failed_has_no_ladder() -> None:
 
 def test_messages_are_scaled_to_what_the_fullest_link_carries() -> None:
     """A rank alone sends 6 blocks over links of their own; the link of a leaf carries 16: 16 / 6 at the same cost."""
-    bounds = {"C": {"terms": {"link leaf0 up": 16e-6, "injection": 6e-6, "memory copy": 99.0}}}
+    bounds = {"C": SimpleNamespace(terms={"link leaf0 up": 16e-6, "injection": 6e-6, "memory copy": 99.0})}
     alone = 6e-6 / 1000
     assert link_scale(cell(bounds=bounds, alone_s_per_byte=alone)) == pytest.approx(16 / 6)
     rows = ladder(turns(), bounds=bounds, alone_s_per_byte=alone)
     assert rows[1]["seconds"] == pytest.approx(2e-3 + 16 / 6 * 1e-3)
-    few = {"C": {"terms": {"injection": 3e-6}}}
+    few = {"C": SimpleNamespace(terms={"injection": 3e-6})}
     assert link_scale(cell(bounds=few, alone_s_per_byte=alone)) == 1.0, "what was measured is never made less"
 
 

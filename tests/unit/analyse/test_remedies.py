@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What would help: never more than the step, or the floor, can give; nothing where nothing is known."""
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -25,13 +26,13 @@ def ladder(times: dict[str, float] = TIMES, bound: str = "link leaf0 up", unsure
     return rows
 
 
-def cell(**terms: float) -> dict[str, Any]:
+def cell(**terms: float) -> SimpleNamespace:
     named = {name.replace("_", " "): each for name, each in terms.items()}
-    found = {"nodes": 4, "ranks_per_node": 2, "ranks": 8, "bounds": {"C": {"terms": named}}}
-    return found if terms else found | {"bounds": {}}
+    found = {"nodes": 4, "ranks_per_node": 2, "ranks": 8, "bounds": {"C": SimpleNamespace(terms=named)} if terms else {}}
+    return SimpleNamespace(**found)
 
 
-def saved(rows: list[LadderRow], of: dict[str, Any] | None = None, **more: Any) -> dict[str, tuple[float, str]]:
+def saved(rows: list[LadderRow], of: SimpleNamespace | None = None, **more: Any) -> dict[str, tuple[float, str]]:
     found = remedies(rows, more.get("winners", []), {"c000": of or cell()}, more.get("modelled", False))
     assert [row["saves_s"] for row in found] == sorted((row["saves_s"] for row in found), reverse=True)
     return {row["remedy"]: (row["saves_s"], row["basis"]) for row in found}

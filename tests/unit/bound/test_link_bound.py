@@ -4,6 +4,7 @@
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from weft.analyse.floor import Floor
 from weft.bound.links import injection_term, link_term
 from weft.bound.measured import Bounds
 from weft.bound.placed import bound, terms_of
+from weft.bound.terms import Bound
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.cuts import cuts
 from weft.fabric.link_names import depths, link_name
@@ -164,16 +166,17 @@ def test_a_measured_latency_does_not_change_what_a_link_carries() -> None:
 
 def test_an_analysis_takes_the_links_term_from_the_plan_and_needs_no_dump() -> None:
     gone = fabric(4, topology="dump", dump={"file": "not-here.ibnetdiscover"})
-    cell = {
-        "kernel": "exchange", "nodes": 4, "ranks_per_node": 2, "ranks": 8, "hosts": list(gone.hosts),
-        "parameters": {"n": 64 * 1000, "m": 125, "data": "contention", "calls": ["C"]},
-        "bounds": {"C": {"seconds": 5.0, "name": "link s1 up", "terms": {"link s1 up": 5.0, "injection": 1.0}}},
-    }  # fmt: skip
+    cell = SimpleNamespace(
+        kernel="exchange", nodes=4, ranks_per_node=2, ranks=8, hosts=gone.hosts,
+        parameters={"n": 64 * 1000, "m": 125, "data": "contention", "calls": ["C"]},
+        bounds={"C": Bound(seconds=5.0, name="link s1 up", terms={"link s1 up": 5.0, "injection": 1.0})},
+    )  # fmt: skip
     row = {"nodes": 4, "ranks_per_node": 2, "quantity": "latency", "bytes": 0, "value": 2e-6, "best": 1e-6}
-    bounds = Bounds({"planned_fabric": gone.model_dump()}, Floor([row]))
+    bounds = Bounds(gone, Floor([row]))
     assert bounds(cell, "C") == (5.0, "link s1 up")
     # a plan that knows nothing of the call: the network cannot be built, and the bound does without it
-    assert bounds(cell | {"bounds": {}}, "C") == (pytest.approx(5e-5), "memory copy")
+    cell.bounds = {}
+    assert bounds(cell, "C") == (pytest.approx(5e-5), "memory copy")
 
 
 def test_one_leaf_needs_no_link_between_switches() -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from weft.analyse.engine import connect, read
-from weft.analyse.make import load_plan
 from weft.analyse.pairs.all_samples import exact_hops
 from weft.analyse.pairs.hop_tables import CLASS
 from weft.analyse.pairs.make import placements
@@ -13,6 +12,8 @@ from weft.analyse.pairs.places import Places
 from weft.analyse.tables.pairs import ExactRow
 from weft.errors import DataError
 from weft.kernel.registry import kernel_named
+from weft.plan.records import plan_of
+from weft.store.folder import RunFolder
 from weft.store.parquet import sample_files
 from weft.store.rows import RANK_TABLE
 from weft.store.tables import read_table
@@ -35,8 +36,8 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
     """
     import ibis
 
-    plan = load_plan(root)
-    cells = {cell["id"] for cell in plan["cells"] if kernel_named(cell["kernel"]).has_pair_samples}
+    plan = plan_of(RunFolder(root))
+    cells = {cell.id for cell in plan.cells if kernel_named(cell.kernel).has_pair_samples}
     files = [path for path in sample_files(root) if path.stem in cells]
     measured = read_table(root, "pairs")["launch_id"].unique().to_pylist() if cells else []
     if not files or not measured:

@@ -18,6 +18,7 @@ from weft.analyse.pairs.pair_times import placed, verdicts
 from weft.analyse.pairs.places import Places, places_of
 from weft.analyse.pairs.scratch import Scratch, scratch
 from weft.analyse.tables.pairs import ALL
+from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
 from weft.store.rows import RANK_TABLE, RankRow
 
@@ -31,7 +32,7 @@ WORST = 100
 RASTER = 512
 
 
-def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
+def make_pair_analysis(root: Path, plan: Plan, backend: Backend) -> None:
     """Write the tables of `weft.analyse.tables.pairs.ALL`, for each placement of ranks separately.
 
     Parameters
@@ -39,7 +40,7 @@ def make_pair_analysis(root: Path, plan: Row, backend: Backend) -> None:
     root
         The run folder; ``tables/{pairs,ranks}.parquet`` must exist.
     plan
-        Its plan as plain data.
+        Its plan.
     backend
         The engine.
 
@@ -77,7 +78,7 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
     return table.select(schema.names).cast(schema)
 
 
-def placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Row) -> list[tuple[list[str], Places]]:
+def placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Plan) -> list[tuple[list[str], Places]]:
     """Launches grouped by placement (the same ranks on the same nodes), with their places; the largest first."""
     wanted = set(measured)
     by_launch: dict[str, list[RankRow]] = {}

@@ -4,7 +4,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +15,9 @@ from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
 from weft.fabric.network.star import star
+from weft.plan.records import Plan
 from weft.store.files import Table
 from weft.store.rows import RankRow
-
-Row = dict[str, Any]
 
 #: Names of levels that are printed beside the hops of a class.
 WORDS = {NODE: "same node", LEAF: "same leaf", POD: "same pod"}
@@ -119,7 +117,7 @@ def _label(hops: int, level: int) -> str:
     return f"{told}, {WORDS[level]}" if level in WORDS else told
 
 
-def places_of(ranks: Sequence[RankRow], plan: Row) -> Places:
+def places_of(ranks: Sequence[RankRow], plan: Plan) -> Places:
     """Places of a run's ranks.
 
     Parameters
@@ -127,7 +125,7 @@ def places_of(ranks: Sequence[RankRow], plan: Row) -> Places:
     ranks
         Rows of ``tables/ranks.parquet``; several launches of one placement, or of parts of it.
     plan
-        The plan as plain data: its fabric, and the hosts of its cells.
+        The plan: its fabric, and the hosts of its cells.
 
     Raises
     ------
@@ -150,9 +148,9 @@ def places_of(ranks: Sequence[RankRow], plan: Row) -> Places:
     node_of, local_of = (
         np.array([known.get(rank, (0, 0))[part] for rank in range(count)], np.int32) for part in (0, 1)
     )
-    fabric = Fabric.model_validate(plan["planned_fabric"])
-    planned = next((tuple(cell["hosts"]) for cell in plan["cells"] if len(cell["hosts"]) == nodes), ())
-    return located([names.get(node, f"node {node}") for node in range(nodes)], node_of, local_of, fabric, planned)
+    planned = next((cell.hosts for cell in plan.cells if len(cell.hosts) == nodes), ())
+    hosts = [names.get(node, f"node {node}") for node in range(nodes)]
+    return located(hosts, node_of, local_of, plan.planned_fabric, planned)
 
 
 def located(

@@ -2,14 +2,14 @@
 """Change-overs and sizes slower than their double as findings: where, by how much, and which knob to set."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from weft.analyse.checks import finding
 from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow
 from weft.format import exact_bytes, measured_factor, measured_seconds
 from weft.kernel.line_name import cell_place, line_name
+from weft.plan.records import Cell
 
-Cells = Mapping[str, Mapping[str, Any]]
+Cells = Mapping[str, Cell]
 CURE = "the library switches protocol or algorithm too late here: check its eager limit and its thresholds"
 
 
@@ -57,5 +57,5 @@ def slower_text(row: SlowerRow) -> str:
 
 def _where(row: ChangeRow | SlowerRow, cells: Cells) -> str:
     cell = cells[row["cell"]]
-    place = cell_place(row["nodes"], row["ranks"], cell["oversubscribed"])
-    return f"{line_name(row['call'], cell['parameters'])}, {place}"
+    place = cell_place(row["nodes"], row["ranks"], cell.oversubscribed)
+    return f"{line_name(row['call'], cell.parameters)}, {place}"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from weft.analyse.protocol.changes import ChangeOver
 from weft.analyse.tables.answers import ChangeRow
 from weft.mpi.knobs import Knobs, NamedKnob, Where, all_values
+from weft.plan.records import Cell
 from weft.store.rows import LaunchRow, MeasuredRow
 
 #: Words in a knob's name that mean an eager limit: the size above which a library no longer sends at once.
@@ -47,7 +48,7 @@ def launch_settings(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRo
     return {cell: _settings(rows) for cell, rows in of_cell.items()}
 
 
-def named(change: ChangeOver, cell: Mapping[str, Any], knobs: Knobs) -> ChangeRow:
+def named(change: ChangeOver, cell: Cell, knobs: Knobs) -> ChangeRow:
     """A change-over with the knob that explains it.
 
     No knob is named for a bend: a cache overflow also bends a curve, at a size that some knob may have by chance.
@@ -64,7 +65,7 @@ def named(change: ChangeOver, cell: Mapping[str, Any], knobs: Knobs) -> ChangeRo
     where, collective = reached(cell, change.name)
     knob = None if change.kind == "bend" else knobs.near(change.lower, change.upper, where, collective)
     return ChangeRow(
-        cell=change.cell, call=change.name, nodes=cell["nodes"], ranks=cell["ranks"], lower=change.lower,
+        cell=change.cell, call=change.name, nodes=cell.nodes, ranks=cell.ranks, lower=change.lower,
         upper=change.upper, surely_lower=change.surely_lower, surely_upper=change.surely_upper, kind=change.kind,
         factor=change.factor, low=change.low, high=change.high, before_rate=change.before_rate,
         after_rate=change.after_rate, confidence=change.confidence, knobs=list(knob.names) if knob else [],
@@ -73,10 +74,10 @@ def named(change: ChangeOver, cell: Mapping[str, Any], knobs: Knobs) -> ChangeRo
     )  # fmt: skip
 
 
-def reached(cell: Mapping[str, Any], call: str) -> tuple[Where, str]:
+def reached(cell: Cell, call: str) -> tuple[Where, str]:
     """Whether a call of a cell sends within nodes or between them, and its collective, if it is one."""
-    collective = call.partition("-")[0] if "collective" in cell["parameters"] else ""
-    where: Literal["node", "both", "network"] = "node" if cell["nodes"] == 1 else "both" if collective else "network"
+    collective = call.partition("-")[0] if "collective" in cell.parameters else ""
+    where: Literal["node", "both", "network"] = "node" if cell.nodes == 1 else "both" if collective else "network"
     return where, collective
 
 

@@ -7,13 +7,13 @@ memory's: a cache that overflows, a prefetcher that starts. No knob of the libra
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from weft.analyse.protocol.fit import LEAST
 from weft.analyse.protocol.series import SizeSeries
 from weft.analyse.tables.answers import ChangeRow
+from weft.plan.records import Cell
 
-Cells = Mapping[str, Mapping[str, Any]]
+Cells = Mapping[str, Cell]
 
 #: Change-overs of two series are one where their sizes are no further apart than this: each was refined by itself.
 NEAR = 2.0
@@ -49,16 +49,16 @@ def told_apart(changes: Sequence[ChangeRow], series: Sequence[SizeSeries], cells
 def _twins(name: str, cells: Cells) -> list[str]:
     """Cells that measure the same as one, in another memory."""
 
-    def rest(cell: Mapping[str, Any]) -> dict[str, Any]:
-        values = {key: value for key, value in cell["parameters"].items() if key not in OF_MEMORY}
-        return values | {key: cell[key] for key in ("kernel", "nodes", "ranks")}
+    def rest(cell: Cell) -> tuple[object, ...]:
+        values = {key: value for key, value in cell.parameters.items() if key not in OF_MEMORY}
+        return cell.kernel, cell.nodes, cell.ranks, values
 
     mine = cells[name]
-    cache = mine["parameters"].get("cache")
+    cache = mine.parameters.get("cache")
     return [
         other
         for other, cell in cells.items()
-        if cache and cell["parameters"].get("cache") not in (None, cache) and rest(cell) == rest(mine)
+        if cache and cell.parameters.get("cache") not in (None, cache) and rest(cell) == rest(mine)
     ]
 
 

@@ -25,25 +25,43 @@ class IterationRow(TypedDict):
     tainted: bool
 
 
-class MedianRow(TypedDict):
-    """Order statistics of one call in one launch."""
+class MixedRow(TypedDict):
+    """Quantiles of all samples of one call of a cell, each launch with the same weight."""
 
     cell: str
-    launch: int
     call: str
     phase: str
     samples: int
     tainted: int
-    median_s: float
-    low_s: float
-    high_s: float
-    coverage: float
     min_s: float
     p5_s: float
     p95_s: float
     p99_s: float | None
     max_s: float
     mean_s: float
+
+
+class SummaryRow(MixedRow):
+    """One call of a cell over all its launches: medians with their intervals beside the quantiles."""
+
+    launches: int
+    median_s: float
+    low_s: float | None
+    high_s: float | None
+    coverage: float | None
+    interval: str
+    launch_low_s: float
+    launch_high_s: float
+
+
+class MedianRow(MixedRow):
+    """Order statistics of one call in one launch."""
+
+    launch: int
+    median_s: float
+    low_s: float
+    high_s: float
+    coverage: float
 
 
 class CallIdentity(TypedDict):

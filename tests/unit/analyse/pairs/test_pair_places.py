@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where ranks sit: hop classes in words, hosts under other names, placements kept apart."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,8 +22,8 @@ def rank_rows(hosts: list[str], per_node: int = 2, launch: str = "g000.l1") -> l
     ]
 
 
-def plan(cluster: Cluster = CLUSTER) -> dict[str, Any]:
-    return {"planned_fabric": cluster.fabric.model_dump(), "cells": [{"hosts": cluster.fabric.hosts}]}
+def plan(cluster: Cluster = CLUSTER) -> SimpleNamespace:
+    return SimpleNamespace(planned_fabric=cluster.fabric, cells=(SimpleNamespace(hosts=cluster.fabric.hosts),))
 
 
 def test_classes_are_named_by_hops_and_by_what_two_ranks_share() -> None:
@@ -44,7 +45,7 @@ def test_hosts_with_names_of_their_own_are_those_that_the_plan_placed() -> None:
 
 
 def test_hosts_that_nobody_knows_keep_their_times_but_no_link_is_named() -> None:
-    places = places_of(rank_rows(["a", "b", "c"]), {**plan(), "cells": []})
+    places = places_of(rank_rows(["a", "b", "c"]), SimpleNamespace(planned_fabric=CLUSTER.fabric, cells=()))
     assert places.labels == ("other nodes", "0 hops, same node")
     assert not places.routed
     assert "does not know the hosts a, b, c" in places.unknown

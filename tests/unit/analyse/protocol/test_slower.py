@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """METHOD 18: t(size) > t(2 x size) is one test, whether sizes are calls of one cell or cells of their own."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_only_cells_of_one_shape_and_the_main_call_are_compared() -> None:
 
 
 def test_the_finding_has_both_times_and_a_remedy() -> None:
-    cells = {f"c{index:03d}": {"parameters": {}, "oversubscribed": False} for index in range(len(SIZES))}
+    cells = {f"c{index:03d}": SimpleNamespace(parameters={}, oversubscribed=False) for index in range(len(SIZES))}
     (note,) = protocol_findings([], found(1.5, 0.001, cells=True), cells)
     assert (note["level"], note["rule"], note["where"]) == ("note", "slower-than-double", "C, N = 2, p = 4")
     assert note["what"] == "4 KiB take 1.50 ms, 8 KiB only 1.00 ms"
