@@ -28,8 +28,8 @@ def ladder(times: dict[str, float] = TIMES, bound: str = "link leaf0 up", unsure
 
 def cell(**terms: float) -> SimpleNamespace:
     named = {name.replace("_", " "): each for name, each in terms.items()}
-    found = {"nodes": 4, "ranks_per_node": 2, "ranks": 8, "bounds": {"C": SimpleNamespace(terms=named)} if terms else {}}
-    return SimpleNamespace(**found)
+    bounds = {"C": SimpleNamespace(terms=named)} if terms else {}
+    return SimpleNamespace(nodes=4, ranks_per_node=2, ranks=8, bounds=bounds)
 
 
 def saved(rows: list[LadderRow], of: SimpleNamespace | None = None, **more: Any) -> dict[str, tuple[float, str]]:
