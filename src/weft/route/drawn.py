@@ -7,6 +7,7 @@ from weft.fabric.drawing.drawing import draw, save
 from weft.route.compare import Comparison
 from weft.route.show import verdict
 
+EVEN_SCALE = 2.0  # the fullest cable has the last colour, but good tables look good
 LABEL = "all-to-all: time of a cable over that of a host's own link"
 
 
@@ -19,4 +20,6 @@ def draw_engine(found: Comparison, title: str, path: Path) -> None:
         A name with another ending, or a file that cannot be written.
     """
     engine = found.engines[0]
-    save(draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), engine.score.time, LABEL), path)
+    time = engine.score.time
+    scale = (0.0, 1.0, max(EVEN_SCALE, float(time.max(initial=0))))
+    save(draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), time, LABEL, scale=scale), path)
