@@ -31,7 +31,7 @@ title = "Collective calls on a made machine"
 kernel = "collective"
 
 [measure]
-launches = 3
+launches = 4
 seed = 7
 budget = "0.1 s"
 
@@ -52,7 +52,7 @@ title = "Bandwidth on a made machine"
 kernel = "bandwidth"
 
 [measure]
-launches = 3
+launches = 4
 seed = 7
 budget = "0.1 s"
 

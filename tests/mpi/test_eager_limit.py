@@ -64,7 +64,10 @@ def test_the_limit_is_found_where_its_knob_stands_and_named(
         value = show_object(load_view(weft.folder))
         assert any(row["call"] == "send@65536" and row["status"] == "ok" for row in value["rows"])
         near = [each for each in value["change_overs"] if each["lower"] / STEP <= limit <= each["upper"] * STEP]
-        if any(knob in each["knobs"] and each["knob_value"] == limit and each["kind"] == "jump" for each in near):
+        if any(
+            (knob, limit) in zip(each["knobs"], each["knob_values"], strict=True) and each["kind"] == "jump"
+            for each in near
+        ):
             return
         seen.append([(each["lower"], each["upper"], each["factor"], each["knobs"]) for each in value["change_overs"]])
     pytest.fail(f"the limit at {limit} B was not found in {ATTEMPTS} runs: {seen}")

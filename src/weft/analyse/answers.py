@@ -35,7 +35,7 @@ from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
-from weft.analyse.winners import winners
+from weft.analyse.winners import unjudged, winners
 from weft.fabric.kinds import KINDS
 from weft.kernel.main_call import main_call
 from weft.kernel.registry import kernel_named
@@ -120,7 +120,7 @@ def write_answers(root: Path, found: Found) -> None:
     BOTTLENECKS.write(root, bottlenecks(found.calls, loads, found.main))
     CHANGES.write(root, changes)
     SLOWER.write(root, slower)
-    won = winners(found.calls, found.plan.cells)
+    won = winners(found.calls, found.medians, found.plan.cells)
     WINNERS.write(root, won)
     ladder = ladder_rows(found.turns, found.calls, found.cells, launch_settings(found.measured, launches))
     LADDER.write(root, ladder)
@@ -161,5 +161,6 @@ def _findings(root: Path, found: Found, changes: Sequence[ChangeRow], slower: Se
     # a block of pair rounds has no time of its own: each pair has, and is checked in the table of pairs
     rows = [row for row in found.calls if row["cell"] not in found.of_pairs or row["status"] != "ok" or row["reason"]]
     told = common_findings(rows, found.measured, found.floor, found.plan.measure.precision)
+    told += unjudged(found.calls, found.plan.cells)
     told += protocol_findings(changes, slower, found.cells)
     return by_gravity([*told, *(pair_findings(root) if found.of_pairs else [])])

@@ -8,7 +8,6 @@ exposes neither (Intel MPI, MVAPICH2 at their defaults, UCX at ``auto``) gives n
 knob is named as the one to try, without the claim that it stands at this size.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,8 +18,8 @@ from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
 
 Where = Literal["node", "network", "both"]
 
-#: The finest step to which sizes are refined.
-REFINED = 2 ** (1 / 8)
+#: Bytes that a library may count into a message beside its data: a limit of 4096 B already asks before 4096 B of data.
+HEADER = 128
 #: Suffixes as UCX and MVAPICH2 take them: binary.
 SUFFIXES = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
 
@@ -74,6 +73,10 @@ EAGER = "messages up to it are sent at once, larger ones ask first"
 PIECES = "larger messages are sent in pieces"
 FIRST = "so much of a larger message travels with the question"
 ALGORITHM = "the algorithm changes"
+CELLS = "larger messages need several cells"
+
+#: Limits on what is sent at once, which holds the header; thresholds on a buffer, or on a call, do not.
+WITH_HEADER = frozenset({EAGER, FIRST, CELLS})
 
 UCX = (
     Knob("UCX_RNDV_THRESH", EAGER, "network"),
@@ -97,7 +100,7 @@ KNOBS: Mapping[str, tuple[Knob, ...]] = {
     ),
     MPICH: (
         Knob("MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD", "larger messages are copied once, by the receiver", "node"),
-        Knob("MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "larger messages need several cells", "node"),
+        Knob("MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", CELLS, "node"),
         Knob("MPIR_CVAR_CH4_IPC_XPMEM_P2P_THRESHOLD", "larger messages are copied once, by the receiver", "node"),
         Knob("MPIR_CVAR_NEMESIS_SHM_EAGER_MAX_SZ", EAGER, "node"),
         Knob("MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE", EAGER),
@@ -153,32 +156,26 @@ class Knobs:
         self._device = device[1] if device else "4"
         self._values = {name: size for name, text in plain(values).items() if (size := bytes_of(text))}
 
-    def near(self, lower: int, upper: int, where: Where = "both", collective: str = "") -> NamedKnob | None:
-        """The knob that stands between two sizes, or within a refinement step of them; None where none does.
+    def within(self, lower: int, upper: int, where: Where = "both", collective: str = "") -> list[NamedKnob]:
+        """The knobs whose value lies in a gap, the likeliest first; those of one value and meaning are one.
 
         Parameters
         ----------
         lower, upper
-            Largest size before a change-over and smallest after it.
+            Largest size before a change-over and smallest after it. A knob that counts a header switches up to
+            `HEADER` bytes below its value.
         where
             Whether the messages stay inside a node.
         collective
             Name of the call, such as ``alltoall``; empty for a message between two ranks.
         """
-        step = max(REFINED, math.sqrt(upper / max(lower, 1)))
-        middle = math.log(max(lower, 1) * upper) / 2
-        found = [
-            (abs(math.log(value) - middle), order, name, knob)
-            for order, knob in enumerate(KNOBS.get(self.family, ()))
-            for name, value in self._values.items()
-            if self._rules(name, knob, where, collective) and lower / step <= value <= upper * step
-        ]
-        if not found:
-            return None
-        nearest = min(found, key=lambda each: (each[0], each[1], each[2]))
-        value = self._values[nearest[2]]
-        same = sorted((order, name) for _, order, name, _ in found if self._values[name] == value)
-        return NamedKnob(tuple(name for _, name in same[:3]), value, nearest[3].what)
+        found: dict[tuple[int, str], list[str]] = {}
+        for knob in KNOBS.get(self.family, ()):
+            header = HEADER if knob.what in WITH_HEADER else 0
+            for name, value in sorted(self._values.items()):
+                if lower <= value and value - header <= upper and self._rules(name, knob, where, collective):
+                    found.setdefault((value, knob.what), []).append(name)
+        return [NamedKnob(tuple(names), value, what) for (value, what), names in found.items()]
 
     def usual(self, where: Where, collective: str = "") -> str:
         """What usually moves such a point, where no known value explains it."""

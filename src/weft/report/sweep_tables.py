@@ -73,16 +73,21 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tab
         for line, name in zip(lines, names, strict=True)
         for change in line.changes
     ]
-    heading = ("call", "sizes", "current value", "", "factor (95 %)", "marginal rate", "marginal rate", "1 - p")
+    heading = ("call", "sizes", "current value", "", "factor (95 %)", "marginal rate", "marginal rate", "of the change")
     return Table(title, columns, (heading, *rows), frozenset({0, 2, 3})) if rows else None
 
 
 def _knob(change: ChangeRow) -> str:
-    """The likeliest knob only: the finding names all."""
-    value = change["knob_value"]
+    """All that may have made it, one name for each value: the finding has the others."""
     if change["kind"] == "cache":
         return OF_MEMORY
-    return "none known here" if value is None else f"{change['knobs'][0]} ({value:,} B)"
+    names = {
+        value: name for name, value in zip(reversed(change["knobs"]), reversed(change["knob_values"]), strict=True)
+    }
+    return (
+        " or ".join(f"{names[value]} ({value:,} B)" for value in dict.fromkeys(change["knob_values"]))
+        or "none known here"
+    )
 
 
 def _slope(rate: float | None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow
+from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, knobs_in_words
 from weft.analyse.tables.times import TimedRow, timed
 from weft.kernel.line_name import cell_place, line_name
 from weft.kernel.sizes import split_op
@@ -91,13 +91,10 @@ def lines_of(view: RunView) -> list[Line]:
 
 
 def cause(change: ChangeRow) -> str:
-    """The knob with its current value: ``btl_sm_eager_limit (4,096 B)``; or that no known knob has this value."""
-    value = change["knob_value"]
+    """The knobs with their current values: ``btl_sm_eager_limit (4,096 B)``; or that no known knob has such a value."""
     if change["kind"] == "cache":
         return OF_MEMORY
-    if value is None:
-        return "no known knob of this library has this value"
-    return f"{' or '.join(change['knobs'])} ({value:,} B)"
+    return knobs_in_words(change) or "no known knob of this library has this value"
 
 
 def all_sizes(lines: Sequence[Line]) -> list[int]:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping
 
 from weft.analyse.checks import finding
-from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow
+from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, knobs_in_words
 from weft.format import exact_bytes, measured_factor, measured_seconds
 from weft.kernel.line_name import cell_place, line_name
 from weft.plan.records import Cell
@@ -35,17 +35,18 @@ def change_text(row: ChangeRow) -> str:
     way = "up" if row["factor"] > 1 else "down"
     factor = f"{measured_factor(row['factor'])} ({measured_factor(row['low'])}–{measured_factor(row['high'])})"
     span = f"between {exact_bytes(row['lower'])} and {exact_bytes(row['upper'])}"
-    value = row["knob_value"]
-    cause = "no known knob of this library has this value"
-    if value is not None:
-        cause = f"{' or '.join(row['knobs'])} ({value:,} B)"
+    known = knobs_in_words(row)
+    cause = f"perhaps {known}" if known else "no known knob of this library has this value"
     return f"the time steps {way} by a factor of {factor} {span}: {cause}"
 
 
 def remedy(row: ChangeRow) -> str:
     """Which knob to change."""
     if row["knobs"]:
-        return f"{row['knobs'][0]}: {row['knob_meaning']}; measure again with another value to see which side is better"
+        return (
+            f"{row['knobs'][0]}: {row['knob_meaning']}; none is confirmed: measure again with one moved, "
+            "and see whether the step moves with it and which side is better"
+        )
     return f"try {row['usual_knob']}" if row["usual_knob"] else "look for thresholds in the library's manual"
 
 

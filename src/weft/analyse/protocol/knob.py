@@ -63,15 +63,28 @@ def named(change: ChangeOver, cell: Cell, knobs: Knobs) -> ChangeRow:
         Knobs of the cell's launches.
     """
     where, collective = reached(cell, change.name)
-    knob = None if change.kind == "bend" else knobs.near(change.lower, change.upper, where, collective)
+    likely = [] if change.kind == "bend" else possible(change, knobs, where, collective)
+    first = likely[0] if likely else None
     return ChangeRow(
         cell=change.cell, call=change.name, nodes=cell.nodes, ranks=cell.ranks, lower=change.lower,
         upper=change.upper, surely_lower=change.surely_lower, surely_upper=change.surely_upper, kind=change.kind,
         factor=change.factor, low=change.low, high=change.high, before_rate=change.before_rate,
-        after_rate=change.after_rate, confidence=change.confidence, knobs=list(knob.names) if knob else [],
-        knob_value=knob.value if knob else None, knob_meaning=knob.what if knob else "",
-        usual_knob="" if knob else knobs.usual(where, collective), eager_limit=is_eager_limit(knob),
+        after_rate=change.after_rate, confidence=change.confidence,
+        knobs=[name for knob in likely for name in knob.names],
+        knob_values=[knob.value for knob in likely for _ in knob.names], knob_value=first.value if first else None,
+        knob_meaning=first.what if first else "", usual_knob="" if first else knobs.usual(where, collective),
+        eager_limit=is_eager_limit(first),
     )  # fmt: skip
+
+
+def possible(change: ChangeOver, knobs: Knobs, where: Where, collective: str) -> list[NamedKnob]:
+    """Every knob that may have made a change-over, the likeliest first: none that the times rule out.
+
+    Those in the gap come before those elsewhere among the places that the times allow (95 %).
+    """
+    inside = knobs.within(change.lower, change.upper, where, collective)
+    allowed = knobs.within(change.surely_lower, change.surely_upper, where, collective)
+    return inside + [knob for knob in allowed if knob not in inside]
 
 
 def reached(cell: Cell, call: str) -> tuple[Where, str]:

@@ -44,8 +44,9 @@ class VerdictRow(TypedDict):
 class ChangeRow(TypedDict):
     """A size at which a library switches protocol or algorithm (`weft.analyse.protocol.changes.ChangeOver`).
 
-    ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are the library's
-    variables whose value lies at this size; ``usual_knob`` is the one to try if there is none. ``eager_limit``: whether
+    ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are all of the
+    library's variables whose value lies where the change may be, the likeliest first, ``knob_values`` their values,
+    ``knob_value`` that of the first; ``usual_knob`` is the one to try if there is none. ``eager_limit``: whether
     the knob is an eager limit by its name. Kind ``cache``: the memory causes it, because the same pair does not show it
     both hot and cold (`weft.analyse.protocol.memory`).
     """
@@ -66,6 +67,7 @@ class ChangeRow(TypedDict):
     after_rate: float | None
     confidence: float
     knobs: list[str]
+    knob_values: list[int]
     knob_value: int | None
     knob_meaning: str
     usual_knob: str
@@ -122,6 +124,14 @@ class FindingRow(TypedDict):
     remedy: str
 
 
+def knobs_in_words(row: ChangeRow) -> str:
+    """The knobs with their values, those of one value together: ``a or b (4,096 B), or c (3,000 B)``."""
+    found: dict[int, list[str]] = {}
+    for name, value in zip(row["knobs"], row["knob_values"], strict=True):
+        found.setdefault(value, []).append(name)
+    return ", or ".join(f"{' or '.join(names)} ({value:,} B)" for value, names in found.items())
+
+
 VERDICTS = TableOf(
     "verdicts",
     VerdictRow,
@@ -140,7 +150,8 @@ CHANGES = TableOf(
         [
             *WHERE, *((name, LONG) for name in ("lower", "upper", "surely_lower", "surely_upper")), ("kind", TEXT),
             *((name, REAL) for name in ("factor", "low", "high", "before_rate", "after_rate", "confidence")),
-            ("knobs", pa.list_(TEXT)), ("knob_value", LONG), ("knob_meaning", TEXT), ("usual_knob", TEXT),
+            ("knobs", pa.list_(TEXT)), ("knob_values", pa.list_(LONG)), ("knob_value", LONG),
+            ("knob_meaning", TEXT), ("usual_knob", TEXT),
             ("eager_limit", pa.bool_()),
         ]
     ),
