@@ -35,7 +35,6 @@ class Toy(PlainKernel):
     """Everybody sends a message to everybody."""
 
     name = "toy"
-    rooted = False
     study: type[Study] = ToyStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:

@@ -5,11 +5,15 @@ import json
 import os
 import resource
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from simulated_cells import TARA, Simulate
+from simulated_cells import TARA, Simulate, Simulated
 
+from weft.fabric import load_fabric
+from weft.launch.launcher import LaunchRequest
+from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.programs import Programs
 
 pytestmark = pytest.mark.simulated
@@ -134,6 +138,39 @@ def test_a_broken_description_is_told_with_its_line(simulate: Simulate, programs
         )  # fmt: skip
         assert done.returncode != 0
         assert said in done.stderr
+
+
+def asked(run: Simulated, programs: Programs, limit_s: float) -> tuple[SimulatedLauncher, LaunchRequest]:
+    """A simulated cell once more, by hand."""
+    fabric = load_fabric(run.folder / "fabric.toml")
+    return SimulatedLauncher(fabric, programs), LaunchRequest(
+        id="c000.l1", ranks=4, nodes=fabric.hosts[:2], ranks_per_node=2, order="block", oversubscribed=False,
+        plan=run.folder / "launches" / "c000.l1.plan", folder=run.folder, limit_s=limit_s,
+    )  # fmt: skip
+
+
+def test_a_busy_host_does_not_end_a_simulation(simulate: Simulate, programs: Programs, tmp_path: Path) -> None:
+    # Its limit was one of wall clock, four times the budget: a simulation that waited for a core was a `timeout`.
+    run = simulate(nodes=2, ranks_per_node=2, n=576, m=8, text=TARA + 'budget = "0.25 s"\n')
+    waits = tmp_path / "smpirun"
+    waits.write_text('#!/bin/sh\nsleep 3\nexec smpirun "$@"\n')
+    waits.chmod(0o755)
+    slow = replace(programs, simgrid=replace(programs.simgrid, smpirun=waits))
+    launcher, request = asked(run, slow, 0.1)
+    (outcome,) = launcher.run([request])
+    assert not outcome.timed_out
+    assert outcome.returncode == 0, run.log
+
+
+def test_a_simulation_ends_when_its_processor_time_does(simulate: Simulate, programs: Programs, tmp_path: Path) -> None:
+    run = simulate(nodes=2, ranks_per_node=2, n=576, m=8, text=TARA + 'budget = "0.25 s"\n')
+    spins = tmp_path / "smpirun"
+    spins.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    spins.chmod(0o755)
+    launcher, request = asked(run, replace(programs, simgrid=replace(programs.simgrid, smpirun=spins)), 0.1)
+    (outcome,) = launcher.run([request])
+    assert outcome.timed_out
+    assert outcome.limit == "1 s of processor time"
 
 
 def test_ranks_share_the_files_of_their_process(simulate: Simulate) -> None:

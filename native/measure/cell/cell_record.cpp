@@ -40,6 +40,9 @@ void write_segments(Json &json, Recorder const &recorder, Clock const &clock) {
         if (segment.peers_met) {
             json.member("peers_met", *segment.peers_met);
         }
+        if (!segment.algorithm.empty()) {
+            json.member("algorithm", segment.algorithm);
+        }
         write_layout(json, segment);
         json.end_object();
         first += segment.count;

@@ -6,6 +6,7 @@
 //   refine      sizes to add where the times leave the line between their neighbours
 //   form        plain | inplace | vector
 //   root        a rank, or -1: each call has the next one
+//   cases       exactly so many samples, with root -1 from as many roots, evenly spread: for times that repeat
 //   pattern     of alltoallv: equal | linear | heavy | matrix, with `weights`, p x p whole numbers
 //   explain     1: the ladder of each size, for alltoall and alltoallv
 //
@@ -132,6 +133,14 @@ bool has_ladder_of_sizes(Cell const &cell, CollectiveRequest const &request) {
     return is_explained(cell) && what.sent == Blocks::all && what.received == Blocks::all;
 }
 
+/// The floor of the cell: an operation without data.
+void measure_barrier(Cell &cell) {
+    MPI_Comm const comm = cell.team().comm;
+    auto const barrier = [comm] { check(MPI_Barrier(comm), "MPI_Barrier"); };
+    cell.sampler().cold("barrier", barrier);
+    cell.sampler().warm("barrier", barrier);
+}
+
 } // namespace
 
 Need collective_need(Cell const &cell) {
@@ -142,7 +151,9 @@ Need collective_need(Cell const &cell) {
     }
     Need need;
     CollectiveData::add_need(need, cell.team(), request.form, most);
-    need.parts.push_back({"samples", Recorder::bytes(most_sizes(cell) + 1, cell.rules())});
+    Rules rules = cell.rules();
+    rules.max_samples = std::max(rules.max_samples, cell.integer("cases", 0));
+    need.parts.push_back({"samples", Recorder::bytes(most_sizes(cell) + 1, rules)});
     if (has_ladder_of_sizes(cell, request)) {
         add_ladder_need(need, cell, most_sizes(cell));
     }
@@ -154,15 +165,17 @@ void run_collective(Cell &cell) {
     CollectiveRequest const request = collective_request(cell);
     CollectiveData data(cell.team(), request.form, request.sizes.back());
     data.settle();
+    platform::split_by_node(cell.team().comm);
     Sampler &sampler = cell.sampler();
     auto const call = [&] { data.call(); };
     // In a batch of calls with a root nothing holds the ranks together: a root that is always the same runs ahead, and
     // with roots that change, the next call's tree starts while the last one's is still under way. A barrier in between
     // would be timed, too. So each call is a sample of its own, from a common start.
-    How const how{.batch = !request.form.collective->rooted};
+    std::int64_t const cases = cell.integer("cases", 0);
+    How const how{.batch = !request.form.collective->rooted, .exactly = cases};
     auto const first_call = [&](std::int64_t bytes) {
         data.set_block(bytes);
-        data.set_root(request.form.root.value_or(0));
+        data.begin_roots(1);
         sampler.cold(op_at(request.op, bytes), call);
     };
     // First contact: from the smallest size on, as an application would meet them; then each size by itself.
@@ -175,16 +188,14 @@ void run_collective(Cell &cell) {
             first_call(bytes);
         }
         data.set_block(bytes);
+        data.begin_roots(cases > 0 ? cases : cell.team().size);
         sampler.warm(op_at(request.op, bytes), call, how);
         if (has_ladder_of_sizes(cell, request)) {
             measure_ladder(cell, op_at(request.op, bytes), data.blocks(), call);
         }
         measured.push_back(bytes);
     });
-    MPI_Comm const comm = cell.team().comm;
-    auto const barrier = [comm] { check(MPI_Barrier(comm), "MPI_Barrier"); };
-    sampler.cold("barrier", barrier);
-    sampler.warm("barrier", barrier);
+    measure_barrier(cell);
     std::sort(measured.begin(), measured.end());
     prove_all(cell, data, request, measured);
 }

@@ -43,11 +43,17 @@ class CollectiveData {
     /// The measured call, and in a rotating form the choice of the next root.
     void call() {
         form_.collective->call(arguments_);
-        if (rotating_ && ++arguments_.root == team_.size) {
-            arguments_.root = 0;
+        if (rotating_) {
+            turn_ = (turn_ + 1) % turns_;
+            arguments_.root = int(turn_ * team_.size / turns_);
         }
     }
-    void set_root(int root) { arguments_.root = root; }
+    /// Begins with the fixed root or with the first of those that take turns: `turns` of all ranks, evenly spread.
+    void begin_roots(std::int64_t turns) {
+        turns_ = turns;
+        turn_ = 0;
+        arguments_.root = form_.root.value_or(0);
+    }
 
     /// The blocks of the all-to-all as it is set.
     [[nodiscard]] PeerBlocks blocks() const;
@@ -85,6 +91,8 @@ class CollectiveData {
     Buffer receive_;
     CallArguments arguments_;
     std::int64_t bytes_ = 0; // of the block
+    std::int64_t turn_ = 0;  // of the present root
+    std::int64_t turns_ = 1;
 };
 
 } // namespace weft

@@ -2,6 +2,8 @@
 // The few things a simulator replaces. platform_real.cpp is the one for Linux; nothing else asks the system.
 #pragma once
 
+#include <mpi.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -99,6 +101,15 @@ bool die_with_parent() noexcept;
 void arm_watchdog(std::int64_t limit_ns, int fd, std::int64_t offset);
 /// What the watchdog writes if it has to: the rank's slot, without the state.
 void tell_watchdog(std::string_view slot) noexcept;
+
+/// Has done what a library does at its start and a simulator only in the first call: collective over `comm`.
+void split_by_node(MPI_Comm comm);
+
+/// Has the algorithm of a collective call noted, by a name for the call that all ranks give as they begin it. Only a
+/// simulator can see one.
+void watch_algorithm(std::string const &call);
+/// What was seen, such as "bruck"; empty where nothing was.
+std::string noted_algorithm(std::string const &call);
 
 /// The planted faults of tests.
 [[noreturn]] void hang();

@@ -236,6 +236,12 @@ void tell_watchdog(std::string_view slot) noexcept {
     std::copy(end.begin(), end.end(), watchdog.slot.begin() + std::ptrdiff_t(kept));
 }
 
+void split_by_node(MPI_Comm) {}
+void watch_algorithm(std::string const &) {}
+std::string noted_algorithm(std::string const &) {
+    return {};
+}
+
 void hang() {
     while (true) {
         sleep_ns(1'000'000'000);

@@ -7,6 +7,7 @@
 
 #include <simgrid/s4u.hpp>
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -45,6 +46,11 @@ std::size_t fold_above() {
 std::size_t whole_pages(std::size_t bytes) {
     auto const page = std::size_t(sysconf(_SC_PAGESIZE));
     return std::max<std::size_t>(1, (bytes + page - 1) / page) * page;
+}
+
+/// A function of the machine library (native/simulate/machine/algorithm.hpp), which is loaded before all others.
+template <class Function> Function *of_machine(char const *name) {
+    return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
 }
 
 } // namespace
@@ -150,6 +156,27 @@ bool die_with_parent() noexcept {
 // A hung rank would stop the clock with it: the launcher's own limit ends the simulation.
 void arm_watchdog(std::int64_t, int, std::int64_t) {}
 void tell_watchdog(std::string_view) noexcept {}
+
+void split_by_node(MPI_Comm comm) {
+    static auto *const split = of_machine<void(MPI_Comm)>("weft_split_by_node");
+    if (split != nullptr) {
+        PMPI_Barrier(comm); // no rank is timed, nor sends what is to be paid for, while another splits
+        split(comm);
+        PMPI_Barrier(comm);
+    }
+}
+
+void watch_algorithm(std::string const &call) {
+    static auto *const watch = of_machine<void(char const *)>("weft_watch_algorithm");
+    if (watch != nullptr) {
+        watch(call.c_str());
+    }
+}
+
+std::string noted_algorithm(std::string const &call) {
+    static auto *const noted = of_machine<char const *(char const *)>("weft_noted_algorithm");
+    return noted != nullptr ? noted(call.c_str()) : "";
+}
 
 void hang() {
     while (true) {

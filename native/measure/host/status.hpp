@@ -25,6 +25,7 @@ class Status {
     /// Never between two clock reads.
     void set(std::string_view op, std::string_view phase, std::string_view state);
 
+    std::string const &of_cell() const noexcept { return cell_; }
     int fd() const noexcept { return file_ ? file_->fd : -1; }
     std::int64_t offset() const noexcept { return offset_; }
 

@@ -131,7 +131,7 @@ void Sampler::measure_cold(std::span<std::string_view const> ops, How how, Take 
 
 void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take const &take) {
     status_.set(ops.back(), "warm", "warming-up");
-    open(ops, Phase::warm, rules_.max_samples, how);
+    open(ops, Phase::warm, std::max(rules_.max_samples, how.exactly), how);
     Timing timing{.began = clock_.now()};
     warm_up(take, timing);
     if (how.batch) {
@@ -139,12 +139,18 @@ void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take 
     }
     status_.set(ops.back(), "warm", "measuring");
     timing.began_samples = clock_.now();
-    std::int64_t next = agreed(team_.rank == 0 ? next_chunk_or_end(timing) : 0);
+    auto const next_or_end = [&] {
+        if (how.exactly > 0) {
+            return timing.taken == 0 ? how.exactly : -std::int64_t(EndedBy::samples);
+        }
+        return agreed(team_.rank == 0 ? next_chunk_or_end(timing) : 0);
+    };
+    std::int64_t next = next_or_end();
     while (next > 0) {
         take(next, timing.calls);
         timing.taken += next;
         record_chunk(next);
-        next = agreed(team_.rank == 0 ? next_chunk_or_end(timing) : 0);
+        next = next_or_end();
     }
     for (Segment *const segment : open_) {
         segment->batch = timing.calls * how.operations;

@@ -21,6 +21,7 @@ namespace weft {
 struct How {
     std::int64_t operations = 1; ///< operations in one call: 2 for a ping-pong whose operation is one way
     bool batch = true;           ///< may several calls make one sample, when one is too short for the clock
+    std::int64_t exactly = 0;    ///< so many samples, whatever the stop rule says; 0: as it says
     bool of_one_rank = false;    ///< what one rank needs, however far apart the ranks start: its longest duration
 };
 
@@ -53,7 +54,13 @@ class Sampler {
 
     /// One sample of the first call.
     template <class Call> void cold(std::string_view op, Call &&call, How how = {}) {
-        measure_cold({&op, 1}, how, [&](std::int64_t samples, std::int64_t calls) { take(samples, calls, call); });
+        auto const name = status_.of_cell() + "/" + std::string(op);
+        auto watched = [&] {
+            platform::watch_algorithm(name);
+            call();
+        };
+        measure_cold({&op, 1}, how, [&](std::int64_t samples, std::int64_t calls) { take(samples, calls, watched); });
+        recorder_.segments().back().algorithm = platform::noted_algorithm(name);
     }
 
     /// Warm-up, then samples until the stop rule ends them.

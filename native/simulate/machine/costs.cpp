@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "costs.hpp"
 
+#include "algorithm.hpp"
+
 #include <smpi/smpi.h>
 
 #include <algorithm>
@@ -28,6 +30,11 @@ class Contacts {
     std::vector<bool> met_;
 };
 
+int &free_now() {
+    static int ranks = 0;
+    return ranks;
+}
+
 class Costs {
   public:
     explicit Costs(Zone const &zone) : zone_(zone), adapter_free_s_(zone.net().hosts.size(), 0) {
@@ -38,6 +45,8 @@ class Costs {
 
     double operator()(std::size_t bytes, simgrid::s4u::Host const *source, simgrid::s4u::Host const *destination) {
         auto const &message = zone_.net().message;
+        if (free_now() > 0)
+            return 0;
         if (zone_.node_of(source) == zone_.node_of(destination))
             return message.inside_s;
         auto seconds = static_cast<double>(bytes) > message.eager_limit_bytes ? message.rendezvous_s : message.eager_s;
@@ -62,9 +71,18 @@ class Costs {
 
 } // namespace
 
+Free::Free() {
+    ++free_now();
+}
+
+Free::~Free() {
+    --free_now();
+}
+
 void charge_messages(Zone const &zone) {
     auto const costs = std::make_shared<Costs>(zone);
     auto const charge = [costs](std::size_t bytes, simgrid::s4u::Host *source, simgrid::s4u::Host *destination) {
+        note_algorithm();
         return (*costs)(bytes, source, destination);
     };
     smpi_register_op_cost_callback(SmpiOperation::SEND, charge);

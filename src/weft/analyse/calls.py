@@ -44,6 +44,7 @@ def call_rows(
     statuses = _grouped(launches, lambda row: row["cell"])
     known = {(row["cell"], row["call"], row["phase"]): row for row in summaries}
     spans = _grouped(segments, lambda row: (row["cell"], row["op"], row["phase"]))
+    algorithms = {(row["cell"], row["op"]): row["algorithm"] for row in segments if row["algorithm"]}
     rows: list[CallRow] = []
     for cell in (cell for cell in cells if not kernel_named(cell.kernel).is_floor):
         status, reason = cell_status(cell, statuses.get(cell.id, []))
@@ -51,6 +52,7 @@ def call_rows(
             key = (cell.id, call, phase)
             row = _unmeasured(cell, call, phase, status, reason)
             row["bound_s"], row["bound"] = bounds(cell, call) or (None, "")
+            row["algorithm"] = algorithms.get((cell.id, call), "")
             rows.append(_measured(row, known[key], spans[key]) if status == "ok" and key in known else row)
     return rows
 
@@ -98,9 +100,9 @@ def _unmeasured(cell: Cell, call: str, phase: str, status: str, reason: str) -> 
         cell=cell.id, kernel=cell.kernel, series=list(cell.series), nodes=cell.nodes,
         ranks_per_node=cell.ranks_per_node, ranks=cell.ranks, n=parameters.get("n"), m=parameters.get("m"), call=call,
         phase=phase, status=status, samples=0, discarded=0, tainted=0, launches=0, batch=None, interval="",
-        definition="", peers_met=None, cache=kernel_named(cell.kernel).cache(parameters), median_s=None, low_s=None,
-        high_s=None, coverage=None, min_s=None, p5_s=None, p95_s=None, p99_s=None, max_s=None, mean_s=None,
-        launch_low_s=None, launch_high_s=None, bound_s=None, bound="",
+        definition="", peers_met=None, algorithm="", cache=kernel_named(cell.kernel).cache(parameters),
+        median_s=None, low_s=None, high_s=None, coverage=None, min_s=None, p5_s=None, p95_s=None, p99_s=None,
+        max_s=None, mean_s=None, launch_low_s=None, launch_high_s=None, bound_s=None, bound="",
         block_bytes=cell.block_bytes if size is None else size, array_bytes=cell.array_bytes,
         local_bytes=cell.local_bytes, oversubscribed=cell.oversubscribed, ended_by="", reason=reason,
     )  # fmt: skip

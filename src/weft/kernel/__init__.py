@@ -164,9 +164,15 @@ class Kernel(Protocol):
         """
         ...
 
-    @property
-    def rooted(self) -> bool:
-        """Whether it times broadcasts, gathers or scatters, which a simulator then runs by the library's algorithms."""
+    def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
+        """Collective calls of MPI that a cell times, in small letters; a simulator runs them as the library does."""
+        ...
+
+    def cases(self, values: Mapping[str, Any], ranks: int) -> int:
+        """Different calls that the samples of an operation go through in turn; 1 where all are alike.
+
+        Where times repeat exactly, a sample of each says all: the flat plan then asks for so many (``cases``).
+        """
         ...
 
 

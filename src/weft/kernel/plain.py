@@ -48,6 +48,14 @@ class PlainKernel:
         """Every call has the buffers of the last one."""
         return "hot"
 
+    def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
+        """None."""
+        return frozenset()
+
+    def cases(self, values: Mapping[str, Any], ranks: int) -> int:
+        """All calls are alike."""
+        return 1
+
     def words(self, values: Mapping[str, Any]) -> str:
         """The number of its sizes, where it sweeps over sizes."""
         return counted(values) if "bytes" in values else ""

@@ -109,8 +109,11 @@ def send(pids: list[int], number: int) -> None:
             continue
 
 
-def start(command: list[str]) -> int:
-    """Start ``mpiexec`` in the keeper's session; it ends when the keeper does."""
+def start(command: list[str], cpu_s: int) -> int:
+    """Start ``mpiexec`` in the keeper's session; it ends when the keeper does.
+
+    ``cpu_s`` is the processor time that each of its processes may take in seconds, 0 for any.
+    """
     keeper = os.getpid()
     pid = os.fork()
     if pid:
@@ -120,6 +123,9 @@ def start(command: list[str]) -> int:
         if os.getppid() != keeper:
             os._exit(125)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
+        if cpu_s:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # SIGXCPU would leave one
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
         os.execvp(command[0], command)
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
@@ -268,7 +274,7 @@ def leave(status: int) -> int:
 
 
 def main() -> int:
-    """Keep the launch that the first argument describes (JSON: command, lock, parent, grace_s)."""
+    """Keep the launch that the first argument describes (JSON: command, lock, parent, grace_s, cpu_s)."""
     order = json.loads(sys.argv[1])
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -282,7 +288,7 @@ def main() -> int:
     os.environ["TMPDIR"] = temporary
     try:
         note(lock, f"{os.getpid()} {temporary}\n")
-        status = watch(start(order["command"]), order["grace_s"])
+        status = watch(start(order["command"], order.get("cpu_s", 0)), order["grace_s"])
         clean = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
         clear(patience_s=1.0 if clean else 0.1)
         if not clean:

@@ -127,6 +127,8 @@ class Outcome:
         File with its stdout and stderr.
     refused
         Why the launcher refused to start it, so that its cells have only their bounds. Only a simulator refuses.
+    limit
+        Which limit of the launcher's own ended it, in words; empty where it was the cell's.
     """
 
     id: str
@@ -135,6 +137,7 @@ class Outcome:
     timed_out: bool
     log: Path
     refused: str = ""
+    limit: str = ""
 
 
 class Launcher(Protocol):

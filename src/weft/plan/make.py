@@ -30,6 +30,7 @@ from weft.study import Measure, Study
 __all__ = ["Bound", "Cell", "LaunchPlan", "MemoryNeed", "Plan", "PlannedSeries", "flat_plan", "make_plan"]
 
 MOST_CELLS = 1000  # ids are c000 to c999
+MODEL_SEED = 1
 
 
 def make_plan(
@@ -58,9 +59,11 @@ def make_plan(
     fabric = complete(fabric, host)
     fabric, notes = predicted(fabric) if predict else (fabric, [])
     study, fabric = with_best_nodes(study, fabric, notes)
-    seed = study.measure.seed if study.measure.seed is not None else secrets.randbelow(2**31)
-    if study.measure.seed is None:
-        notes.append(f"seed {seed} was drawn: the study gives none")
+    seed = study.measure.seed
+    if seed is None:
+        seed = MODEL_SEED if fabric.is_model else secrets.randbelow(2**31)
+        drawn = "is that of every model, whose times repeat" if fabric.is_model else "was drawn"
+        notes.append(f"seed {seed} {drawn}: the study gives none")
     cells = study_cells(study, fabric, limit, notes, library)
     measure = study.measure.model_copy(update={"seed": seed})
     if fabric.is_model:

@@ -105,11 +105,11 @@ def flat_launch(head: FlatHead, cells: Sequence[LaunchCell], measure: Measure, r
         "limit_ns": round(watched * 1e9) if rules.watchdog else 0,
         "memory_limit_bytes": head.memory_limit_bytes,
     }
-    return write_flat(keys, [flat_cell(cell) for cell in cells])
+    return write_flat(keys, [flat_cell(cell, samples) for cell in cells])
 
 
-def flat_cell(cell: LaunchCell) -> dict[str, FlatValue]:
-    """The keys of one cell.
+def flat_cell(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
+    """The keys of one cell; ``samples`` of an operation where the launcher's times repeat exactly.
 
     Raises
     ------
@@ -118,13 +118,20 @@ def flat_cell(cell: LaunchCell) -> dict[str, FlatValue]:
     """
     keys: dict[str, FlatValue] = {"cell": cell.id, "kernel": cell.kernel, "hash": cell.hash}
     try:
-        return keys | team_values(cell.parameters) | kernel_named(cell.kernel).flat(cell.parameters)
+        keys |= team_values(cell.parameters) | kernel_named(cell.kernel).flat(cell.parameters)
+        return keys | exact_cases(cell, samples)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"cell {cell.id} of the plan cannot be measured by this version of Weft: its parameters lack "
             f"or spoil {error}",
             "go on with the version that made it (weft.json names it), or measure anew with --into DIR",
         ) from error
+
+
+def exact_cases(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
+    """How many samples a cell takes where the launcher's times repeat exactly: one of each different call."""
+    cases = kernel_named(cell.kernel).cases(cell.parameters, cell.ranks)
+    return {"cases": max(cases, samples)} if samples is not None and cases > 1 else {}
 
 
 def write_flat(head: Mapping[str, FlatValue], cells: Sequence[Mapping[str, FlatValue]]) -> str:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of sweeps over sizes: times and bounds by process count, rates by pattern, change-overs and their knobs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.times import TimedRow
 from weft.format import exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.intervals import interval_heading
-from weft.report.numbers import bound_text, time_text
+from weft.report.numbers import bound_text, by_root, root_text, time_text
 from weft.report.sweeps import OF_MEMORY, Line, all_sizes
 from weft.report.tabular import Table
 
@@ -15,20 +15,33 @@ CHANGES = "Change-over points"
 
 
 def time_table(title: str, lines: Sequence[Line]) -> Table:
-    """Sizes by process counts: the time with its interval, and its lower bound."""
-    bounded = [any(row["bound_s"] for row in line.rows) for line in lines]
+    """Sizes by process counts: the time with its interval, its lower bound, and the algorithm where that was seen."""
     columns, units = ["Message"], ["bytes"]
-    for line, has in zip(lines, bounded, strict=True):
-        columns += [line.place, *(["at least"] if has else [])]
-        units += [interval_heading(line.rows), *(["bound"] if has else [])]
+    for line in lines:
+        for column, unit, _ in time_columns(line):
+            columns.append(column)
+            units.append(unit)
     rows = [tuple(units)]
     for size in all_sizes(lines):
         cells = [exact_bytes(size)]
-        for line, has in zip(lines, bounded, strict=True):
+        for line in lines:
             row = line.at(size)
-            cells += [time_text(row) if row else "–", *([bound_text(row) if row else "–"] if has else [])]
+            cells += [text(row) if row else "–" for _, _, text in time_columns(line)]
         rows.append(tuple(cells))
     return Table(title, tuple(columns), tuple(rows))
+
+
+def time_columns(line: Line) -> list[tuple[str, str, Callable[[TimedRow], str]]]:
+    """Heading, unit and text of a line's columns: its time; its bound and its algorithm where any size has one."""
+    roots = any(by_root(row) for row in line.rows)
+    found: list[tuple[str, str, Callable[[TimedRow], str]]] = [
+        (line.place, "median (all roots)", root_text) if roots else (line.place, interval_heading(line.rows), time_text)
+    ]
+    if any(row["bound_s"] for row in line.rows):
+        found.append(("at least", "bound", bound_text))
+    if any(row["algorithm"] for row in line.rows):
+        found.append(("by", "algorithm", lambda row: row["algorithm"] or "–"))
+    return found
 
 
 def rate_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:

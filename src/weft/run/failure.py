@@ -92,7 +92,8 @@ def reason(status: str, cell: Cell, outcome: Outcome, slots: Sequence[Slot]) -> 
         least = f"at least {format_seconds(cell.bound.seconds)}, {cell.bound.name}" if cell.bound else "none is known"
         return f"{outcome.refused}; the lower bound instead: {least}"
     if status == TIMEOUT:
-        return f"hung: not done after its limit of {cell.limit_s:g} s; {phases(slots)}"
+        limit = outcome.limit or f"its limit of {cell.limit_s:g} s"
+        return f"hung: not done after {limit}; {phases(slots)}"
     if told := kernels_word(outcome.log):
         return told
     if status == LAUNCH:

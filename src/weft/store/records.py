@@ -38,6 +38,8 @@ class Segment(Record):
     peers_met
         Of a first call: how many of a rank's peers Weft's own traffic may have met before it, the most over ranks; None
         for other phases, and in records of older kernels.
+    algorithm
+        By which a collective's first call ran, as a simulator saw it; empty where nobody can see.
     columns
         What the three numbers of a row are; empty for one that holds nothing.
     head
@@ -54,6 +56,7 @@ class Segment(Record):
     late: Count = 0
     definition: Literal["global", "local"] = "local"
     peers_met: Count | None = None
+    algorithm: str = ""
     columns: Columns = SAMPLE_COLUMNS
     head: tuple[Columns, ...] = ()
 

@@ -46,6 +46,7 @@ class SegmentRow(TypedDict):
     late: int
     definition: str
     peers_met: int | None
+    algorithm: str
 
 
 class LaunchRow(TypedDict):

@@ -50,6 +50,7 @@ SEGMENTS = pa.schema(
         ("late", pa.int64()),
         ("definition", pa.string()),
         ("peers_met", pa.int32()),
+        ("algorithm", pa.string()),
     ]
 )
 LAUNCHES = pa.schema(
@@ -140,7 +141,7 @@ def _cell_row(record: CellRecord) -> dict[str, Any]:
 
 
 def _segment_rows(record: CellRecord) -> list[dict[str, Any]]:
-    keys = ("op", "phase", "count", "batch", "warmup", "ended_by", "late", "definition", "peers_met")
+    keys = ("op", "phase", "count", "batch", "warmup", "ended_by", "late", "definition", "peers_met", "algorithm")
     origin = {"cell": record.cell, "launch": record.launch_index}
     return [origin | {key: getattr(segment, key) for key in keys} for segment in record.segments]
 

@@ -64,5 +64,5 @@ def asked_of() -> list[str]:
 
 @pytest.mark.parametrize("kernel", [*measured_kernels().values(), kernel_named("floor")], ids=lambda each: each.name)
 def test_every_kernel_answers_for_itself_what_is_asked_of_it(kernel: Kernel) -> None:
-    assert {"messages", "eager", "content_bytes", "rooted"} <= set(asked_of())
+    assert {"messages", "eager", "content_bytes"} <= set(asked_of())
     assert [name for name in asked_of() if name not in vars(type(kernel))] == []

@@ -89,6 +89,7 @@ class CallIdentity(TypedDict):
     definition: str
     peers_met: int | None
     cache: str
+    algorithm: str
     p99_s: float | None
     bound_s: float | None
     bound: str
@@ -106,7 +107,7 @@ class CallRow(CallIdentity):
     ``median_s`` is the median of the launches' medians, ``low_s`` and ``high_s`` its interval of the kind ``interval``
     (`weft.analyse.interval`; null where that is ``none``), ``launch_low_s`` and ``launch_high_s`` the smallest and
     largest median of a launch, ``bound_s`` the nearest lower bound. ``cache``: whether its data was meant to be ``hot``
-    or ``cold``.
+    or ``cold``. ``algorithm`` is the one that a simulated collective ran by.
     """
 
     batch: int | None
@@ -196,10 +197,10 @@ CALLS = TableOf(
             ("cell", TEXT), ("kernel", TEXT), ("series", pa.list_(TEXT)), ("nodes", INT), ("ranks_per_node", INT),
             ("ranks", INT), ("n", LONG), ("m", LONG), ("call", TEXT), ("phase", TEXT), ("status", TEXT),
             ("samples", LONG), ("discarded", LONG), ("tainted", LONG), ("launches", INT), ("batch", INT),
-            ("definition", TEXT), ("peers_met", INT), ("cache", TEXT), *((name, REAL) for name in STATISTICS),
-            ("launch_low_s", REAL), ("launch_high_s", REAL), ("interval", TEXT), ("bound_s", REAL), ("bound", TEXT),
-            ("block_bytes", LONG), ("array_bytes", LONG), ("local_bytes", LONG), ("oversubscribed", FLAG),
-            ("ended_by", TEXT), ("reason", TEXT),
+            ("definition", TEXT), ("peers_met", INT), ("cache", TEXT), ("algorithm", TEXT),
+            *((name, REAL) for name in STATISTICS), ("launch_low_s", REAL), ("launch_high_s", REAL), ("interval", TEXT),
+            ("bound_s", REAL), ("bound", TEXT), ("block_bytes", LONG), ("array_bytes", LONG), ("local_bytes", LONG),
+            ("oversubscribed", FLAG), ("ended_by", TEXT), ("reason", TEXT),
         ]
     ),
 )  # fmt: skip

@@ -54,7 +54,6 @@ class Bandwidth(PlainKernel):
 
     name = "bandwidth"
     main = ""  # a cell is known by its largest size
-    rooted = False
     study: type[Study] = BandwidthStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:

@@ -23,6 +23,7 @@ from weft.kernel.traffic import Traffic, Uniform
 from weft.study import Measure, Series, Study, doubling
 
 FLOOR_OP = "barrier"
+MOST_ROOTS = 32  # of those that take turns, where each is measured once
 ELEMENT = 8  # of what is added up, and of a derived datatype
 ALL_SENT = frozenset({"alltoall", "alltoallv", "scatter", "reduce_scatter"})
 ALL_RECEIVED = frozenset({"alltoall", "alltoallv", "gather", "allgather"})
@@ -35,7 +36,6 @@ class Collective(PlainKernel):
 
     name = "collective"
     main = ""  # a cell is known by its largest size
-    rooted = True
     study: type[Study] = CollectiveStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
@@ -108,6 +108,14 @@ class Collective(PlainKernel):
         """What stands before the size, the pattern and the form."""
         return split_op(operation)[0].partition("-")[0]
 
+    def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
+        """The one of the cell."""
+        return frozenset({values["collective"]})
+
+    def cases(self, values: Mapping[str, Any], ranks: int) -> int:
+        """The roots that take turns: all ranks, or a sample of them that is evenly spread."""
+        return min(ranks, MOST_ROOTS) if values.get("root", 0) < 0 else 1
+
     def words(self, values: Mapping[str, Any]) -> str:
         """The call, what is special about it, and the number of its sizes."""
         special = (values.get("pattern", ""), values["form"], values.get("algorithm", ""))
@@ -129,8 +137,8 @@ class Collective(PlainKernel):
         return found
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """All-to-alls and allgathers send a message from every rank to every other, the rest about four a rank."""
-        all_pairs = values["collective"].startswith(("alltoall", "allgather"))
+        """Calls with a block for each rank send from every rank to every other at worst, the rest about four a rank."""
+        all_pairs = values["collective"] in ("alltoall", "alltoallv", "allgather", "reduce_scatter")
         each = ranks * (ranks - 1) if all_pairs else 4 * ranks
         each += barrier_messages(ranks)
         ladders = len(self.explained(values, ranks)) * (each + ladder_messages(ranks))

@@ -31,7 +31,6 @@ class Exchange(PlainKernel):
     main = "C"
     batched = False
     fitted = ("A", "B", "C")
-    rooted = False
     study: type[Study] = ExchangeStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
@@ -140,6 +139,10 @@ class Exchange(PlainKernel):
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """The calls that a study of the contention set asks for; the whole of a sort."""
         return list(values["calls"]) if values["data"] == "contention" else ["total"]
+
+    def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
+        """A is an all-to-all of counts; B and C have counts of their own."""
+        return frozenset({"alltoall", "alltoallv"})
 
     def words(self, values: Mapping[str, Any]) -> str:
         """The length m of its vectors."""

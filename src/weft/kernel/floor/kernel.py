@@ -53,7 +53,6 @@ class Floor(PlainKernel):
     main = "empty"
     batched = False
     is_floor = True
-    rooted = False
 
     @staticmethod
     def copies(staying: Iterable[int], most: int | None = None) -> list[int]:

@@ -26,7 +26,6 @@ class Pairs(PlainKernel):
     name = "pairs"
     main = "pairs"
     has_pair_samples = True
-    rooted = False
     study: type[Study] = PairsStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:

@@ -14,6 +14,7 @@ MESSAGE_S = 35e-6
 AT_RANKS = 288
 GROWTH = 0.3
 EAGER_GROWTH = 0.7
+COLD = 1  # calls of an operation before its samples
 SETUP_MESSAGES = 60  # a rank's, for placement, communicators, clocks and barriers
 RANK_BYTES = 2**20
 PAIR_BYTES = 160  # counts and places of a rank for each other, twice
@@ -49,7 +50,7 @@ def cost_of(ranks: int, messages: int, real_bytes: int = 0, *, eager: bool = Fal
     return Cost(messages, messages * each_s, memory)
 
 
-def expected_cost(cells: Sequence[LaunchCell], ranks: int, calls: int, eager_limit: int | None) -> Cost:
+def expected_cost(cells: Sequence[LaunchCell], ranks: int, samples: int, eager_limit: int | None) -> Cost:
     """What simulating cells costs this host.
 
     Parameters
@@ -58,15 +59,19 @@ def expected_cost(cells: Sequence[LaunchCell], ranks: int, calls: int, eager_lim
         All cells of a launch.
     ranks
         Of the launch.
-    calls
-        Of each operation, over all phases and samples.
+    samples
+        Of each operation, where all its calls are alike.
     eager_limit
         Bytes up to which a message is sent without asking first; None where all are.
     """
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
+
+    def calls(cell: LaunchCell) -> int:
+        return COLD + max(samples, kernels[cell.id].cases(cell.parameters, cell.ranks))
+
     return cost_of(
         ranks,
-        sum(kernels[cell.id].messages(cell.parameters, cell.ranks, calls) for cell in cells),
+        sum(kernels[cell.id].messages(cell.parameters, cell.ranks, calls(cell)) for cell in cells),
         sum(kernels[cell.id].content_bytes(cell.parameters) for cell in cells),
         eager=any(kernels[cell.id].eager(cell.parameters, cell.ranks, eager_limit) for cell in cells),
     )

@@ -2,7 +2,9 @@
 """Ranks that are simulated: several launches side by side, since they disturb nothing but each other's wall clock."""
 
 import json
+import math
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -22,16 +24,15 @@ from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome, Rules
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
 from weft.launch.simulated.cost import Cost, content_matters, expected_cost
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.programs import MACHINE, Programs
 from weft.launch.simulated.simgrid import options
 
 NEVER_FOLD = str(2**62)
 FOLD_ABOVE = str(2**20)
-COLD = 1  # calls of an operation before its samples
 # Full looks at all flows whenever one ends, Lazy keeps a heap of them. Up to so many ranks Full is a quarter cheaper,
 # at a thousand many times dearer; times differ by 0.1 % where many flows end at once.
 FULL_UP_TO = 300
-SLACK = 4.0  # a simulation may take this many times what it was expected to
+SLACK = 4.0  # a simulation may take this many times its budget in processor time: what it costs is only estimated
 
 
 class SimulatedLauncher:
@@ -93,8 +94,8 @@ class SimulatedLauncher:
 
     def options(self, cells: Sequence[LaunchCell] = ()) -> dict[str, str]:
         """SimGrid's options for this fabric, and for what cells measure."""
-        rooted = any(kernel_named(cell.kernel).rooted for cell in cells)
-        return options(self.simulation, self.eager_limit, collectives=rooted, ranks={cell.ranks for cell in cells})
+        measured = {call for cell in cells for call in kernel_named(cell.kernel).collectives(cell.parameters)}
+        return options(self.simulation, self.eager_limit, measured)
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Start the requests side by side, as many as there are cores, and yield their outcomes in order."""
@@ -117,7 +118,8 @@ class SimulatedLauncher:
         """Words that simulate a request; its files are written by :meth:`prepare`."""
         files, chosen = Files(request), self.options(request.cells)
         return [
-            str(self.programs.simgrid.smpirun), "-np", str(request.ranks), "-platform", str(self.programs.machine),
+            str(self.programs.simgrid.smpirun), "-wrapper", f"env LD_PRELOAD={MACHINE}",
+            "-np", str(request.ranks), "-platform", str(self.programs.machine),
             "-hostfile", str(files.hosts), f"--cfg=network/optim:{'Full' if request.ranks <= FULL_UP_TO else 'Lazy'}",
             *(f"--cfg={key}:{value}" for key, value in chosen.items()),
             "--log=root.thres:critical", str(self.programs.kernels), str(request.plan),
@@ -132,11 +134,15 @@ class SimulatedLauncher:
         slots = host_file(request.nodes, request.ranks, request.ranks_per_node, request.order, shared=shared)
         write_atomic(files.hosts, slots.encode())
         fold = NEVER_FOLD if content_matters(request.cells) else FOLD_ABOVE
-        return {"WEFT_PLATFORM": str(files.machine), "WEFT_FOLD_ABOVE": fold}
+        # The machine library goes before SimGrid's. By its name alone: paths with blanks cannot be preloaded.
+        found = [str(self.programs.folder), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        return {
+            "WEFT_PLATFORM": str(files.machine), "WEFT_FOLD_ABOVE": fold, "LD_LIBRARY_PATH": os.pathsep.join(found)
+        }  # fmt: skip
 
     def cost(self, request: LaunchRequest) -> Cost:
         """What a request is expected to take of this host."""
-        return expected_cost(request.cells, request.ranks, COLD + self.simulation.samples, self.eager_limit)
+        return expected_cost(request.cells, request.ranks, self.simulation.samples, self.eager_limit)
 
     def refusal(self, request: LaunchRequest) -> str:
         """Why a request is not simulated; empty when it is."""
@@ -155,18 +161,20 @@ class SimulatedLauncher:
         return ""
 
     def _run_one(self, request: LaunchRequest, stop: Event) -> Outcome:
-        began = time.monotonic()
         if why := self.refusal(request):
             write_atomic(request.log, f"weft: not simulated: {why}\n".encode())
             return Outcome(request.id, 1, 0.0, False, request.log, refused=f"not simulated: {why}")
         variables = {**without_job(os.environ), **self.prepare(request), **request.environment}
-        limit_s = max(request.limit_s, SLACK * self.simulation.budget) if request.limit_s else 0.0
-        timed_out = False
-        with self._slot() as slot, simulating(self.command(request), variables, request, slot) as keeper:
-            while keeper.poll() is None and not timed_out and not stop.is_set():
-                timed_out = bool(limit_s) and time.monotonic() - began > limit_s
+        # Processor time: that others keep this host busy must not decide what a study finds.
+        cpu_s = math.ceil(SLACK * self.simulation.budget) if request.limit_s else 0
+        began = time.monotonic()
+        with self._slot() as slot, simulating(self.command(request), variables, request, slot, cpu_s) as keeper:
+            while keeper.poll() is None and not stop.is_set():
                 time.sleep(0.02)
-        return Outcome(request.id, keeper.returncode, time.monotonic() - began, timed_out, request.log)
+        timed_out = keeper.returncode in (128 + signal.SIGXCPU, -signal.SIGXCPU)
+        limit = f"{format_seconds(cpu_s)} of processor time" if timed_out else ""
+        wall_s = time.monotonic() - began
+        return Outcome(request.id, keeper.returncode, wall_s, timed_out, request.log, limit=limit)
 
     @contextmanager
     def _slot(self) -> Generator[int]:
@@ -190,14 +198,15 @@ class Files:
 
 @contextmanager
 def simulating(
-    command: Sequence[str], environment: dict[str, str], request: LaunchRequest, slot: int
+    command: Sequence[str], environment: dict[str, str], request: LaunchRequest, slot: int, cpu_s: int
 ) -> Generator[subprocess.Popen[bytes]]:
     """Start a simulation under a keeper (``weft/launch/keeper.py``); at the end of the block nothing of it is left.
 
     Each of the launches side by side holds a lock of its own, for which the next Weft in the folder waits.
+    The simulator may take ``cpu_s`` seconds of processor time, 0 for any.
     """
     lock = request.folder / "launches" / (f"lock.{slot}" if slot else "lock")
-    order = {"command": list(command), "lock": str(lock), "parent": os.getpid(), "grace_s": GRACE_S}
+    order = {"command": list(command), "lock": str(lock), "parent": os.getpid(), "grace_s": GRACE_S, "cpu_s": cpu_s}
     with file_errors(request.log):
         out = own_file(request.log)
     with out:

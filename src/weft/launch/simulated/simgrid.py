@@ -4,7 +4,7 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,16 +14,8 @@ from weft.fabric.simulation import SimulationSection
 OLDEST = (3, 32)
 REMEDY = "on Debian: apt install libsimgrid-dev (3.32 or newer); elsewhere: https://simgrid.org"
 
-# Calls that take the algorithms of the fabric's library; the others keep SMPI's plain ones. Left out are selectors that
-# split each communicator by host first, with p^2 messages that open all connections (mvapich2), or that crash on a
-# broadcast (impi).
-EXCHANGES = ("alltoall", "alltoallv")
-# Only where they are measured themselves: Weft's own broadcasts of a table to a thousand ranks would become rings.
-ROOTED = ("bcast", "gather", "scatter")
-WITH_ROOTED = ("ompi", "mpich")
-# Numbers of ranks at which Open MPI 4 exchanges pair by pair. SMPI's selector for it then takes an algorithm that pairs
-# by exclusive or, in which ranks wait for ever unless they are a power of two. Open MPI's own is SMPI's "ring".
-PAIRED = (range(2, 4), range(64, 128), range(256, 1024))
+# Selectors that crash or wait for ever: SMPI's plain algorithm runs there, and each row names it.
+CRASHING = {("impi", "bcast")}
 MODELS = {"fair": "SMPI", "infiniband": "IB"}
 # The InfiniBand model divides the bound of a flow, and without a TCP window (so large that it binds nobody) there is
 # none.
@@ -88,9 +80,7 @@ def told_version(smpirun: str) -> str:
     return found[1] if found else ""
 
 
-def options(
-    simulation: SimulationSection, eager_limit: int | None, *, collectives: bool = False, ranks: Iterable[int] = ()
-) -> dict[str, str]:
+def options(simulation: SimulationSection, eager_limit: int | None, measured: Collection[str] = ()) -> dict[str, str]:
     """SimGrid's options (``--cfg``), without those that name files.
 
     Its defaults are a calibration of Gigabit Ethernet (factors on bandwidth and latency, time measured on this host):
@@ -102,15 +92,12 @@ def options(
         The fabric's section.
     eager_limit
         Bytes up to which a message is sent without asking first; SMPI's own where the fabric states none.
-    collectives
-        Whether broadcasts, gathers and scatters are measured, and so take the library's algorithms.
-    ranks
-        Of each cell that is measured.
+    measured
+        Collective calls that are measured, in small letters: they take the algorithms of the fabric's library. The
+        others are Weft's own traffic, and stay plain: a library's broadcast of a table to a thousand ranks is a ring.
     """
-    rooted = ROOTED if collectives and simulation.collectives in WITH_ROOTED else ()
-    chosen = {f"smpi/{call}": simulation.collectives for call in (*EXCHANGES, *rooted)}
-    if simulation.collectives == "ompi" and any(count in some for count in ranks for some in PAIRED):
-        chosen["smpi/alltoallv"] = "ring"
+    library = simulation.collectives
+    chosen = {f"smpi/{call}": library for call in sorted(measured) if (library, call) not in CRASHING}
     return {
         "network/model": MODELS[simulation.model],
         "smpi/bw-factor": "0:1",  # a bare 1 crashes SimGrid 3.32
@@ -123,8 +110,8 @@ def options(
         "smpi/privatization": "no",  # the kernels keep no globals
         "contexts/stack-size": "512",  # KiB a rank
         "smpi/send-is-detached-thresh": str(DETACHED_BY_DEFAULT if eager_limit is None else eager_limit + 1),
-        **chosen,
         # Weft's own traffic, where SMPI's defaults send p^2 messages and would open all connections.
         "smpi/allgather": "bruck",
         "smpi/barrier": "ompi_bruck",
+        **chosen,
     }

@@ -180,7 +180,10 @@ def test_rooted_algorithms_are_the_librarys_only_where_they_are_measured(tmp_pat
     programs = Programs(nowhere, SimGrid(nowhere, nowhere, "3.32"))
     launcher = SimulatedLauncher(fabric_of(tmp_path, text), programs, workers=1)
     assert "smpi/bcast" not in launcher.options([cell("exchange", CONTENTION)])
-    assert launcher.options([cell("collective", {})])["smpi/bcast"] == "ompi"
+    assert launcher.options([cell("exchange", CONTENTION)])["smpi/alltoallv"] == "ompi"
+    told = launcher.options([cell("collective", {"collective": call}) for call in ("bcast", "allgather")])
+    assert (told["smpi/bcast"], told["smpi/allgather"]) == ("ompi", "ompi")
+    assert "smpi/reduce" not in told
 
 
 def test_the_infiniband_model_sees_a_node_as_one_host(tmp_path: Path) -> None:
@@ -194,23 +197,14 @@ def test_the_infiniband_model_sees_a_node_as_one_host(tmp_path: Path) -> None:
         fabric_of(tmp_path, TREE.replace("[simulation]", '[simulation]\nmodel = "infiniband"'))
 
 
-@pytest.mark.parametrize(("library", "given"), [("mvapich2", False), ("impi", False), ("ompi", True), ("mpich", True)])
-def test_selectors_that_split_communicators_or_crash_are_left_out(library: str, given: bool) -> None:
+@pytest.mark.parametrize(("library", "given"), [("mvapich2", True), ("impi", False), ("ompi", True), ("mpich", True)])
+def test_every_selector_is_taken_but_one_that_crashes(library: str, given: bool) -> None:
     simulation = SimulationSection.model_validate({"collectives": library})
-    assert "smpi/bcast" not in options(simulation, None)  # Weft's own: it would send p^2 messages
-    told = options(simulation, None, collectives=True)
+    assert "smpi/bcast" not in options(simulation, None)  # Weft's own
+    told = options(simulation, None, ["bcast", "allgather", "reduce_scatter"])
     assert ("smpi/bcast" in told) == given
-    assert told["smpi/alltoallv"] == library
-
-
-@pytest.mark.parametrize(("ranks", "taken"), [(2, "ring"), (3, "ring"), (6, "ompi"), (66, "ring"), (140, "ompi")])
-def test_where_open_mpi_exchanges_pair_by_pair_smpi_is_given_its_algorithm_and_not_its_name(
-    ranks: int, taken: str
-) -> None:
-    section = SimulationSection(collectives="ompi")
-    assert options(section, None, ranks={ranks})["smpi/alltoallv"] == taken
-    assert options(section, None, ranks={ranks})["smpi/alltoall"] == "ompi"
-    assert options(SimulationSection(collectives="mpich"), None, ranks={ranks})["smpi/alltoallv"] == "mpich"
+    assert (told["smpi/allgather"], told["smpi/reduce_scatter"]) == (library, library)
+    assert options(simulation, None, ["bcast"])["smpi/allgather"] == "bruck"
 
 
 def test_what_a_library_keeps_for_each_rank_takes_the_place_of_the_estimate() -> None:
@@ -222,7 +216,7 @@ def test_what_a_library_keeps_for_each_rank_takes_the_place_of_the_estimate() ->
 
 
 def test_nothing_of_simgrids_own_calibration_is_left() -> None:
-    told = options(SimulationSection(collectives="mvapich2"), 16384)
+    told = options(SimulationSection(collectives="mvapich2"), 16384, ["alltoallv"])
     assert (told["smpi/bw-factor"], told["smpi/lat-factor"]) == ("0:1", "0:1")
     assert told["smpi/simulate-computation"] == "no"
     assert told["smpi/alltoallv"] == "mvapich2"

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which algorithm of a collective ran: SMPI's selectors choose by size and number of ranks and tell nobody. But each
+// algorithm is an exported function, simgrid::smpi::alltoall__bruck, and is found on the stack of a rank that sends.
+#include "algorithm.hpp"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weft::simulate {
+namespace {
+
+struct Watch {
+    std::string call;  // that is watched; "" for none
+    std::string noted; // the algorithm
+};
+
+// All ranks are threads of control of one process, of which one runs at a time.
+Watch &watch() {
+    static Watch the;
+    return the;
+}
+
+struct Frame {
+    std::string_view collective;
+    std::string_view algorithm;
+};
+
+// Of "_ZN7simgrid4smpi15alltoall__bruckEPKvi..." the two parts of the name; nothing for another function.
+std::optional<Frame> parsed(std::string_view symbol) {
+    constexpr std::string_view scope = "_ZN7simgrid4smpi";
+    if (!symbol.starts_with(scope))
+        return std::nullopt;
+    symbol.remove_prefix(scope.size());
+    std::size_t length = 0;
+    auto const [after, error] = std::from_chars(symbol.data(), symbol.data() + symbol.size(), length);
+    symbol.remove_prefix(static_cast<std::size_t>(after - symbol.data()));
+    if (error != std::errc{} || length > symbol.size())
+        return std::nullopt;
+    auto const name = symbol.substr(0, length);
+    auto const split = name.find("__");
+    if (split == std::string_view::npos)
+        return std::nullopt;
+    return Frame{name.substr(0, split), name.substr(split + 2)};
+}
+
+// Functions that choose an algorithm and are none.
+bool chooses(std::string_view name) {
+    constexpr std::array<std::string_view, 5> selectors{"default", "mpich", "ompi", "impi", "mvapich2"};
+    return std::find(selectors.begin(), selectors.end(), name) != selectors.end();
+}
+
+// The outermost algorithm, with its collective where that is not the one that was called ("reduce/binomial" within an
+// allreduce); a selector's own name where it sends itself.
+std::string on_stack() {
+    std::array<void *, 64> places{};
+    auto const depth = backtrace(places.data(), static_cast<int>(places.size()));
+    std::string_view called;
+    std::string found;
+    for (auto i = depth - 1; i >= 0; --i) {
+        Dl_info about{};
+        // the place is where the call returns to, which may be the first byte of the next function
+        if (dladdr(static_cast<char *>(places[static_cast<std::size_t>(i)]) - 1, &about) == 0 || !about.dli_sname)
+            continue;
+        auto const frame = parsed(about.dli_sname);
+        if (!frame)
+            continue;
+        called = called.empty() ? frame->collective : called;
+        found = frame->collective == called ? std::string() : std::string(frame->collective) + "/";
+        found += frame->algorithm;
+        if (!chooses(frame->algorithm))
+            break;
+    }
+    return found;
+}
+
+} // namespace
+
+void note_algorithm() {
+    auto &the = watch();
+    if (!the.call.empty() && the.noted.empty())
+        the.noted = on_stack();
+}
+
+} // namespace weft::simulate
+
+extern "C" void weft_watch_algorithm(char const *call) {
+    auto &the = weft::simulate::watch();
+    if (the.call != call)
+        the = {call, {}};
+}
+
+extern "C" char const *weft_noted_algorithm(char const *call) {
+    auto const &the = weft::simulate::watch();
+    return the.call == call ? the.noted.c_str() : "";
+}

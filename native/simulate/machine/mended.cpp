@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Algorithms of SMPI 3.32 that its selectors take where they cannot work.
+#include "smpi_names.hpp"
+
+#include <xbt/config.hpp>
+
+#include <string>
+
+namespace simgrid::smpi {
+namespace {
+
+// "pair" has ranks pair up by exclusive or: unless they are a power of two they wait for ever, or it aborts. The
+// libraries then exchange with the rank i places on, and Open MPI always does; that is SMPI's "ring".
+bool pairs_up(Comm *comm, char const *call) {
+    auto ranks = 0;
+    PMPI_Comm_size(comm, &ranks);
+    return (ranks & (ranks - 1)) == 0 && simgrid::config::get_value<std::string>(call) != "ompi";
+}
+
+using Alltoall = int(void const *, int, Datatype *, void *, int, Datatype *, Comm *);
+using Alltoallv = int(void const *, int const *, int const *, Datatype *, void *, int const *, int const *, Datatype *,
+                      Comm *);
+using Bcast = int(void *, int, Datatype *, int, Comm *);
+
+} // namespace
+
+Alltoall alltoall__ring;
+Alltoallv alltoallv__ring;
+
+int alltoall__pair(void const *send, int send_count, Datatype *send_type, void *receive, int receive_count,
+                   Datatype *receive_type, Comm *comm) {
+    static auto *const own =
+        weft::simulate::of_simgrid<Alltoall>("_ZN7simgrid4smpi14alltoall__pairEPKviPNS0_8DatatypeEPviS4_PNS0_4CommE");
+    auto *const taken = pairs_up(comm, "smpi/alltoall") ? own : alltoall__ring;
+    return taken(send, send_count, send_type, receive, receive_count, receive_type, comm);
+}
+
+int alltoallv__pair(void const *send, int const *send_counts, int const *send_places, Datatype *send_type,
+                    void *receive, int const *receive_counts, int const *receive_places, Datatype *receive_type,
+                    Comm *comm) {
+    static auto *const own = weft::simulate::of_simgrid<Alltoallv>(
+        "_ZN7simgrid4smpi15alltoallv__pairEPKvPKiS4_PNS0_8DatatypeEPvS4_S4_S6_PNS0_4CommE");
+    auto *const taken = pairs_up(comm, "smpi/alltoallv") ? own : alltoallv__ring;
+    return taken(send, send_counts, send_places, send_type, receive, receive_counts, receive_places, receive_type,
+                 comm);
+}
+
+// Divides by the elements of a segment, which are none where there is nothing to send.
+int bcast__ompi_pipeline(void *data, int count, Datatype *type, int root, Comm *comm) {
+    static auto *const own =
+        weft::simulate::of_simgrid<Bcast>("_ZN7simgrid4smpi20bcast__ompi_pipelineEPviPNS0_8DatatypeEiPNS0_4CommE");
+    return count == 0 ? MPI_SUCCESS : own(data, count, type, root, comm);
+}
+
+} // namespace simgrid::smpi

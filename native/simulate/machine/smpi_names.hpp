@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What SimGrid 3.32 exports of classes whose headers it does not install. The machine library is loaded before
+// SimGrid's (LD_PRELOAD), so a function that is defined here under such a name is the one that SMPI itself calls.
+#pragma once
+
+#include <smpi/smpi.h>
+
+#include <dlfcn.h>
+
+namespace simgrid::smpi {
+
+class Datatype;
+
+class Comm {
+  public:
+    void init_smp();
+};
+
+class Request {
+  public:
+    static void send(void const *data, int count, Datatype *type, int to, int tag, Comm *comm);
+    static Request *isend(void const *data, int count, Datatype *type, int to, int tag, Comm *comm);
+    static int wait(Request **request, MPI_Status *status);
+};
+
+} // namespace simgrid::smpi
+
+namespace weft::simulate {
+
+// SimGrid's own function of a name that is taken here.
+template <class Function> Function *of_simgrid(char const *symbol) {
+    return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, symbol));
+}
+
+} // namespace weft::simulate
