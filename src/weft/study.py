@@ -24,6 +24,7 @@ Count = Annotated[int, Field(strict=True, ge=1, le=2**40)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 DOUBLING = "1..nodes"
 MOST_RANKS = 10_000_000
+MOST_CELLS = 1000  # ids are c000 to c999
 
 
 def doubling(most: int) -> tuple[int, ...]:
@@ -32,8 +33,16 @@ def doubling(most: int) -> tuple[int, ...]:
 
 
 def whole_numbers(value: object) -> tuple[int, ...] | None:
-    """``value`` as a list of counts of nodes or ranks; None where it is something else."""
+    """``value`` as a list of counts of nodes or ranks; None where it is something else.
+
+    Raises
+    ------
+    ValueError
+        More than a thousand: each would be a cell.
+    """
     listed = as_list(value)
+    if len(listed) > MOST_CELLS:
+        raise ValueError(f"holds {len(listed):,} numbers; at most {MOST_CELLS:,} keep a run readable")
     if not listed or not all(type(item) is int and 1 <= item <= MOST_RANKS for item in listed):
         return None
     return tuple(listed)
@@ -197,13 +206,15 @@ class Study(WholeFile, frozen=True):
     kernel: str = Field(description="the measured pattern")
     measure: Measure = Field(Measure(), description="[measure]: how long and how exactly")  # pyright: ignore[reportCallIssue]
     placement: Placement = Field(Placement(), description="[placement]: which nodes")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[Series, ...], Field(min_length=1)] = Field(description="[[series]]: at least one sweep")
+    series: Annotated[tuple[Series, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
+        description="[[series]]: at least one sweep"
+    )
 
     @model_validator(mode="after")
     def names_differ(self) -> Self:
         """Refuse two series of one name: their rows could not be distinguished."""
-        names = [series.name for series in self.series]
-        twice = next((name for name in names if names.count(name) > 1), None)
+        seen: set[str] = set()
+        twice = next((each.name for each in self.series if each.name in seen or seen.add(each.name)), None)
         if twice:
             raise ValueError(f'two series have the name "{twice}"')
         return self

@@ -43,17 +43,22 @@ def call_rows(
     """
     statuses = _grouped(launches, lambda row: row["cell"])
     known = {(row["cell"], row["call"], row["phase"]): row for row in summaries}
-    spans = _grouped(segments, lambda row: (row["cell"], row["op"], row["phase"]))
-    algorithms = {(row["cell"], row["op"]): row["algorithm"] for row in segments if row["algorithm"]}
+    spans: dict[str, dict[tuple[str, str], list[SegmentRow]]] = {}
+    algorithms: dict[tuple[str, str], str] = {}
+    for row in segments:
+        spans.setdefault(row["cell"], {}).setdefault((row["op"], row["phase"]), []).append(row)
+        if row["algorithm"]:
+            algorithms[row["cell"], row["op"]] = row["algorithm"]
     rows: list[CallRow] = []
     for cell in (cell for cell in cells if not kernel_named(cell.kernel).is_floor):
         status, reason = cell_status(cell, statuses.get(cell.id, []))
-        for call, phase in _calls_of(cell, segments):
-            key = (cell.id, call, phase)
+        own = spans.get(cell.id, {})
+        for call, phase in _calls_of(cell, list(own)):
             row = _unmeasured(cell, call, phase, status, reason)
             row["bound_s"], row["bound"] = bounds(cell, call) or (None, "")
             row["algorithm"] = algorithms.get((cell.id, call), "")
-            rows.append(_measured(row, known[key], spans[key]) if status == "ok" and key in known else row)
+            found = known.get((cell.id, call, phase))
+            rows.append(_measured(row, found, own[call, phase]) if status == "ok" and found else row)
     return rows
 
 
@@ -82,15 +87,12 @@ def cell_status(cell: Cell, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
     return "ok", f"{len(failed)} of {len(launches)} launches failed and are left out: {told}"
 
 
-def _calls_of(cell: Cell, segments: Sequence[SegmentRow]) -> list[tuple[str, str]]:
+def _calls_of(cell: Cell, measured: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Calls and phases of a cell, in the order they were measured; of a failed one, as the study asks for them."""
     kernel = kernel_named(cell.kernel)
     if kernel.has_pair_samples:  # thousands of pairs: their times are in a table of their own
         return [(kernel.main, "warm")]
-    own = [(row["op"], row["phase"]) for row in segments if row["cell"] == cell.id]
-    if not own:
-        own = list(product(kernel.operations(cell.parameters, cell.ranks), ("cold", "warm")))
-    return list(dict.fromkeys(own))
+    return measured or list(product(kernel.operations(cell.parameters, cell.ranks), ("cold", "warm")))
 
 
 def _unmeasured(cell: Cell, call: str, phase: str, status: str, reason: str) -> CallRow:

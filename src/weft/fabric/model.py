@@ -11,7 +11,7 @@ from weft.fabric.batch import BatchSection
 from weft.fabric.kinds import KINDS, MODEL, FabricKind, known_kind
 from weft.fabric.network.sections import NetworkSection as Network
 from weft.fabric.network.sections import TreeSection as Tree
-from weft.fabric.nodeset import expand
+from weft.fabric.nodeset import NodeSetError, expand, size
 from weft.fabric.simulation import SimulationSection
 from weft.files.reading import locate, model_at, read_toml, validate
 from weft.files.section import Section, WholeFile
@@ -21,12 +21,14 @@ __all__ = ["Fabric", "Network", "Node", "Tree", "load_fabric"]
 
 Kind = Annotated[str, AfterValidator(known_kind), WithJsonSchema({"enum": list(KINDS), "type": "string"})]
 Count = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
+MOST_GROUPED = 1_000_000
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 
 
 def checked_nodes(text: str) -> str:
     """``text`` where it is a node set; ValueError otherwise."""
-    expand(text)
+    if not size(text):
+        raise NodeSetError("an empty node set")
     return text
 
 
@@ -117,6 +119,9 @@ class Fabric(WholeFile, frozen=True):
     @model_validator(mode="after")
     def groups_are_of_the_fabric(self) -> Self:
         """Refuse groups with foreign nodes, and sources of keys that are not there."""
+        named = sum(size(names) for names in self.groups.values())
+        if named > MOST_GROUPED:
+            raise ValueError(f"{named:,} names in all groups; at most {MOST_GROUPED:,} are looked up")
         known = set(self.hosts)
         for group, names in self.groups.items():
             foreign = [name for name in expand(names) if name not in known]

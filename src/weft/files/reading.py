@@ -58,16 +58,26 @@ def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
     raise error(f"no file {text!r}", f"{hint}give a path, or one that ships with Weft: {', '.join(names)}")
 
 
+MOST_TOML = 2**20  # bytes: what takes a second to read
+
+
 def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
     """Text and tree of a TOML file; ``error`` with the line for a syntax error.
 
     Raises
     ------
     error
-        The file cannot be read, is no UTF-8 text, or is no TOML; the message names the line.
+        The file cannot be read, is no UTF-8 text, is larger than 1 MiB, or is no TOML; the message names the line.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            read = file.read(MOST_TOML + 1)
+        if len(read) > MOST_TOML:
+            raise error(
+                f"{path}: {path.stat().st_size:,} bytes; at most {MOST_TOML:,} are read",
+                "write ranges and node sets for long lists; a dump of a network is a file of its own",
+            )
+        text = read.decode("utf-8")
     except UnicodeDecodeError as problem:
         raise error(f"{path}: byte {problem.start} is no UTF-8", "save the file as UTF-8 text") from None
     except OSError as problem:

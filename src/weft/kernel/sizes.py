@@ -73,12 +73,23 @@ def parse_sizes(value: object) -> tuple[int, ...]:
     listed = as_list(value)
     if not listed or not all(isinstance(each, str) for each in listed):
         raise ValueError('sizes are "1 B .. 4 MiB" (powers of two), or a list such as ["8 B", "1 KiB"]')
+    few_enough(listed)
     sizes = sorted(parse_bytes(each) for each in listed)
     if len(set(sizes)) != len(sizes):
         raise ValueError("holds one size twice")
-    if len(sizes) > MOST_SIZES:
-        raise ValueError(f"holds {len(sizes)} sizes; at most {MOST_SIZES} keep a table readable")
     return tuple(sizes)
+
+
+def few_enough(listed: Sequence[object]) -> None:
+    """Refuse a list of more than 200 sizes before any of them is read.
+
+    Raises
+    ------
+    ValueError
+        With how many there are.
+    """
+    if len(listed) > MOST_SIZES:
+        raise ValueError(f"holds {len(listed):,} sizes; at most {MOST_SIZES} keep a table readable")
 
 
 def write_sizes(sizes: Sequence[int]) -> list[str]:
@@ -100,4 +111,4 @@ ByteSizes = Annotated[
     ),
 ]
 
-__all__ = ["ByteSizes", "op_name", "parse_sizes", "powers_of_two", "split_op", "write_sizes"]
+__all__ = ["ByteSizes", "few_enough", "op_name", "parse_sizes", "powers_of_two", "split_op", "write_sizes"]

@@ -22,7 +22,7 @@ class Team:
         Index of each of these nodes among the launch's hosts.
     """
 
-    members: tuple[int, ...]
+    members: Sequence[int]
     counts: tuple[int, ...]
     places: tuple[int, ...]
 
@@ -30,6 +30,12 @@ class Team:
     def ranks(self) -> int:
         """How many."""
         return len(self.members)
+
+    def is_whole(self, ranks: int) -> bool:
+        """Whether these are all ranks of a launch of so many, in their order."""
+        return len(self.members) == ranks and (
+            isinstance(self.members, range) or tuple(self.members) == tuple(range(ranks))
+        )
 
     @property
     def even(self) -> bool:
@@ -57,16 +63,30 @@ def team_of(values: Mapping[str, Any], nodes: int, ranks_per_node: int, order: L
     """
     whole = nodes * ranks_per_node
     members: Sequence[int] = values.get("members") or range(values.get("ranks", whole))
-    if not members or max(members) >= whole:
+    if not members or (members[-1] if isinstance(members, range) else max(members)) >= whole:
         raise StudyError(
             f"{len(members)} ranks, up to number {max(members, default=0)}, of a launch of {whole}",
             "ask for fewer, or for more nodes or ranks a node",
         )
+    if isinstance(members, range):
+        return Team(members, *_first_ranks(len(members), nodes, ranks_per_node, order))
     found: dict[int, int] = {}
     for rank in members:
         node = node_of(rank, nodes, ranks_per_node, order)
         found[node] = found.get(node, 0) + 1
     return Team(tuple(members), tuple(found.values()), tuple(found))
+
+
+def _first_ranks(
+    ranks: int, nodes: int, ranks_per_node: int, order: Literal["block", "cyclic"]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Counts and places of the first ranks of a launch, without looking at each: there may be ten million."""
+    each, more = divmod(ranks, ranks_per_node if order == "block" else nodes)
+    if order == "block":
+        counts = (ranks_per_node,) * each + ((more,) if more else ())
+    else:
+        counts = (each + 1,) * more + ((each,) * (nodes - more) if each else ())
+    return counts, tuple(range(len(counts)))
 
 
 def team_values(values: Mapping[str, Any]) -> dict[str, Any]:

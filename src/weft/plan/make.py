@@ -25,11 +25,10 @@ from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries
 from weft.plan.rounds import launches_of
 from weft.plan.shapes import shapes
 from weft.plan.wire import flat_plan
-from weft.study import Measure, Study
+from weft.study import MOST_CELLS, Measure, Study
 
 __all__ = ["Bound", "Cell", "LaunchPlan", "MemoryNeed", "Plan", "PlannedSeries", "flat_plan", "make_plan"]
 
-MOST_CELLS = 1000  # ids are c000 to c999
 MODEL_SEED = 1
 
 
@@ -120,10 +119,11 @@ def study_cells(study: Study, fabric: Fabric, limit: Limit | None, notes: list[s
             key = json.dumps([shape.hosts, shape.nodes, shape.ranks_per_node, values], sort_keys=True)
             names = drafts.setdefault(key, (shape, values, []))[2]
             names.append(series.name)
-    if len(drafts) > MOST_CELLS:
-        raise StudyError(
-            f"{study.path}: {len(drafts)} cells", f"split the study: at most {MOST_CELLS} cells keep a run readable"
-        )
+        if len(drafts) > MOST_CELLS:
+            raise StudyError(
+                f"{study.path}: {len(drafts):,} cells up to series {series.name}",
+                f"split the study: at most {MOST_CELLS:,} cells keep a run readable",
+            )
     return [
         make_cell(f"c{index:03}", study, fabric, limit, shape, values, names)
         for index, (shape, values, names) in enumerate(drafts.values())
@@ -172,7 +172,7 @@ def make_cell(
         hosts=tuple(hosts[place] for place in team.places) if hosts else (),
         order=order,
         oversubscribed=most > cores,
-        job=None if team.members == tuple(range(shape.ranks)) else job,
+        job=None if team.is_whole(shape.ranks) else job,
         parameters=values,
         memory=memory,
         block_bytes=sizes.block,

@@ -65,7 +65,7 @@ class RunView:
         """A title with a label if the run is not of a real network."""
         return f"{title} ({self.label})" if self.label else title
 
-    @property
+    @cached_property
     def main_call(self) -> str:
         """The kernel's main call, on which verdicts are based."""
         return main_call(self.plan.kernel, {row["call"] for row in self.rows})

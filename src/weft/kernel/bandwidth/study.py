@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from weft.files.section import Section
 from weft.kernel.sizes import ByteSizes, powers_of_two
-from weft.study import Nodes, RanksPerNode, Series, Study
+from weft.study import MOST_CELLS, Nodes, RanksPerNode, Series, Study
 from weft.units import Bytes
 
 PATTERNS = ("intra-socket", "inter-socket", "inter-node")
@@ -80,6 +80,6 @@ class BandwidthStudy(Study, frozen=True):
 
     kernel: Literal["bandwidth"] = Field(description="bandwidth")
     bandwidth: BandwidthSection = Field(BandwidthSection(), description="[bandwidth]")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[BandwidthSeries, ...], Field(min_length=1)] = Field(
+    series: Annotated[tuple[BandwidthSeries, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
         description="[[series]]: at least one sweep"
     )

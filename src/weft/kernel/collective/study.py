@@ -9,7 +9,7 @@ from weft.files.section import Section
 from weft.files.tree import as_list
 from weft.kernel.sizes import ByteSizes, powers_of_two
 from weft.kernel.steps import Explain
-from weft.study import Series, Study, as_written, whole_numbers
+from weft.study import MOST_CELLS, Series, Study, as_written, whole_numbers
 from weft.units import Bytes
 
 NAMES = (
@@ -143,6 +143,6 @@ class CollectiveStudy(Study, frozen=True):
     kernel: Literal["collective"] = Field(description="collective")
     explain: Explain = True
     collective: CollectiveSection = Field(CollectiveSection(), description="[collective]")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[CollectiveSeries, ...], Field(min_length=1)] = Field(
+    series: Annotated[tuple[CollectiveSeries, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
         description="[[series]]: at least one sweep"
     )

@@ -13,7 +13,7 @@ from weft.format import format_bytes
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.budget import DOUBLE_BYTES, INT_BYTES, sample_bytes, staging
 from weft.kernel.exchange.sampling import Sampling
-from weft.kernel.exchange.study import ExchangeSeries, ExchangeStudy
+from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy
 from weft.kernel.messages import barrier_messages
 from weft.kernel.plain import PlainKernel
 from weft.kernel.steps import is_explained, ladder_messages, ladder_need
@@ -46,7 +46,7 @@ class Exchange(PlainKernel):
         where = f"{study.path}: series.{study.series.index(series)}"
         lengths = [vector_length(series, shape, shapes[0], where) for shape in shapes]
         contention = study.exchange.data == "contention"
-        step = math.lcm(*(shape.ranks**2 for shape in shapes)) if contention else 1
+        step = common_multiple([shape.ranks**2 for shape in shapes], where) if contention else 1
         notes: tuple[str, ...] = ()
         if series.n == "auto":
             n, notes = automatic_n(series, lengths[0], step, fabric)
@@ -221,6 +221,25 @@ def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tu
         )
         return n, (note,)
     return n, ()
+
+
+def common_multiple(squares: Sequence[int], where: str) -> int:
+    """The least n that p^2 divides for every p.
+
+    Raises
+    ------
+    StudyError
+        It is over the largest n there may be.
+    """
+    found = 1
+    for square in squares:
+        found = math.lcm(found, square)
+        if found > MOST_N:
+            raise StudyError(
+                f"{where}: no n up to 2^50 is divisible by p^2 for all {len(squares)} numbers of ranks p",
+                "give fewer of them, or such that divide each other: 1, 2, 4, 8",
+            )
+    return found
 
 
 def divisible(n: int, shapes: Sequence[Shape], step: int, where: str) -> None:

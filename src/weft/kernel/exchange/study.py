@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a study of the kernel ``exchange`` may say."""
 
+import math
 import re
 from itertools import product
 from typing import Annotated, Any, Literal, Self
@@ -12,11 +13,12 @@ from weft.files.expression import tree
 from weft.files.section import Section
 from weft.files.tree import is_list, is_table
 from weft.kernel.steps import Explain
-from weft.study import Series, Study, as_written
+from weft.study import MOST_CELLS, Series, Study, as_written
 from weft.units import Bytes, parse_bytes, parse_share
 
 NAMES = ("N", "p", "r", "s")
 LISTED = ("n", "m")
+MOST_N = 2**50
 Call = Literal["A", "B", "C"]
 
 
@@ -26,10 +28,19 @@ def listed(*kinds: dict[str, Any]) -> dict[str, Any]:
 
 
 def each_of(series: dict[str, Any]) -> list[dict[str, Any]]:
-    """A series with lists of n or m as one series for each value, named after it: ``grid-m8``, ``grid-n4096-m8``."""
+    """A series with lists of n or m as one series for each value, named after it: ``grid-m8``, ``grid-n4096-m8``.
+
+    Raises
+    ------
+    ValueError
+        More than a thousand series.
+    """
     keys = [key for key in LISTED if isinstance(series.get(key), list) and series[key]]
     if not keys or not isinstance(series.get("name"), str):
         return [series]
+    count = math.prod(len(series[key]) for key in keys)
+    if count > MOST_CELLS:
+        raise ValueError(f"{' and '.join(keys)} make {count:,} series; at most {MOST_CELLS:,} keep a run readable")
     return [
         series
         | dict(zip(keys, values, strict=True))
@@ -57,7 +68,7 @@ def parse_n(value: object) -> int | Literal["auto"]:
     """
     if value == "auto":
         return "auto"
-    if type(value) is not int or not 1 <= value <= 2**50:
+    if type(value) is not int or not 1 <= value <= MOST_N:
         raise ValueError('a whole number from 1 to 2^50, or "auto"')
     return value
 
@@ -164,7 +175,7 @@ class ExchangeStudy(Study, frozen=True):
     kernel: Literal["exchange"] = Field(description="exchange")
     explain: Explain = True
     exchange: ExchangeSection = Field(ExchangeSection(), description="[exchange]")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[ExchangeSeries, ...], Field(min_length=1)] = Field(
+    series: Annotated[tuple[ExchangeSeries, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
         description="[[series]]: at least one sweep"
     )
 
@@ -175,7 +186,7 @@ class ExchangeStudy(Study, frozen=True):
         if not is_table(tree):
             return tree
         given = tree.get("series")
-        if not is_list(given):
+        if not is_list(given) or len(given) > MOST_CELLS:
             return tree
         spread: list[list[Any]] = [each_of(series) if is_table(series) else [series] for series in given]
         return tree | {"series": [series for some in spread for series in some]}

@@ -14,6 +14,7 @@ from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.traffic import Traffic
 from weft.study import DOUBLING, Measure, Series, Study
 
+MOST_RANKS = 100_000
 PINGS = 8  # messages of a sample of a pair: there and back, both ways, and who may begin
 BESIDE = 3  # rows a finding has beside its samples: cold, forward, again
 RAW_FORWARD_BYTES = 16  # when a ping left and when it arrived
@@ -34,7 +35,7 @@ class Pairs(PlainKernel):
         Raises
         ------
         StudyError
-            No shape of the series has two ranks.
+            No shape of the series has two ranks, or one has over 100,000.
         """
         from weft.kernel.pairs.plan import shape_values
 
@@ -49,6 +50,12 @@ class Pairs(PlainKernel):
             )
         values: list[tuple[Shape, dict[str, Any]]] = []
         notes: list[str] = []
+        most = max(shape.ranks for shape in several)
+        if most > MOST_RANKS:
+            raise StudyError(
+                f"{study.path}: series.{study.series.index(series)}: {most:,} ranks make {most * (most - 1):,} pairs",
+                f"give nodes or ranks_per_node that make at most {MOST_RANKS:,} ranks",
+            )
         for shape in several:
             found, remarks = shape_values(study, fabric, shape)
             values += [(shape, each) for each in found]

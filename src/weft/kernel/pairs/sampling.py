@@ -62,9 +62,12 @@ def disjoint(pairs: Sequence[tuple[int, int]], most: int = MOST_A_ROUND) -> Chos
     """Pairs put into rounds by first fit, so that no rank is twice in one, and none has more than ``most`` pairs."""
     rounds: Chosen = []
     busy: list[set[int]] = []
+    full = 0  # rounds before this one take no more: looked at once, not once a pair
     for pair in pairs:
+        while full < len(busy) and len(busy[full]) >= 2 * most:
+            full += 1
         place = next(
-            (i for i, ranks in enumerate(busy) if len(ranks) < 2 * most and ranks.isdisjoint(pair)),
+            (i for i in range(full, len(busy)) if len(busy[i]) < 2 * most and busy[i].isdisjoint(pair)),
             len(busy),
         )
         if place == len(busy):

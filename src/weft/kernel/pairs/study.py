@@ -6,9 +6,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
 from weft.files.section import Section
-from weft.study import Count, Measure, Series, Study
+from weft.kernel.sizes import few_enough
+from weft.study import MOST_CELLS, Count, Measure, Series, Study
 from weft.units import Seconds, parse_bytes
 
+MOST_DRAWN = 10_000
 MOST_BYTES = 2**31 - 1  # the count of an MPI call is an int
 
 
@@ -21,6 +23,7 @@ def parse_sizes(value: object) -> tuple[int, ...]:
         None, one twice, or a size over what one MPI call can count.
     """
     listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
+    few_enough(listed)
     sizes = tuple(parse_bytes(item) for item in listed)
     if not sizes or len(set(sizes)) != len(sizes):
         raise ValueError('a list of different sizes, such as ["0 B", "256 KiB"]')
@@ -59,7 +62,7 @@ class PairsSection(Section, frozen=True):
     contention: Annotated[bool, Field(strict=True)] = Field(
         False, description="true measures each round isolated, too, and gives the factor between the two"
     )
-    sample_pairs: Count = Field(
+    sample_pairs: Annotated[int, Field(strict=True, ge=1, le=MOST_DRAWN)] = Field(
         50, description="where measuring all pairs isolated takes too long: so many of each hop class"
     )
     sample_rounds: Count | None = Field(None, description="so many rounds of the tournament, drawn by the seed")
@@ -90,4 +93,6 @@ class PairsStudy(Study, frozen=True):
     kernel: Literal["pairs"] = Field(description="pairs")
     measure: PairsMeasure = Field(PairsMeasure(), description="[measure]: how long and how exactly")  # pyright: ignore[reportCallIssue]
     pairs: PairsSection = Field(PairsSection(), description="[pairs]")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[Series, ...], Field(min_length=1)] = Field(description="[[series]]: at least one sweep")
+    series: Annotated[tuple[Series, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
+        description="[[series]]: at least one sweep"
+    )
