@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What this host has: cores, memory, limits, and the rate at which it copies."""
 
+import math
 import os
 import re
 import socket
@@ -121,6 +122,23 @@ def cgroup_limits(root: Path) -> Iterator[tuple[int, int]]:
             # Pages of files that were only read are reclaimed before the kernel kills a process.
             used = max(0, usage - parse_stat(read(folder / "memory.stat"), cache))
             yield limit, max(0, limit - used)
+
+
+def parse_cpu_max(text: str) -> float | None:
+    """Cores of ``cpu.max`` (cgroup v2): quota over period; None for no limit."""
+    quota, _, period = text.strip().partition(" ")
+    return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
+
+
+def usable_threads(root: Path = Path("/")) -> int:
+    """Threads that this process can keep busy: the cores of its affinity, or what its cgroup's quota allows."""
+    unified, _ = parse_cgroup_paths(read(root / "proc/self/cgroup"))
+    found = [float(len(os.sched_getaffinity(0)))]
+    if unified is not None:
+        for folder in upwards(root / "sys/fs/cgroup", unified):
+            allowed = parse_cpu_max(read(folder / "cpu.max"))
+            found += [] if allowed is None else [allowed]
+    return max(1, math.floor(min(found)))
 
 
 def scheduler_limit(environment: Mapping[str, str], cores: int) -> Limit | None:

@@ -11,6 +11,7 @@ from weft.host import (
     parse_cgroup_paths,
     parse_meminfo,
     read_host,
+    usable_threads,
 )
 
 MEMINFO = "MemTotal:   24696356 kB\nMemFree:     1000 kB\nMemAvailable:   20000000 kB\nHugePages_Total:       0\n"
@@ -112,3 +113,22 @@ def test_this_host_has_cores_and_memory() -> None:
 
 def test_the_copy_rate_of_this_host_is_plausible() -> None:
     assert 1e8 < measure_copy_rate(2, seconds=0.01) < 1e13
+
+
+@pytest.mark.parametrize(
+    ("quota", "threads"), [("max 100000\n", 3), ("150000 100000\n", 1), ("20000 100000\n", 1), ("200000 100000\n", 2)]
+)
+def test_threads_are_what_affinity_and_the_quota_of_any_cgroup_above_allow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, threads: int
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {1, 4, 5})
+    files = {"proc/self/cgroup": "0::/slice/job\n", "sys/fs/cgroup/slice/job/cpu.max": "max 100000\n"}
+    assert usable_threads(tree(tmp_path, files | {"sys/fs/cgroup/slice/cpu.max": quota})) == threads
+
+
+def test_the_embedded_engine_takes_no_more_threads_than_its_process_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB counts the machine's cores whatever the affinity mask says: inside a job it would crowd out others."""
+    from weft.analyse.engine import connect
+
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    assert connect().raw_sql("select current_setting('threads')").fetchall() == [(1,)]

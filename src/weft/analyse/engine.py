@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from weft.errors import DataError
+from weft.host import usable_threads
 
 #: Ibis expressions and backends; their types depend on columns, which a type checker cannot see.
 Expression: TypeAlias = Any
@@ -32,8 +33,8 @@ def connect(engine: str = "duckdb://") -> Backend:
     if scheme == "duckdb":
         import ibis
 
-        # one thread per core of this process's affinity: DuckDB would count the whole machine's, even inside a job
-        return ibis.duckdb.connect(rest or ":memory:")
+        # DuckDB counts the whole machine's cores, inside a job and under an affinity mask too
+        return ibis.duckdb.connect(rest or ":memory:", threads=usable_threads())
     if scheme == "spark":
         return _spark(rest)
     raise DataError(f"there is no engine {engine!r}", "use duckdb:// (the default) or spark://local[2]")

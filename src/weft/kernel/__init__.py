@@ -119,6 +119,10 @@ class Kernel(Protocol):
         """Operations beside which the kernel measures a ladder (:mod:`weft.kernel.steps`)."""
         ...
 
+    def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
+        """Which of its parameters are paths of files that the kernel reads."""
+        ...
+
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
         """How many operations of a cell may take the study's ``budget`` each, with those that refining adds."""
         ...

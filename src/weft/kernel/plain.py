@@ -34,6 +34,10 @@ class PlainKernel:
         """No all-to-all is among them."""
         return []
 
+    def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
+        """It reads no file."""
+        return []
+
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
         """Its operations, the sizes that refining adds, the ladders of either, and an empty operation."""
         ladders = len(self.explained(values, ranks))

@@ -8,7 +8,7 @@ themselves and ``\\xHH`` for a byte; nothing else is special, a ``#`` least of a
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from weft.errors import DataError
@@ -17,6 +17,7 @@ from weft.kernel.registry import kernel_named
 from weft.kernel.teams import team_values
 from weft.launch.launcher import LaunchCell, Rules
 from weft.plan.records import LaunchPlan, Plan
+from weft.store.folder import RunFolder
 from weft.study import Measure
 
 VERSION = "2"
@@ -76,8 +77,19 @@ def flat_plan(
         A path that is no UTF-8.
     """
     chosen = [plan.cell(name).requested for name in (launch.cells if cells is None else cells)]
+    chosen = [with_copies(cell, RunFolder(Path(folder)).inputs) for cell in chosen]
     head = FlatHead(launch.id, launch.index, Path(folder), run, plan.seed, plan.memory_limit_bytes)
     return flat_launch(head, chosen, plan.measure, rules)
+
+
+def with_copies(cell: LaunchCell, copies: Path) -> LaunchCell:
+    """The cell with the run's own copies of the files it names, where the run has them."""
+    own: dict[str, str] = {}
+    for key in kernel_named(cell.kernel).inputs_of(cell.parameters):
+        copy = copies / Path(str(cell.parameters[key])).name
+        if copy.is_file():
+            own[key] = str(copy.resolve())
+    return replace(cell, parameters={**cell.parameters, **own}) if own else cell
 
 
 def flat_launch(head: FlatHead, cells: Sequence[LaunchCell], measure: Measure, rules: Rules = STUDYS) -> str:

@@ -43,7 +43,7 @@ def check_place(folder: RunFolder) -> None:
 
 def foreign_entry(folder: RunFolder) -> str:
     """Name of an entry that no killed start of a run would have left."""
-    paths = (folder.study, folder.fabric, folder.plan, folder.lock_file, folder.launches, folder.cells)
+    paths = (folder.study, folder.fabric, folder.plan, folder.lock_file, folder.inputs, folder.launches, folder.cells)
     ours = {path.name for path in paths}
     names = sorted(entry.name for entry in folder.path.iterdir())
     return next((name for name in names if name.removesuffix(".part") not in ours), "")
@@ -120,7 +120,7 @@ def refuse_links(folder: RunFolder) -> None:
     OSError
         One of the run's own folders is a link.
     """
-    for place in (folder.launches, folder.cells, folder.samples, folder.tables):
+    for place in (folder.inputs, folder.launches, folder.cells, folder.samples, folder.tables):
         if place.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(place))
 

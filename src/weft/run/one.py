@@ -17,6 +17,7 @@ from weft.plan.make import make_plan
 from weft.plan.records import HASH, Plan, hash_of, plan_of
 from weft.run.failure import RETRIED
 from weft.run.folder import check_place, create, locked
+from weft.run.inputs import check_inputs, copy_inputs
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
@@ -81,6 +82,7 @@ def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -
         "launcher": launcher.provenance(),
     }
     text = plan.model_dump_json(indent=1).encode()
+    copy_inputs(folder, plan)
     create(folder, as_given(study), as_given(fabric), text, meta | {HASH: hash_of(text)})
     return plan
 
@@ -93,7 +95,8 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
     Raises
     ------
     DataError
-        The folder has a run of another study, fabric or MPI library, or its plan cannot be read.
+        The folder has a run of another study, fabric or MPI library, a file that the study names has changed, or the
+        plan cannot be read.
     """
     RunFolder.open(folder.path)
     for stored, given, what in ((folder.study, study, "study"), (folder.fabric, fabric, "fabric")):
@@ -111,7 +114,9 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
             "one run cannot mix them",
             f"go on with --mpicxx {before.get('mpicxx')}, or choose another folder with --into DIR",
         )
-    return plan_of(folder)
+    plan = plan_of(folder)
+    check_inputs(folder, plan)
+    return plan
 
 
 def choose_folder(study: Study, fabric: Fabric, progress: Progress) -> RunFolder:

@@ -28,6 +28,7 @@ class RunFolder:
         self.meta = self.path / "weft.json"
         self.plan = self.path / "plan.json"
         self.lock_file = self.path / "lock"
+        self.inputs = self.path / "inputs"
         self.launches = self.path / "launches"
         self.cells = self.path / "cells"
         self.samples = self.path / "samples"

@@ -90,6 +90,10 @@ class Collective(PlainKernel):
             **staging(ranks),
         }
 
+    def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
+        """A traffic matrix."""
+        return [key for key in ("matrix",) if key in values]
+
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """Every size of an all-to-all."""
         return self.operations(values, ranks) if is_explained(values, ranks) else []

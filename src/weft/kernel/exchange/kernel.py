@@ -105,6 +105,10 @@ class Exchange(PlainKernel):
             **staging(ranks),
         }
 
+    def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
+        """A file of keys."""
+        return [key for key in ("file",) if key in values]
+
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """C, or B where C is not measured; a sort has blocks that only its keys decide."""
         calls = [call for call in ("C", "B") if call in values.get("calls", ())]

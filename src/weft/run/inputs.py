@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files that a study names: a run keeps a copy, and measures that one to its end, whatever becomes of the file."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors, write_atomic
+from weft.kernel.registry import kernel_named
+from weft.plan.records import Plan
+from weft.store.folder import RunFolder
+
+
+def named(plan: Plan) -> Iterator[Path]:
+    """Every file that a plan's cells name, once."""
+    keys = [(cell.parameters, kernel_named(cell.kernel).inputs_of(cell.parameters)) for cell in plan.cells]
+    yield from map(Path, sorted({str(values[key]) for values, own in keys for key in own}))
+
+
+def copy_inputs(folder: RunFolder, plan: Plan) -> None:
+    """Copy the files of a plan into a run that begins.
+
+    Raises
+    ------
+    DataError
+        A file cannot be read, or the folder cannot be written.
+    """
+    for source in named(plan):
+        with file_errors(source):
+            text = source.read_bytes()
+        with file_errors(folder.inputs):
+            folder.inputs.mkdir(parents=True, exist_ok=True)
+        write_atomic(folder.inputs / source.name, text)
+
+
+def check_inputs(folder: RunFolder, plan: Plan) -> None:
+    """See that the files of a run which goes on are those that it began with; one that is gone is not missed.
+
+    Raises
+    ------
+    DataError
+        The run has no copy of a file, or the file has changed since: one run cannot mix the two.
+    """
+    for source in named(plan):
+        copy = folder.inputs / source.name
+        with file_errors(copy):
+            kept = copy.read_bytes()
+        if not source.is_file():
+            continue
+        with file_errors(source):
+            now = source.read_bytes()
+        if now != kept:
+            raise DataError(
+                f"{source} has changed since {folder.path} was begun with it: SHA-256 {_digest(kept)} there, "
+                f"{_digest(now)} now",
+                f"measure anew with --into DIR, or put the earlier one back: {copy}",
+            )
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:12]
