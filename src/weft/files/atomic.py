@@ -14,13 +14,13 @@ from typing import Any, BinaryIO
 from weft.errors import DataError
 from weft.format import format_bytes
 
-ANEW = "it was changed or torn: measure anew with --into DIR"
+ANEW = "it was changed or is incomplete: measure again with --into DIR"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file atomically: it is there as a whole or not at all.
+    """Write a file atomically: complete or not at all.
 
     Raises
     ------
@@ -36,24 +36,24 @@ def write_atomic(path: Path, data: bytes) -> None:
                 os.fsync(file.fileno())
             part.replace(path)
         except OSError:
-            # on a full disk the part still takes room that the user will want back
+            # on a full disk the partial file still takes space
             try_remove(part)
             raise
 
 
 def own_handle(path: Path, flags: int) -> int:
-    """Open a file of a folder that may be somebody else's: never through a link, no pipe, no device, no second name.
+    """Open a file in a folder that another user may own: never a link, pipe or device, or a file with a second name.
 
     Raises
     ------
     OSError
-        It cannot be opened, or is anything but a plain file of its own.
+        It cannot be opened, or is not a regular file with one name.
     """
     handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         os.close(handle)
-        raise OSError(errno.EINVAL, "no plain file of its own; remove it", str(path))
+        raise OSError(errno.EINVAL, "not a regular file with one name; remove it", str(path))
     return handle
 
 
@@ -75,7 +75,7 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     DataError
-        Not there, not readable, not an object.
+        The file is missing, not readable, or not a JSON object.
     """
     with file_errors(path):
         raw = path.read_bytes()
@@ -83,15 +83,15 @@ def read_json(path: Path) -> dict[str, Any]:
         value: Any = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise DataError(
-            f"{path} is not JSON: {error}", "it was changed or torn: measure anew with --into DIR"
+            f"{path} is not JSON: {error}", "it was changed or is incomplete: measure again with --into DIR"
         ) from error
     if not isinstance(value, dict):
-        raise DataError(f"{path} holds no JSON object", ANEW)
+        raise DataError(f"{path} is not a JSON object", ANEW)
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
 def try_remove(path: Path) -> None:
-    """Remove a file if that is possible; used where a failure to do so changes nothing."""
+    """Remove a file if possible; a failure is ignored."""
     try:
         path.unlink(missing_ok=True)
     except OSError:
@@ -100,7 +100,7 @@ def try_remove(path: Path) -> None:
 
 @contextmanager
 def file_errors(path: Path) -> Generator[None]:
-    """Turn an ``OSError`` on ``path`` into a :class:`DataError` that says what to do."""
+    """Turn an ``OSError`` on ``path`` into a :class:`DataError` with a remedy."""
     try:
         yield
     except OSError as error:
@@ -108,20 +108,20 @@ def file_errors(path: Path) -> Generator[None]:
 
 
 def explain(path: Path, error: OSError) -> DataError:
-    """The error for an ``OSError`` on ``path``: what it means for a run, and the remedy."""
+    """The DataError for an ``OSError`` on ``path``, with a remedy."""
     place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links the user did not type
     reason = error.strerror or str(error)
     if error.errno in FULL:
         return DataError(
             f"the disk is full: cannot write {place} ({reason}; {free_space(place)} free)",
-            "make room, then start the same command: it goes on where this stopped; or use another disk: --into DIR",
+            "free some space and repeat the same command, which continues where this stopped; or use another disk: --into DIR",
         )
     if error.errno == errno.ELOOP:
         return DataError(f"{place} is a link, and links in a run folder are not followed", f"remove it: rm '{place}'")
     if error.errno in FORBIDDEN:
         return DataError(
             f"no permission to write {place} ({reason})",
-            "make the folder writable (chmod u+w, or mount it read-write), or choose another one with --into DIR",
+            "make the folder writable (chmod u+w, or mount it read-write), or choose another with --into DIR",
         )
     return DataError(f"{place}: {reason}", "check the path, or choose another folder with --into DIR")
 

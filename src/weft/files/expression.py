@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arithmetic in study files, such as ``"512 * N"``; no other code is evaluated."""
+"""Arithmetic in study files, such as ``"512 * N"``; nothing else is evaluated."""
 
 import ast
 import operator
@@ -20,11 +20,11 @@ OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = 
     ast.Mod: operator.mod,
 }
 ALLOWED = (ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.USub, ast.Load, ast.Pow, *OPERATORS)
-REMEDY = 'write arithmetic of whole numbers with + - * / // % ** ( ), such as "512 * N"'
+REMEDY = 'write integer arithmetic with + - * / // % ** ( ), such as "512 * N"'
 
 
 def tree(text: str, names: Iterable[str]) -> ast.expr:
-    """Parse ``text`` and refuse whatever is not arithmetic over ``names``.
+    """Parse ``text`` and refuse anything but arithmetic over ``names``.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def tree(text: str, names: Iterable[str]) -> ast.expr:
     try:
         body = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise StudyError(f'"{text}" is no expression', REMEDY) from None
+        raise StudyError(f'"{text}" is not an expression', REMEDY) from None
     for node in ast.walk(body):
         if isinstance(node, ast.Name) and node.id not in known:
             raise StudyError(f'"{text}" uses the unknown name "{node.id}"', f"known names: {', '.join(known)}")
@@ -49,12 +49,12 @@ def tree(text: str, names: Iterable[str]) -> ast.expr:
 
 
 def power(base: Fraction, exponent: Fraction) -> Fraction:
-    """``base ** exponent`` for the small whole exponents a size can need.
+    """``base ** exponent`` for the small integer exponents of sizes.
 
     Raises
     ------
     OverflowError
-        The exponent is no whole number from 0 to 62.
+        The exponent is not an integer from 0 to 62.
     """
     if exponent.denominator != 1 or not 0 <= exponent <= 62:
         raise OverflowError
@@ -65,7 +65,7 @@ def value_of(node: ast.expr, names: Mapping[str, Number]) -> Fraction:
     """Value of a tree that :func:`tree` accepted; OverflowError past 2^62 at any step."""
     match node:
         case ast.Constant():
-            # Through the text: Fraction(0.1) would be the binary neighbour of 1/10, and 10 * 0.1 no whole number.
+            # Through the text: Fraction(0.1) would be the nearest binary number to 1/10, and 10 * 0.1 not an integer.
             value = Fraction(str(node.value))
         case ast.Name():
             value = Fraction(names[node.id])
@@ -83,7 +83,7 @@ def value_of(node: ast.expr, names: Mapping[str, Number]) -> Fraction:
 
 
 def evaluate(text: str, names: Mapping[str, Number]) -> int:
-    """Whole number that ``text`` stands for.
+    """Integer value of ``text``.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def evaluate(text: str, names: Mapping[str, Number]) -> int:
     Raises
     ------
     StudyError
-        Not arithmetic, an unknown name, a division by zero, a value past 2^62, or no whole number.
+        Not arithmetic, an unknown name, a division by zero, a value past 2^62, or not an integer.
     """
     try:
         value = value_of(tree(text, names), names)
@@ -105,7 +105,7 @@ def evaluate(text: str, names: Mapping[str, Number]) -> int:
         raise StudyError(f'"{text}" is too large for {shown(names)}', "keep it below 2^62") from None
     if value.denominator != 1:
         raise StudyError(
-            f'"{text}" is {float(value):g} for {shown(names)}, which is no whole number', "use // to round it down"
+            f'"{text}" is {float(value):g} for {shown(names)}, which is not an integer', "use // to round it down"
         )
     return int(value)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading a TOML file into a model, with one clear message for the first mistake: file, key, value, what is allowed."""
+"""Reading a TOML file into a model; the message for the first mistake has file, key, value and what is allowed."""
 
 import difflib
 import json
@@ -19,7 +19,7 @@ Loc = Sequence[int | str]
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """The known word that ``word`` is probably a misspelling of; empty where there is none."""
+    """The known word of which ``word`` is probably a misspelling; empty if there is none."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return near[0] if near else ""
 
@@ -32,7 +32,7 @@ def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
     given
         ``my.toml``, ``some/where/my.toml``, or a name such as ``tara``.
     folder
-        Where shipped files of this kind lie: ``studies`` or ``fabrics``.
+        Folder of the shipped files of this kind: ``studies`` or ``fabrics``.
     error
         Type of the error to raise.
 
@@ -79,9 +79,9 @@ def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
             )
         text = read.decode("utf-8")
     except UnicodeDecodeError as problem:
-        raise error(f"{path}: byte {problem.start} is no UTF-8", "save the file as UTF-8 text") from None
+        raise error(f"{path}: byte {problem.start} is not UTF-8", "save the file as UTF-8 text") from None
     except OSError as problem:
-        raise error(f"{path} cannot be read: {problem.strerror}", "look at its permissions") from None
+        raise error(f"{path} cannot be read: {problem.strerror}", "check its permissions") from None
     return text, parse_toml(text, str(path), error)
 
 
@@ -91,7 +91,7 @@ def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]
     Raises
     ------
     error
-        The text is no TOML; the message names ``source`` and the line.
+        The text is not TOML; the message names ``source`` and the line.
     """
     try:
         return tomllib.loads(text)
@@ -99,7 +99,7 @@ def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]
         raise error(f"{source}: nested too deeply", "flatten the file") from None
     except ValueError as problem:  # TOMLDecodeError, and whole numbers of thousands of digits
         raise error(
-            f"{source} is no TOML: {problem}", "correct that line; https://toml.io shows how values look"
+            f"{source} is not TOML: {problem}", "correct that line; see https://toml.io for the syntax"
         ) from None
 
 
@@ -123,7 +123,7 @@ def validate(model: type[Model], tree: dict[str, Any], source: str, error: type[
 
 
 def describe(model: type[BaseModel], mistake: ErrorDetails) -> tuple[str, str]:
-    """What is wrong, with key path and value, and what to do about it."""
+    """The mistake with key path and value, and its remedy."""
     loc, kind = mistake["loc"], mistake["type"]
     key = ".".join(str(part) for part in loc)
     message = mistake["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
@@ -141,14 +141,14 @@ def describe(model: type[BaseModel], mistake: ErrorDetails) -> tuple[str, str]:
             f"write it as a section: [{key}] with the keys {', '.join(keys_at(model, loc))}",
         )
     if not loc:
-        return message, "change the file so that this holds"
+        return message, "change the file to satisfy this"
     return f'"{key}" = {shown(mistake["input"])}: must be {message}' if kind != "value_error" else (
         f'"{key}" = {shown(mistake["input"])}: {message}'
     ), f'change "{key}"; {help_at(model, loc)}'
 
 
 def shown(value: object) -> str:
-    """A value as the file has it, cut to one readable line."""
+    """A value as in the file, shortened to one readable line."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
@@ -157,7 +157,7 @@ def shown(value: object) -> str:
 
 
 def model_at(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
-    """The model that stands at a key path; None where there is none."""
+    """The model at a key path; None if there is none."""
     current: type[BaseModel] | None = model
     for part in loc:
         if isinstance(part, int):
@@ -176,13 +176,13 @@ def model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def keys_at(model: type[BaseModel], loc: Loc) -> list[str]:
-    """Keys a file may have at a key path."""
+    """Keys that are allowed at a key path."""
     found = model_at(model, loc)
     return list(found.model_fields) if found else []
 
 
 def help_at(model: type[BaseModel], loc: Loc) -> str:
-    """The description of a key, or the keys of the section it would stand in."""
+    """The description of a key, or the keys of its section."""
     named = [part for part in loc if isinstance(part, str)]
     for depth in range(len(named), 0, -1):
         owner = model_at(model, named[: depth - 1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every table of Weft's TOML files is."""
+"""Base classes of the tables of Weft's TOML files."""
 
 from pathlib import Path
 from typing import Self
@@ -12,14 +12,14 @@ class Section(BaseModel, frozen=True, extra="forbid"):
 
 
 class WholeFile(Section, frozen=True):
-    """A whole file, which knows where it was read and what it said."""
+    """A whole file with its path and text."""
 
     _path: Path = PrivateAttr(default=Path())
     _text: str = PrivateAttr(default="")
 
     @property
     def path(self) -> Path:
-        """File it was read from."""
+        """The file it was read from."""
         return self._path
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 def shipped(folder: str) -> Path:
     """Path of a shipped folder: ``native``, ``studies`` or ``fabrics``.
 
-    An installed package carries them under ``weft/data``; a checkout has them at its root.
+    An installed package has them under ``weft/data``; a checkout has them at its root.
     """
     installed = Path(str(files("weft"))) / "data" / folder
     return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / folder
@@ -18,6 +18,6 @@ def shipped(folder: str) -> Path:
 def cache() -> Path:
     """Folder of Weft's cache: ``$XDG_CACHE_HOME/weft`` or ``~/.cache/weft``."""
     given = os.environ.get("XDG_CACHE_HOME", "")
-    # the XDG specification says that a relative path is to be ignored
+    # the XDG specification says to ignore a relative path
     base = Path(given) if given.startswith("/") else Path.home() / ".cache"
     return base / "weft"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What MPI libraries are: finding one, how it starts ranks, its algorithms and its knobs."""
+"""MPI libraries: finding one, how it starts ranks, its algorithms and its knobs."""

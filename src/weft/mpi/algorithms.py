@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Algorithms of collective calls that an MPI library can be made to use, by their names and knobs.
+"""Algorithms of collective calls that an MPI library can be set to use, with their names and knobs.
 
 Open MPI's are those that ``ompi_info --param coll tuned --level 9`` names (4.1 and 5.0 alike, but for allgather's
-``sparbit``); MPICH's those of its control variables ``MPIR_CVAR_<CALL>_INTRA_ALGORITHM`` (5.0). Where a restriction of
-an algorithm is not met, the library takes another in silence (MPICH) or refuses the call (Open MPI): such algorithms
-are left out by their restrictions here.
+``sparbit``); MPICH's those of its control variables ``MPIR_CVAR_<CALL>_INTRA_ALGORITHM`` (5.0). If a restriction of an
+algorithm is not met, the library silently uses another (MPICH) or aborts the call (Open MPI); such algorithms are left
+out here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ class Algorithm:
     Attributes
     ----------
     name
-        As the library names it.
+        The library's name for it.
     value
-        What its knob is set to.
+        The value of its knob.
     only
         ``two``: for two ranks only; ``power``: for a power of two of them; empty: for any number.
     """
@@ -34,13 +34,13 @@ class Algorithm:
     only: str = ""
 
     def fits(self, ranks: int) -> bool:
-        """Whether so many ranks can use it."""
+        """Whether it works with this number of ranks."""
         if self.only == "two":
             return ranks == 2
         return self.only != "power" or ranks & (ranks - 1) == 0
 
 
-# Number 0 is "ignore": the library's own choice. Those marked may abort a job: two_proc with other than two ranks.
+# Number 0 is "ignore": the library's own choice. Marked ones may abort a job, e.g. two_proc unless with two ranks.
 TUNED: Mapping[str, Sequence[str]] = {
     "allgather": ("linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit"),
     "allreduce": (
@@ -87,7 +87,7 @@ INTRA_ONLY = {
 
 
 def family_of(library: str) -> tuple[str, int]:
-    """Family and major version of a library, from its version string; ("", 0) where it is unknown."""
+    """Family and major version of a library, from its version string; ("", 0) if unknown."""
     from weft.mpi.library import parse_library
 
     known = parse_library(library)
@@ -95,7 +95,7 @@ def family_of(library: str) -> tuple[str, int]:
 
 
 def algorithms(library: str, collective: str, ranks: int) -> list[Algorithm]:
-    """Algorithms of a collective that a library can be made to use, for a number of ranks; none where it is unknown.
+    """Algorithms of a collective that a library can be set to use with a number of ranks; empty if unknown.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def algorithms(library: str, collective: str, ranks: int) -> list[Algorithm]:
         ``bcast``, ``alltoall``, ``alltoallv``, ``scatter``, ``gather``, ``allgather``, ``allreduce``, ``reduce`` or
         ``reduce_scatter``.
     ranks
-        Of the communicator.
+        Size of the communicator.
     """
     family, major = family_of(library)
     if family == OPEN_MPI:
@@ -122,7 +122,7 @@ def algorithms(library: str, collective: str, ranks: int) -> list[Algorithm]:
 
 
 def knob(library: str, collective: str) -> str:
-    """Name of the control variable that chooses the algorithm of a collective; empty where there is none."""
+    """Name of the control variable that chooses the algorithm of a collective; empty if there is none."""
     family, _ = family_of(library)
     if family == OPEN_MPI and collective in TUNED:
         return f"coll_tuned_{collective}_algorithm"
@@ -132,10 +132,10 @@ def knob(library: str, collective: str) -> str:
 
 
 def setting(library: str, collective: str, algorithm: Algorithm) -> dict[str, str]:
-    """Variables of the environment that make a library use an algorithm.
+    """Environment variables that make a library use an algorithm.
 
-    Open MPI's component ``tuned`` is put before all others (``han`` stands before it over several nodes). MPICH's
-    device would go past the algorithm with calls of its own for shared memory: it is kept out of this collective.
+    Open MPI's component ``tuned`` gets the highest priority (by default ``han`` precedes it on several nodes). MPICH's
+    device would bypass the algorithm with its own shared-memory calls, so it is disabled for this collective.
     """
     family, _ = family_of(library)
     if family == OPEN_MPI:

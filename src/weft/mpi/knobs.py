@@ -2,10 +2,10 @@
 """Settings (knobs) of MPI libraries at whose value a protocol or algorithm changes, to explain a change-over point.
 
 The names are those of the libraries' own variables: Open MPI's as ``ompi_info --all`` lists them (4.1 and 5.0), MPICH's
-as MPI_T does (5.0), UCX's as ``ucx_info -f``, MVAPICH2's and Intel MPI's as their user guides do. Their present values
-stand in the record of a launch (``named_settings``: what MPI_T said; ``settings``: the environment). A library that
+as MPI_T does (5.0), UCX's as ``ucx_info -f``, MVAPICH2's and Intel MPI's as their user guides do. The record of a
+launch has their current values (``named_settings``: from MPI_T; ``settings``: from the environment). A library that
 exposes neither (Intel MPI, MVAPICH2 at their defaults, UCX at ``auto``) gives no value to compare with. Then the
-knob is named as the one to try, without the claim that it stands at this size.
+knob is only named as the one to try, without the claim that its value is at this size.
 """
 
 import re
@@ -31,13 +31,13 @@ class Knob:
     Attributes
     ----------
     pattern
-        Of the whole name. A group ``collective`` in it limits the knob to calls of that name.
+        Pattern of the whole name. A group ``collective`` in it limits the knob to calls of that name.
     what
         What changes above its value.
     where
-        Whether it rules messages inside a node, between nodes, or both.
+        Whether it affects messages inside a node, between nodes, or both.
     collective
-        Whether it is about collective calls as such; the others act on every message, also inside a collective.
+        Whether it affects collective calls only; other knobs affect every message, also inside a collective.
     """
 
     pattern: str
@@ -48,12 +48,12 @@ class Knob:
 
 @dataclass(frozen=True)
 class NamedKnob:
-    """A variable of the library with its present value.
+    """A variable of the library with its current value.
 
     Attributes
     ----------
     names
-        Its name; several where more than one stands at the same value, the likeliest first.
+        Its name; several if more than one has this value, the likeliest first.
     value
         Bytes.
     what
@@ -69,9 +69,9 @@ class NamedKnob:
         return f"{' or '.join(self.names)} ({self.value:,} B)"
 
 
-EAGER = "messages up to it are sent at once, larger ones ask first"
+EAGER = "messages up to it are sent eagerly, larger ones by rendezvous"
 PIECES = "larger messages are sent in pieces"
-FIRST = "so much of a larger message travels with the question"
+FIRST = "this much of a larger message is sent with the rendezvous request"
 ALGORITHM = "the algorithm changes"
 CELLS = "larger messages need several cells"
 
@@ -82,7 +82,7 @@ UCX = (
     Knob("UCX_RNDV_THRESH", EAGER, "network"),
     Knob("UCX_ZCOPY_THRESH", "larger messages are not copied before they are sent", "network"),
 )
-# Order is likelihood: of two at one value the earlier is named first. Open MPI 5 knows btl_sm_* as btl_vader_* too.
+# Sorted by likelihood: of two with one value the earlier is named first. Open MPI 5 also knows btl_sm_* as btl_vader_*.
 KNOBS: Mapping[str, tuple[Knob, ...]] = {
     OPEN_MPI: (
         Knob(r"btl_(sm|vader)_eager_limit", EAGER, "node"),
@@ -125,7 +125,7 @@ KNOBS: Mapping[str, tuple[Knob, ...]] = {
         Knob("I_MPI_EAGER_THRESHOLD", EAGER, "network"),
     ),
 }  # fmt: skip
-#: What to turn where no value is known: (family, where) -> name.
+#: The knob to try if no value is known: (family, where) -> name.
 USUAL: Mapping[tuple[str, Where], str] = {
     (OPEN_MPI, "node"): "btl_sm_eager_limit (btl_vader_eager_limit before 5.0)",
     (OPEN_MPI, "network"): "btl_tcp_eager_limit, or UCX_RNDV_THRESH where pml is ucx",
@@ -144,9 +144,9 @@ class Knobs:
     Parameters
     ----------
     library
-        The library in its own words.
+        Version string of the library.
     values
-        Names and values: ``named_settings`` of a launch, and over them its ``settings``.
+        Names and values: ``named_settings`` of a launch, overridden by its ``settings``.
     """
 
     def __init__(self, library: str, values: Mapping[str, str]) -> None:
@@ -178,21 +178,21 @@ class Knobs:
         return [NamedKnob(tuple(names), value, what) for (value, what), names in found.items()]
 
     def usual(self, where: Where, collective: str = "") -> str:
-        """What usually moves such a point, where no known value explains it."""
+        """The knob that usually moves such a point, if no known value explains it."""
         protocol = USUAL.get((self.family, "node" if where == "node" else "network"), "")
         chooser = algorithm_knob(self._library, collective.partition("-")[0]) if collective else ""
         told = [text for text in (f"{chooser} chooses the algorithm" if chooser else "", protocol) if text]
         return "; ".join(told)
 
     def _rules(self, name: str, knob: Knob, where: Where, collective: str) -> bool:
-        """Whether a variable can have caused a change of this kind."""
+        """Whether a variable can cause a change of this kind."""
         match = re.fullmatch(knob.pattern, name)
         if match is None or (knob.collective and not collective):
             return False
         if "both" not in (where, knob.where) and where != knob.where:
             return False
         if name.startswith(("MPIR_CVAR_CH3_", "MPIR_CVAR_NEMESIS_")) and self._device != "3":
-            return False  # both devices' variables are listed by either
+            return False  # each device lists the variables of both
         wanted = match.groupdict().get("collective")
         return wanted is None or wanted.lower() == collective.partition("-")[0]
 

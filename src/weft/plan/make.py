@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Working a study out on a fabric: its cells, what each asks for and cannot beat, and its launches."""
+"""Planning a study on a fabric: its cells with memory and lower bounds, and its launches."""
 
 import json
 import secrets
@@ -35,22 +35,22 @@ MODEL_SEED = 1
 def make_plan(
     study: Study, fabric: Fabric, *, predict: bool = True, host: Host | None = None, library: str = ""
 ) -> Plan:
-    """Work a study out on a fabric. Starts nothing.
+    """Plan a study on a fabric. Starts nothing.
 
     Parameters
     ----------
     predict
-        Whether a copy rate that the fabric does not state is measured here for the predicted times (kind local; some
+        Whether to measure a copy rate that the fabric does not state, for the predicted times (kind local; takes some
         tens of milliseconds).
     host
         This host; read by default.
     library
-        The MPI library in its own words, for studies that try each of its algorithms; empty where it is not known yet.
+        Version string of the MPI library, for studies that try each of its algorithms; empty if not yet known.
 
     Raises
     ------
     StudyError, FabricError
-        The sweep is impossible as it is written. A cell that merely does not fit is a row, not an error.
+        The sweep is impossible as written. A cell that merely does not fit is a row, not an error.
     """
     host = host or read_host()
     given_memory = fabric.node.memory
@@ -77,7 +77,7 @@ def make_plan(
         fabric_kind=fabric.kind,
         seed=seed,
         measure=measure,
-        # Made anew: the file's path and text do not go into plan.json, so they must not stay here either.
+        # A new object: the file's path and text do not go into plan.json, so they must not stay here.
         planned_fabric=Fabric.model_validate(fabric.model_dump()),
         memory_limit_bytes=kernel_limit(given_memory, limit),
         series=tuple(planned_series(study, cells)),
@@ -99,7 +99,7 @@ def predicted(fabric: Fabric) -> tuple[Fabric, list[str]]:
 
 
 def kernel_limit(given: int | None, limit: Limit | None) -> int:
-    """The limit the kernel cannot see by itself: of the fabric file or the scheduler; 0 for none."""
+    """The limit that the kernel cannot read itself: of the fabric file or the scheduler; 0 for none."""
     seen_by_kernel = ("MemAvailable", "cgroup limit")
     others = [given] if given is not None else []
     if limit and limit.by not in seen_by_kernel:
@@ -139,7 +139,7 @@ def make_cell(
     values: dict[str, Any],
     series: list[str],
 ) -> Cell:
-    """One cell, placed, weighed and bounded."""
+    """One cell with its placement, memory and lower bound."""
     kernel = kernel_named(study.kernel)
     order = study.placement.order
     team = team_of(values, shape.nodes, shape.ranks_per_node, order)
@@ -190,7 +190,7 @@ def make_cell(
 
 
 def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Literal["planned", "fabric"], str, tuple[str, ...]]:
-    """Status, reason and hosts of a cell: it can be placed, or why not."""
+    """Status, reason and hosts of a cell: whether it can be placed, or why not."""
     hosts: tuple[str, ...] = ()
     cores = fabric.node.cores or shape.ranks_per_node
     try:
@@ -205,7 +205,7 @@ def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Literal["planned
 
 
 def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSeries]:
-    """The series of a study with what grows along them."""
+    """The series of a study, each with the axis along which it grows."""
     for series in study.series:
         counts = {cell.nodes for cell in cells if series.name in cell.series}
         axis = "nodes" if len(counts) > 1 else "ranks"
@@ -214,9 +214,9 @@ def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSerie
 
 
 def floor_cells(cells: Sequence[Cell], measure: Measure, limit: Limit | None) -> list[Cell]:
-    """One floor for each (nodes, ranks per node) that will be launched, on ranks of that same launch.
+    """One floor for each launched (nodes, ranks per node), measured by ranks of the same launch.
 
-    It copies what its cells keep in a node; but its two buffers take no more than a quarter of a node's memory.
+    It copies as many bytes as its cells keep in a node, but its two buffers take at most a quarter of a node's memory.
     """
     kernel = FLOOR
     found: dict[tuple[int, int], Cell] = {}

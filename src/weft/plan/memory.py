@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much memory a cell asks for, against what a node can give (METHOD 22)."""
+"""Memory that a cell needs, compared with the memory of a node (METHOD 22)."""
 
 from collections.abc import Mapping
 
@@ -10,16 +10,16 @@ from weft.host import Limit
 
 
 class MemoryNeed(BaseModel, frozen=True, extra="forbid"):
-    """Bytes a cell asks for, and the limit they were compared with.
+    """Bytes that a cell needs, and the limit they were compared with.
 
     Attributes
     ----------
     rank_bytes, node_bytes, job_bytes
-        What one rank, the busiest node and the whole job allocate.
+        Bytes allocated by one rank, the fullest node and the whole job.
     limit_bytes
-        What one node can give; None where the fabric does not say.
+        Memory of one node; None if unknown.
     limited_by
-        Which limit that was ("MemAvailable", "cgroup limit", "node.memory", ...).
+        Source of the limit ("MemAvailable", "cgroup limit", "node.memory", ...).
     formula
         The terms of ``rank_bytes`` with their numbers, for the row's reason.
     """
@@ -33,12 +33,12 @@ class MemoryNeed(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def fits(self) -> bool:
-        """Whether the busiest node has room for its ranks."""
+        """Whether the fullest node has enough memory for its ranks."""
         return self.limit_bytes is None or self.node_bytes <= self.limit_bytes
 
     @property
     def reason(self) -> str:
-        """Why the cell does not fit, in numbers; empty where it does."""
+        """Why the cell does not fit, with numbers; empty if it fits."""
         if self.fits or self.limit_bytes is None:
             return ""
         return (
@@ -48,16 +48,16 @@ class MemoryNeed(BaseModel, frozen=True, extra="forbid"):
 
 
 def memory_need(terms: Mapping[str, int], ranks_per_node: int, nodes: int, limit: Limit | None) -> MemoryNeed:
-    """Add up what one rank asks for and compare a node's share with its limit.
+    """Sum the memory of one rank and compare that of a node with its limit.
 
     Parameters
     ----------
     terms
-        Bytes of each part of one rank's memory, by its name.
+        Bytes of each part of one rank's memory, by name.
     ranks_per_node, nodes
-        Every node carries the same number of ranks.
+        Shape of the cell; every node has the same number of ranks.
     limit
-        What one node can give; None where nothing is known.
+        Memory limit of one node; None if unknown.
     """
     rank_bytes = sum(terms.values())
     node_bytes = rank_bytes * ranks_per_node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a plan is made of: cells, launches, and the plan itself as it is written to ``plan.json``."""
+"""The records of a plan: cells, launches, and the plan itself as written to ``plan.json``."""
 
 import hashlib
 import json
@@ -23,9 +23,9 @@ from weft.text import plain
 
 SCHEMA = "weft-plan/1"
 HASH = "plan_sha256"
-"""Entry of ``weft.json``: what ``plan.json`` was when the run was made."""
+"""Entry of ``weft.json``: the hash of ``plan.json`` when the run was created."""
 
-# A stored plan may come from anybody. Ids become names of files, names of hosts words of a command line.
+# A stored plan may come from another user. Ids become file names, host names become arguments of commands.
 CellId = Annotated[str, Field(pattern=r"^[a-z][0-9]{3,9}$")]
 LaunchId = Annotated[str, Field(pattern=r"^[a-z][0-9]{3,9}\.l[1-9][0-9]{0,4}$")]
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$")]
@@ -36,7 +36,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Job(BaseModel, frozen=True, extra="forbid"):
-    """The ranks that are started for a cell: more than measure it, where it takes only a part of them."""
+    """The ranks that are started for a cell, if only some of them measure it."""
 
     nodes: Positive
     ranks_per_node: Positive
@@ -53,31 +53,31 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     id
         ``c000``, ``c001``, ... in the order of the study; ``f000``, ... for the kernel ``floor``.
     series
-        Names of the series the cell belongs to; none for a floor.
+        Names of the series to which the cell belongs; none for a floor.
     nodes, ranks_per_node, ranks
-        Of the ranks that measure. p = nodes * ranks_per_node, but for a part of a launch that does not fill its nodes:
-        ``ranks_per_node`` is then that of the fullest.
+        Shape of the ranks that measure. p = nodes * ranks_per_node, unless a part of a launch does not fill its nodes:
+        ``ranks_per_node`` is then that of the fullest node.
     hosts
-        Names of the nodes in the order of their ranks; empty where the fabric cannot place the cell.
+        Names of the nodes in the order of their ranks; empty if the fabric cannot place the cell.
     job
-        The launch it needs, where that has more ranks than measure (``parameters`` has ``ranks`` or ``members``).
+        The launch it needs, if that has more ranks than measure (``parameters`` has ``ranks`` or ``members``).
     order
         ``block``: ranks 0..r-1 on the first host; ``cyclic``: rank i on host i mod N.
     parameters
         The kernel's own values (``n``, ``m``, ``data``, ``calls`` for ``exchange``).
     block_bytes, local_bytes, array_bytes
-        One block (rank to rank), one rank's part of one array, one whole array; 0 where the kernel has none.
+        One block (rank to rank), one rank's part of one array, one whole array; 0 if the kernel has none.
     bound
-        Lower bound of the cell's main operation; None where the fabric does not give its rates.
+        Lower bound of the cell's main operation; None if the fabric does not state its rates.
     bounds
         Lower bound of each operation, by its name in the records.
     alone_s_per_byte
         What the hardware needs for the messages of the ladder that nobody shares a link with
         (:mod:`weft.bound.alone`); None where it is not known, or nothing is explained.
     status, reason
-        ``memory`` and ``fabric`` rows get no launch; the reason says why, in numbers.
+        ``memory`` and ``fabric`` rows have no launch; the reason says why, with numbers.
     limit_s
-        A cell that runs longer is hung.
+        Seconds after which a cell counts as hung.
     """
 
     id: CellId
@@ -104,13 +104,13 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def hash(self) -> str:
-        """What it measures, in 16 hexadecimal digits: a record with another one is of another cell."""
+        """Hash of what it measures, in 16 hexadecimal digits: a record with another hash is of another cell."""
         told = [self.kernel, self.parameters, self.ranks, self.order, self.hosts]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def requested(self) -> LaunchCell:
-        """The cell as a launcher is asked for it."""
+        """The cell in the form for a launcher."""
         return LaunchCell(self.id, self.kernel, self.parameters, self.ranks, self.hash, self.limit_s)
 
     @property
@@ -126,20 +126,20 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
 
 
 class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
-    """One start of the ranks, and the cells it measures.
+    """One start of the ranks, and the cells that it measures.
 
     Attributes
     ----------
     id
-        ``c003.l1`` for kernels that take one cell a launch, ``g000.l1`` for a batch of cells with one placement.
+        ``c003.l1`` for kernels with one cell per launch, ``g000.l1`` for a batch of cells with one placement.
     index
         k, counted from 1.
     cells
         Ids of its cells, in the order they are measured.
     limit_s, expected_s
-        After this long the launch is ended; how long it is expected to take.
+        Seconds after which the launch is ended; its expected duration.
     settings
-        What the MPI library is told by variables of the ranks' environment: ``parameters["setting"]`` of its cells.
+        Environment variables of the ranks that set the MPI library: ``parameters["setting"]`` of its cells.
     """
 
     id: LaunchId
@@ -157,14 +157,14 @@ class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
 
 
 class PlannedSeries(BaseModel, frozen=True, extra="forbid"):
-    """A series of the study, for those who read only the plan.
+    """A series of the study, for readers of the plan alone.
 
     Attributes
     ----------
     axis
-        What grows along it: ``nodes``, or ``ranks`` on one node.
+        The axis along which it grows: ``nodes``, or ``ranks`` on one node.
     written
-        Its keys as they stand in the study.
+        Its keys as written in the study.
     """
 
     name: str
@@ -174,7 +174,7 @@ class PlannedSeries(BaseModel, frozen=True, extra="forbid"):
 
 
 class Plan(BaseModel, frozen=True, extra="forbid"):
-    """A study on a fabric, worked out; written as ``plan.json``.
+    """The plan of a study on a fabric; written as ``plan.json``.
 
     Attributes
     ----------
@@ -183,11 +183,11 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     launches
         In the order they are started: floors, then each round of launches shuffled by the seed.
     planned_fabric
-        The fabric with what was read from the host filled in.
+        The fabric, completed with values read from the host.
     memory_limit_bytes
-        A node's limit that the kernel cannot see by itself (fabric file, scheduler); 0 for none.
+        A node's limit that the kernel cannot read itself (fabric file, scheduler); 0 for none.
     notes
-        What a reader should know about how the plan came about.
+        Remarks about how the plan was made.
     """
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
@@ -209,7 +209,7 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="after")
     def fits_together(self) -> Self:
-        """Refuse cells of one id, and launches of cells that there are not."""
+        """Refuse duplicate ids, and launches of cells that do not exist."""
         known = {cell.id for cell in self.cells}
         if len(known) < len(self.cells) or len({launch.id for launch in self.launches}) < len(self.launches):
             raise ValueError("two cells or launches have the same id")
@@ -219,7 +219,7 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
         return self
 
     def origin(self, run: str) -> Origin:
-        """What the records of a run of this plan must repeat; ``run`` is its id."""
+        """The run id and the hashes that the records of a run of this plan must repeat; ``run`` is its id."""
         return Origin(run, {cell.id: cell.hash for cell in self.cells})
 
     def cell(self, name: str) -> Cell:
@@ -228,27 +228,27 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def floors(self) -> tuple[Cell, ...]:
-        """Cells that other times are compared with."""
+        """The noise floors."""
         return tuple(cell for cell in self.cells if kernel_named(cell.kernel).is_floor)
 
     @property
     def measured(self) -> tuple[Cell, ...]:
-        """Cells of the study itself, the impossible ones included."""
+        """Cells of the study itself, including impossible ones."""
         return tuple(cell for cell in self.cells if not kernel_named(cell.kernel).is_floor)
 
     @property
     def expected_s(self) -> float:
-        """Seconds the whole run is expected to take."""
+        """Expected duration of the whole run in seconds."""
         return sum(launch.expected_s for launch in self.launches)
 
 
 def plan_of(folder: RunFolder) -> Plan:
-    """The stored plan of a run, after it was found to be the one that the run was made with.
+    """The stored plan of a run, after checking that it is unchanged since the run was created.
 
     Raises
     ------
     DataError
-        It is missing, torn, of another version, or was changed.
+        It is missing, incomplete, of another version, or was changed.
     """
     if not folder.plan.exists():
         raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
@@ -257,14 +257,14 @@ def plan_of(folder: RunFolder) -> Plan:
     told = folder.metadata().get(HASH)
     if told is not None and told != hash_of(raw):
         raise DataError(
-            f"{folder.plan} was changed since the run was made (weft.json tells its hash); {folder.what_is_left()}",
-            f"bring the original back, or {folder.measure_anew()}",
+            f"{folder.plan} was changed since the run was created (weft.json has its hash); {folder.what_is_left()}",
+            f"restore the original, or {folder.measure_anew()}",
         )
     return parse_plan(folder.plan, raw)
 
 
 def hash_of(plan: bytes) -> str:
-    """What ``weft.json`` says of a plan."""
+    """Hash of a plan, for ``weft.json``."""
     return hashlib.sha256(plan).hexdigest()
 
 
@@ -274,7 +274,7 @@ def parse_plan(path: Path, raw: bytes) -> Plan:
     Raises
     ------
     DataError
-        It is torn, or of another version.
+        It is incomplete, or of another version.
     """
     try:
         plan = Plan.model_validate_json(raw)
@@ -291,8 +291,8 @@ def parse_plan(path: Path, raw: bytes) -> Plan:
 
 
 def no_plan(path: Path, why: str) -> DataError:
-    """The error for a file that is no plan."""
+    """The error for a file that is not a plan."""
     return DataError(
-        f"{path} is no plan of this version of Weft: {why}",
-        "go on with the version that made it (weft.json names it), or measure anew with --into DIR",
+        f"{path} is not a plan of this version of Weft: {why}",
+        "continue with the version that made it (weft.json names it), or measure again with --into DIR",
     )

@@ -10,14 +10,14 @@ from weft.kernel.registry import kernel_named
 from weft.kernel.steps import TURNS
 from weft.plan.records import Cell, LaunchPlan, Plan
 
-START_LIMIT_S = 60.0  # a launcher waits this long for ranks that do not come up
-OPERATION_S = 2e-3  # the harness's own part in an operation: as seen on one host with operations that take no time
+START_LIMIT_S = 60.0  # a launcher waits this long for ranks that do not start
+OPERATION_S = 2e-3  # overhead of the harness per operation: measured on one host with empty operations
 
 
 def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
-    """Rounds of launches, each in an order of its own, shuffled by the seed (METHOD 9).
+    """Rounds of launches, each shuffled by the seed (METHOD 9).
 
-    The floors take part in every round: what a bound stands on is measured in the launches whose times it bounds.
+    Every round includes the floors: a rate behind a bound is measured along with the launches whose times it bounds.
     """
     batches = batches_of(plan)
     for cells in together([cell for cell in plan.floors if cell.status == "planned"]):
@@ -26,14 +26,14 @@ def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
         order = list(batches)
         random.Random(f"{plan.seed}/{index}").shuffle(order)
         for name in order:
-            # Within a batch the order is a factor too.
+            # Within a batch the order is shuffled too.
             cells = list(batches[name])
             random.Random(f"{plan.seed}/{index}/{name}").shuffle(cells)
             yield launch_of(plan, f"{name}.l{index}", index, cells)
 
 
 def batches_of(plan: Plan) -> dict[str, list[Cell]]:
-    """Cells that one launch measures: one each, or all of one placement for kernels that can be batched."""
+    """Cells that one launch measures: one, or all of one placement for kernels that can be batched."""
     planned = [cell for cell in plan.measured if cell.status == "planned"]
     if not kernel_named(plan.kernel).batched:
         return {cell.id: [cell] for cell in planned}
@@ -41,7 +41,7 @@ def batches_of(plan: Plan) -> dict[str, list[Cell]]:
 
 
 def together(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Cells that can share a launch: of one placement, and with the library set alike."""
+    """Cells that can share a launch: with one placement and the same library settings."""
     placed: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
         job = cell.launched
@@ -83,18 +83,18 @@ def ladder_s(cell: Cell, plan: Plan) -> float:
 
 
 def start_s(ranks: int) -> float:
-    """Seconds that starting and ending the ranks take: as seen with mpiexec on one host, growing with the ranks."""
+    """Seconds to start and end the ranks: measured with mpiexec on one host, growing with the ranks."""
     return 0.5 + 0.02 * ranks
 
 
 def cell_s(cell: Cell, plan: Plan) -> float:
-    """Seconds one launch of a cell is expected to take.
+    """Expected seconds of one launch of a cell.
 
-    Every operation is called once cold, then warmed up, then sampled until its precision is reached (three times the
-    least number of samples is taken for that), at its lower bound, but never much longer than its budget. Arrays are
-    written and proven once.
+    Every operation is called once cold, then warmed up, then sampled until its precision is reached (assumed: three
+    times the least number of samples), at its lower bound, but never much longer than its budget. Arrays are written
+    and validated once.
     """
-    if "expected_s" in cell.parameters:  # where a kernel knows better
+    if "expected_s" in cell.parameters:  # the kernel's own estimate
         return cell.parameters["expected_s"]
     measure = plan.measure
     calls = 1 + min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)

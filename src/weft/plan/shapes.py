@@ -10,8 +10,8 @@ from weft.study import DOUBLING, MOST_CELLS, MOST_RANKS, Series, doubling
 def shapes(series: Series, fabric: Fabric) -> list[Shape]:
     """Shapes of a series on a fabric, in the order of the study.
 
-    ``fill`` keeps one rank a core: all cores of each node where the series has several nodes. On one node there is
-    nothing to add nodes for, so it adds ranks: 1, 2, 4 .. cores, and twice the cores, marked as oversubscribed.
+    ``fill`` keeps one rank per core: all cores of each node if the series has several nodes. On one node it adds ranks
+    instead: 1, 2, 4 .. cores, and twice the cores, marked as oversubscribed.
 
     Raises
     ------

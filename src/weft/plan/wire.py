@@ -27,7 +27,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
 
 @dataclass(frozen=True)
 class FlatHead:
-    """Which launch a flat plan is of.
+    """The head of a flat plan: its launch.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class FlatHead:
     run
         The run's id, which every record repeats.
     memory_limit_bytes
-        A node's limit that the kernel cannot see by itself; 0 for none.
+        A node's limit that the kernel cannot read itself; 0 for none.
     """
 
     launch: str
@@ -67,9 +67,9 @@ def flat_plan(
     run
         The run's id, which every record repeats.
     rules
-        What the launcher wants otherwise than the study.
+        Settings in which the launcher overrides the study.
     cells
-        Ids of the launch's cells that are still to be measured; all by default.
+        Ids of the launch's cells that have still to be measured; all by default.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def with_copies(cell: LaunchCell, copies: Path) -> LaunchCell:
 
 
 def flat_launch(head: FlatHead, cells: Sequence[LaunchCell], measure: Measure, rules: Rules = STUDYS) -> str:
-    """The kernel's input for one launch, of a plan or not.
+    """The kernel's input for one launch, with or without a plan.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def flat_cell(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
     Raises
     ------
     DataError
-        Its parameters, as a stored plan has them, lack something or are of another kind.
+        Its parameters in the stored plan are incomplete or have a wrong type.
     """
     keys: dict[str, FlatValue] = {"cell": cell.id, "kernel": cell.kernel, "hash": cell.hash}
     try:
@@ -136,7 +136,7 @@ def flat_cell(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
         raise DataError(
             f"cell {cell.id} of the plan cannot be measured by this version of Weft: its parameters lack "
             f"or spoil {error}",
-            "go on with the version that made it (weft.json names it), or measure anew with --into DIR",
+            "continue with the version that made it (weft.json names it), or measure again with --into DIR",
         ) from error
 
 
@@ -152,7 +152,7 @@ def write_flat(head: Mapping[str, FlatValue], cells: Sequence[Mapping[str, FlatV
     Raises
     ------
     DataError
-        A text that is no UTF-8.
+        A text is not UTF-8.
     """
     lines = [f"weft-plan {VERSION}", *(f"{key} {written(value)}" for key, value in head.items())]
     for cell in cells:
@@ -179,12 +179,12 @@ def quoted(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         raise DataError(
-            f"{text!r} is no UTF-8 text", "rename the file or folder, or choose another place with --into DIR"
+            f"{text!r} is not UTF-8", "rename the file or folder, or choose another place with --into DIR"
         ) from None
     plain = (char if char not in '"\\' else "\\" + char for char in text)
     return '"' + "".join(char if char.isprintable() else escaped(char) for char in plain) + '"'
 
 
 def escaped(char: str) -> str:
-    """A character as bytes, each ``\\xHH``; an escape that stands already is left alone."""
+    """A character as bytes, each ``\\xHH``; an existing escape is left unchanged."""
     return char if len(char) > 1 else "".join(f"\\x{byte:02x}" for byte in char.encode())

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs: walking the launches of a plan, what failed, going on after an interruption."""
+"""Runs: walking the launches of a plan, recording failures, resuming after an interruption."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launches that ended badly, as rows: a time-out, a crash and a failed start are results too (METHOD 23)."""
+"""Failed launches as rows: a time-out, a crash and a failed start are results too (METHOD 23)."""
 
 import signal
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ TIMEOUT = "timeout"
 CRASH = "crash"
 LAUNCH = "launch"
 BOUND = "bound"
-"""A launch that the simulator refuses for what it would cost: final, and its bounds stand in the tables."""
+"""Status of a launch that the simulator refuses because of its cost: final; the tables have its bounds."""
 RETRIED = frozenset({TIMEOUT, CRASH, LAUNCH})
-"""Statuses that are tried again when the same run is started again; all others are final."""
+"""Statuses that are retried when the same run is started again; all others are final."""
 
 TAIL_LINES = 12
 COMPLAINT = "weft-measure: error: "
-"""How a line of the kernel begins by which it ends a launch (native/measure/launch/main.cpp)."""
+"""Prefix of the kernel's line when it aborts a launch (native/measure/launch/main.cpp)."""
 WATCHDOG_EXIT = 124
 
 
 def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
-    """Last lines of a log that are not empty."""
+    """The last non-empty lines of a log."""
     try:
         with log.open("rb") as file:
-            # a rank that prints without end must not fill our memory
+            # a rank that prints endlessly must not fill our memory
             file.seek(max(0, log.stat().st_size - 64 * 1024))
             text = file.read().decode(errors="replace")
     except OSError:
@@ -41,18 +41,18 @@ def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
 
 
 def kernels_word(log: Path) -> str:
-    """What the kernel itself complained of before it ended a launch; empty where it said nothing."""
+    """The kernel's own error message before it ended a launch; empty if there is none."""
     tail = log_tail(log, 40)
     said = [place for place, line in enumerate(tail) if line.startswith(COMPLAINT)]
     if not said:
         return ""
-    what, *after = tail[said[0] :]  # the first rank to complain; the others fail because it has
+    what, *after = tail[said[0] :]  # the first rank to report an error; the others fail as a consequence
     remedy = after[0].strip().removeprefix("-> ") if after and after[0].startswith("  -> ") else ""
     return what.removeprefix(COMPLAINT) + (f"; {remedy}" if remedy else "")
 
 
 def status_of(outcome: Outcome, slots: Sequence[Slot]) -> str:
-    """Say what became of a launch that left a cell without a record."""
+    """Status of a launch that left a cell without a record."""
     if outcome.refused:
         return BOUND
     if outcome.timed_out or outcome.returncode == WATCHDOG_EXIT or any("timeout" in slot.state for slot in slots):
@@ -61,7 +61,7 @@ def status_of(outcome: Outcome, slots: Sequence[Slot]) -> str:
 
 
 def under_way(launch: LaunchPlan, missing: Sequence[str], slots: Sequence[Slot]) -> str:
-    """Return the cell that a launch was at when it ended: by its ranks' word, else the first that is missing."""
+    """Return the cell that a launch was measuring when it ended: from its ranks' status, else the first missing one."""
     named = [slot.cell for slot in slots if slot.cell in missing]
     order = {cell: place for place, cell in enumerate(launch.cells)}
     return max(named, key=lambda cell: order[cell]) if named else missing[0]
@@ -103,9 +103,9 @@ def reason(status: str, cell: Cell, outcome: Outcome, slots: Sequence[Slot]) -> 
 
 
 def phases(slots: Sequence[Slot], most: int = 4) -> str:
-    """The last phase of the ranks, in short; all of them stand in the row's record."""
+    """The last phases of the ranks, abridged; the row's record has all of them."""
     if not slots:
-        return "no rank said what it was doing"
+        return "no rank reported its phase"
     more = f" and {len(slots) - most} more ranks" if len(slots) > most else ""
     return "last seen: " + ", ".join(str(slot) for slot in slots[:most]) + more
 

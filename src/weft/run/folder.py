@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Making a run folder, and holding it while a run works on it."""
+"""Creating a run folder, and locking it while a run works on it."""
 
 import errno
 import fcntl
@@ -16,18 +16,18 @@ from weft.store.folder import SCHEMA, RunFolder
 
 
 def check_place(folder: RunFolder) -> None:
-    """See that the folder is a run, or may become one.
+    """Check that the folder is a run, or may become one.
 
     Raises
     ------
     DataError
-        The path is a file, a folder with other things in it, or no UTF-8.
+        The path is a file, a folder with other contents, or not UTF-8.
     """
     try:
         str(folder.path).encode()
     except UnicodeEncodeError:
         raise DataError(
-            f"the path {str(folder.path)!r} is no UTF-8 text: records could not name it",
+            f"the path {str(folder.path)!r} is not UTF-8: records could not contain it",
             "rename the folder, or choose another one with --into DIR",
         ) from None
     with file_errors(folder.path):
@@ -36,7 +36,7 @@ def check_place(folder: RunFolder) -> None:
         foreign = folder.path.is_dir() and not folder.meta.is_file() and foreign_entry(folder)
     if foreign:
         raise DataError(
-            f"{folder.path} is no run folder (it has no weft.json) but holds {foreign}",
+            f"{folder.path} is not a run folder (it has no weft.json) but contains {foreign}",
             "choose an empty or new folder with --into DIR",
         )
 
@@ -71,26 +71,26 @@ def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: di
     write_atomic(folder.study, study)
     write_atomic(folder.fabric, fabric)
     write_atomic(folder.plan, plan)
-    # weft.json comes last: a folder without it never was a run, so a kill in between leaves nothing to trip over
+    # weft.json is written last: a folder without it is not a run, so a kill in between does no harm
     write_json(folder.meta, {"schema": SCHEMA, "run": secrets.token_hex(8), **meta})
 
 
 @contextmanager
 def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
-    """Hold the folder; nobody else may work on it meanwhile.
+    """Lock the folder, so that no other Weft works on it meanwhile.
 
-    The kernel drops a ``flock`` with its holder, so a killed Weft leaves none behind. The ranks of a killed Weft
-    hold a lock of their own (``launches/lock``) until the last has ended: that one is waited for.
+    The system releases a ``flock`` when its holder ends, so a killed Weft leaves none. The ranks of a killed Weft hold
+    a lock of their own (``launches/lock``) until the last has ended; this function waits for it.
 
     Parameters
     ----------
     patience_s
-        How long to wait for the ranks of a Weft that is gone.
+        Seconds to wait for the ranks of a Weft that has ended.
 
     Raises
     ------
     DataError
-        Another Weft works on the folder; its process id is named.
+        Another Weft works on the folder; the message names its process id.
     """
     with file_errors(folder.path):
         folder.launches.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
 
 
 def refuse_links(folder: RunFolder) -> None:
-    """Refuse to work in folders that lie elsewhere: a run from somebody else would have us write there.
+    """Refuse subfolders that are links: a run from another user could make us write elsewhere.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def wait_for_ranks(folder: RunFolder, patience_s: float) -> None:
 
 
 def try_lock(handle: int) -> bool:
-    """Take an exclusive ``flock`` without waiting; False when somebody else has it."""
+    """Take an exclusive ``flock`` without waiting; False if another process has it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``weft run`` does: a study on one fabric or on several, one after the other, and a page about all of them."""
+"""The work of ``weft run``: a study on one or several fabrics, one after the other, and a page about all of them."""
 
 import sys
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ class Measuring:
     Parameters
     ----------
     study, on
-        Files or names of shipped ones. All are read before anything starts: a typing error in the last costs nothing.
+        Files, or names of shipped ones. All are read before anything starts, so that a typo in the last costs nothing.
     into
-        The run folder, or with several fabrics the folder that takes a run folder each; None for ones under ``runs/``.
+        The run folder, or with several fabrics the parent of their run folders; None for folders under ``runs/``.
     mpicxx, pcap, cancel
         See :func:`weft.launch.launcher_for`.
 
     Raises
     ------
     WeftError
-        A file with a mistake, a fabric named twice, or a capture where there can be none.
+        A file has a mistake, a fabric is named twice, or a capture was requested on a fabric without one.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Measuring:
         return max(code for _, code in ended)
 
     def _base(self) -> Path:
-        """Folder of the runs on several fabrics: a free one, or that of the same runs where one is unfinished."""
+        """Folder of the runs on several fabrics: a new one, or that of the same runs if one of them is unfinished."""
         names = "-and-".join(fabric.name for fabric in self.fabrics)
         for path in candidates(RUNS / f"{self.study.name}-on-{names}"):
             runs = [(RunFolder(path / fabric.name), fabric) for fabric in self.fabrics]

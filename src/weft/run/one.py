@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One study on one fabric, from its files to its tables; started again, it goes on where it stopped."""
+"""One study on one fabric, from its files to its tables; started again, it continues where it stopped."""
 
 import difflib
 from collections import Counter
@@ -31,28 +31,28 @@ FAILED = RETRIED | {"invalid"}
 def run_study(
     study: Study, fabric: Fabric, into: Path | None, launcher: Launcher, progress: Progress | None = None
 ) -> RunFolder:
-    """Measure a study on a fabric, or what is left of it.
+    """Measure a study on a fabric, or the unfinished part of it.
 
     Parameters
     ----------
     study, fabric
-        What to measure, and where.
+        The study to measure, and the fabric to measure it on.
     into
         The run folder; None chooses one under ``runs/`` (see :func:`choose_folder`).
     launcher
         Starts the ranks.
     progress
-        Is told how far the run is.
+        Receives the progress of the run.
 
     Returns
     -------
     RunFolder
-        The folder, its tables made. :func:`statuses` counts what became of its cells.
+        The folder, with its tables. :func:`statuses` counts its cells by status.
 
     Raises
     ------
     DataError
-        The folder belongs to something else, is in use, full or read-only.
+        The folder belongs to another run, is in use, full or read-only.
     LaunchError
         The ranks do not start.
     """
@@ -69,7 +69,7 @@ def run_study(
 
 
 def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:
-    """Plan the run and write what it is into its folder."""
+    """Plan the run and write its files into its folder."""
     plan = make_plan(study, fabric, library=str(launcher.provenance().get("mpi_library", "")))
     meta = {
         "weft": __version__,
@@ -105,14 +105,14 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
         if text != as_given(given):
             raise DataError(
                 f"{folder.path} holds a run of another {what}: {first_difference(text, as_given(given))}",
-                f"choose another folder with --into DIR, or take that {what}: {stored}",
+                f"choose another folder with --into DIR, or use that {what}: {stored}",
             )
     before, now = folder.metadata().get("launcher", {}), launcher.provenance()
     if "mpi_library" in before and before["mpi_library"] != now.get("mpi_library"):
         raise DataError(
-            f"{folder.path} was begun with {before.get('mpi')} ({before.get('mpicxx')}), this is {now.get('mpi')}: "
+            f"{folder.path} was started with {before.get('mpi')} ({before.get('mpicxx')}), this is {now.get('mpi')}: "
             "one run cannot mix them",
-            f"go on with --mpicxx {before.get('mpicxx')}, or choose another folder with --into DIR",
+            f"continue with --mpicxx {before.get('mpicxx')}, or choose another folder with --into DIR",
         )
     plan = plan_of(folder)
     check_inputs(folder, plan)
@@ -120,10 +120,10 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
 
 
 def choose_folder(study: Study, fabric: Fabric, progress: Progress) -> RunFolder:
-    """Choose where a run without ``--into`` goes, and say so.
+    """Choose the folder of a run without ``--into``, and print it.
 
-    ``runs/<study>-on-<fabric>`` when it is free, or holds the same study and fabric and is not finished; otherwise the
-    next number after it.
+    ``runs/<study>-on-<fabric>`` if it is free, or has an unfinished run of the same study and fabric; otherwise the
+    same name with the next number.
     """
     for path in candidates(RUNS / f"{study.name}-on-{fabric.name}"):
         folder = RunFolder(path)
@@ -131,7 +131,7 @@ def choose_folder(study: Study, fabric: Fabric, progress: Progress) -> RunFolder
             progress.say(f"a new run: {path}")
             return folder
         if is_same_run(folder, study, fabric) and pending(folder, plan_of(folder)):
-            progress.say(f"going on with {path}")
+            progress.say(f"continuing {path}")
             return folder
     raise AssertionError("candidates never end")
 
@@ -146,7 +146,7 @@ def candidates(first: Path) -> Iterator[Path]:
 
 
 def is_same_run(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
-    """Whether a folder holds a readable run of exactly this study and fabric."""
+    """Whether a folder has a readable run of exactly this study and fabric."""
     try:
         RunFolder.open(folder.path)
         plan_of(folder)
@@ -170,7 +170,7 @@ def first_difference(stored: bytes, given: bytes) -> str:
 
 
 def statuses(folder: RunFolder) -> Counter[str]:
-    """Count the cells of a run by their status; a cell counts once for each launch, an impossible one once."""
+    """Count the cells of a run by status: a cell counts once per launch, an impossible one once."""
     plan = plan_of(folder)
     counts = Counter(cell.status for cell in plan.cells if cell.status != "planned")
     for launch in plan.launches:
@@ -181,7 +181,7 @@ def statuses(folder: RunFolder) -> Counter[str]:
 
 
 def exit_code(counts: Counter[str]) -> int:
-    """Return 1 when any cell is invalid, hung, crashed or never started, else 0."""
+    """Return 1 if any cell is invalid, hung, crashed or never started, else 0."""
     return 1 if any(counts[status] for status in (*FAILED, "missing")) else 0
 
 
@@ -202,5 +202,5 @@ def commit(checkout: Path) -> str:
 
 
 def provenance(folder: RunFolder) -> dict[str, Any]:
-    """What started the ranks of a run, as its ``weft.json`` tells."""
+    """How the ranks of a run were started, from its ``weft.json``."""
     return dict(folder.metadata().get("launcher", {}))

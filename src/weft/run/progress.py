@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Telling how far a run is: on a terminal, as plain lines, or not at all."""
+"""Progress of a run: on a terminal, as plain lines, or not at all."""
 
 import sys
 import time
@@ -15,31 +15,31 @@ LINES_EVERY_S = 10.0
 
 
 class Progress(Protocol):
-    """What a run tells while it goes on."""
+    """The interface for the progress of a run."""
 
     def start(self, total: int, done: int, remaining_s: float) -> None:
-        """Begin: cells in all, cells that are finished already, seconds that the rest is expected to take."""
+        """Start: number of cells, number already finished, expected seconds for the rest."""
         ...
 
     def current(self, words: str) -> None:
-        """Name the cell that is being measured."""
+        """Show the cell that is being measured."""
         ...
 
     def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
-        """Tell that a cell has ended, how, how many have, and the seconds that the rest is expected to take."""
+        """Report that a cell has ended, its status, how many have ended, and the expected seconds for the rest."""
         ...
 
     def say(self, line: str) -> None:
-        """Tell something else."""
+        """Print a line."""
         ...
 
     def stop(self) -> None:
-        """End; nothing more is told."""
+        """End the display."""
         ...
 
 
 class Silent:
-    """Tells nothing."""
+    """Prints nothing."""
 
     def start(self, total: int, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
@@ -58,12 +58,12 @@ class Silent:
 
 
 class Lines:
-    """Plain lines for a log file: each failure, and from time to time how far the run is.
+    """Plain lines for a log file: each failure, and now and then the progress.
 
     Parameters
     ----------
     out
-        Where the lines go; stderr, since stdout is for tables.
+        Output of the lines; stderr by default, since stdout is for tables.
     """
 
     def __init__(self, out: TextIO | None = None) -> None:
@@ -75,7 +75,7 @@ class Lines:
         """See :class:`Progress`."""
         self.total = total
         self.began = self.told = time.monotonic()
-        finished = f", {done} of them are finished" if done else ""
+        finished = f", {done} of them already finished" if done else ""
         self.say(f"{total} cells to measure{finished}; at least {in_words(remaining_s)}")
 
     def current(self, words: str) -> None:
@@ -101,7 +101,7 @@ class Lines:
 
 
 class Live:
-    """A bar that moves, with the current cell below it."""
+    """A progress bar, with the current cell below it."""
 
     def __init__(self) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -138,12 +138,12 @@ class Live:
 
 
 def for_terminal() -> Progress:
-    """Return a bar where somebody watches, plain lines where the output goes into a file."""
+    """Return a bar on a terminal, plain lines if the output goes to a file."""
     return Live() if sys.stderr.isatty() else Lines()
 
 
 def in_words(seconds: float) -> str:
-    """Duration as people say it: ``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """A duration in words: ``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = round(seconds)
     if whole < 1:
         return format_seconds(max(seconds, 0.0)) if seconds > 0 else "0 s"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bringing a run's samples and tables up to date with its cells, for all who read tables."""
+"""Bringing a run's samples and tables up to date with its cells."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,19 +10,19 @@ from weft.store.folder import RunFolder
 
 
 def refresh(path: Path, engine: str | None = None) -> RunFolder:
-    """Open a run and make its samples and tables, where cells have come since they were made.
+    """Open a run and make its samples and tables, if cells were added since they were made.
 
     Parameters
     ----------
     path
         The run folder.
     engine
-        URL of the engine that makes the tables; they are then made anew in any case. DuckDB where None, if need be.
+        URL of the engine; if given, the tables are always made again. None uses DuckDB, if needed.
 
     Raises
     ------
     DataError
-        No run folder, a torn cell, tables that cannot be written, or an engine that is not here.
+        There is no run folder, a cell is incomplete, the tables cannot be written, or the engine is missing.
     """
     folder = RunFolder.open(path)
     if engine is not None or stale(folder):
@@ -36,7 +36,7 @@ def refresh_compared(paths: Iterable[Path]) -> None:
     Raises
     ------
     CompareError
-        A run cannot be read: a gate must not take a mistyped path for a slow network (exit code 2, not 1).
+        A run cannot be read. A gate must not report a mistyped path as a slow network (exit code 2, not 1).
     """
     for path in paths:
         try:
@@ -46,12 +46,12 @@ def refresh_compared(paths: Iterable[Path]) -> None:
 
 
 def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
-    """Make the samples and tables of a run of its cells, whether or not there are any.
+    """Make the samples and tables of a run from its cells, even if they exist.
 
     Raises
     ------
     DataError
-        A torn cell, tables that cannot be written, or an engine that is not here.
+        A cell is incomplete, the tables cannot be written, or the engine is missing.
     """
     from weft import analyse, store  # half a second of imports that planning and launching do not need
 

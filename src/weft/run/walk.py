@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Walking the launches of a run: what is finished is skipped, what fails becomes a row, and the walk goes on."""
+"""Walking the launches of a run: finished cells are skipped, a failure becomes a row, and the walk continues."""
 
 import errno
 import os
@@ -32,12 +32,12 @@ from weft.store.cells import Origin, read_cell
 from weft.store.folder import RunFolder
 
 GIVE_UP_AFTER = 3
-"""Failed starts in a row after which it is no accident; with nothing measured before them, mpiexec is broken."""
+"""Failed starts in a row that end the run: if nothing was measured before them, mpiexec is broken."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A launch and those of its cells that are still to be measured."""
+    """A launch and its cells that have still to be measured."""
 
     launch: LaunchPlan
     cells: tuple[str, ...]
@@ -55,7 +55,7 @@ class Walk:
     launcher
         Starts the ranks.
     progress
-        Is told how far the walk is.
+        Receives the progress of the walk.
     """
 
     def __init__(self, folder: RunFolder, plan: Plan, launcher: Launcher, progress: Progress) -> None:
@@ -81,7 +81,7 @@ class Walk:
         LaunchError
             The first launches all fail to start.
         DataError
-            The folder cannot be written any more.
+            The folder can no longer be written.
         """
         steps = pending(self.folder, self.plan, mend=True)
         self.done = self.total - sum(len(step.cells) for step in steps)
@@ -95,7 +95,7 @@ class Walk:
             try_remove(path)
 
     def _round(self, steps: Sequence[Step]) -> list[Step]:
-        """Start each step once; returns the cells that a broken launch kept from their turn, as new steps."""
+        """Start each step once; returns the cells that a failed launch did not reach, as new steps."""
         requests = [self._request(step) for step in steps]
         again: list[Step] = []
         self.progress.current(self._words(steps[0]))
@@ -119,7 +119,7 @@ class Walk:
         text = flat_plan(self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells)
         write_atomic(path, text.encode())
         self.before |= {record: version(record) for record in self._records(launch, step.cells)}
-        # the limit of the cells that are done already is not theirs to use
+        # the time limit of finished cells is not added to that of the others
         saved_s = sum(self.cells[cell].limit_s for cell in launch.cells if cell not in step.cells)
         return LaunchRequest(
             id=launch.id,
@@ -136,7 +136,7 @@ class Walk:
         )
 
     def _settle(self, step: Step, outcome: Outcome) -> list[Step]:
-        """Take stock after a launch: write the rows of what failed, and return what is to be started again."""
+        """After a launch: write the rows of failed cells, and return what has to be started again."""
         missing = [name for name in step.cells if not self._told_of(name, step.launch, outcome)]
         if not missing:
             self.failed_starts, self.measured_any = 0, True
@@ -161,16 +161,16 @@ class Walk:
         return [self.folder.cell_record(name, launch.index) for name in cells]
 
     def _told_of(self, cell: str, launch: LaunchPlan, outcome: Outcome) -> bool:
-        """Whether the kernel said what became of a cell: its word wins, also where it is one that is tried again."""
+        """Whether the kernel wrote a record of a cell: it takes precedence, even if its status is retried."""
         if final_status(self.folder, cell, launch.index, self.origin):
             return True
         (record,) = self._records(launch, [cell])
         new = version(record) != self.before.get(record)
-        # a job that an earlier weft left may have written it before this one looked
+        # a job of an earlier weft may have written it before this one looked
         return (new or outcome.returncode == 0) and is_kernels_word(self.folder, cell, launch.index, self.origin)
 
     def _failed_start(self, step: Step, missing: Sequence[str], outcome: Outcome) -> list[Step]:
-        """A start that fails alone gets a second chance, later: libraries have races in MPI_Init."""
+        """Retry a single failed start once, later: libraries have races in MPI_Init."""
         self.failed_starts += 1
         told = kernels_word(outcome.log)
         if not told and self.failed_starts < GIVE_UP_AFTER and step.launch.id not in self.second_starts:
@@ -183,12 +183,12 @@ class Walk:
             raise LaunchError(
                 f"the ranks do not start: mpiexec {ending(outcome)}, {self.failed_starts} times in a row. "
                 f"Its last lines:\n    {tail}",
-                f"the whole output is in {outcome.log}; weft doctor looks for causes",
+                f"the full output is in {outcome.log}; weft doctor looks for causes",
             )
         return []
 
     def _tell(self, step: Step, broken_off: Sequence[Step], waiting: Sequence[Step]) -> None:
-        """Tell of each cell of a launch that has ended, for better or worse."""
+        """Report each cell of a launch that has ended."""
         turn_comes = {name for later in broken_off for name in later.cells}
         for name in (name for name in step.cells if name not in turn_comes):
             told = read_json(self.folder.cell_record(name, step.launch.index))
@@ -209,7 +209,7 @@ class Walk:
 
 @contextmanager
 def closed(outcomes: Iterator[Outcome]) -> Generator[Iterator[Outcome]]:
-    """Close the iterator at the end of the block, if it is of a kind that can be: the launcher then ends what runs."""
+    """Close the iterator at the end of the block, if it can be closed: the launcher then ends the running launch."""
     try:
         yield outcomes
     finally:
@@ -218,7 +218,7 @@ def closed(outcomes: Iterator[Outcome]) -> Generator[Iterator[Outcome]]:
 
 
 def pending(folder: RunFolder, plan: Plan, *, mend: bool = False) -> list[Step]:
-    """Launches with cells that are not finished: never measured, failed, or torn (see :func:`final_status`)."""
+    """Launches with unfinished cells: never measured, failed, or incomplete (see :func:`final_status`)."""
     steps: list[Step] = []
     origin = plan.origin(folder.run_id())
     for launch in plan.launches:
@@ -231,15 +231,15 @@ def pending(folder: RunFolder, plan: Plan, *, mend: bool = False) -> list[Step]:
 
 
 def final_status(folder: RunFolder, cell: str, launch_index: int, origin: Origin, *, mend: bool = False) -> str | None:
-    """Status of a cell of a launch if it is finished, whole and of this run, else None.
+    """Status of a cell of a launch if it is finished, complete and of this run, else None.
 
     Parameters
     ----------
     origin
-        What its record must repeat.
+        Run id and hash that its record must repeat.
     mend
-        Compare the checksums too, and remove the record of what turns out to be torn, so that nobody takes it for
-        finished. Only for who holds the folder's lock.
+        Also compare the checksums, and remove the record of an incomplete cell, so that it does not count as finished.
+        Only for the holder of the folder's lock.
     """
     record = folder.cell_record(cell, launch_index)
     if not record.exists():
@@ -254,7 +254,7 @@ def final_status(folder: RunFolder, cell: str, launch_index: int, origin: Origin
 
 
 def version(path: Path) -> tuple[int, int]:
-    """What changes when a file is replaced; zeros where there is none."""
+    """Fields that change when a file is replaced; zeros if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -263,7 +263,7 @@ def version(path: Path) -> tuple[int, int]:
 
 
 def is_kernels_word(folder: RunFolder, cell: str, launch_index: int, origin: Origin) -> bool:
-    """Whether the record of a cell that failed is a good one, and the kernel's: rows of Weft's own name a log."""
+    """Whether the record of a failed cell is valid and written by the kernel: Weft's own rows name a log."""
     try:
         read_cell(folder.path, cell, launch_index, checksums=False, origin=origin)
         return "log" not in read_json(folder.cell_record(cell, launch_index))
@@ -272,12 +272,12 @@ def is_kernels_word(folder: RunFolder, cell: str, launch_index: int, origin: Ori
 
 
 def refuse_full_disk(folder: RunFolder, outcome: Outcome) -> None:
-    """Stop where a launch failed for want of room: every further one would, and no row could tell of it.
+    """Stop if a launch failed because the disk is full: all others would too, and no row could be written.
 
     Raises
     ------
     DataError
-        The ranks said that the disk is full, over quota or read-only.
+        The ranks reported that the disk is full, over quota or read-only.
     """
     text = "\n".join(log_tail(outcome.log, 40))
     for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):

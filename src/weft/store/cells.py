@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading a cell: its record and its samples, believed only after shape, size and checksums agree."""
+"""Reading a cell: its record and its samples, accepted only if shape, size and checksums agree."""
 
 import os
 import re
@@ -22,12 +22,12 @@ _NAME = re.compile(r"(?P<cell>[A-Za-z0-9_-]+)\.l(?P<launch>[1-9][0-9]*)\.json")
 
 @dataclass(frozen=True)
 class Origin:
-    """What the records of a run must repeat: a record with anything else was written for another run or cell.
+    """Run id and hashes that the records of a run must repeat; others were written for another run or cell.
 
     Attributes
     ----------
     run
-        The run's id, of ``weft.json``.
+        The run's id, from ``weft.json``.
     hashes
         Hash of the parameters of each cell of the plan.
     """
@@ -36,7 +36,7 @@ class Origin:
     hashes: Mapping[str, str]
 
     def check(self, path: Path, record: CellRecord) -> None:
-        """Raise DataError where a record is not of this run and of its cell's parameters."""
+        """Raise DataError if a record is of another run, or of other parameters of its cell."""
         if record.run != self.run:
             raise _torn(path, f"it was written for run {record.run or '(none)'}, this is run {self.run}")
         planned = self.hashes.get(record.cell)
@@ -58,7 +58,7 @@ class CellData:
         The cell's record.
     samples
         int64 (ranks, samples, 3): start and duration in ns, taint; mapped from the file, read only.
-        None where the status says that there are none.
+        None if the status says that there are none.
     """
 
     record: CellRecord
@@ -74,7 +74,7 @@ def folder_path(folder: Any) -> Path:
 def finished_cells(folder: Any) -> Iterator[tuple[str, int]]:
     """Each (cell, launch index) with a .json, ordered by cell and launch.
 
-    The .json appears last, so its presence is what says that a cell is finished.
+    The .json is written last, so its presence means that a cell is finished.
     """
     cells = folder_path(folder) / "cells"
     names = (_NAME.fullmatch(entry.name) for entry in os.scandir(cells)) if cells.is_dir() else ()
@@ -95,12 +95,12 @@ def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True, or
     checksums
         Whether to compare the checksum of each rank's slab (about 1 s per GB).
     origin
-        What the record must repeat; None trusts it to be of this run.
+        Run id and hash that the record must repeat; None skips this check.
 
     Raises
     ------
     DataError
-        The record or the samples are missing, torn, or disagree.
+        The record or the samples are missing, incomplete, or do not match.
     """
     stem = folder_path(folder) / "cells" / f"{cell}.l{launch}"
     path = stem.with_name(stem.name + ".json")
@@ -123,7 +123,7 @@ def _torn(path: Path, why: str) -> DataError:
 
 
 def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
-    """Map the .npy after its header and its size were found to be what the record says."""
+    """Map the .npy after checking its header and size against the record."""
     if record.shape is None:
         raise _torn(path, f"the record has status {record.status} and no shape")
     if record.shape[0] != record.ranks or len(record.crc32) != record.ranks:
@@ -137,7 +137,7 @@ def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}", "check the folder's permissions") from None
     except (ValueError, SyntaxError, TokenError, MemoryError, RecursionError, OverflowError, TypeError) as error:
-        # NumPy parses the header as Python text: garbage in it comes out as any of these.
+        # NumPy parses the header as Python text: garbage in it may raise any of these.
         raise _torn(path, f"not a .npy file: {str(error).splitlines()[0][:120] if str(error) else error!r}") from None
     if dtype != np.dtype("<i8") or fortran:
         raise _torn(path, f"holds {dtype} in {'Fortran' if fortran else 'C'} order, expected int64 in C order")
@@ -161,7 +161,7 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _check_segments(path: Path, record: CellRecord) -> None:
-    """The segments must tile the samples: a gap would be data that no table shows."""
+    """The segments must cover the samples without gaps: a gap would be data that no table shows."""
     end = 0
     for segment in record.segments:
         if segment.first != end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writing Parquet so that a reader never sees half a file, with the schema's name inside it."""
+"""Writing Parquet atomically, with the schema's name inside the file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ def write_parquet(
     Parameters
     ----------
     path
-        The file that appears, whole, at the end.
+        The file, which appears complete at the end.
     batches
         Tables of the given schema; each becomes one or more row groups.
     schema
@@ -46,12 +46,12 @@ def write_parquet(
     metadata
         More keys of the file's metadata; each gets the prefix ``weft.``.
     differences
-        Columns of ever new integers, stored as differences (DELTA_BINARY_PACKED): a dictionary of them would only
-        grow and be thrown away, at three times the cost. Packed to their bits, they are not compressed either: that
-        would win 2 % and cost a third of the reading.
+        Columns of mostly distinct integers, stored as differences (DELTA_BINARY_PACKED): a dictionary would only grow
+        and be discarded, at three times the cost. They are not compressed either: that would save 2 % of the size and
+        cost a third of the reading time.
     runs
-        Columns of long runs, or of a pattern that repeats: stored as they are, since the compressor sees through them
-        at half the cost of a dictionary.
+        Columns of long runs, or of a repeating pattern: stored plainly, because the compressor handles them at half the
+        cost of a dictionary.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def write_parquet(
         "use_dictionary": [column for column in schema.names if column not in {*differences, *runs}],
         "column_encoding": dict.fromkeys(differences, "DELTA_BINARY_PACKED") or None,
         "write_statistics": False,
-        "data_page_size": 1 << 17,  # stays in a core's cache while it is packed: a fifth faster than the usual 1 MiB
+        "data_page_size": 1 << 17,  # fits a core's cache: a fifth faster than the usual 1 MiB
         "write_batch_size": 1 << 14,
     }
     try:
@@ -81,7 +81,7 @@ def write_parquet(
         part.replace(path)
     except OSError as error:
         raise explain(path, error) from None
-    finally:  # also when a table could not be made: nothing half written stays
+    finally:  # also if a table could not be made: no incomplete file stays
         try_remove(part)
 
 

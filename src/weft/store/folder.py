@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The run folder: where its files lie, and whether this Weft can read it."""
+"""The run folder: the paths of its files, and whether this Weft can read it."""
 
 import shlex
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class RunFolder:
     Parameters
     ----------
     path
-        The folder; :func:`weft.run.folder.create` fills it, :meth:`open` wants it to be there.
+        The folder; :func:`weft.run.folder.create` creates its files, :meth:`open` requires them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,20 +42,20 @@ class RunFolder:
         Raises
         ------
         DataError
-            No run folder, or one of another version of the format.
+            It is not a run folder, or one of another version of the format.
         """
         folder = cls(path)
         if not folder.meta.is_file():
-            what = "does not exist" if not folder.path.exists() else "is no run folder: it has no weft.json"
+            what = "does not exist" if not folder.path.exists() else "is not a run folder: it has no weft.json"
             raise DataError(
-                f"{folder.path} {what}", "weft run STUDY --on FABRIC makes one; weft show RUN wants its path"
+                f"{folder.path} {what}", "weft run STUDY --on FABRIC makes one; weft show RUN needs its path"
             )
         schema = folder.metadata().get("schema")
         if schema != SCHEMA:
             raise DataError(
                 f"{folder.path}: this run was made by another version of the run format: {schema!r}, "
                 f"this Weft reads {SCHEMA!r} (made by weft {folder.metadata().get('weft', 'unknown')})",
-                "read it with that version of Weft, or measure anew with --into DIR",
+                "read it with that version of Weft, or measure again with --into DIR",
             )
         return folder
 
@@ -64,7 +64,7 @@ class RunFolder:
         return read_json(self.meta)
 
     def run_id(self) -> str:
-        """Sixteen hexadecimal digits, drawn when the run was made; every record repeats them."""
+        """Sixteen random hexadecimal digits, drawn when the run was created; every record repeats them."""
         return str(self.metadata().get("run", ""))
 
     def flat_plan(self, launch: str) -> Path:
@@ -72,7 +72,7 @@ class RunFolder:
         return self.launches / f"{launch}.plan"
 
     def launch_record(self, launch: str) -> Path:
-        """Provenance that the kernel wrote of a launch."""
+        """Provenance of a launch, written by the kernel."""
         return self.launches / f"{launch}.json"
 
     def status_file(self, launch: str) -> Path:
@@ -80,7 +80,7 @@ class RunFolder:
         return self.launches / f"{launch}.status"
 
     def outcome(self, launch: str) -> Path:
-        """How a launch ended, by its launcher: exit code and wall time."""
+        """How a launch ended, written by its launcher: exit code and wall time."""
         return self.launches / f"{launch}.outcome.json"
 
     def log(self, launch: str) -> Path:
@@ -96,7 +96,7 @@ class RunFolder:
         return self.cells / f"{cell}.l{launch_index}.npy"
 
     def what_is_left(self) -> str:
-        """What can be read of a run without its plan, in words."""
+        """What can still be read of a run without its plan, in words."""
         cells = sum(1 for path in self.cells.glob("*.npy") if path.with_suffix(".json").exists())
         tables = sum(1 for _ in self.tables.glob("*.parquet"))
         parts = [f"the samples of {cells} cells (cells/*.npy, {{ranks, samples, 3}} int64 in ns)"] if cells else []
@@ -105,12 +105,12 @@ class RunFolder:
         return f"what can still be read: {', '.join(parts) or 'nothing'}"
 
     def measure_anew(self) -> str:
-        """The command that measures the same study on the same fabric again, into a folder of its own."""
+        """The command that measures the same study on the same fabric again, into a new folder."""
         words = ["weft", "run", str(self.study), "--on", str(self.fabric), "--into", f"{self.path}-again"]
-        return f"measure anew: {shlex.join(words)}"
+        return f"measure again: {shlex.join(words)}"
 
     def leftovers(self) -> Iterator[Path]:
-        """Yield each file that a killed launch left half written."""
+        """Yield each incomplete file that a killed launch left."""
         for where in (self.path, self.cells, self.launches, self.samples, self.tables):
             yield from where.glob("*.part")
             yield from where.glob("*.part-*.lock")  # what Open MPI (OMPIO) locks beside a file it writes

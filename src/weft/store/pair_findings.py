@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel ``pairs`` found of each pair beside its samples: summaries, forward times, second looks."""
+"""Findings of the kernel ``pairs`` besides its samples: summaries, forward times, remeasurements."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ Column = NDArray[np.int64]
 
 
 class Ends(NamedTuple):
-    """Ordered pairs, by the way they were measured (a place in a list of ways); shape (pairs,) each."""
+    """Ordered pairs, by the way they were measured (an index into a list of ways); shape (pairs,) each."""
 
     way: Column
     source: Column
@@ -45,7 +45,7 @@ def finding_tables(data: CellData, layout: Layout) -> Iterator[Table]:
         found = _rows(samples, ends, [of.get(way) for way in ways], 1, layout.columns(what))
         columns |= zip(HELD[what], found[:, 0].T, strict=True)
     for name in ("again_1_ns", "again_2_ns"):
-        columns[name] = pa.array(columns[name], mask=columns[name] == 0)  # zero stands for what was not measured
+        columns[name] = pa.array(columns[name], mask=columns[name] == 0)  # zero means not measured
     columns |= _summary_columns(_rows(samples, ends, [summaries.get(way) for way in ways], len(SUMMARY), [0, 1, 2]))
     columns["batch"] = np.array([measured[way].batch for way in ways], np.int64)[ends.way]
     yield _table(data.record, ways, ends, columns, FINDINGS_SCHEMA)
@@ -72,14 +72,14 @@ def _summary_columns(rows: Column) -> dict[str, Any]:
 
 
 def _ends(samples: Column, layout: Layout, ways: Sequence[Way]) -> Ends:
-    """Who began pings, and who answered; without those that had a bye."""
+    """Initiators and targets of pings, without ranks that had a bye."""
     target = samples[:, [layout.partner[way.round] for way in ways], layout.columns("partner")[0]].T
     way, source = np.nonzero(target != np.arange(len(samples)))
     return Ends(way, source, target[way, source])
 
 
 def _rows(samples: Column, ends: Ends, segments: Sequence[Segment | None], count: int, places: Sequence[int]) -> Column:
-    """Some columns of the first rows of a segment, shape (pairs, count, places); zeros where it has none."""
+    """Some columns of the first rows of a segment, shape (pairs, count, places); zeros if it has none."""
     first, held = np.array([(each.first, each.count) if each else (0, 0) for each in segments], np.int64)[ends.way].T
     pair, place = np.nonzero(np.arange(count) < held[:, np.newaxis])
     found = np.zeros((len(first), count, len(places)), np.int64)

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands where in a cell of the kernel ``pairs``.
+"""The layout of a cell of the kernel ``pairs``.
 
 The segments of such a cell (native/measure/pairs/pairs.cpp writes them), each with as many rows for every rank. The
 record names the columns of each:
 
 ``partner.r12``
-    One row: the rank met in round 12; the own one for a bye. So a record is understood without the schedule that made
-    it.
+    One row: the partner in round 12; the rank itself for a bye. So a record can be read without its schedule.
 ``all.r12@262144`` (``isolated``, ``node``)
-    Samples of the pings that the rank began, cold and warm.
+    Samples of the pings that the rank started, cold and warm.
 ``summary.all.r12@262144``
-    In the place of warm samples: order statistics, then buckets of a histogram (native/measure/pairs/pair_summary.hpp).
+    Instead of warm samples: order statistics, then buckets of a histogram (native/measure/pairs/pair_summary.hpp).
 ``forward.all.r12@262144``
-    One row: number of samples, and the median of the time one way by the clocks of both ends.
+    One row: number of samples, and the median of the one-way time by the clocks of both ends.
 ``again.all.r12@262144``
-    One row: two more medians, measured in the same company, where the pair was slow (METHOD 17, 19).
+    One row: two more medians, measured with the same concurrent pairs, if the pair was slow (METHOD 17, 19).
 """
 
 import re
@@ -45,7 +44,7 @@ SUMMARY: tuple[Columns, ...] = (
     ("", "mean_ns", ""),
     ("", "low_ns", "high_ns"),
 )
-#: The layouts of records that do not name their columns: earlier versions of Weft wrote none.
+#: Layouts of records without column names, as earlier versions of Weft wrote them.
 _EARLIER: dict[str, dict[str, Any]] = {
     "partner": {"columns": ("", "partner", "")},
     "samples": {"columns": SAMPLE_COLUMNS},
@@ -59,11 +58,11 @@ NAME = pa.dictionary(pa.int32(), pa.string())
 
 
 def filled(name: str, kind: Any) -> Any:
-    """A column without nulls, declared so: what Parquet notes of rows that may be null doubles a column's cost."""
+    """A column declared as without nulls: Parquet's null flags would double its cost."""
     return pa.field(name, kind, nullable=False)
 
 
-#: Columns that say of which pair, and how measured, a row is.
+#: Columns that identify the pair of a row and the way it was measured.
 PAIR = [filled("cell", NAME), filled("launch", pa.int16()), filled("source", pa.int32()), filled("target", pa.int32())]
 WAY = [filled("bytes", pa.int64()), filled("mode", NAME)]
 
@@ -78,16 +77,16 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Which segment of a cell holds what.
+    """The segments of a cell by content.
 
     Attributes
     ----------
     partner
-        Row that names each round's partners.
+        Row with the partners of each round.
     of
-        Segments by what they hold (``samples`` for cold and warm ones) and the way they were measured.
+        Segments by content (``samples`` for cold and warm ones) and the way they were measured.
     places
-        Which numbers of a row are the columns of `HELD`, by what the segment holds.
+        Indices of the columns of `HELD` in a row, by content of the segment.
     """
 
     partner: dict[int, int]
@@ -95,23 +94,22 @@ class Layout:
     places: dict[str, list[int]]
 
     def columns(self, what: str) -> list[int]:
-        """Which numbers of a row are the columns of `HELD`; any where the cell has no such segment."""
+        """Indices of the columns of `HELD` in a row; arbitrary if the cell has no such segment."""
         return self.places.get(what, list(range(len(HELD[what]))))
 
 
 def is_of_pairs(record: CellRecord) -> bool:
-    """Whether the samples of a cell are of pairs: its segments begin with one that names partners."""
+    """Whether the samples of a cell are of pairs: its first segment names partners."""
     return bool(record.segments) and _PARTNER.fullmatch(record.segments[0].op) is not None
 
 
 def layout_of(record: CellRecord) -> Layout:
-    """Sort the segments of a cell.
+    """Sort the segments of a cell by content.
 
     Raises
     ------
     DataError
-        A segment that is none of pairs, one of a round whose partners are not named, or one with other columns than
-        those that are read.
+        A segment is not one of pairs, its round has no partners, or it has unexpected columns.
     """
     layout = Layout({}, {"samples": [], "summary": [], "forward": [], "again": []}, {})
     for segment in record.segments:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of samples of pairs: stretches of rows of one pair, measured in one way, that stand together in a sample file.
+"""Runs of samples of pairs: consecutive rows of one pair, measured in one way, in a sample file.
 
-The store knows them when it writes, so it keeps them beside the samples, one row a run in the order of the rows. Who
-wants times alone (`weft.store.pair_scan`) then need not read eleven columns, ten of which say the same for many rows.
+The store knows them when it writes, and keeps them beside the samples, one row per run in the order of the rows. A
+reader that needs only the times (`weft.store.pair_scan`) can skip ten of eleven columns, which repeat for many rows.
 """
 
 from collections.abc import Iterator
@@ -23,21 +23,21 @@ from weft.store.records import Segment
 PLACE, RUNS = "runs", "weft-pair-runs/1"
 _SAME = [*PAIR, *WAY, filled("phase", NAME), filled("batch", pa.int32())]
 RUNS_SCHEMA = pa.schema([*_SAME, filled("samples", pa.int64())])
-#: Of the rows themselves (`weft.store.pairs`).
+#: Schema of the rows themselves (`weft.store.pairs`).
 SCHEMA = pa.schema(
     [*_SAME, filled("iteration", pa.int32()), filled("duration_ns", pa.int64()), filled("taint", pa.int64())]
 )
 
 
 class Met(NamedTuple):
-    """Who met whom in a launch.
+    """The partners of each rank in a launch.
 
     Attributes
     ----------
     ways, segments
-        How each run was measured, and where it stands in the cell; by rounds.
+        How each run was measured, and its position in the cell; by rounds.
     target
-        The rank met, shape (ranks, ways); the own one for a bye.
+        The partner, shape (ranks, ways); the rank itself for a bye.
     """
 
     ways: list[Way]
@@ -46,12 +46,12 @@ class Met(NamedTuple):
 
     @property
     def paired(self) -> NDArray[np.bool_]:
-        """Where there is no bye, shape (ranks, ways)."""
+        """True except for a bye, shape (ranks, ways)."""
         return self.target != np.arange(len(self.target))[:, np.newaxis]
 
 
 def met(data: CellData, layout: Layout) -> Met:
-    """Read from a cell with samples who met whom."""
+    """Read the partners of each rank from a cell with samples."""
     found = sorted((each for each in layout.of["samples"] if each[1].count), key=lambda each: each[0].round)
     ways, segments = [way for way, _ in found], [segment for _, segment in found]
     assert data.samples is not None
@@ -106,12 +106,12 @@ def rows_of(runs: Batch, duration_ns: NDArray[np.int64], taint: NDArray[np.int64
 
 
 def read_runs(path: Path, rows: int) -> Table:
-    """The runs of a sample file, which has so many rows.
+    """The runs of a sample file with ``rows`` rows.
 
     Raises
     ------
     DataError
-        They are missing or torn, or are those of other samples.
+        They are missing, incomplete, or of other samples.
     """
     beside = path.parent / PLACE / path.name
     remedy = f"delete {path}: `weft show RUN` makes it and its runs again from the cells"

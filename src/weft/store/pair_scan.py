@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One pass over the raw samples of pairs: histograms by nodes, and each pair's count, extremes and sum.
 
-The one summary that is not an Ibis expression, taken where the engine is the embedded one. What an engine has to hash
-for every row is looked up once a run here: the store keeps the runs beside the samples (`weft.store.pair_runs`), so
-that of the rows only the durations are read (bench/pairs_analysis.py measures both ways, a test compares them). It is
-mergeable, and exact but for the buckets.
+The only summary that is not an Ibis expression; used with the embedded engine. An engine would hash the key of every
+row; here it is looked up once per run: the store keeps the runs beside the samples (`weft.store.pair_runs`), so only
+the durations of the rows are read (bench/pairs_analysis.py measures both ways, a test compares them). The summary is
+mergeable, and exact except for the buckets.
 """
 
 import os
@@ -25,7 +25,7 @@ from weft.store.files import Schema, Table
 from weft.store.pair_runs import read_runs
 from weft.store.pair_tally import MOST_BUCKETS, Seats, Tally, known_buckets, merged
 
-#: Rows at a time: what is worked out of each of them, some numbers of 8 bytes, stays in a core's cache.
+#: Rows at a time: the intermediate results, some numbers of 8 bytes per row, fit a core's cache.
 BLOCK = 1 << 17
 
 _WAY = [("bytes", pa.int64()), ("mode", pa.string())]
@@ -37,7 +37,7 @@ _PAIRS = pa.schema([*_WAY, ("source", pa.int32()), ("target", pa.int32()), ("sam
 
 @dataclass(frozen=True)
 class Scan:
-    """What one pass found.
+    """The result of one pass.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ def scan(paths: Sequence[Path], seats: Seats) -> Scan:
     paths
         Sample files (`weft.store.pair_runs.SCHEMA`), with their runs beside them.
     seats
-        Node of each rank, shape (ranks,), by cell and launch; what is of others is left out.
+        Node of each rank, shape (ranks,), by cell and launch; samples of other cells and launches are left out.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def scan(paths: Sequence[Path], seats: Seats) -> Scan:
 def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: list[np.ufunc], schema: Schema) -> Table:
     """Columns that were found in each file as one table; rows alike in the way and in the next columns made one.
 
-    ``shape`` says how many values each of these next columns may have.
+    ``shape`` is the number of values of each of these next columns.
     """
     ways = sorted({way for file in files for way in file.ways})
     if not ways:
@@ -106,7 +106,7 @@ def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: li
 
 
 def _tallied(path: Path, seats: Seats, known: NDArray[np.uint16]) -> Tally:
-    """What one file comes to, block by block: memory does not grow with the rows."""
+    """The summary of one file, block by block: memory does not grow with the rows."""
     try:
         with pq.ParquetFile(path) as file:
             found = Tally(read_runs(path, file.metadata.num_rows), seats, known)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the durations of one sample file of pairs come to: histograms by nodes; count, extremes and sum of each pair."""
+"""Summary of the durations in a sample file of pairs: histograms by nodes; count, extremes and sum of each pair."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -40,9 +40,9 @@ class Tally:
     Parameters
     ----------
     runs
-        Its runs.
+        The runs of the file.
     seats
-        Where the ranks sat; what was measured in other cells and launches is left out.
+        Node of each rank; samples of other cells and launches are left out.
     known
         `known_buckets`.
 
@@ -63,7 +63,7 @@ class Tally:
         self.wanted = np.array([name == "warm" for name in phases], bool)[phase] & (self.source_node >= 0)
         self.ways: list[Way] = [(each, name) for each in sizes for name in modes]
         self.way = size * len(modes) + mode
-        # runs of one histogram have one key, and those of one source, which stand together, have keys that are near
+        # runs of one histogram have one key; consecutive runs of one source have keys close to each other
         ends = [np.maximum(node, 0) for node in (self.source_node, self.target_node)]
         self.shape = (*(int(node.max(initial=0)) + 1 for node in ends), len(self.ways), 2)
         shared = (*ends, self.way, self.wanted)

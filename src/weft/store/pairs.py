@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells of the kernel ``pairs`` as Parquet: samples by source and target, and what else was found of each pair."""
+"""Cells of the kernel ``pairs`` as Parquet: samples by source and target, and the other findings on each pair."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,16 +23,16 @@ BESIDE = (
 
 
 def write_cell(path: Path, launches: Iterable[CellData], sources: str) -> None:
-    """Write the samples of a cell to ``path``, and beside it ``runs/``, ``findings/`` and ``buckets/``.
+    """Write the samples of a cell to ``path``, and its ``runs/``, ``findings/`` and ``buckets/`` beside it.
 
     Parameters
     ----------
     path
-        ``samples/<cell>.parquet``; written last, because it says that all four are up to date.
+        ``samples/<cell>.parquet``; written last, because its presence means that all four are up to date.
     launches
         The cell in each launch, verified.
     sources
-        What the files are made from, to be remembered.
+        Names, sizes and times of the source files, stored in the metadata.
     """
     read = [(data, layout_of(data.record)) for data in launches if data.samples is not None]  # mapped, not loaded
     for place, batches, schema, name in BESIDE:

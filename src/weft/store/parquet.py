@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the kernels' .npy to one Parquet file a cell, made again only where a cell has changed."""
+"""From the kernels' .npy to one Parquet file per cell, made again only if a cell has changed."""
 
 import json
 import os
@@ -43,19 +43,19 @@ SCHEMA = pa.schema(
 def convert(folder: Any, origin: Origin | None = None) -> None:
     """Bring ``samples/`` and the store's tables (cells, segments, launches, ranks) up to date with ``cells/``.
 
-    Cells whose files have the names, sizes and times that their Parquet file remembers are left alone.
+    Cells whose files still have the names, sizes and times stored in their Parquet file are skipped.
 
     Parameters
     ----------
     folder
         The run folder, or its path.
     origin
-        What every record must repeat; None trusts them to be of this run.
+        Run id and hashes that every record must repeat; None skips this check.
 
     Raises
     ------
     DataError
-        A cell is torn or of another run, or the disk is full.
+        A cell is incomplete or of another run, or the disk is full.
     """
     root = folder_path(folder)
     records: list[CellRecord] = []
@@ -80,7 +80,7 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
 
 def _convert_cell(root: Path, cell: str, of_pairs: bool, launches: list[int]) -> None:
     path = root / "samples" / f"{cell}.parquet"
-    schema = pairs.SAMPLES if of_pairs else SAMPLES  # files of an older layout are made again, too
+    schema = pairs.SAMPLES if of_pairs else SAMPLES  # files of an older layout are also made again
     sources = json.dumps([schema, *(_fingerprint(root, cell, launch) for launch in launches)])
     if _remembered(path) == sources:
         return
@@ -113,7 +113,7 @@ def sample_tables(data: CellData) -> Iterator[Table]:
     _check_columns(record)
     ranks, count, _ = samples.shape
     step = min(ranks, max(1, ROW_GROUP // count))
-    names, numbers = _segment_columns(record, step)  # the same for each step: made once
+    names, numbers = _segment_columns(record, step)  # the same for each step
     for first in range(0, ranks, step):
         slab = samples[first : first + step]
         yield pa.Table.from_arrays(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel writes beside its samples: the record of a cell and of a launch, checked on reading."""
+"""The records that the kernel writes beside its samples, of a cell and of a launch; checked on reading."""
 
 import json
 from pathlib import Path
@@ -13,10 +13,10 @@ from weft.text import plain_tree
 #: Statuses whose samples lie in an .npy; the other ones are rows without numbers.
 WITH_SAMPLES = frozenset({"ok", "invalid"})
 
-MEASURE_AGAIN = "start the same `weft run` again: it measures this cell anew and keeps the others"
+MEASURE_AGAIN = "repeat the same `weft run`: it measures this cell again and keeps the others"
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
-#: What names a cell, a launch, a kernel or an operation: never a path. ``alltoall@1024``, ``c000.l1``.
+#: Allowed names of a cell, launch, kernel or operation, never a path: ``alltoall@1024``, ``c000.l1``.
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}$")]
 
 #: Names of the three numbers of a row.
@@ -25,7 +25,7 @@ SAMPLE_COLUMNS: Columns = ("start_ns", "duration_ns", "taint")
 
 
 class Record(BaseModel):
-    """Base of what is read from a run folder: frozen, and deaf to fields that a later Weft adds."""
+    """Base of the records read from a run folder: frozen, and ignoring fields that a later Weft adds."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -41,9 +41,9 @@ class Segment(Record):
     algorithm
         By which a collective's first call ran, as a simulator saw it; empty where nobody can see.
     columns
-        What the three numbers of a row are; empty for one that holds nothing.
+        Names of the three numbers of a row; an empty name for an unused one.
     head
-        The same for each of the first rows, where they differ from the others.
+        The same for each of the first rows, if they differ from the others.
     """
 
     op: Label
@@ -62,14 +62,14 @@ class Segment(Record):
 
 
 class Clock(Record):
-    """How the ranks' clocks were joined, and what a check round found left over."""
+    """How the ranks' clocks were synchronised, and the residual found by check rounds."""
 
     method: str = ""
     residual_ns: float = 0
 
 
 class Validation(Record):
-    """What the proof after the timed region found (METHOD 12)."""
+    """The result of the validation after the timed region (METHOD 12)."""
 
     performed: bool = False
     errors: Count = 0
@@ -110,7 +110,7 @@ class CellRecord(Record):
 
 
 class RankRecord(Record):
-    """Where one rank of a launch ran."""
+    """Host, core and binding of one rank of a launch."""
 
     rank: Count
     host: str = ""
@@ -173,8 +173,8 @@ def load_cell_record(path: Path) -> CellRecord:
 
 
 def load_launch_record(path: Path) -> LaunchRecord:
-    """Read a launch's .json; raises DataError like `load_cell_record`, and where it is of another launch."""
-    remedy = "delete this file: the provenance it holds is lost, the times are not"
+    """Read a launch's .json; raises DataError like `load_cell_record`, and if it is of another launch."""
+    remedy = "delete this file: its provenance is lost, the times are not"
     record: LaunchRecord = _load(path, LaunchRecord, "launch record", remedy)
     if record.launch != path.stem:
         raise DataError(f"{path}: the record calls itself launch {record.launch}", remedy)

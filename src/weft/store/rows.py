@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of the tables that say where samples come from, as TypedDicts beside the schemas of `weft.store.tables`."""
+"""Rows of the tables on the origin of samples, as TypedDicts beside the schemas of `weft.store.tables`."""
 
 from typing import TypedDict
 
@@ -68,7 +68,7 @@ class LaunchRow(TypedDict):
 
 
 class RankRow(TypedDict):
-    """Where a rank sat in one launch."""
+    """Host, node and core of a rank in one launch."""
 
     launch_id: str
     rank: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The small tables that say where samples come from: cells, segments, launches, ranks."""
+"""The small tables on the origin of samples: cells, segments, launches, ranks."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -85,7 +85,7 @@ RANKS = pa.schema(
 
 def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
     """Write ``tables/{cells,segments,launches,ranks}.parquet`` from the cells' records and the launches' records."""
-    # beside <launch>.json lie the launcher's own notes: <launch>.links.json, <launch>.outcome.json
+    # the launcher's own files are beside <launch>.json: <launch>.links.json, <launch>.outcome.json
     notes = sorted((root / "launches").glob("*.json"))
     launches = [load_launch_record(path) for path in notes if path.stem.count(".") == 1]
     tables: dict[str, tuple[Iterable[dict[str, Any]], pa.Schema]] = {
@@ -105,7 +105,7 @@ def read_table(root: Path, name: str) -> Table:
     Raises
     ------
     DataError
-        The table is missing or torn.
+        The table is missing or incomplete.
     """
     path = root / "tables" / f"{name}.parquet"
     try:

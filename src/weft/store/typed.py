@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table of a run with its type: its file, its Arrow schema, and the TypedDict of its rows."""
+"""A typed table of a run: its file, its Arrow schema, and the TypedDict of its rows."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class TableOf(Generic[Row]):
     Attributes
     ----------
     name
-        Of its file: ``tables/<name>.parquet``.
+        Name of its file: ``tables/<name>.parquet``.
     row
         TypedDict of a row. A test checks that it agrees with the schema.
     schema
@@ -38,7 +38,7 @@ class TableOf(Generic[Row]):
         Raises
         ------
         DataError
-            The table is missing or torn.
+            The table is missing or incomplete.
         """
         return cast(list[Row], read_table(root, self.name).to_pylist())
 
