@@ -7,16 +7,16 @@ VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check --quiet
 WEFT := $(VENV)/bin/weft
 
-# This host, and beside it a network of namespaces where those are allowed: a newcomer sees real contention at once.
+# This host, and a network of namespaces if those are permitted, so that a new user sees real contention at once.
 study: $(VENV)/installed
 	@on="--on local"; \
 	if $(VENV)/bin/python -m weft.launch.virtual.permission; then on="$$on --on virtual-default"; fi; \
 	echo "$(WEFT) run studies/contention.toml $$on"; $(WEFT) run studies/contention.toml $$on
 
-# What the tests need first: system packages, the two MPI wheels. Then the kernel's own tests under each MPI, and everything else: each
-# part runs whatever became of the other, and the last lines say how long it took and which failed.
+# First what the tests need: system packages, the two MPI wheels. Then the kernels' tests under each MPI, all other tests, and the docs, with
+# warnings as errors. A part that fails does not stop the others; the last lines say how long each took and which failed.
 test:
-	@told=; failed=; for part in provision native-tests python-tests; do \
+	@told=; failed=; for part in provision native-tests python-tests docs; do \
 	  began=$$(date +%s); ended=ok; \
 	  $(MAKE) $$part || { ended=FAILED; failed="$$failed $$part"; }; \
 	  told="$$told\nmake test: $$part took $$(($$(date +%s) - began)) s, $$ended"; \

@@ -57,7 +57,7 @@ def test_an_unfinished_run_is_gone_on_with(study: Study, fabric: Fabric) -> None
     told = Told()
     folder = run_study(study, fabric, None, FakeLauncher(), told)
     assert folder.path.name == "small-on-made-host"
-    assert "going on with runs/small-on-made-host" in told.lines
+    assert "continuing runs/small-on-made-host" in told.lines
     assert statuses(folder) == {"ok": 12}
 
 

@@ -298,7 +298,7 @@ def test_another_study_is_refused_and_the_difference_named(study: Study, fabric:
 def test_another_mpi_is_refused_half_way(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         walk(study, fabric, tmp_path / "run", FakeLauncher({"c001": "interrupt"}))
-    with pytest.raises(DataError, match=r"begun with Fake MPI 1\.0") as caught:
+    with pytest.raises(DataError, match=r"started with Fake MPI 1\.0") as caught:
         walk(study, fabric, tmp_path / "run", FakeLauncher(library="Fake MPI 2.0"))
     assert "--mpicxx /fake/mpicxx" in caught.value.remedy
 

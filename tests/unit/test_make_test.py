@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 STAMPS = ("installed", "tested")
 
 
-def make_test(tmp_path: Path, python: str) -> subprocess.CompletedProcess[str]:
+def make_test(tmp_path: Path, python: str, docs: str = "true") -> subprocess.CompletedProcess[str]:
     """Run the recipe with a made environment whose Python tells what it was asked to run."""
     for name in ("venv", "venv-mpich"):
         (tmp_path / name / "bin").mkdir(parents=True)
         for stamp in STAMPS:
             (tmp_path / name / stamp).touch()
-    for name, text in (("python", python), ("pip", "true")):
+    for name, text in (("python", python), ("pip", "true"), ("sphinx-build", docs)):
         program = tmp_path / "venv" / "bin" / name
         program.write_text(f"#!/bin/sh\n{text}\n")
         program.chmod(0o755)
@@ -46,7 +46,7 @@ def test_where_all_goes_well_each_part_says_how_long_it_took(tmp_path: Path) -> 
     done = make_test(tmp_path, "exit 0")
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stdout.splitlines() if line.startswith("make test: ")]
-    assert [line.split()[2] for line in told] == ["provision", "native-tests", "python-tests"]
+    assert [line.split()[2] for line in told] == ["provision", "native-tests", "python-tests", "docs"]
     assert all(line.endswith(" s, ok") for line in told)
 
 
@@ -54,6 +54,14 @@ def test_where_all_goes_well_each_part_says_how_long_it_took(tmp_path: Path) -> 
 def test_python_tests_that_fail_fail_the_whole(tmp_path: Path) -> None:
     done = make_test(tmp_path, 'test "$1" != -m')
     assert "make test: python-tests took" in done.stdout
+    assert done.returncode != 0
+
+
+@needs_make
+def test_docs_that_do_not_build_fail_the_whole(tmp_path: Path) -> None:
+    done = make_test(tmp_path, "exit 0", docs="exit 1")
+    assert "make test: docs took" in done.stdout
+    assert done.stdout.splitlines()[-1].endswith("s, FAILED")
     assert done.returncode != 0
 
 

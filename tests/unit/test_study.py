@@ -145,7 +145,7 @@ def test_further_mistakes_are_counted(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_bytes(b'name = "\xff"')
-    with pytest.raises(StudyError, match="byte 8 is no UTF-8"):
+    with pytest.raises(StudyError, match="byte 8 is not UTF-8"):
         load_study(tmp_path / "study.toml")
 
 

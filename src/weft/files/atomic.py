@@ -114,7 +114,7 @@ def explain(path: Path, error: OSError) -> DataError:
     if error.errno in FULL:
         return DataError(
             f"the disk is full: cannot write {place} ({reason}; {free_space(place)} free)",
-            "free some space and repeat the same command, which continues where this stopped; or use another disk: --into DIR",
+            "free some space and repeat the same command, which then continues; or use another disk: --into DIR",
         )
     if error.errno == errno.ELOOP:
         return DataError(f"{place} is a link, and links in a run folder are not followed", f"remove it: rm '{place}'")

@@ -191,7 +191,7 @@ def test_show_brings_tables_up_to_date_by_itself(tmp_path: Path, capsys: pytest.
 def test_show_of_a_folder_that_is_no_run_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(tmp_path)]) == DataError.exit_code
     error = capsys.readouterr().err
-    assert "is no run folder" in error
+    assert "is not a run folder" in error
     assert "Traceback" not in error
 
 

@@ -68,7 +68,7 @@ def test_a_torn_weft_json_is_one_clear_message(tmp_path: Path, text: str) -> Non
 def test_what_is_no_run_folder_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         RunFolder.open(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="no run folder"):
+    with pytest.raises(DataError, match="not a run folder"):
         RunFolder.open(tmp_path)
 
 

@@ -111,7 +111,7 @@ def test_a_plan_that_was_edited_is_told_from_the_runs_own(folder: RunFolder) -> 
     edited(folder, lambda plan: None)
     assert plan_of(folder).study == "small-exchange"
     edited(folder, lambda plan: plan.update(seed=6), signed=False)
-    with pytest.raises(DataError, match="was changed since the run was made"):
+    with pytest.raises(DataError, match="was changed since the run was created"):
         plan_of(folder)
 
 

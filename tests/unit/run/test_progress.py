@@ -25,7 +25,7 @@ def test_plain_lines_tell_the_start_failures_and_the_end_only() -> None:
     lines.settled("c002: hung", "timeout", 3, 0.0)
     lines.stop()
     told = out.getvalue().splitlines()
-    assert told[0] == "3 cells to measure, 1 of them are finished; at least 1 min 30 s"
+    assert told[0] == "3 cells to measure, 1 of them already finished; at least 1 min 30 s"
     assert told[1] == "timeout: c002: hung"
     assert told[2].startswith("3/3 cells in ")
     assert len(told) == 3
