@@ -16,8 +16,10 @@ WITH_SAMPLES = frozenset({"ok", "invalid"})
 MEASURE_AGAIN = "repeat the same `weft run`: it measures this cell again and keeps the others"
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
-#: Allowed names of a cell, launch, kernel or operation, never a path: ``alltoall@1024``, ``c000.l1``.
+#: Allowed names of a cell, launch or kernel, never a path: ``c000.l1``.
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}$")]
+#: An operation, or a step of its ladder: ``alltoall@1024``, ``C/within``. Never used in a path.
+Operation = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}(/[a-z-]{1,30})?$")]
 
 #: Names of the three numbers of a row.
 Columns = tuple[str, str, str]
@@ -46,7 +48,7 @@ class Segment(Record):
         The same for each of the first rows, if they differ from the others.
     """
 
-    op: Label
+    op: Operation
     phase: Literal["cold", "warm"]
     first: Count
     count: Count

@@ -148,5 +148,5 @@ def test_deep_nesting_is_told() -> None:
 
 
 def test_a_number_of_thousands_of_digits_is_told() -> None:
-    with pytest.raises(StudyError, match="no TOML"):
+    with pytest.raises(StudyError, match="not TOML"):
         parse_toml("a = " + "9" * 5000, "x", StudyError)

@@ -33,7 +33,7 @@ def test_every_ascii_character_comes_back_on_a_line_of_its_own(byte: int) -> Non
 
 
 def test_a_path_of_bytes_that_are_no_utf8_is_refused_by_name() -> None:
-    with pytest.raises(DataError, match=r"udcff.*no UTF-8"):
+    with pytest.raises(DataError, match=r"udcff.*not UTF-8"):
         write_flat(HEAD | {"folder": "/runs/\udcff"}, [])
 
 

@@ -66,6 +66,13 @@ def test_a_whole_cell_is_read_as_it_was_written(run: Path) -> None:
     assert [segment.count for segment in data.record.segments] == [1, 4]
 
 
+def test_a_step_of_a_ladder_is_an_operation(run: Path) -> None:
+    """The kernel's ``C/within`` was refused for its slash, and every exchange of two ranks lost its cells."""
+    first, second = RECORD["segments"]
+    change(run, segments=[first, second | {"op": "C/within"}])
+    assert read_cell(run, "c003", 1).record.segments[1].op == "C/within"
+
+
 def test_its_samples_cannot_be_written_through_the_map(run: Path) -> None:
     samples = read_cell(run, "c003", 1).samples
     assert samples is not None
@@ -170,6 +177,7 @@ def test_a_header_that_promises_terabytes_allocates_nothing(run: Path) -> None:
         ({"segments": RECORD["segments"][1:]}, "starts at 1, expected 0"),
         ({"segments": [{"op": "C", "phase": "hot", "first": 0, "count": 5}]}, "phase is 'hot'"),
         ({"segments": [{"op": "C", "phase": "warm", "first": 0, "count": 5, "batch": 0}]}, "batch is 0"),
+        ({"segments": [{"op": "C/../x", "phase": "warm", "first": 0, "count": 5}]}, "op is 'C/../x'"),
     ],
 )
 def test_a_record_that_contradicts_itself_is_refused(run: Path, entries: dict[str, Any], pattern: str) -> None:
