@@ -98,10 +98,12 @@ class Placed(Protocol):
 
 
 class BoundedCell(Placed, Protocol):
-    """A cell whose plan gave it bounds."""
+    """A cell with the lower bounds from its plan."""
 
     @property
-    def bounds(self) -> Mapping[str, Bound]: ...
+    def bounds(self) -> Mapping[str, Bound]:
+        """Lower bound of each operation, by its name."""
+        ...
 
 
 @dataclass(frozen=True)
