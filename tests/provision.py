@@ -47,6 +47,9 @@ PACKAGES = (
     # routes as a real subnet manager makes them, on simulated fabrics: engines, their fall-backs, tables loaded again
     Package("opensm", "opensm", "tests/flow/test_opensm.py: tables of a real subnet manager"),
     Package("ibsim-utils", "ibsim", "tests/flow/test_opensm.py: the fabrics that OpenSM manages"),
+    Package(
+        "infiniband-diags", "saquery", "tests/flow/test_lanes.py: service levels and lanes, as an operator asks for"
+    ),
     Package("slurm-wlm", "slurmctld", "tests/slurm: a rootless Slurm"),
     Package("munge", "munged", "tests/slurm: a rootless Slurm"),
     # the default of Ubuntu 22.04 is 11, too old for Spark 4; Debian 13 has no 17 any more, and its default is 21

@@ -25,6 +25,8 @@ def show(
     fail: Annotated[tuple[str, ...], Several] = (),
     fail_random: int = 0,
     seed: int = 1,
+    paths: Path | None = None,
+    sl2vl: Path | None = None,
     keep: Path | None = None,
     output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"), negative="")] = (),
     format: Literal["text", "json"] = "text",
@@ -52,6 +54,8 @@ def show(
         Cables between switches that fail at random.
     seed
         Of the random failures.
+    paths, sl2vl
+        Output of saquery -p, and of smpquery sl2vl for every switch: the virtual lanes of the present tables.
     keep
         A folder for what OpenSM dumps.
     output
@@ -62,6 +66,7 @@ def show(
     import json
     import sys
 
+    from weft.fabric.readers.lanes import read_service
     from weft.launch.engines import routed
     from weft.launch.route_library import route_library
     from weft.route.compare import compare
@@ -73,7 +78,7 @@ def show(
     title, network = given_network(file, fail, fail_random, seed)
     traffic = matrix_of(matrix)
     found = compare(
-        routed(network, engine, keep),
+        routed(network, engine, keep, read_service(paths, sl2vl) if paths else None),
         route_library(),
         pattern=pattern if traffic is None else "matrix",
         ranks=hosts_of(network, placement, ranks),

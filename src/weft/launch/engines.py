@@ -6,6 +6,7 @@ from pathlib import Path
 
 from weft.errors import FabricError
 from weft.fabric.network import Network
+from weft.fabric.readers.lanes import Service
 from weft.launch.opensm import manage
 from weft.route.compare import Routed
 from weft.route.dmodk import d_mod_k
@@ -14,7 +15,9 @@ PRESENT, OWN = "present", "dmodk"
 SCATTER = "+scatter"  # minhop+scatter7: OpenSM's --scatter-ports 7
 
 
-def routed(network: Network, engines: Sequence[str], keep: Path | None = None) -> list[Routed]:
+def routed(
+    network: Network, engines: Sequence[str], keep: Path | None = None, service: Service | None = None
+) -> list[Routed]:
     """The network with the routes of each engine.
 
     Parameters
@@ -34,12 +37,12 @@ def routed(network: Network, engines: Sequence[str], keep: Path | None = None) -
     FabricError
         There is no engine of that name.
     """
-    return [_one(network, name, keep) for name in dict.fromkeys(engines or (PRESENT,))]
+    return [_one(network, name, keep, service) for name in dict.fromkeys(engines or (PRESENT,))]
 
 
-def _one(network: Network, name: str, keep: Path | None) -> Routed:
+def _one(network: Network, name: str, keep: Path | None, service: Service | None) -> Routed:
     if name == PRESENT:
-        return Routed(PRESENT, network)
+        return Routed(PRESENT, network, service=service)
     if name == OWN:
         return Routed(OWN, d_mod_k(network))
     engine, plus, seed = name.partition(SCATTER)

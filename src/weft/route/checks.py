@@ -10,6 +10,7 @@ from weft.fabric.findings import Finding, found
 from weft.fabric.network.graph import Network, directions
 from weft.fabric.network.minimal import FAR, distances, ports_by_switch
 from weft.route.deadlock import Circle, find_circle, pairs_over
+from weft.route.lanes import Lanes
 from weft.route.patterns import all_to_all
 from weft.route.routes import CIRCLE, NO_ENTRY, WRONG_HOST, Routes
 from weft.route.users import users_of
@@ -20,7 +21,7 @@ SWEEP = "let the subnet manager sweep; weft route fix FILE writes tables that re
 BETTER = "weft route show FILE compares engines; weft route fix FILE writes better tables"
 
 
-def check_routes(routes: Routes, lanes: NDArray[np.integer] | None = None) -> list[Finding]:
+def check_routes(routes: Routes, lanes: Lanes | None = None) -> list[Finding]:
     """Findings about the routes of a network, worst first.
 
     Parameters
@@ -28,7 +29,7 @@ def check_routes(routes: Routes, lanes: NDArray[np.integer] | None = None) -> li
     routes
         The network.
     lanes
-        Virtual lanes of the routes, shape (leaves, hosts), see `weft.route.deadlock.find_circle`.
+        Virtual lanes of the routes; all on one when None.
     """
     findings = [*_broken(routes), *_deadlock(routes, find_circle(routes, lanes))]
     load = all_to_all(routes).load
@@ -98,7 +99,7 @@ def _deadlock(routes: Routes, circle: Circle | None) -> list[Finding]:
         places,
         f"a circle of {{n}} links that wait for each other on virtual lane {circle.lane}",
         "under load these buffers may fill and never empty: credit loops, seen as stalls of the whole fabric. Engines "
-        "that spread routes over virtual lanes (dfsssp, lash, nue) avoid this where lanes are not told here",
+        "that spread routes over virtual lanes (dfsssp, lash, nue) may avoid this: give them by --paths and --sl2vl",
         "take an engine without such circles (updn, dfsssp), or weft route fix FILE",
     )
 

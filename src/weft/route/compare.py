@@ -11,7 +11,9 @@ import numpy as np
 from weft.errors import FabricError
 from weft.fabric.findings import Finding
 from weft.fabric.network import Network
+from weft.fabric.readers.lanes import Service
 from weft.route.checks import check_routes
+from weft.route.lanes import lanes_of
 from weft.route.library import Floats, Ints, Library
 from weft.route.patterns import phases, placed_matrix
 from weft.route.routes import Routes
@@ -24,11 +26,15 @@ FULLEST = 10
 
 @dataclass(frozen=True, eq=False)
 class Routed:
-    """A network as an engine routes it; ``note`` says what a reader must know of it."""
+    """A network as an engine routes it.
+
+    ``note`` says what a reader must know of it; ``service`` gives its virtual lanes, where they are known.
+    """
 
     name: str
     network: Network
     note: str = ""
+    service: Service | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +164,7 @@ def _engine(
         value, full = worth.all_to_all, _scattered(routes, worth, ranks)
     else:
         value, full = _phased(routes, worth, pattern, ranks)
-    findings = tuple(check_routes(routes)) if checks else ()
+    findings = tuple(check_routes(routes, lanes_of(routes, given.service))) if checks else ()
     return Engine(given.name, given.note, routes, worth, value, full, findings)
 
 

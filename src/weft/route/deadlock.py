@@ -11,8 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.route.library import Ints
+from weft.fabric.readers.lanes import LEVELS
+from weft.route.lanes import Lanes
+from weft.route.library import Ints, Longs
 from weft.route.routes import Routes
+
+Whole = NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +28,14 @@ class Circle:
     links
         Links in order; each waits for the next, the last one for the first.
     lane
-        The virtual lane it is on.
+        The virtual lane that its first link is on.
     """
 
     links: tuple[int, ...]
     lane: int
 
 
-def find_circle(routes: Routes, lanes: NDArray[np.integer] | None = None) -> Circle | None:
+def find_circle(routes: Routes, lanes: Lanes | None = None) -> Circle | None:
     """A circle of dependencies between links, or None where the routes cannot deadlock.
 
     Parameters
@@ -39,15 +43,22 @@ def find_circle(routes: Routes, lanes: NDArray[np.integer] | None = None) -> Cir
     routes
         The network.
     lanes
-        Virtual lane of the routes from each leaf to each host, shape (leaves, hosts), as SL and SL2VL tables give it;
-        lanes do not wait for each other. All on one when None, which is on the safe side.
+        Virtual lanes of the routes: buffers of one lane do not wait for those of another. All routes on one when None,
+        which is on the safe side.
     """
-    for lane in [0] if lanes is None else np.unique(lanes).tolist():
-        used = None if lanes is None else lanes == lane
-        left = _peeled(*dependencies(routes, used))
-        if left[0].size:
-            return Circle(_walk(*left), int(lane))
-    return None
+    if lanes is None:
+        left = _peeled(*dependencies(routes))
+        return Circle(_walk(*left), 0) if left[0].size else None
+    hosts, source = len(routes.network.hosts), routes.network.links.source
+    first, second = list[Longs](), list[Longs]()
+    for level, used in lanes.used.items():
+        for channels, links in zip((first, second), dependencies(routes, used), strict=True):
+            channels.append(links.astype(np.int64) * LEVELS + lanes.lane[source[links] - hosts, level])
+    waiting, waited_for = _peeled(np.concatenate(first), np.concatenate(second))
+    if not waiting.size:
+        return None
+    circle = _walk(waiting, waited_for)
+    return Circle(tuple(channel // LEVELS for channel in circle), circle[0] % LEVELS)
 
 
 def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple[Ints, Ints]:
@@ -78,7 +89,7 @@ def _places(source: Ints) -> Ints:
     return place
 
 
-def _peeled(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+def _peeled(first: Whole, second: Whole) -> tuple[Whole, Whole]:
     """What is left when links that nobody waits for, or that wait for nobody, are taken away again and again."""
     while first.size:
         count = int(max(first.max(), second.max())) + 1
@@ -91,7 +102,7 @@ def _peeled(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     return first, second
 
 
-def _walk(first: Ints, second: Ints) -> tuple[int, ...]:
+def _walk(first: Whole, second: Whole) -> tuple[int, ...]:
     """A circle in a graph where every link has a next one."""
     following = dict(zip(first.tolist(), second.tolist(), strict=True))
     seen: dict[int, int] = {}

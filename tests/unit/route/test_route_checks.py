@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from numpy.typing import NDArray
 
 from made.routes import network_of_cables, random_networks, routes, tree
 from weft.errors import FabricError
@@ -13,6 +14,7 @@ from weft.fabric.network import Network
 from weft.route.checks import check_routes
 from weft.route.deadlock import dependencies, find_circle
 from weft.route.failures import fail, fail_random
+from weft.route.lanes import Lanes
 from weft.route.patterns import all_to_all
 from weft.route.users import users_of
 
@@ -80,16 +82,25 @@ def test_routes_around_a_ring_can_deadlock_and_lanes_free_them() -> None:
     said = told(ring())
     assert "error: a circle of 4 links that wait for each other on virtual lane 0" in said
     assert "(n0 to " in said or "(n1 to " in said
-    # lane 1 for routes that pass from switch 3 to switch 0, but for the one that would close the circle there
-    lanes = (found.links == 14).any(axis=2).astype(np.int8)
-    assert find_circle(found, lanes) is not None
-    lanes[3, 2] = 2
-    assert find_circle(found, lanes) is None
+    # level 1 for routes that pass from switch 3 to switch 0, but for the one that would close the circle there
+    level = (found.links == 14).any(axis=2).astype(int)
+    assert find_circle(found, by_level(level)) is not None
+    level[3, 2] = 2
+    assert find_circle(found, by_level(level)) is None
+    # levels that a switch sends on one lane are one
+    same = Lanes(by_level(level).used, np.zeros((4, 16), dtype=np.int64))
+    assert find_circle(found, same) is not None
+
+
+def by_level(level: NDArray[np.integer]) -> Lanes:
+    """Lanes of the same number as the level of each route, shape (leaves, hosts)."""
+    lane = np.tile(np.arange(16, dtype=np.int64), (4, 1))
+    return Lanes({int(number): level == number for number in np.unique(level)}, lane)
 
 
 def test_each_lane_is_looked_at_alone() -> None:
     found = routes(ring())
-    circle = find_circle(found, np.full(found.lengths.shape, 3, dtype=np.int8))
+    circle = find_circle(found, by_level(np.full(found.lengths.shape, 3)))
     assert circle is not None
     assert circle.lane == 3
 

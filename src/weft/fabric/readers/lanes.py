@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Virtual lanes: service levels of paths (``saquery -p``), and what each switch makes of them (``smpquery sl2vl LID``).
+
+PathRecord dump:                              # SL2VL table: Lid 1
+dlid....................1             #                 SL: | 0| 1| 2| ...
+slid....................2             ports: in  0, out  1: | 0| 1| 2| ...
+sl......................0x5
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import FabricError
+
+LEVELS = 16
+MOST_BYTES = 1 << 31
+RECORD = "PathRecord dump:"
+FIELD = re.compile(r"^\s*(dlid|slid|sl)\.+(0x[0-9a-fA-F]{1,8}|\d{1,8})\s*$", re.MULTILINE)
+SWITCH = re.compile(r"^# SL2VL table: Lid (\d{1,8})", re.MULTILINE)
+ROW = re.compile(r"^ports: in +\d{1,3}, out +\d{1,3}: ((?:\| *\d{1,2}){16}\|)", re.MULTILINE)
+
+
+@dataclass(frozen=True, eq=False)
+class Service:
+    """How a fabric spreads its paths over virtual lanes.
+
+    Attributes
+    ----------
+    source, target, level
+        LIDs and service level of each path, shape (paths,).
+    lanes
+        By a switch's LID the lane of each service level, shape (16,); a switch that is not there sends a level on the
+        lane of its number.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    level: NDArray[np.int64]
+    lanes: dict[int, NDArray[np.int64]] = field(default_factory=dict[int, NDArray[np.int64]])
+
+
+def read_service(paths: Path, tables: Path | None = None) -> Service:
+    """Read the output of ``saquery -p``, and those of ``smpquery sl2vl`` for all switches, one after the other.
+
+    Raises
+    ------
+    FabricError
+        A file that cannot be read or holds none of that, or a table that depends on ports, as torus-2QoS makes them.
+    """
+    found: list[tuple[int, int, int]] = []
+    for record in _text(paths).split(RECORD)[1:]:
+        values = {name: int(value, 0) for name, value in FIELD.findall(record)}
+        if len(values) == 3 and values["sl"] < LEVELS:
+            found.append((values["slid"], values["dlid"], values["sl"]))
+    if not found:
+        raise FabricError(f"{paths}: no path record", f"write it with: saquery -p > {paths.name}")
+    columns = np.array(found, dtype=np.int64)
+    return Service(columns[:, 0], columns[:, 1], columns[:, 2], _lanes(tables) if tables else {})
+
+
+def _lanes(path: Path) -> dict[int, NDArray[np.int64]]:
+    found: dict[int, NDArray[np.int64]] = {}
+    parts = SWITCH.split(_text(path))
+    for lid, body in zip(parts[1::2], parts[2::2], strict=True):
+        rows = np.array(
+            [[int(word) for word in row.strip("|").split("|")] for row in ROW.findall(body)], dtype=np.int64
+        )
+        if not len(rows):
+            continue
+        if (rows != rows[0]).any():
+            raise FabricError(
+                f"{path}: lanes at the switch of LID {lid} depend on ports, which is not followed here",
+                "leave --sl2vl out: without it every level has its own lane",
+            )
+        found[int(lid)] = rows[0]
+    if not found:
+        raise FabricError(f"{path}: no SL2VL table", "write it with: smpquery sl2vl LID, for each switch")
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise FabricError(f"{path} has over 2 GiB", "query the paths of some hosts only")
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise FabricError(f"{path} cannot be read: {error.strerror}", "check its name and permissions") from error
