@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one exception tree: what a user is told when something cannot go on."""
+"""The exception tree: every error that a user sees."""
 
 
 class WeftError(Exception):
-    """A failure that is told to the user without a traceback.
+    """A failure that is shown to the user without a traceback.
 
     Parameters
     ----------
     what
-        What happened, with the value that was seen.
+        What happened, with the value found.
     remedy
-        The next thing to do, as a command or a change to a file.
+        What to do next: a command, or a change to a file.
     """
 
     exit_code = 1
@@ -25,13 +25,13 @@ class WeftError(Exception):
 
 
 class StudyError(WeftError):
-    """The study cannot be used as it is written: a user's mistake."""
+    """The study cannot be used as written: a user's mistake."""
 
     exit_code = 2
 
 
 class FabricError(WeftError):
-    """The fabric file or dump cannot be used as it is written: a user's mistake."""
+    """The fabric file or dump cannot be used as written: a user's mistake."""
 
     exit_code = 2
 
@@ -45,6 +45,6 @@ class DataError(WeftError):
 
 
 class CompareError(WeftError):
-    """Runs cannot be compared as asked: a user's mistake, told apart from a gate that failed."""
+    """Runs cannot be compared as requested: a user's mistake, unlike a failed gate."""
 
     exit_code = 2

@@ -159,7 +159,7 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_nothing(make: Callable[..., 
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, out + err
-    assert "the same command goes on" in err
+    assert "the same command continues" in err
     assert "Traceback" not in err
     weft.nothing_is_left()
     before = weft.finished()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line: one file a verb, no logic."""
+"""The command line: one file per verb, no logic."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command ``weft``: finds the verb, turns errors into messages and exit codes."""
+"""The command ``weft``: dispatches the verbs, turns errors into messages and exit codes."""
 
 import os
 import sys
@@ -15,28 +15,28 @@ from weft.text import plain
 # Imported when they are used: `weft --help` must not wait for DuckDB. So their lines of help stand here.
 VERBS = {
     "plan": ("weft.cli.plan:plan", "Print what a study would measure on a fabric; starts nothing."),
-    "run": ("weft.cli.run:run", "Measure a study on a fabric, or go on with a run that was interrupted."),
+    "run": ("weft.cli.run:run", "Measure a study on a fabric, or continue an interrupted run."),
     "show": ("weft.cli.show:show", "Print the tables of a run."),
     "why": ("weft.cli.why:why", "Say why an all-to-all takes its time: hardware, messages, contention, algorithm."),
     "report": ("weft.cli.report:report", "Write one offline page about runs."),
-    "compare": ("weft.cli.compare:compare", "Say whether runs differ, by how much and how surely."),
+    "compare": ("weft.cli.compare:compare", "Show whether runs differ, by how much and with what confidence."),
     "fabric": ("weft.cli.fabric:app", "Look at fabrics: show, check, import, up, down, exec."),
-    "exec": ("weft.cli.exec:execute", "Run an application with Weft's all-to-all, without compiling it again."),
+    "exec": ("weft.cli.exec:execute", "Run an application with Weft's all-to-all, without recompiling it."),
     "route": ("weft.cli.route:app", "Which link limits which traffic, on real forwarding tables, and better tables."),
-    "place": ("weft.cli.place:place", "Say which free nodes to ask the scheduler for."),
+    "place": ("weft.cli.place:place", "Find the free nodes to request from the scheduler."),
     "fidelity": ("weft.cli.fidelity:fidelity", "Compute the papers' figures again on simulated machines."),
     "doctor": ("weft.cli.doctor:doctor", "Show what this host has and lacks, and the command that installs it."),
 }
 HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."
 
-# Plain text: reading help as Markdown costs another 50 ms at each start.
+# Plain text: parsing help as Markdown costs another 50 ms at each start.
 app = App(name="weft", help=HELP, version=__version__, help_format="plaintext")
 for _name, (_path, _help) in VERBS.items():
     app.command(_path, name=_name, help=_help)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code: 0 fine, 1 a failed run, 2 a user's mistake, 130 after Ctrl-C."""
+    """Run one command and return its exit code: 0 success, 1 a failed run, 2 a user's mistake, 130 after Ctrl-C."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words and not words[0].startswith("-") and words[0] not in VERBS:
         near = get_close_matches(words[0], VERBS, n=1)
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return tell(str(problem).strip(), helps, 2)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of our output (head, less) has closed it: no error
+    except BrokenPipeError:  # the reader of our output (head, less) has closed it: not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return result if isinstance(result, int) else 0

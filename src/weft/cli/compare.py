@@ -18,17 +18,17 @@ def compare(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     figures: bool = True,
 ) -> int:
-    """Say whether runs differ, by how much and how surely; two networks, two libraries, before and after.
+    """Show whether runs differ, by how much and with what confidence: two networks, two libraries, before and after.
 
     Exit code 0: compared, and no gate failed; 1: a gate failed; 2: a mistake in the arguments, runs that cannot be
-    compared, or a gate that too few launches leave undecided.
+    compared, or a gate that is undecided because of too few launches.
 
     Parameters
     ----------
     runs
-        Two or more run folders; the first is the base that the others are compared with.
+        Two or more run folders; the first is the base with which the others are compared.
     format
-        text for people, md, csv (one line a row and summary), or json (weft-compare/1).
+        text, md, csv (one line per row and summary), or json (weft-compare/1).
     fail_if
         A gate: slower:1.10 fails when any row, or any call over its sizes, is shown to be slower and takes at least
         1.10 times the base's time; also faster:1.10, different:1.10, and missing (a row that was not measured). May be
@@ -36,9 +36,10 @@ def compare(
     phase
         Which calls to compare: the first on fresh connections (cold), the steady state (warm), or both.
     sizes
-        Only calls at these sizes, such as "64 KiB .. 1 MiB": where the network takes the time.
+        Only calls at these sizes, such as "64 KiB .. 1 MiB", which the network dominates.
     margin
-        Relative difference from which one is called so; by default the precision that the studies asked for (0.05).
+        Smallest relative difference called slower or faster; by default the precision that the studies asked for
+        (0.05).
     output
         Also write a page with the figures: both runs on one axis, and their ratio with its interval.
     figures
@@ -74,7 +75,7 @@ def size_range(text: str) -> tuple[int, int]:
     Raises
     ------
     CompareError
-        No range, or no sizes.
+        It is not a range of sizes.
     """
     from weft.errors import CompareError
     from weft.units import parse_bytes

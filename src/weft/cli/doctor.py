@@ -6,14 +6,14 @@ from typing import Literal
 
 
 def doctor(*, format: Literal["text", "json"] = "text") -> int:
-    """Show what this host has, what it lacks and for what, and the command that installs it.
+    """Show what this host has, what it lacks and for which purpose, and the command that installs it.
 
     Exit code 0 when weft run can work on this host, else 1.
 
     Parameters
     ----------
     format
-        text for people, or json: a list of objects with name, found, verdict, needed_for, remedy, needed.
+        text, or json: a list of objects with name, found, verdict, needed_for, remedy, needed.
     """
     import json
     from dataclasses import asdict

@@ -16,7 +16,7 @@ def execute(
     prewarm: bool = False,
     mpicxx: str | None = None,
 ) -> None:
-    """Run an application with Weft's all-to-all in place of its MPI library's, without compiling it again.
+    """Run an application with Weft's all-to-all instead of its MPI library's, without recompiling it.
 
     weft exec --force "node.multi{nl=4}" -- mpirun -n 64 ./application
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs ``weft fabric show``, ``check`` and ``import``; others add theirs (see ``OTHERS``)."""
+"""The verbs ``weft fabric show``, ``check`` and ``import``; other modules add theirs (see ``OTHERS``)."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,14 +21,14 @@ def show(
     ranks: int | None = None,
     format: Literal["text", "json"] = "text",
 ) -> None:
-    """Draw a fabric and print what it implies: bisection, oversubscription, hop classes, all-to-all.
+    """Draw a fabric and print its properties: bisection, oversubscription, hop classes, all-to-all.
 
     Parameters
     ----------
     file
         A fabric file, or the name of a shipped one (tara, yellowstone ...).
     output
-        A drawing: a name that ends in .svg, .png, .html or .json; may be given several times.
+        Drawing file: a name that ends in .svg, .png, .html or .json; may be given several times.
     ranks
         Ranks on each node, for the hop classes; its cores by default.
     format
@@ -58,14 +58,14 @@ def show(
 
 @app.command
 def check(file: str, /, *, format: Literal["text", "json"] = "text") -> int:
-    """Find what is inconsistent in a fabric file or its dump. Exit code 1 when there is an error.
+    """Find inconsistencies in a fabric file or its dump. Exit code 1 if there is an error.
 
     Parameters
     ----------
     file
         A fabric file, or the name of a shipped one (tara, yellowstone ...).
     format
-        text for people, or json: a list of severity, what, cause, remedy.
+        text, or json: a list of severity, what, cause, remedy.
     """
     import json
     import sys
@@ -96,7 +96,7 @@ def import_(
     tables: Path | None = None,
     format: Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges"] | None = None,
 ) -> None:
-    """Make a fabric file of a dump; the dump is laid beside it.
+    """Make a fabric file from a dump; the dump is copied beside it.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def import_(
     tables
         Forwarding tables of the same fabric: dump_fts, dump_lfts, ibroute, opensm-lfts.dump or opensm.fdbs.
     format
-        The dump's format; found out by default. ports is ibnetdiscover -p.
+        The dump's format; detected by default. ports is ibnetdiscover -p.
     """
     import sys
 

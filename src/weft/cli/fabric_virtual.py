@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``weft fabric up``, ``down`` and ``exec``: a virtual cluster to look at and to work on."""
+"""``weft fabric up``, ``down`` and ``exec``: a virtual cluster for interactive use."""
 
 from typing import Annotated
 
@@ -48,14 +48,14 @@ def up(file: str = "virtual-default", /) -> None:
 
 
 def down(name: str = "", /, *, everything: Annotated[bool, Parameter(name="--all", negative="")] = False) -> None:
-    """Take a virtual fabric down, with whatever runs on it.
+    """Take a virtual fabric down, with all processes on it.
 
     Parameters
     ----------
     name
-        Name of the fabric; may be left out while only one is up.
+        Name of the fabric; may be left out if only one is up.
     everything
-        All of yours.
+        Take down all of your virtual fabrics.
     """
     from weft.launch.virtual.cluster import Cluster
 
@@ -70,16 +70,16 @@ def execute(
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
     fabric: Annotated[str, Parameter(name="--fabric")] = "",
 ) -> int:
-    """Run a command on a host of the fabric that is up; a shell when none is given.
+    """Run a command on a host of a fabric that is up; a shell by default.
 
     Parameters
     ----------
     node
         Name of the host, e.g. node0.
     command
-        The command and its words.
+        The command and its arguments.
     fabric
-        Name of the fabric; may be left out while only one is up. Stands before the node.
+        Name of the fabric; may be left out if only one is up. Goes before the node.
     """
     import os
     import sys

@@ -12,7 +12,7 @@ def fidelity(
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("fidelity.html"),
     into: Path = Path("runs") / "fidelity",
 ) -> None:
-    """Compute the papers' figures again on simulated machines, and write them beside the printed ones.
+    """Compute the papers' figures on simulated machines, and write them beside the printed ones.
 
     Writes one page as .html and .md, and its numbers as .json. Needs SimGrid. All parts take about three quarters of an
     hour on two cores, most of it for `beyond`; simulations that are done are not done again.

@@ -24,8 +24,8 @@ def fit(
 ) -> None:
     """Fit a few numbers of a fabric to measured cells, and predict the other cells.
 
-    A fabric of another kind than simulated is modelled as one that is; what its file does not state is taken from the
-    run: what a node copies, the shortest message, whose algorithms ran.
+    A fabric of another kind is modelled as a simulated one; values that its file does not state are taken from the run:
+    a node's copy rate, the shortest message, the library whose algorithms ran.
 
     Prints for each cell whether it was fitted or predicted, and its error; and the error on cells not seen by the fit.
 
@@ -36,12 +36,12 @@ def fit(
     to
         Measured cells: a run folder, or a table (.toml with [[cell]], .csv) of nodes, ranks_per_node, n, m, seconds.
     parameters
-        What to fit: copy_rate, adapter_rate, link_rate (between switches of a tree), message_cost, rendezvous_latency,
-        latency, connection_cost.
+        Parameters to fit: copy_rate, adapter_rate, link_rate (between switches of a tree), message_cost,
+        rendezvous_latency, latency, connection_cost.
     cells
-        Names of the cells to fit to, separated by commas; chosen so that they see all parameters by default.
+        Names of the cells to fit to, separated by commas; by default a set that determines all parameters.
     model
-        simulation (needs SimGrid; seconds a cell), or bound: the closed form, at once.
+        simulation (needs SimGrid; takes seconds per cell), or bound: the closed form, immediate.
     output
         Write the fabric with the fitted numbers to this file, each with its source.
     """

@@ -16,22 +16,22 @@ def place(
     engine: str = "present",
     format: Literal["text", "json"] = "text",
 ) -> None:
-    """Say which free nodes to ask the scheduler for: the fastest and the slowest set for an all-to-all.
+    """Find the free nodes to request from the scheduler: the fastest and the slowest set for an all-to-all.
 
     Parameters
     ----------
     file
         A fabric file, or the name of a shipped one (tara, yellowstone ...).
     nodes
-        Nodes wanted.
+        Number of nodes wanted.
     free
         Nodes to choose from: "n[1-36,40]"; all by default.
     beside
-        Node sets of other jobs, each taken to run an all-to-all at the same time.
+        Node sets of other jobs; each is assumed to run an all-to-all at the same time.
     engine
-        What routes: present (the fabric's own tables), dmodk, or an engine of OpenSM.
+        Routing: present (the fabric's own tables), dmodk, or an engine of OpenSM.
     format
-        text for people, or json (schema weft-place/1).
+        text, or json (schema weft-place/1).
     """
     import json
     import sys

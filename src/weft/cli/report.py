@@ -21,11 +21,11 @@ def report(
     runs
         One or several run folders.
     output
-        The page; report.html in the run folder by default, in this folder for several runs.
+        The page; by default report.html in the run folder, for several runs in the current folder.
     figures
         Also write each figure as SVG, PDF and PNG, into the folder figures beside the page.
     engine
-        Make the tables anew on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+        Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
     from weft.report.page import write
     from weft.run.refresh import refresh

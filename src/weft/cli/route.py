@@ -31,7 +31,7 @@ def show(
     output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"), negative="")] = (),
     format: Literal["text", "json"] = "text",
 ) -> None:
-    """Say what the routes of a fabric carry, which links are fullest and who uses them. Starts no MPI.
+    """Show the loads of a fabric's routes, the fullest links and the hosts that use them. Starts no MPI.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def show(
         What routes: present (the fabric's own tables), dmodk, or engines of OpenSM under ibsim, side by side: minhop
         updn ftree dfsssp lash nue, or minhop+scatter7 for its option --scatter-ports 7. present by default.
     pattern
-        What ranks engines and links: all-to-all, or the phases of a shift or an exchange.
+        Traffic by which engines and links are ranked: all-to-all, or the phases of a shift or an exchange.
     matrix
         A traffic matrix in place of a pattern: p lines of p numbers, or numpy.save's file, row i what rank i sends.
     placement
@@ -57,11 +57,11 @@ def show(
     paths, sl2vl
         Output of saquery -p, and of smpquery sl2vl for every switch: the virtual lanes of the present tables.
     keep
-        A folder for what OpenSM dumps.
+        A folder for the dumps of OpenSM.
     output
-        A drawing, links coloured by load: a name that ends in .svg, .png, .html or .json.
+        Drawing file, with links coloured by load: a name that ends in .svg, .png, .html or .json.
     format
-        text for people, or json (schema weft-route/1).
+        text, or json (schema weft-route/1).
     """
     import json
     import sys
@@ -108,28 +108,28 @@ def fix(
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     format: Literal["text", "json"] = "text",
 ) -> None:
-    """Make better forwarding tables: never worse than the present ones on any score, free of deadlock.
+    """Compute better forwarding tables: never worse than the current ones on any score, and free of deadlock.
 
     Parameters
     ----------
     file
         A fabric file, or the name of a shipped one (tara, yellowstone ...).
     engine
-        Whose tables are the present ones: present (the fabric's own), dmodk, or an engine of OpenSM.
+        Source of the current tables: present (the fabric's own), dmodk, or an engine of OpenSM.
     sweep
-        Engines of OpenSM to start from as well, such as dfsssp minhop+scatter7.
+        Further engines of OpenSM to start from, such as dfsssp minhop+scatter7.
     most_changes
-        Change at most so many entries of the present tables.
+        Change at most this many entries of the current tables.
     budget
-        Seconds after which no further tables are begun.
+        Seconds after which no further tables are started.
     fail
-        Switches or links that fail first, as of weft route show.
+        Switches or links that fail first, as for weft route show.
     fail_random
         Cables between switches that fail at random.
     seed
         Of the random failures.
     output
-        The tables, as opensm -R file -U FILE loads them.
+        File for the tables, as loaded by opensm -R file -U FILE.
     format
         text for people, or json (schema weft-route-fix/1).
     """

@@ -20,7 +20,7 @@ def run(
     pcap: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     cancel: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Measure a study on a fabric; the same command again goes on where this one stopped.
+    """Measure a study on a fabric; the same command again continues where this one stopped.
 
     Exit code 0: everything was measured (rows that do not fit the memory or the fabric are results); 1: some cell is
     invalid, hung, crashed or never started; 2: a mistake in the files or arguments; 130: interrupted.
@@ -32,27 +32,27 @@ def run(
     on
         A fabric file, or the name of a shipped one (local). Given several times: one run on each, then a page on all.
     into
-        The run folder; by default one under runs/, named after study and fabric. With several fabrics, the folder of
+        The run folder; by default one under runs/, named after study and fabric. With several fabrics, the parent of
         their run folders.
     mpicxx
         C++ compiler wrapper of the MPI to measure; by default the one on PATH.
     pcap
-        Capture the packets of this node with tcpdump, on a virtual fabric (launches/*.NODE.pcap); may be given again.
+        Capture the packets of this node with tcpdump, on a virtual fabric (launches/*.NODE.pcap); may be repeated.
     cancel
-        On Ctrl-C also end the job in the scheduler's queue; otherwise it goes on, and the same command follows it.
+        On Ctrl-C also cancel the job in the scheduler's queue; otherwise it continues, and the same command follows it.
     """
     from weft.run.many import Measuring
 
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # nohup has a run outlive its terminal
+        if signal.getsignal(number) != signal.SIG_IGN:  # with nohup a run outlives its terminal
             signal.signal(number, interrupted)
     try:
         return Measuring(study, on, into, mpicxx, pcap, cancel).go()
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted: finished cells are kept, and the same command goes on from here\n")
+        sys.stderr.write("interrupted: finished cells are kept, and the same command continues from here\n")
         return 130
 
 
 def interrupted(number: int, frame: FrameType | None) -> None:
-    """Treat SIGTERM (a scheduler, a system that shuts down) and SIGHUP (a terminal that closes) like Ctrl-C."""
+    """Treat SIGTERM (from a scheduler or a shutdown) and SIGHUP (from a closed terminal) like Ctrl-C."""
     raise KeyboardInterrupt

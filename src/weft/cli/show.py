@@ -21,11 +21,11 @@ def show(
     run
         A run folder.
     format
-        text for people, md, latex, csv (seconds and bytes, one line a cell, call and phase), or json (weft-show/1).
+        text, md, latex, csv (seconds and bytes, one line per cell, call and phase), or json (weft-show/1).
     engine
-        Make the tables anew on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+        Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     exact
-        Of a run of pairs, also print the quantiles over all samples exactly, where they fit into memory.
+        For a run of pairs, also print exact quantiles over all samples, if they fit into memory.
     """
     from weft.report import tables
     from weft.report.view import load_view

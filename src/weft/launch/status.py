@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the ranks of a launch were doing when they were last seen: the status file that the kernels write."""
+"""The last known state of the ranks of a launch, from the status file that the kernels write."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ SLOT_BYTES = 64
 
 @dataclass(frozen=True)
 class Slot:
-    """What one rank was doing when it was last seen."""
+    """The last known state of one rank."""
 
     rank: int
     cell: str
@@ -29,12 +29,12 @@ def read_slots(path: Path, not_before: float = 0.0) -> list[Slot]:
     path
         ``launches/<launch>.status``: 64 bytes a rank, ``<cell> <op> <phase> <state>``.
     not_before
-        A file older than this (seconds since the epoch) is of an earlier start and is ignored.
+        A file older than this (seconds since the epoch) is from an earlier start and is ignored.
 
     Returns
     -------
     list
-        A slot for each rank that wrote one; none where the kernel never got that far.
+        A slot for each rank that wrote one; empty if the kernel did not get that far.
     """
     try:
         if path.stat().st_mtime < not_before:

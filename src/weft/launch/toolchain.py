@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Building at first use: sources, compiler and tools, a log with its first error, a place in the cache."""
+"""Building at first use: sources, compiler and tools, a log with its first error, a folder in the cache."""
 
 import fcntl
 import hashlib
@@ -75,14 +75,15 @@ def tool(name: str) -> str:
 
 
 def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None]) -> None:
-    """Build ``place``, unless the program ``wanted`` is in it already.
+    """Build ``place``, unless the program ``wanted`` is already in it.
 
     One process at a time builds it, in a temporary folder that is moved to its place in one step.
 
     Parameters
     ----------
     make
-        Takes a folder to work in, an empty folder to fill, and the path of a log, which stays where the build fails.
+        Called with a folder to work in, an empty folder to fill, and the path of a log, which is kept if the build
+        fails.
 
     Raises
     ------
@@ -113,7 +114,7 @@ def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None
 
 
 def run_logged(steps: Iterable[Step], log: Path) -> int:
-    """Run commands until one fails; all they print goes to the log. Returns 0, or the exit code of the failed one."""
+    """Run commands until one fails; all output goes to the log. Returns 0, or the exit code of the failed one."""
     with file_errors(log), log.open("wb") as out:
         for command, extra in steps:
             out.write(f"$ {shlex.join(command)}\n".encode())
@@ -124,7 +125,7 @@ def run_logged(steps: Iterable[Step], log: Path) -> int:
 
 
 def _finished(command: Sequence[str], extra: Mapping[str, str], out: IO[bytes]) -> int:
-    """Exit code of a step; an interrupt also ends the compilers it has started."""
+    """Run a step and return its exit code; an interrupt also ends its compilers."""
     step = subprocess.Popen(
         command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env={**os.environ, **extra}, start_new_session=True
     )
@@ -143,14 +144,14 @@ def first_error(text: str) -> str:
         if re.search(r"\b(fatal )?error\b ?:|undefined reference|cannot find -l", line):
             return line
         if line.startswith("CMake Error"):
-            # CMake puts the reason on the lines below
+            # CMake prints the reason on the next lines
             return " ".join([line, *(following for following in lines[number + 1 : number + 4] if following)])
     return last_line(text)
 
 
 @contextmanager
 def _one_at_a_time(path: Path) -> Generator[None]:
-    """Let one process at a time build one key; the second finds it built."""
+    """Let one process at a time build one key; a second one finds it already built."""
     with file_errors(path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks on a machine that is only described: the same kernels under SimGrid's SMPI."""
+"""Simulated ranks: the same kernels under SimGrid's SMPI, on a machine that is only described."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,23 +12,23 @@ __all__ = ["make_launcher"]
 
 
 def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "SimulatedLauncher":
-    """Find SimGrid, build the kernels for it if need be, and return what starts simulated ranks.
+    """Find SimGrid, build the kernels for it if needed, and return the launcher for simulated ranks.
 
     Parameters
     ----------
     fabric
-        Of kind ``simulated``.
+        A fabric of kind ``simulated``.
     mpicxx
-        Must be None, or SimGrid's ``smpicxx``: no other MPI can simulate.
+        None, or SimGrid's ``smpicxx``: no other MPI can simulate.
     say
-        Takes one line before something that lasts seconds.
+        Called with one line before anything that takes seconds.
 
     Raises
     ------
     LaunchError
         SimGrid is missing or too old, or the build failed.
     FabricError
-        The fabric does not say what a simulation needs.
+        The fabric does not state everything that a simulation needs.
     """
     from weft.launch.simulated.launcher import SimulatedLauncher
     from weft.launch.simulated.programs import build_programs

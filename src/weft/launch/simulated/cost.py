@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a simulation itself will cost, known before it starts: messages to simulate, seconds and memory of this host."""
+"""Expected cost of a simulation on this host: number of messages, seconds and memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ BASE_BYTES = 400 * 2**20  # the program, the machine, and what all folded buffer
 
 @dataclass(frozen=True)
 class Cost:
-    """Messages, seconds and bytes that a launch is expected to take of this host."""
+    """Messages, seconds and bytes that simulating a launch is expected to need on this host."""
 
     messages: int
     seconds: float
@@ -36,13 +36,13 @@ def cost_of(ranks: int, messages: int, real_bytes: int = 0, *, eager: bool = Fal
     Parameters
     ----------
     ranks
-        Of the launch.
+        Ranks of the launch.
     messages
-        Of all cells, phases and samples (``Kernel.messages``); what the harness itself sends comes on top.
+        Messages of all cells, phases and samples (``Kernel.messages``), without those of the harness.
     real_bytes
-        Buffers of all ranks that are not folded.
+        Bytes of all ranks' buffers that are not folded.
     eager
-        Whether many messages are sent without asking first.
+        Whether many messages are sent eagerly.
     """
     messages += SETUP_MESSAGES * ranks
     each_s = MESSAGE_S * max(1.0, (ranks / AT_RANKS) ** (EAGER_GROWTH if eager else GROWTH))
@@ -78,5 +78,5 @@ def expected_cost(cells: Sequence[LaunchCell], ranks: int, samples: int, eager_l
 
 
 def content_matters(cells: Sequence[LaunchCell]) -> bool:
-    """Whether the content of a buffer decides what is sent, so that none may be shared."""
+    """Whether the content of a buffer affects what is sent, so that buffers must not be shared."""
     return any(kernel_named(cell.kernel).content_bytes(cell.parameters) for cell in cells)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that are simulated: several launches side by side, since they disturb nothing but each other's wall clock."""
+"""The launcher for simulated ranks: several launches side by side, which only slow each other's wall clock."""
 
 import json
 import math
@@ -72,7 +72,7 @@ class SimulatedLauncher:
         return Rules(io="posix", start="barrier", samples=self.simulation.samples, watchdog=False)
 
     def provenance(self) -> dict[str, Any]:
-        """Describe the simulator, and what it is told."""
+        """Describe the simulator and its options."""
         simgrid = self.programs.simgrid
         return {
             "launcher": "simulated",
@@ -88,12 +88,12 @@ class SimulatedLauncher:
 
     @property
     def eager_limit(self) -> int | None:
-        """Bytes up to which the fabric sends a message without asking first; None where it does not say."""
+        """Bytes up to which the fabric sends a message eagerly; None if it does not state a limit."""
         network = self.fabric.network
         return network.eager_limit if network else None
 
     def options(self, cells: Sequence[LaunchCell] = ()) -> dict[str, str]:
-        """SimGrid's options for this fabric, and for what cells measure."""
+        """SimGrid's options for this fabric and these cells."""
         measured = {call for cell in cells for call in kernel_named(cell.kernel).collectives(cell.parameters)}
         return options(self.simulation, self.eager_limit, measured)
 
@@ -101,7 +101,7 @@ class SimulatedLauncher:
         """Start the requests side by side, as many as there are cores, and yield their outcomes in order."""
         stop = Event()
         with ThreadPoolExecutor(self.workers) as pool:
-            # The dearest first: one that began last would keep a single core busy at the end.
+            # The most expensive first: started last, it would keep a single core busy at the end.
             costs = {request.id: self.cost(request).seconds for request in requests}
             first = sorted(requests, key=lambda request: -costs[request.id])
             begun = {request.id: pool.submit(self._run_one, request, stop) for request in first}
@@ -115,7 +115,7 @@ class SimulatedLauncher:
                     future.cancel()
 
     def command(self, request: LaunchRequest) -> list[str]:
-        """Words that simulate a request; its files are written by :meth:`prepare`."""
+        """The command that simulates a request; :meth:`prepare` writes its files."""
         files, chosen = Files(request), self.options(request.cells)
         return [
             str(self.programs.simgrid.smpirun), "-wrapper", f"env LD_PRELOAD={MACHINE}",
@@ -126,7 +126,7 @@ class SimulatedLauncher:
         ]  # fmt: skip
 
     def prepare(self, request: LaunchRequest) -> dict[str, str]:
-        """Write what a simulation reads; returns the variables that name it."""
+        """Write the input files of a simulation; returns the variables with their paths."""
         files = Files(request)
         machine = describe_machine(self.fabric, request.nodes, request.ranks_per_node, self.network)
         write_atomic(files.machine, machine.encode())
@@ -141,11 +141,11 @@ class SimulatedLauncher:
         }  # fmt: skip
 
     def cost(self, request: LaunchRequest) -> Cost:
-        """What a request is expected to take of this host."""
+        """Expected cost of a request on this host."""
         return expected_cost(request.cells, request.ranks, self.simulation.samples, self.eager_limit)
 
     def refusal(self, request: LaunchRequest) -> str:
-        """Why a request is not simulated; empty when it is."""
+        """Why a request is not simulated; empty if it is."""
         cost = self.cost(request)
         limit = smallest(read_host().limits)
         if limit and cost.memory_bytes > limit.bytes:
@@ -188,7 +188,7 @@ class SimulatedLauncher:
 
 
 class Files:
-    """Where the files of a launch's simulation lie."""
+    """Paths of the files of a launch's simulation."""
 
     def __init__(self, request: LaunchRequest) -> None:
         stem = request.folder / "launches" / request.id
@@ -202,7 +202,7 @@ def simulating(
 ) -> Generator[subprocess.Popen[bytes]]:
     """Start a simulation under a keeper (``weft/launch/keeper.py``); at the end of the block nothing of it is left.
 
-    Each of the launches side by side holds a lock of its own, for which the next Weft in the folder waits.
+    Each of the launches holds its own lock, for which the next Weft in the folder waits.
     The simulator may take ``cpu_s`` seconds of processor time, 0 for any.
     """
     lock = request.folder / "launches" / (f"lock.{slot}" if slot else "lock")

@@ -18,24 +18,24 @@ Ints = NDArray[np.int32]
 
 
 def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, network: Network | None = None) -> str:
-    """The machine that some hosts of a fabric make: themselves, and the switches and links between any two of them.
+    """The machine that consists of some hosts of a fabric and the switches and links between any two of them.
 
     Parameters
     ----------
     fabric
         The whole machine.
     hosts
-        Those that get ranks, in order.
+        Hosts with ranks, in order.
     ranks_per_node
-        Slots for ranks on each; every slot is a host to SimGrid, so that each pair of ranks is told apart. Under the
-        InfiniBand model the node itself is the host, because the model counts the flows of one.
+        Slots for ranks on each; every slot is a host to SimGrid, so that all pairs of ranks are distinguished. With the
+        InfiniBand model the node itself is the host, because the model counts flows per host.
     network
-        The fabric's network, where it is built already.
+        The fabric's network, if it is already built.
 
     Raises
     ------
     FabricError
-        Something is not stated, or two hosts cannot reach each other.
+        A value is not stated, or two hosts cannot reach each other.
     """
     net = build_network(fabric) if network is None else network
     chosen = net.indices(list(hosts))
@@ -55,7 +55,7 @@ def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, 
 
 
 def message_lines(fabric: Fabric) -> list[str]:
-    """What a message and a connection cost."""
+    """Lines with the costs of a message and of a connection."""
     simulation, network = simulation_of(fabric), fabric.network
     cost = network.message_cost if network else 0.0
     limit = network.eager_limit if network and network.eager_limit is not None else ENDLESS
@@ -135,7 +135,7 @@ def graph_lines(net: Network, chosen: Ints, used: Ints, fabric: Fabric) -> list[
     hosts = len(net.hosts)
     ends = np.unique(np.concatenate([net.links.source[used], net.links.target[used]]))
     switches = ends[ends >= hosts] - hosts
-    # Names of a dump's switches repeat and hold blanks; numbers do not.
+    # Names of switches in a dump may repeat and contain blanks; numbers do not.
     name = {int(host): net.hosts[int(host)] for host in chosen} | {int(s) + hosts: f"switch.{s}" for s in switches}
     number = np.full(len(net.links) + 1, -1, dtype=np.int64)  # the last entry stands for "no link"
     number[used] = np.arange(len(used))

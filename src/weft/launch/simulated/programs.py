@@ -20,14 +20,14 @@ PROJECT = "simulate"
 
 @dataclass(frozen=True)
 class Programs:
-    """What was built for one SimGrid.
+    """The programs built for one SimGrid.
 
     Parameters
     ----------
     folder
-        Their place in the cache.
+        Their folder in the cache.
     simgrid
-        What they were built with.
+        The SimGrid they were built with.
     """
 
     folder: Path
@@ -57,7 +57,7 @@ def build_programs(
     Raises
     ------
     LaunchError
-        No CMake, or a failed build: with the first error and the path of the whole log.
+        CMake is missing, or the build failed; the message has the first error and the path of the log.
     """
     native = sources or shipped("native")
     key = key_of([str(simgrid.smpicxx), simgrid.version], native, source_files(native))
@@ -80,7 +80,7 @@ def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) ->
         tool("cmake"), "-S", str(project), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
         "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={simgrid.smpicxx}",
     ]  # fmt: skip
-    # CMake's trial programs must be programs, not what smpirun loads.
+    # CMake's trial programs must be executables, not libraries for smpirun.
     code = run_logged([(configure, {"SMPI_PRETEND_CC": "1"}), ([tool("cmake"), "--build", str(build)], {})], log)
     if not code:
         return
@@ -97,6 +97,6 @@ def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) ->
 
 
 def missing_call(text: str) -> str:
-    """The MPI call that a compiler or linker did not find; empty where something else is wrong."""
+    """The MPI call that a compiler or linker did not find; empty for another error."""
     found = re.search(r"\b(P?MPI_\w+)\W+(?:was not|has not been) declared|undefined reference to \W+(P?MPI_\w+)", text)
     return (found[1] or found[2]) if found else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finding SimGrid, and what it must be told so that only the fabric speaks."""
+"""Finding SimGrid, and the options with which only the fabric file determines the machine."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ class SimGrid:
     smpicxx, smpirun
         Its compiler and its starter.
     version
-        As it says, e.g. ``3.32``.
+        Its version, e.g. ``3.32``.
     """
 
     smpicxx: Path
@@ -46,7 +46,7 @@ def find_simgrid(smpicxx: str | None = None) -> SimGrid:
     Raises
     ------
     LaunchError
-        It is not there, is older than 3.32, or the given wrapper belongs to another MPI.
+        It is missing, older than 3.32, or the given wrapper belongs to another MPI.
     """
     if smpicxx and "smpi" not in Path(smpicxx).name:
         raise LaunchError(
@@ -69,7 +69,7 @@ def find_simgrid(smpicxx: str | None = None) -> SimGrid:
 
 
 def told_version(smpirun: str) -> str:
-    """The version that ``smpirun -version`` prints; empty when it does not run."""
+    """The version that ``smpirun -version`` prints; empty if it does not run."""
     try:
         done = subprocess.run(
             [smpirun, "-version"], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a host sends and receives, as ``tcpdump`` sees it on its link."""
+"""Packets of a host, captured by ``tcpdump`` on its link."""
 
 import os
 import shutil
@@ -27,12 +27,12 @@ FLUSH_S = 1.2
 
 
 def capture_file(folder: Path, launch: str, node: str) -> Path:
-    """Where the capture of a launch at a node is kept in a run folder."""
+    """File of the capture of a launch at a node in a run folder."""
     return folder / "launches" / f"{launch}.{node}.pcap"
 
 
 def refuse_missing_tcpdump() -> None:
-    """See that there is a ``tcpdump``.
+    """Check that ``tcpdump`` is installed.
 
     Raises
     ------
@@ -45,16 +45,16 @@ def refuse_missing_tcpdump() -> None:
 
 @contextmanager
 def capture(cluster: Cluster, node: str, path: Path) -> Generator[None]:
-    """Record the headers of what crosses a host's link while the block runs.
+    """Record the headers of packets on a host's link while the block runs.
 
     Parameters
     ----------
     cluster
-        Where.
+        The cluster.
     node
-        Which host.
+        The host.
     path
-        The file to write, format pcap.
+        The file to write, in pcap format.
 
     Raises
     ------

@@ -13,15 +13,14 @@ from weft.launch.links import LinkCount, passed
 from weft.launch.status import read_slots
 
 EVERY_S = 0.1
-"""How often the ranks' status is looked at: a file of 64 bytes a rank, so a look costs some microseconds."""
+"""Interval of reading the ranks' status: a file of 64 bytes per rank, so a read costs some microseconds."""
 
 
 class CellMarks:
-    """Reads the counters whenever the ranks begin another cell, while the ``with`` block runs.
+    """Reads the counters whenever the ranks start another cell, while the ``with`` block runs.
 
-    A reading starts a few small processes. It falls into the time in which the ranks allocate and fill the next cell's
-    buffers and compare their clocks; what crosses a link in the tenth of a second after a border may be counted to the
-    cell before.
+    A reading starts a few small processes, while the ranks allocate and fill the next cell's buffers and compare their
+    clocks. Bytes in the first tenth of a second of a cell may be counted for the previous one.
 
     Parameters
     ----------

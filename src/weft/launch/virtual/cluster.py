@@ -41,10 +41,10 @@ EMPTY = 'for fd in "$@"; do nsenter --mount=/proc/1/fd/$fd find /dev/shm -xdev -
 
 
 class Cluster:
-    """A cluster of namespaces that is up.
+    """A running cluster of namespaces.
 
-    Use it as a context manager, or :meth:`close` it. A cluster made by :meth:`start` without ``standing`` also goes
-    when this process ends, however that happens.
+    Use it as a context manager, or :meth:`close` it. A cluster from :meth:`start` without ``standing`` also ends when
+    this process ends, for any reason.
     """
 
     def __init__(self, holder: int, record: dict[str, Any], process: subprocess.Popen[str] | None = None) -> None:
@@ -103,7 +103,7 @@ class Cluster:
 
     @classmethod
     def standing(cls) -> "list[Cluster]":
-        """Clusters of this user that were brought up to stay."""
+        """Standing clusters of this user."""
         records = ((holder, read_record(holder)) for holder in standing_holders())
         found = [cls(holder, record) for holder, record in records if record is not None]
         return sorted(found, key=lambda cluster: cluster.spec.name)
@@ -161,7 +161,7 @@ class Cluster:
 
     @contextmanager
     def reserved(self) -> Generator[None]:
-        """Hold the cluster for one run: a second one would disturb its measurements and be ended by it.
+        """Lock the cluster for one run: a second one would disturb its measurements, and would be ended by it.
 
         Raises
         ------
@@ -190,7 +190,7 @@ class Cluster:
         return not select.select([self._pidfd], [], [], 0)[0]
 
     def close(self) -> None:
-        """Take the cluster down; returns when its last process is gone. Harmless when it is down already.
+        """Take the cluster down; returns when its last process has ended. Does nothing if it is already down.
 
         Raises
         ------

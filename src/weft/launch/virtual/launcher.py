@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks on a virtual cluster: it is brought up for a run, and gone after it."""
+"""Ranks on a virtual cluster, which is brought up for a run and taken down after it."""
 
 import os
 import subprocess
@@ -66,7 +66,7 @@ class VirtualLauncher:
         }
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
-        """Start each request over the links and store what crossed them; see the protocol.
+        """Start each request over the links and store the link counters; see the protocol.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class VirtualLauncher:
                 yield self._run_one(cluster, request)
 
     def command(self, request: LaunchRequest) -> list[str]:
-        """Words that start the ranks of a request, typed on its first host."""
+        """The command that starts the ranks of a request, run on its first host."""
         words = self.starter.words(request)
         return [str(self.mpiexec), *words, str(self.kernels.program), str(request.plan)]
 
@@ -106,7 +106,7 @@ class VirtualLauncher:
         if not cluster.alive():
             raise LaunchError(
                 f"the virtual fabric {self.spec.name} went away during launch {request.id}",
-                "it was taken down, or its holder was killed; the same command goes on with what is left",
+                "it was taken down, or its holder was killed; the same command measures the rest",
             )
         after = read_counters(cluster)
         counts, cells = passed(before, after), marks.loads(after)
@@ -115,7 +115,7 @@ class VirtualLauncher:
 
 
 def status_file(request: LaunchRequest) -> Path:
-    """Where the ranks of a launch say what they are doing."""
+    """The status file of the ranks of a launch."""
     return request.folder / "launches" / f"{request.id}.status"
 
 
@@ -125,13 +125,13 @@ def launched(cluster: Cluster, request: LaunchRequest, command: list[str], envir
     Parameters
     ----------
     cluster
-        Where.
+        The cluster.
     request
-        Names the hosts, the log and the time limit.
+        Gives the hosts, the log and the time limit.
     command
-        What is typed on the first host.
+        The command to run on the first host.
     environment
-        Variables on top of this process's own, and winning over them.
+        Variables that override those of this process.
     """
     # `env` sets them behind the keeper, which gives the launch a TMPDIR on this machine: on a host it is the host's
     variables = [f"{name}={value}" for name, value in environment.items()]
@@ -148,7 +148,7 @@ def launched(cluster: Cluster, request: LaunchRequest, command: list[str], envir
 
 @contextmanager
 def cluster_for(spec: VirtualSpec, say: Say) -> Generator[Cluster]:
-    """A cluster for the length of a run: the standing one where it is the same, else one of its own."""
+    """A cluster for the duration of a run: the standing one if it is the same, else a new one."""
     with ExitStack() as held:
         for cluster in Cluster.standing():
             if cluster.spec == spec:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether this user may make namespaces here, and of which kind.
+"""Whether this user may create namespaces here, and of which kind.
 
-``python -m weft.launch.virtual.permission`` says in one line why not, with exit code 1; nothing and 0 where one may.
+``python -m weft.launch.virtual.permission`` prints in one line why not, with exit code 1; or nothing, with 0.
 """
 
 import os
@@ -45,7 +45,7 @@ def has_capability(capabilities: int, number: int) -> bool:
 
 
 def forbidden() -> str:
-    """Why no virtual cluster can be brought up here; empty when one can. Tries it (some milliseconds)."""
+    """Why no virtual cluster can be brought up here; empty if one can. Tries it, which takes some milliseconds."""
     lacking = [name for name in NEEDED if shutil.which(name, path=SEARCH) is None]
     if lacking:
         return f"{', '.join(lacking)} not found (package {', '.join(sorted({NEEDED[name] for name in lacking}))})"
@@ -88,7 +88,7 @@ def _setting(name: str) -> str:
 
 
 def main() -> int:
-    """Say why no virtual cluster can be brought up here; for Makefiles and scripts."""
+    """Print why no virtual cluster can be brought up here; for Makefiles and scripts."""
     reason = forbidden()
     if reason:
         print(f"no virtual network on this machine: {' '.join(reason.split())} -> {remedy()}")

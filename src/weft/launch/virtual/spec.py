@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a virtual cluster is made of: hosts, switches, and rate-limited links that form a tree."""
+"""The specification of a virtual cluster: hosts, switches, and rate-limited links that form a tree."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ class VirtualLink:
     Parameters
     ----------
     name
-        What the link is called in counters and reports.
+        Name of the link in counters and reports.
     lower
         The end nearer to the hosts: a host or a switch.
     upper
@@ -56,7 +56,7 @@ class VirtualSpec:
     Raises
     ------
     FabricError
-        Names that cannot be host names, links to nowhere, a loop, or parts that do not hang together.
+        A name is not a valid host name, a link ends nowhere, or the links do not form one tree.
     """
 
     name: str
@@ -76,7 +76,7 @@ class VirtualSpec:
 
 
 def too_fast(spec: VirtualSpec, cores: int) -> str:
-    """Warn when this machine's processors, not the links, would limit the traffic; empty when they would not.
+    """A warning if this machine's processors, not the links, would limit the traffic; otherwise empty.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How each family of MPI libraries is started across virtual hosts, and held to their links.
+"""How each family of MPI libraries is started across virtual hosts, and restricted to their links.
 
-The families' own words (binding, yielding) are in :mod:`weft.mpi.starting`; here stands what a cluster without ssh
-needs on top: the launch agent, the hosts with their slots, and the transports that go through ``eth0``. Left alone,
-every library would find that all "hosts" are one machine and take a short cut past the network.
+The general options of each family (binding, yielding) are in :mod:`weft.mpi.starting`. This module adds what a cluster
+without ssh needs: the launch agent, the hosts with their slots, and the transports that use ``eth0``. Without these,
+every library would notice that all "hosts" are one machine and bypass the network.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Starter:
     family: Family
 
     def environment(self) -> dict[str, str]:
-        """Variables that hold the ranks to the links.
+        """Environment variables that restrict the ranks to the links.
 
         They override the user's own, since traffic that avoids the links would not be measured.
 
@@ -116,7 +116,7 @@ def starter_for(library: Library) -> Starter:
     Raises
     ------
     LaunchError
-        It cannot be held to the links.
+        The library cannot be restricted to the links.
     """
     family = family_of(library)
     if isinstance(family, OpenMpi4):
@@ -125,7 +125,7 @@ def starter_for(library: Library) -> Starter:
         return OpenMpi(family)
     if library.family == INTEL:
         raise LaunchError(
-            f"{library} cannot be held to virtual links: it was never tested there",
+            f"{library} cannot be restricted to virtual links: it was never tested there",
             "use Open MPI or MPICH: --mpicxx /path/to/mpicxx",
         )
     return Starter(family)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands that make namespaces, bridges and rate-limited links of a specification: pure functions of it.
+"""The commands that create namespaces, bridges and rate-limited links from a specification, as pure functions.
 
-Numbers here were measured on two cores with Open MPI and MPICH; each constant says what goes wrong without it.
+Numbers were measured on two cores with Open MPI and MPICH; each constant says what goes wrong without it.
 """
 
 import shlex

@@ -63,7 +63,7 @@ def test_open_mpi_may_run_as_the_root_that_one_is_inside() -> None:
 
 
 def test_a_library_that_nobody_tried_is_refused() -> None:
-    with pytest.raises(LaunchError, match=r"Intel MPI 2021\.9 cannot be held to virtual links"):
+    with pytest.raises(LaunchError, match=r"Intel MPI 2021\.9 cannot be restricted to virtual links"):
         starter_for(Library("Intel MPI", "2021.9", ""))
 
 
