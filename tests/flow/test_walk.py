@@ -112,7 +112,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(study: Study, fabric: Fabri
 
 def test_a_torn_cell_is_measured_again_and_the_others_are_not(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
-    samples = folder.cell_samples("c001", 2)
+    samples = folder.cells / "c001.l2.npy"
     data = bytearray(samples.read_bytes())
     data[-17] ^= 1  # one bit of one duration: only the checksum can tell
     samples.write_bytes(data)
@@ -128,10 +128,10 @@ def test_a_torn_cell_is_measured_again_and_the_others_are_not(study: Study, fabr
 def test_damage_of_any_kind_makes_a_cell_unfinished(study: Study, fabric: Fabric, tmp_path: Path, damage: str) -> None:
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
     if damage == "cut":
-        samples = folder.cell_samples("c000", 1)
+        samples = folder.cells / "c000.l1.npy"
         samples.write_bytes(samples.read_bytes()[:-8])
     elif damage == "gone":
-        folder.cell_samples("c000", 1).unlink()
+        (folder.cells / "c000.l1.npy").unlink()
     else:
         folder.cell_record("c000", 1).write_text('{"schema": "weft-cell/2", "cell')
     again = FakeLauncher()
@@ -151,7 +151,7 @@ def test_a_crash_is_a_row_with_exit_code_phases_and_log_and_the_walk_goes_on(
     assert {"rank": 1, "cell": "c001", "op": "C", "phase": "warm", "state": "measuring"} in row["phases"]  # type: ignore[operator]
     assert statuses(folder) == {"ok": 11, "crash": 1}
     assert exit_code(statuses(folder)) == 1
-    assert not folder.cell_samples("c001", 1).exists()
+    assert not (folder.cells / "c001.l1.npy").exists()
 
 
 def test_a_hung_launch_is_a_row_and_the_walk_goes_on(study: Study, fabric: Fabric, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_study_runs_over_the_links(installed: Installed, tmp_path: Path) -> No
         if nodes < 4:
             assert uplink < 300_000
             continue
-        samples = np.load(folder.cell_samples(cell.id, 1))
+        samples = np.load(folder.cells / f"{cell.id}.l1.npy")
         segments = [segment for segment in record["segments"] if segment["op"] == "C"]
         calls = sum(segment["warmup"] + segment["count"] * segment["batch"] for segment in segments)
         leaf_sends = 19200 * 64 * 8 / 4

@@ -72,7 +72,7 @@ def test_a_pair_of_each_hop_class_streams_over_the_links_no_faster_than_they_are
     assert {record["status"] for record in records.values()} == {"ok"}, records
     segments: list[dict[str, Any]] = []
     for cell in plan.measured:
-        samples = np.load(run.cell_samples(cell.id, 1))
+        samples = np.load(run.cells / f"{cell.id}.l1.npy")
         segments = records[cell.id]["segments"]
         warm = next(part for part in segments if (part["op"], part["phase"]) == ("send@1048576", "warm"))
         seconds = samples[:, warm["first"] : warm["first"] + warm["count"], 1].max(axis=0) / warm["batch"] / 1e9

@@ -88,7 +88,12 @@ def import_dump(
         forward_of(network, read.tables)[1].refuse_foreign(network)
     shape = read_hwloc(Lines.read(node)) if node else None
     beside = [(path, into.parent / path.name) for path in (dump, names, tables) if path is not None]
-    text = _text(read, network.hosts, into, dump, names, shape, tables)
+    _write(into, _text(read, network.hosts, into, dump, names, shape, tables), beside)
+    return read
+
+
+def _write(into: Path, text: str, beside: Sequence[tuple[Path, Path]]) -> None:
+    """Write the fabric file, after what it refers to was laid beside it."""
     try:
         into.parent.mkdir(parents=True, exist_ok=True)
         for source, target in beside:
@@ -98,7 +103,6 @@ def import_dump(
         part.replace(into)
     except OSError as error:
         raise FabricError(f"cannot write {error.filename}: {error.strerror}", "choose another place with -o") from error
-    return read
 
 
 def _lay(source: Path, target: Path) -> None:

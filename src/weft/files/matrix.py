@@ -51,15 +51,15 @@ def read_matrix(path: Path) -> list[list[int]]:
         raise StudyError(f"traffic matrix {path}: {problem}", f"write {EXAMPLE}") from None
     if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.size:
         raise StudyError(f"traffic matrix {path}: shape {found.shape} of {found.dtype}", f"write {EXAMPLE}")
-    values = found.astype(float)
+    values: NDArray[np.float64] = found.astype(float)
     if not np.isfinite(values).all() or values.min() < 0 or not 0 < values.max() <= MOST_WEIGHT:
         raise StudyError(
             f"traffic matrix {path}: its numbers lie between {values.min():g} and {values.max():g}",
             "give numbers from 0 to 2^50, not all of them 0",
         )
     if (values != np.floor(values)).any():
-        values = np.round(values * (SCALE / values.max()))
-    return [[int(weight) for weight in row] for row in values]
+        values = np.asarray(np.round(values * (SCALE / float(values.max()))), np.float64)
+    return values.astype(np.int64).tolist()
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -10,11 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from weft.analyse.tables.times import CALLS
 from weft.errors import DataError, StudyError
 from weft.fabric.model import Fabric
 from weft.fabric.nodeset import expand
 from weft.files.reading import parse_toml
 from weft.files.section import Section
+from weft.files.tree import is_list
 from weft.kernel.registry import kernel_named
 from weft.plan.records import plan_of
 from weft.store.folder import RunFolder
@@ -64,16 +66,20 @@ def read_cells(path: Path) -> list[MeasuredCell]:
     DataError
         It cannot be read: with the row at fault.
     """
+    if path.is_dir():
+        found = run_cells(path)
+        if not found:
+            raise DataError(f"{path} holds no cells", "fit to a run of the kernel exchange, with times of its calls")
+        return merged(found)
+    rows: Any
     try:
-        if path.is_dir():
-            rows = run_rows(path)
-        elif path.suffix == ".toml":
+        if path.suffix == ".toml":
             rows = parse_toml(path.read_text(), str(path), DataError).get("cell", [])
         else:
             rows = list(csv.DictReader(StringIO(path.read_text())))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read: {error}", "give a run folder, or a table .toml or .csv") from error
-    if not isinstance(rows, list) or not rows:
+    if not is_list(rows) or not rows:
         raise DataError(f"{path} holds no cells", "write rows [[cell]] with nodes, ranks_per_node, n, m, seconds")
     return merged([checked(row, number, path) for number, row in enumerate(rows, 1)])
 
@@ -110,21 +116,20 @@ def longer(cell: MeasuredCell) -> str:
     return f"{text} {cell.order} on {cell.hosts[0]}..{cell.hosts[-1]}" if cell.hosts else text
 
 
-def run_rows(folder: Path) -> list[dict[str, Any]]:
+def run_cells(folder: Path) -> list[MeasuredCell]:
     """Warm medians of a run's calls A, B and C; DataError if the run has no tables."""
-    import pyarrow.parquet as pq
-
-    path = folder / "tables" / "calls.parquet"
+    path = CALLS.path(folder)
     if not path.is_file():
         raise DataError(f"{folder} has no {path.name}", f"weft report {folder} makes the tables of a run")
-    wanted = ("nodes", "ranks_per_node", "n", "m", "call")
-    plan = plan_of(RunFolder(folder))
-    places = {cell.id: {"hosts": cell.hosts, "order": cell.order} for cell in plan.cells}
-    return [
-        {**{key: row[key] for key in wanted}, **places.get(row["cell"], {}), "seconds": row["median_s"]}
-        for row in pq.read_table(path).to_pylist()
-        if row["phase"] == "warm" and row["status"] == "ok" and row["call"] in kernel_named(row["kernel"]).fitted
-    ]
+    cells = {cell.id: cell for cell in plan_of(RunFolder(folder)).cells}
+    found: list[MeasuredCell] = []
+    for row in CALLS.read(folder):
+        if row["phase"] == "warm" and row["status"] == "ok" and row["call"] in kernel_named(row["kernel"]).fitted:
+            values = {key: row[key] for key in ("nodes", "ranks_per_node", "n", "m", "call")}
+            cell = cells[row["cell"]]
+            values |= {"hosts": cell.hosts, "order": cell.order, "seconds": row["median_s"]}
+            found.append(checked(values, len(found) + 1, path))
+    return found
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ A virtual or real fabric's file says how its network is built, and not what a no
 takes or whose algorithms ran: nobody needs that to measure. The run knows all three.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from weft.analyse.tables.times import FLOOR, FloorRow
 from weft.fabric.model import Fabric
 from weft.fabric.simulation import Library, SimulationSection
 from weft.format import format_rate, format_seconds
@@ -17,7 +18,6 @@ from weft.store.folder import RunFolder
 
 SUFFIX = "-simulated"
 COLLECTIVES: dict[str, Library] = {OPEN_MPI: "ompi", MPICH: "mpich", MVAPICH: "mvapich2", INTEL: "impi"}
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -76,24 +76,21 @@ def as_simulated(fabric: Fabric) -> tuple[Fabric, tuple[Filled, ...]]:
     return changed, (Filled("name", changed.name), Filled("kind", changed.kind))
 
 
-def floor_of(run: Path) -> list[Row]:
+def floor_of(run: Path) -> list[FloorRow]:
     """What the run measured of memory and of small messages."""
-    import pyarrow.parquet as pq
-
-    table = run / "tables" / "floor.parquet"
-    return pq.read_table(table).to_pylist() if table.is_file() else []
+    return FLOOR.read(run) if FLOOR.path(run).is_file() else []
 
 
-def copy_rate(floor: list[Row]) -> float | None:
+def copy_rate(floor: Sequence[FloorRow]) -> float | None:
     """What a node copies with most ranks on it, out of the largest working set: blocks do not lie in near caches."""
     rows = [row for row in floor if row["quantity"] == "copy" and row["value"]]
     return max(rows, key=lambda row: (row["ranks_per_node"], row["bytes"]))["value"] if rows else None
 
 
-def latency(floor: list[Row]) -> float | None:
+def latency(floor: Sequence[FloorRow]) -> float | None:
     """The shortest way between two nodes."""
     found = [row["best"] for row in floor if row["quantity"] == "latency" and row["nodes"] > 1]
-    return min(filter(None, found), default=None)
+    return min((seconds for seconds in found if seconds), default=None)
 
 
 def library_of(run: Path) -> Library | None:

@@ -118,7 +118,13 @@ def fit(
     """
     theta, times = np.asarray(start, dtype=float), np.asarray(seconds, dtype=float)
     refuse_impossible(names, theta, cells, times, chosen)
-    slopes = slope_model or model
+    return _fitted(names, theta, cells, times, model, chosen, slope_model or model)
+
+
+def _fitted(
+    names: Sequence[str], theta: Floats, cells: Sequence[str], times: Floats, model: Model,
+    chosen: Sequence[int] | None, slopes: Model,
+) -> Fit:  # fmt: skip
     # What cells see depends on where one stands: a cost that begins far too small is seen by none.
     theta = solve(slopes, theta, times, list(range(len(cells)) if chosen is None else chosen), slopes)
     picked = list(choose(names, theta, cells, slopes) if chosen is None else chosen)

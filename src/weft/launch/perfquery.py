@@ -6,8 +6,6 @@ that is not an error.
 """
 
 import re
-import shutil
-import subprocess
 
 from weft.errors import DataError
 from weft.launch.links import LinkCount
@@ -61,25 +59,3 @@ def port_counts(host: str, counters: dict[str, int], rate: float = 0.0) -> list[
         LinkCount(name, host, FABRIC, rate, WORD * counters["PortXmitData"], counters["PortXmitPkts"], discarded),
         LinkCount(name, FABRIC, host, rate, WORD * counters["PortRcvData"], counters["PortRcvPkts"], broken),
     ]
-
-
-def read_port(host: str, rate: float = 0.0) -> list[LinkCount]:
-    """Counters of this host's first active port; empty without InfiniBand or without permission.
-
-    Parameters
-    ----------
-    host
-        Name of this host in the fabric.
-    rate
-        Bytes per second of its link; 0 if unknown.
-    """
-    if shutil.which("perfquery") is None:
-        return []
-    said: list[str] = []
-    for options in ([], ["-x"]):
-        done = subprocess.run(["perfquery", *options], capture_output=True, text=True, timeout=10, check=False)
-        if done.returncode:
-            return []
-        said.append(done.stdout)
-    # the plain counters have the errors; the extended ones, read last, replace the 32-bit traffic
-    return port_counts(host, parse_perfquery("\n".join(said)), rate)

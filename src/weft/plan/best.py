@@ -42,7 +42,7 @@ def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Stu
     groups: dict[int, str] = {}
     for nodes in sorted(_several(study, fabric)):
         found = place(routes, nodes)
-        names = [network.hosts[host] for host in found.best.hosts.tolist()]
+        names = [network.hosts[int(host)] for host in found.best.hosts]
         groups[nodes] = ",".join(names)
         notes.append(f"best {nodes} nodes: {fold_for_people(names)}, {_worth(found)}")
     named = {nodes: f"{BEST}-{nodes}" for nodes in groups}

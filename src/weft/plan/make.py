@@ -150,43 +150,37 @@ def make_cell(
     if fabric.simulation:
         terms = fabric.simulation.staged(terms, team.ranks)
     memory = memory_need(terms, most, len(team.counts), limit)
-    found_status, reason, hosts = placed(study, fabric, shape)
-    status: Literal["planned", "memory", "fabric"] = found_status
-    if status == "planned" and not memory.fits:
-        status, reason = "memory", memory.reason
-    cores = fabric.node.cores or shape.ranks_per_node
-    job = Job(
+    status, reason, hosts = placed(study, fabric, shape)
+    cell = Cell(
+        id=name, kernel=study.kernel, series=tuple(dict.fromkeys(series)), nodes=len(team.counts), ranks_per_node=most,
+        ranks=team.ranks, hosts=tuple(hosts[place] for place in team.places) if hosts else (), order=order,
+        oversubscribed=most > (fabric.node.cores or shape.ranks_per_node),
+        job=None if team.is_whole(shape.ranks) else job_of(shape, hosts, fabric), parameters=values,
+        memory=memory, block_bytes=sizes.block, local_bytes=sizes.local, array_bytes=sizes.array,
+        status="memory" if status == "planned" and not memory.fits else status,
+        reason=memory.reason if status == "planned" and not memory.fits else reason,
+        limit_s=time_limit(kernel.budgets(values, team.ranks), study.measure),
+    )  # fmt: skip
+    return bounded(cell, fabric) if cell.hosts else cell  # without hosts it is unknown which links it would use
+
+
+def job_of(shape: Shape, hosts: tuple[str, ...], fabric: Fabric) -> Job:
+    """The launch of a cell on only a part of its ranks."""
+    return Job(
         nodes=shape.nodes,
         ranks_per_node=shape.ranks_per_node,
         ranks=shape.ranks,
         hosts=hosts,
-        oversubscribed=shape.ranks_per_node > cores,
+        oversubscribed=shape.ranks_per_node > (fabric.node.cores or shape.ranks_per_node),
     )
-    cell = Cell(
-        id=name,
-        kernel=study.kernel,
-        series=tuple(dict.fromkeys(series)),
-        nodes=len(team.counts),
-        ranks_per_node=most,
-        ranks=team.ranks,
-        hosts=tuple(hosts[place] for place in team.places) if hosts else (),
-        order=order,
-        oversubscribed=most > cores,
-        job=None if team.is_whole(shape.ranks) else job,
-        parameters=values,
-        memory=memory,
-        block_bytes=sizes.block,
-        local_bytes=sizes.local,
-        array_bytes=sizes.array,
-        status=status,
-        reason=reason,
-        limit_s=time_limit(kernel.budgets(values, team.ranks), study.measure),
-    )
-    if not cell.hosts:  # which links it would use is unknown
-        return cell
+
+
+def bounded(cell: Cell, fabric: Fabric) -> Cell:
+    """A placed cell with its lower bounds."""
     found = bounds(cell, fabric)
-    alone = alone_s_per_byte(cell, fabric) if kernel.explained(values, team.ranks) else None
-    return cell.model_copy(update={"bounds": found, "bound": main_of(study.kernel, found), "alone_s_per_byte": alone})
+    explained = kernel_named(cell.kernel).explained(cell.parameters, cell.ranks)
+    alone = alone_s_per_byte(cell, fabric) if explained else None
+    return cell.model_copy(update={"bounds": found, "bound": main_of(cell.kernel, found), "alone_s_per_byte": alone})
 
 
 def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Literal["planned", "fabric"], str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ from weft.analyse.tables.answers import FINDINGS, VERDICTS, FindingRow, VerdictR
 from weft.analyse.tables.times import CALLS as CALL_TABLE
 from weft.analyse.tables.times import FLOOR, CallRow, FloorRow
 from weft.kernel.main_call import main_call
-from weft.plan.records import Cell, Plan, PlannedSeries, plan_of
+from weft.plan.records import Plan, PlannedSeries, plan_of
 from weft.report.story import Story, story_of
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
@@ -115,10 +115,6 @@ class RunView:
     def calls_of(self, series: PlannedSeries) -> list[str]:
         """Calls of a series, in the order they were measured."""
         return list(dict.fromkeys(row["call"] for row in self.rows if series.name in row["series"]))
-
-    def cells_of(self, series: PlannedSeries) -> list[Cell]:
-        """Cells of a series."""
-        return [cell for cell in self.plan.measured if series.name in cell.series]
 
 
 def m_text(series: PlannedSeries) -> str:

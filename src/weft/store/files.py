@@ -46,12 +46,9 @@ def write_parquet(
     metadata
         More keys of the file's metadata; each gets the prefix ``weft.``.
     differences
-        Columns of mostly distinct integers, stored as differences (DELTA_BINARY_PACKED): a dictionary would only grow
-        and be discarded, at three times the cost. They are not compressed either: that would save 2 % of the size and
-        cost a third of the reading time.
+        Columns of mostly distinct integers.
     runs
-        Columns of long runs, or of a repeating pattern: stored plainly, because the compressor handles them at half the
-        cost of a dictionary.
+        Columns of long runs, or of a repeating pattern.
 
     Raises
     ------
@@ -61,20 +58,9 @@ def write_parquet(
     keys = {"schema": name, "version": __version__, **(metadata or {})}
     schema = schema.with_metadata({f"weft.{key}": value for key, value in keys.items()})
     part = path.with_name(path.name + ".part")
-    # BYTE_STREAM_SPLIT would be smaller for some columns, but Spark 4 cannot read it. Smallest and largest of each
-    # column would cost a quarter of the writing, and no query here skips rows by them.
-    options: dict[str, Any] = {
-        "compression": {column: "none" if column in differences else "zstd" for column in schema.names},
-        "compression_level": {column: 1 for column in schema.names if column not in differences},
-        "use_dictionary": [column for column in schema.names if column not in {*differences, *runs}],
-        "column_encoding": dict.fromkeys(differences, "DELTA_BINARY_PACKED") or None,
-        "write_statistics": False,
-        "data_page_size": 1 << 17,  # fits a core's cache: a fifth faster than the usual 1 MiB
-        "write_batch_size": 1 << 14,
-    }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with own_file(part) as file, pq.ParquetWriter(file, schema, **options) as writer:
+        with own_file(part) as file, pq.ParquetWriter(file, schema, **_options(schema, differences, runs)) as writer:
             for batch in batches:
                 table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
                 writer.write_table(table.cast(schema), row_group_size=ROW_GROUP)
@@ -83,6 +69,26 @@ def write_parquet(
         raise explain(path, error) from None
     finally:  # also if a table could not be made: no incomplete file stays
         try_remove(part)
+
+
+def _options(schema: Schema, differences: tuple[str, ...], runs: tuple[str, ...]) -> dict[str, Any]:
+    """How each column is stored.
+
+    Mostly distinct integers are stored as differences (DELTA_BINARY_PACKED): a dictionary would only grow and be
+    discarded, at three times the cost. They are not compressed either: that would save 2 % of the size and cost a third
+    of the reading time. Runs are stored plainly, because the compressor handles them at half the cost of a dictionary.
+    """
+    # BYTE_STREAM_SPLIT would be smaller for some columns, but Spark 4 cannot read it. Smallest and largest of each
+    # column would cost a quarter of the writing, and no query here skips rows by them.
+    return {
+        "compression": {column: "none" if column in differences else "zstd" for column in schema.names},
+        "compression_level": {column: 1 for column in schema.names if column not in differences},
+        "use_dictionary": [column for column in schema.names if column not in {*differences, *runs}],
+        "column_encoding": dict.fromkeys(differences, "DELTA_BINARY_PACKED") or None,
+        "write_statistics": False,
+        "data_page_size": 1 << 17,  # fits a core's cache: a fifth faster than the usual 1 MiB
+        "write_batch_size": 1 << 14,
+    }
 
 
 def ahead(items: Iterator[Item]) -> Iterator[Item]:

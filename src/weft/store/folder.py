@@ -71,10 +71,6 @@ class RunFolder:
         """Input of the kernel for a launch."""
         return self.launches / f"{launch}.plan"
 
-    def launch_record(self, launch: str) -> Path:
-        """Provenance of a launch, written by the kernel."""
-        return self.launches / f"{launch}.json"
-
     def status_file(self, launch: str) -> Path:
         """Status slots of a launch, 64 bytes a rank."""
         return self.launches / f"{launch}.status"
@@ -90,10 +86,6 @@ class RunFolder:
     def cell_record(self, cell: str, launch_index: int) -> Path:
         """The ``.json`` that marks a cell of a launch as finished."""
         return self.cells / f"{cell}.l{launch_index}.json"
-
-    def cell_samples(self, cell: str, launch_index: int) -> Path:
-        """The ``.npy`` of a cell of a launch: int64, (ranks, samples, 3)."""
-        return self.cells / f"{cell}.l{launch_index}.npy"
 
     def what_is_left(self) -> str:
         """What can still be read of a run without its plan, in words."""

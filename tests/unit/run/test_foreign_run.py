@@ -124,9 +124,10 @@ def test_a_record_names_no_path(folder: RunFolder, key: str) -> None:
 
 
 def test_a_launch_record_is_of_its_own_launch(folder: RunFolder) -> None:
-    folder.launch_record("c000.l2").write_bytes(folder.launch_record("c000.l1").read_bytes())
+    own, other = (folder.launches / f"c000.l{index}.json" for index in (1, 2))
+    other.write_bytes(own.read_bytes())
     with pytest.raises(DataError, match=r"calls itself launch c000\.l1"):
-        load_launch_record(folder.launch_record("c000.l2"))
+        load_launch_record(other)
 
 
 @pytest.mark.parametrize("name", ["lock", "launches/lock", "launches", "cells", "samples", "tables"])

@@ -79,11 +79,6 @@ def _approximate(doubled: Sequence[int], drawn: int, seen: int) -> float:
     return min(1.0, 2 * NormalDist().cdf(-distance / math.sqrt(variance)))
 
 
-def smallest_p(first: int, second: int) -> float:
-    """The smallest p a rank test of so many values a side can give: that of two sides that do not overlap."""
-    return min(1.0, 2 / math.comb(first + second, first))
-
-
 def holm(probabilities: Sequence[float]) -> list[float]:
     """Adjusted p values (Holm, 1979).
 

@@ -53,30 +53,6 @@ def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float
     return ranked.group_by(key).agg(samples=ranked.samples.max(), **found)
 
 
-def hops_of_samples(histogram: Expression, extremes: Expression) -> Expression:
-    """The hop table over all samples.
-
-    Parameters
-    ----------
-    histogram
-        `CLASS`, bucket, count.
-    extremes
-        Each pair's samples, min_ns, max_ns and sum_ns with its class (`weft.store.pair_scan`).
-
-    Returns
-    -------
-    Expression
-        `CLASS`, pairs, samples, min_s, mean_s, max_s (exact), median_s and p99_s (within 1.1 %).
-    """
-    whole = extremes.group_by(CLASS).agg(
-        pairs=extremes.count(),
-        min_s=extremes.min_ns.min() / 1e9,
-        mean_s=extremes.sum_ns.sum() / extremes.samples.sum() / 1e9,
-        max_s=extremes.max_ns.max() / 1e9,
-    )
-    return whole.inner_join(quantiles(histogram, CLASS, {"median_s": 0.5, "p99_s": 0.99}), CLASS)
-
-
 def spread(histogram: Expression) -> Expression:
     """Spread of the samples of each class: `CLASS`, samples, median_s, p99_s (both within 1.1 %), ratio."""
     found = quantiles(histogram, CLASS, {"median_s": 0.5, "p99_s": 0.99})

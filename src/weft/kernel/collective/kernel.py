@@ -22,7 +22,6 @@ from weft.kernel.steps import is_explained, ladder_messages, ladder_need
 from weft.kernel.traffic import Traffic, Uniform
 from weft.study import Measure, Series, Study, doubling
 
-FLOOR_OP = "barrier"
 MOST_ROOTS = 32  # of those that take turns, where each is measured once
 ELEMENT = 8  # of what is added up, and of a derived datatype
 ALL_SENT = frozenset({"alltoall", "alltoallv", "scatter", "reduce_scatter"})

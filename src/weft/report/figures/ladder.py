@@ -63,9 +63,9 @@ def _bar(rows: Sequence[LadderRow], name: str, alone: bool) -> Any:
         before = row["seconds"] / size
     steps = [row["step"] for row in rows]
     y = alt.Y("step:N", sort=steps, title=None, axis=alt.Axis(labelLimit=120, ticks=False, domain=False))
-    colour = alt.Color(
-        "step:N", scale=alt.Scale(domain=list(STEPS), range=[COLOURS[step] for step in STEPS]), legend=None
-    )
+    palette = alt.Scale(domain=list(STEPS), range=[COLOURS[step] for step in STEPS])
+    colour = alt.Color("step:N", scale=palette, legend=None)
+    stroke = alt.Stroke("step:N", scale=palette, legend=None)
     most = max(each["to"] for each in drawn)
     x = alt.X(
         "from:Q", title=f"time ({unit})", scale=alt.Scale(domain=[0, most * (1.35 if alone else 1.5)], nice=False)
@@ -75,7 +75,7 @@ def _bar(rows: Sequence[LadderRow], name: str, alone: bool) -> Any:
     opacity = alt.condition("datum.hollow", alt.value(0.15), alt.value(0.9))
     return alt.layer(
         base.mark_bar(height=18, strokeWidth=1).encode(
-            x=x, x2="to:Q", color=colour, stroke=colour, fillOpacity=opacity, tooltip=told
+            x=x, x2="to:Q", color=colour, stroke=stroke, fillOpacity=opacity, tooltip=told
         ),
         base.mark_text(align="left", dx=5, fontSize=11, color=INK).encode(x="to:Q", text="text:N"),
     ).properties(width=420, height=26 * len(rows), title=alt.TitleParams(name, fontSize=12, anchor="start"))

@@ -49,7 +49,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     marks = [row for each in drawn for row in _marks(each, quantity)]
     width, height = (PANEL, 200) if small else (None, HEIGHT + 40)
     x = _size_axis([row["x"] for row in rows], small)
-    y, span = _value_axis(rows, quantity)
+    y, scale, span = _value_axis(rows, quantity)
     labels = [each.label for each in drawn]
     palette = alt.Scale(domain=labels, range=[COLOURS[index % len(COLOURS)] for index in range(len(labels))])
     colour = alt.Color("label:N", scale=palette, legend=None)
@@ -58,10 +58,10 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     layers: list[Any] = [
         alt.Chart(values([row for row in rows if row["bound"]]))
         .mark_line(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.55, clip=True)
-        .encode(x=x, y=alt.Y("bound:Q", scale=y["scale"]), color=colour),
+        .encode(x=x, y=alt.Y("bound:Q", scale=scale), color=colour),
         *_limits(drawn, x, height),
         base.mark_line(strokeWidth=1.8),
-        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=y["scale"]), y2="high:Q"),
+        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         base.mark_point(size=22, filled=True, opacity=1).encode(tooltip=tooltip),
         alt.Chart(values(marks))
         .mark_point(shape="diamond", size=110, strokeWidth=1.6, stroke=RED, opacity=1)
@@ -154,8 +154,8 @@ def _size_axis(sizes: Sequence[int], small: bool) -> alt.X:
     return alt.X("x:Q", title=None if small else "message size", scale=scale, axis=axis)
 
 
-def _value_axis(rows: Sequence[Row], quantity: Quantity) -> tuple[alt.Y, float]:
-    """The axis, and its length as a logarithm. A bound far away is cut off: it would flatten the times."""
+def _value_axis(rows: Sequence[Row], quantity: Quantity) -> tuple[alt.Y, alt.Scale, float]:
+    """The axis, its scale, and its length as a logarithm. A bound far away is cut off: it would flatten the times."""
     seen = [row[key] for row in rows for key in ("low", "high") if row[key]]
     bounds = [row["bound"] for row in rows if row["bound"]]
     lowest = min([*seen, *(bound for bound in bounds if bound > min(seen) / FAR)])
@@ -167,7 +167,7 @@ def _value_axis(rows: Sequence[Row], quantity: Quantity) -> tuple[alt.Y, float]:
     label = SECONDS_LABEL if quantity == "time" else RATES_LABEL
     ticks = [tick for tick in ticks if lowest / 1.5 <= tick <= highest * 1.8]
     axis = alt.Axis(values=ticks, labelExpr=label)
-    return alt.Y("y:Q", title=quantity, scale=scale, axis=axis), math.log(highest / lowest * 2.7)
+    return alt.Y("y:Q", title=quantity, scale=scale, axis=axis), scale, math.log(highest / lowest * 2.7)
 
 
 def _labels(rows: Sequence[Row], gap: float) -> list[Row]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.analyse.compare.ranks import doubled_midranks, holm, rank_test, smallest_p
+from weft.analyse.compare.ranks import doubled_midranks, holm, rank_test
 
 
 def sides(first: int, second: int, u: int) -> tuple[list[float], list[float]]:
@@ -38,7 +38,6 @@ def test_critical_values_are_the_tabled_ones(first: int, second: int, five: int,
 
 def test_four_against_four_can_reach_two_in_seventy_and_no_less() -> None:
     assert rank_test([1, 2, 3, 4], [5, 6, 7, 8]) == pytest.approx(2 / 70)
-    assert smallest_p(4, 4) == pytest.approx(2 / 70)
     assert rank_test([1, 2, 3, 5], [4, 6, 7, 8]) == pytest.approx(4 / 70)
 
 

@@ -2,7 +2,6 @@
 """Counters of links: read from tc or perfquery, subtracted, and kept."""
 
 import json
-import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from weft.errors import DataError, LaunchError
 from weft.launch.links import LinkCount, links_file, passed, read_links, write_links
-from weft.launch.perfquery import parse_perfquery, port_counts, read_port
+from weft.launch.perfquery import parse_perfquery, port_counts
 from weft.launch.virtual.counters import link_counts, parse_shown
 from weft.launch.virtual.wiring import Port
 
@@ -120,21 +119,3 @@ def test_infiniband_counts_words_of_four_bytes() -> None:
 def test_perfquery_without_counters_is_one_message() -> None:
     with pytest.raises(DataError, match="no PortXmitData"):
         parse_perfquery("ibwarn: [1] mad_rpc_open_port: can't open UMAD port")
-
-
-def test_without_infiniband_there_are_no_counters_and_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert read_port("n1") == []
-
-
-def test_perfquery_is_asked_for_both_kinds_of_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "plain").write_text(PLAIN)
-    (tmp_path / "extended").write_text(EXTENDED)
-    program = tmp_path / "perfquery"
-    program.write_text(f'#!/bin/sh\nif [ "$1" = -x ]; then cat {tmp_path}/extended; else cat {tmp_path}/plain; fi\n')
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    out, _ = read_port("n1")
-    assert (out.bytes, out.drops) == (4_000_000_000, 4)
-    program.write_text("#!/bin/sh\nexit 1\n")
-    assert read_port("n1") == []

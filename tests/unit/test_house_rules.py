@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules of the house that a linter has no name for: short functions, and rows that say what they hold."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import weft
+
+SOURCE = Path(weft.__file__).parent
+MOST_LINES = 40
+
+#: Longer than that with their docstrings, and not yet divided. Take out what you divide; put none in.
+LONG = {
+    "analyse/compare/comparison.py:compare",
+    "analyse/compare/sides.py:points_of",
+    "analyse/make.py:make_tables",
+    "analyse/pairs/statistics.py:statistics",
+    "cli/compare.py:compare",
+    "cli/exec.py:execute",
+    "cli/fabric.py:show",
+    "cli/fit.py:fit",
+    "cli/place.py:place",
+    "cli/route.py:show",
+    "cli/route.py:fix",
+    "cli/run.py:run",
+    "fabric/drawing/drawing.py:draw",
+    "fabric/dump_checks.py:_far_ends",
+    "fabric/importing.py:import_dump",
+    "fabric/levels.py:levels",
+    "fabric/loads.py:all_to_all_loads",
+    "fabric/network/dumped.py:network_of",
+    "fabric/network/dumped.py:unrouted",
+    "fabric/network/tables.py:forward_of",
+    "fabric/network/tree.py:fat_tree",
+    "kernel/exchange/kernel.py:need",
+    "launch/__init__.py:launcher_for",
+    "launch/opensm.py:manage",
+    "launch/virtual/capture.py:capture",
+    "launch/virtual/fabric_spec.py:spec_of_network",
+    "plan/make.py:make_plan",
+    "report/figures/scaling.py:_chart",
+    "report/figures/sizes.py:size_panel",
+    "route/improve.py:improve",
+    "store/files.py:write_parquet",
+}
+
+#: Where a row may be any dictionary: the marks of charts, and tables that Ibis hands over as they are.
+ANY_ROWS = {
+    "analyse/pairs/make.py",
+    "analyse/pairs/node_table.py",
+    "analyse/pairs/refine.py",
+    "fidelity/bench.py",
+    "report/compare/lines.py",
+    "report/figures/theme.py",
+    "report/view.py",
+}
+
+
+def long_functions(text: str) -> Iterator[str]:
+    """Names of functions over `MOST_LINES` lines, docstring and signature included."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > MOST_LINES:
+                yield node.name
+
+
+def has_any_rows(text: str) -> bool:
+    """Whether a module gives ``dict[str, Any]`` a name of its own."""
+    named: list[ast.expr | None] = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) or (
+            isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias"
+        ):
+            named.append(node.value)
+    return any(value is not None and ast.unparse(value) in ("dict[str, Any]", "Mapping[str, Any]") for value in named)
+
+
+def test_no_function_is_over_40_lines() -> None:
+    found = {
+        f"{path.relative_to(SOURCE)}:{name}"
+        for path in SOURCE.rglob("*.py")
+        for name in long_functions(path.read_text())
+    }
+    assert sorted(found - LONG) == [], "divide them"
+
+
+def test_no_more_modules_have_rows_of_any_type_than_are_listed() -> None:
+    found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if has_any_rows(path.read_text())}
+    assert sorted(found - ANY_ROWS) == [], "give their rows a TypedDict, a dataclass or a model"
+    assert sorted(ANY_ROWS - found) == [], "typed now: take them out of ANY_ROWS"
+
+
+@pytest.mark.parametrize("text", ["Row = dict[str, Any]", "Cell: TypeAlias = Mapping[str, Any]"])
+def test_a_name_for_rows_of_any_type_is_seen(text: str) -> None:
+    assert has_any_rows(text)
+    assert not has_any_rows("Row = dict[str, str]")
+    assert not has_any_rows("def f(meta: dict[str, Any]) -> None: ...")
+
+
+def test_a_long_function_is_seen_wherever_it_stands() -> None:
+    body = "        pass\n" * MOST_LINES
+    assert list(long_functions(f"class A:\n    def f(self):\n{body}")) == ["f"]
+    assert list(long_functions("def f():\n" + "    pass\n" * (MOST_LINES - 1))) == []
