@@ -21,6 +21,7 @@ from weft.fabric.model import Fabric, load_fabric
 from weft.fabric.network import network_of
 from weft.fabric.nodeset import expand
 from weft.fabric.readers import Lines, read_dump, read_hwloc, read_names
+from weft.fabric.readers.lanes import read_service
 from weft.files.matrix import read_matrix
 from weft.files.shipped import shipped
 from weft.fit.inputs import read_cells
@@ -39,6 +40,14 @@ RECORD = {
     "ranks": 2, "status": "ok", "reason": "", "shape": [2, 5, 3], "crc32": [zlib.crc32(slab.data) for slab in SAMPLES],
     "segments": [{"op": "C", "phase": "warm", "first": 0, "count": 5, "batch": 1, "definition": "global"}],
 }  # fmt: skip
+PATHS = b"".join(
+    b"PathRecord dump:\n\tdlid............%d\n\tslid............%d\n\tsl..............0x%x\n" % (a, b, a + b)
+    for a, b in ((1, 2), (2, 1), (3, 1))
+)
+LANES = b"# SL2VL table: Lid 4\n#                 SL: | 0| 1|\n" + b"".join(
+    b"ports: in %2d, out %2d: " % (a, b) + b"".join(b"|%2d" % (i % 8) for i in range(16)) + b"|\n"
+    for a, b in ((0, 1), (1, 0), (1, 2))
+)
 CELLS = b"nodes,ranks_per_node,n,m,seconds\n1,2,400,4,0.1\n2,2,400,4,0.2\n"
 
 
@@ -66,6 +75,13 @@ def as_hwloc(path: Path) -> None:
 def as_fabric(path: Path) -> None:
     fabric: Fabric = load_fabric(path)
     assert fabric.hosts is not None
+
+
+def as_lanes(path: Path) -> None:
+    """Tables of switches; the paths are good."""
+    paths = path.with_suffix(".paths")
+    paths.write_bytes(PATHS)
+    read_service(paths, path)
 
 
 def as_record(path: Path) -> None:
@@ -148,6 +164,8 @@ TARGETS = {
     "study": Target(load_study, ".toml", files("studies")),
     "matrix-npy": Target(read_matrix, ".npy", (npy(np.arange(9).reshape(3, 3)),)),
     "matrix-text": Target(read_matrix, ".txt", (b"0 4096\n1048576, 7\n", b"0.5 0.25\n0.125 0\n")),
+    "paths": Target(read_service, ".txt", (PATHS,)),
+    "lanes": Target(as_lanes, ".txt", (LANES,)),
     "record": Target(as_record, ".json", (json.dumps(RECORD).encode(),)),
     "samples": Target(as_samples, ".npy", (npy(SAMPLES),)),
     "cells-csv": Target(read_cells, ".csv", (CELLS,)),

@@ -53,7 +53,7 @@ def read_service(paths: Path, tables: Path | None = None) -> Service:
     """
     found: list[tuple[int, int, int]] = []
     for record in _text(paths).split(RECORD)[1:]:
-        values = {name: int(value, 0) for name, value in FIELD.findall(record)}
+        values = {name: int(value, 16 if value[:2] == "0x" else 10) for name, value in FIELD.findall(record)}
         if len(values) == 3 and values["sl"] < LEVELS:
             found.append((values["slid"], values["dlid"], values["sl"]))
     if not found:
@@ -71,6 +71,8 @@ def _lanes(path: Path) -> dict[int, NDArray[np.int64]]:
         )
         if not len(rows):
             continue
+        if rows.max() >= LEVELS:
+            raise FabricError(f"{path}: lane {rows.max()} at the switch of LID {lid}", "lanes are 0 to 15")
         if (rows != rows[0]).any():
             raise FabricError(
                 f"{path}: lanes at the switch of LID {lid} depend on ports, which is not followed here",
