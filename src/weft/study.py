@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A study as its file describes it: what to measure, how long, where its ranks sit.
+"""A study as its file describes it: what to measure, how long, and on which nodes.
 
-What all kernels share stands here; each kernel extends :class:`Series` and :class:`Study` by its own keys
-(:mod:`weft.kernel`).
+This module has the keys that all kernels share; each kernel extends :class:`Series` and :class:`Study` by its own
+keys (:mod:`weft.kernel`).
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -54,7 +54,7 @@ def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
     Raises
     ------
     ValueError
-        No list of different whole numbers from 1, and not "1..nodes".
+        It is neither a list of different positive integers nor "1..nodes".
     """
     numbers = whole_numbers(value)
     if value == DOUBLING:
@@ -70,7 +70,7 @@ def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
     Raises
     ------
     ValueError
-        No whole number from 1 or list of different ones, and neither "cores" nor "fill".
+        It is neither a positive integer, a list of different ones, "cores" nor "fill".
     """
     numbers = whole_numbers(value)
     if value == "cores":
@@ -85,7 +85,7 @@ def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
 
 
 def parse_hosts(value: object) -> str | dict[int, str]:
-    """Where the nodes of a cell are taken from.
+    """The nodes from which those of a cell are chosen.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def numbers_or(*words: str) -> WithJsonSchema:
 
 
 def as_written(value: Any) -> Any:
-    """How a value is written so that the parsers above read it again."""
+    """A value in the form that the parsers above read."""
     return as_list(value) if isinstance(value, tuple) else value
 
 
@@ -178,7 +178,7 @@ class Measure(Section, frozen=True):
 
 
 class Placement(Section, frozen=True):
-    """Which nodes a cell gets, and how ranks are numbered over them."""
+    """Nodes of a cell, and the order of ranks on them."""
 
     nodes: Hosts = Field(
         "compact", description='"compact", "best" by the routes, a node set, or a table of groups by number of nodes'
@@ -190,7 +190,7 @@ class Placement(Section, frozen=True):
 
 
 class Series(Section, frozen=True):
-    """One sweep: cells that belong into one table or one line of a figure."""
+    """One sweep: the cells of one table or of one line in a figure."""
 
     name: Name = Field(description="letters, digits, . _ -")
     scaling: Literal["strong", "weak", "none"] = Field("none", description="strong, weak or none")

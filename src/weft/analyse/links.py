@@ -77,7 +77,7 @@ class Counted:
     counts
         What crossed each link.
     method
-        Who counted.
+        Source of the counters.
     operations_s, wall_s
         How long the operations took that moved the bytes (0 where none has a time), and the whole launch.
     """

@@ -91,7 +91,7 @@ def verdict(
 
 
 def _doubt(points: Iterable[TimedRow], doubts: Mapping[str, str]) -> str:
-    """What the run's own warnings doubt of the points that a verdict stands on."""
+    """The run's own warnings about the points behind a verdict."""
     return "; ".join(dict.fromkeys(doubts[row["cell"]] for row in points if row["cell"] in doubts))
 
 

@@ -94,7 +94,7 @@ def _rates(fabric: "Fabric") -> list[Finding]:
 
 
 def _sources(fabric: "Fabric") -> list[Finding]:
-    """Numbers that nobody vouches for; local and virtual fabrics are what they are."""
+    """Numbers without a source; local and virtual fabrics need none."""
     if fabric.runs_here:
         return []
     given = [("node", fabric.node), ("network", fabric.network)]

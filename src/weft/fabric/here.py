@@ -15,7 +15,7 @@ def complete(fabric: Fabric, host: Host) -> Fabric:
 
 
 def memory_limit(fabric: Fabric, host: Host) -> Limit | None:
-    """What one node of the fabric can give to a cell; None where nobody says.
+    """Memory that one node of the fabric has for a cell; None if unknown.
 
     Only on kind local is this host the node: elsewhere its own limits mean nothing.
     """

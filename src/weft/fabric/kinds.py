@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kinds of fabrics, and what each implies: one row a kind. Who needs to know asks for a property."""
+"""Kinds of fabrics and their properties, one row per kind. Other rooms ask for a property, never for a kind."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class FabricKind:
     is_model
         Its times come from a model: the same again at every launch, by the rates that the fabric file states.
     label
-        What stands beside every title and number that was not measured on a real network; empty for one that was.
+        Label of every title and number that was not measured on a real network; empty for one that was.
     """
 
     is_this_host: bool = False

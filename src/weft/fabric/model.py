@@ -26,7 +26,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 
 
 def checked_nodes(text: str) -> str:
-    """``text`` where it is a node set; ValueError otherwise."""
+    """``text`` if it is a node set; otherwise NodeSetError, which is also a ValueError."""
     if not size(text):
         raise NodeSetError("an empty node set")
     return text
@@ -94,7 +94,7 @@ class Fabric(WholeFile, frozen=True):
 
     @property
     def label(self) -> str:
-        """What stands beside numbers that were not measured on a real network; empty for those that were."""
+        """The label of numbers that were not measured on a real network; empty for those that were."""
         return self.implied.label
 
     def as_model(self, name: str) -> "Fabric":

@@ -139,7 +139,7 @@ class Parameter:
     Attributes
     ----------
     key
-        Where it stands.
+        Its section of the file.
     unit
         ``B/s`` or ``s``.
     begin

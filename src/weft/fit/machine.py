@@ -27,7 +27,7 @@ class Filled:
     Attributes
     ----------
     key
-        Where it stands; one without a section is the file's own (``kind``, ``name``).
+        Its section; a key without a section is at the top of the file (``kind``, ``name``).
     text
         Its value as the file has it.
     source
@@ -94,6 +94,6 @@ def latency(floor: Sequence[FloorRow]) -> float | None:
 
 
 def library_of(run: Path) -> Library | None:
-    """Whose algorithms ran; None where the records do not say, or nobody can simulate them."""
+    """The library whose algorithms ran; None if the records do not say, or if they cannot be simulated."""
     told = RunFolder(run).metadata().get("launcher", {}).get("mpi_library")
     return COLLECTIVES.get(parse_library(str(told)).family) if told else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What kind of interval stands behind a median, in words: a heading for a column, a sentence for a page."""
+"""The kind of a median's interval in words: a heading for a column, a sentence for a page."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ HEADINGS = {
 
 
 def interval_heading(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Heading of a column of times: ``median (95 %)``, or what stands there in place of it."""
+    """Heading of a column of times: ``median (95 %)``, or that of another kind of interval."""
     kinds = _kinds(rows)
     return HEADINGS[kinds[0]] if len(kinds) == 1 else "median (interval)" if kinds else "median"
 

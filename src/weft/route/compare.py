@@ -52,7 +52,7 @@ class Full:
     slowest_in
         Phases in which it is the slowest link; 0 for an all-to-all.
     users
-        Who uses it.
+        The hosts that use it.
     """
 
     link: int

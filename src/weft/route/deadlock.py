@@ -90,7 +90,7 @@ def _places(source: Ints) -> Ints:
 
 
 def _peeled(first: Whole, second: Whole) -> tuple[Whole, Whole]:
-    """What is left when links that nobody waits for, or that wait for nobody, are taken away again and again."""
+    """The links that remain after repeatedly removing those without predecessors or without successors."""
     while first.size:
         count = int(max(first.max(), second.max())) + 1
         waited_for, waits = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)

@@ -93,7 +93,7 @@ def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> t
     subnet, tables
         ``opensm-subnet.lst`` and ``opensm-lfts.dump`` as read.
     routing
-        Who made the tables.
+        Origin of the tables.
 
     Returns
     -------

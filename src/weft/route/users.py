@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who uses a link: the hosts whose messages cross it, from and to."""
+"""Users of a link: the source and target hosts of the messages that cross it."""
 
 from dataclasses import dataclass
 

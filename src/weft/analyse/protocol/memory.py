@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the memory does to a series of sizes, told apart from what the library does.
+"""Effects of memory on a series of sizes, distinguished from those of the library.
 
 A library changes its protocol at a size, whatever memory the messages lie in. So where one pair was measured both hot
 and cold, a change-over that one of the two series has and the other has not, though it covers the sizes, is the

@@ -69,7 +69,7 @@ def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float]
     Parameters
     ----------
     plan
-        Where everything stands.
+        Positions of all parts.
     meaning
         What the lines' values are; None draws all lines grey.
     scale

@@ -64,7 +64,7 @@ def over_the_middle(links: Sequence[tuple[str, str]], depth: Mapping[str, int]) 
 
 
 def row_y(level: int, top: int) -> float:
-    """Height of a row of switches; the top level stands uppermost."""
+    """Height of a row of switches; the top level is drawn at the top."""
     return TOP + (top - level) * ROW
 
 

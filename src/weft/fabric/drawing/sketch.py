@@ -17,7 +17,7 @@ from weft.fabric.network.graph import Network
 
 @dataclass(frozen=True)
 class Place:
-    """A box of the drawing: centre and size in points, texts, and what it stands for."""
+    """A box of the drawing: centre and size in points, texts, and the vertices that it represents."""
 
     x: float
     y: float
@@ -174,7 +174,7 @@ def _way(one: Place, other: Place) -> tuple[tuple[float, float], ...]:
 
 
 def _row_texts(network: Network, made: list[Box], top: int) -> tuple[tuple[float, str, str], ...]:
-    """What stands at the left of each row: how many switches and hosts, and how many switches a box stands for."""
+    """The text left of each row: numbers of switches and hosts, and of switches per box."""
     texts: list[tuple[float, str, str]] = []
     for level in range(1, top + 1):
         row = [box for box in made if box.level == level]

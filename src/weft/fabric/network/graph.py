@@ -165,7 +165,7 @@ class Network:
         Columns for ``ranks.parquet``, shape (hosts,): ``leaf`` always, then ``pod``, ``group``, ``x`` ... as the
         topology has them. Numbers count from 0.
     routing
-        Who made ``forward``, in words for a reader.
+        Origin of ``forward``, in words.
     cables_known
         False when a connection stands for any number of cables (Slurm's topologies): hops are right, loads mean
         nothing.

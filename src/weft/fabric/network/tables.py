@@ -94,7 +94,7 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
     for switch, table in owner.items():
         port = np.full(LIDS, NO_PORT, dtype=np.uint8)
         port[table.lids] = table.ports
-        port[0] = NO_PORT  # LID 0 is nobody's
+        port[0] = NO_PORT  # LID 0 is never assigned
         row = port[addresses.host_lids]
         forward[switch] = link_at[switch, row]
         told = row != NO_PORT

@@ -32,7 +32,7 @@ class Box:
     lids
         Local identifiers of its ports (of port 0 for a switch).
     line
-        Where it stands in the dump, counted from 1.
+        Its line in the dump, counted from 1.
     """
 
     key: str
@@ -58,7 +58,7 @@ class End:
     rate
         Bytes of data per second; nan where unknown.
     line
-        Where it stands in the dump.
+        Its line in the dump.
     """
 
     key: str
@@ -125,7 +125,7 @@ class Dump:
     tables: Tables | None = None
 
     def add(self, box: Box) -> None:
-        """Add a box; one that stands there already keeps its first description and is remembered as repeated."""
+        """Add a box; one that exists already keeps its first description and is recorded as repeated."""
         if box.key in self.boxes:
             self.repeated.append((box.line, box.key))
         else:

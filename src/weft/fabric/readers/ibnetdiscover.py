@@ -102,7 +102,7 @@ def _port(dump: Dump, lines: Lines, number: int, line: str, box: Box | None) -> 
     before = LID.search(comment[: label.start()] if label else "")
     if box.kind != "switch" and found[2] and len(found[2]) <= 16:
         dump.port_guids[box.key, port] = int(found[2], 16)
-    if box.kind != "switch" and before:  # an adapter's own LID stands in front of the description of the far end
+    if box.kind != "switch" and before:  # an adapter's own LID precedes the description of the far end
         box = Box(box.key, box.kind, box.ports, box.label, (*box.lids, int(before[1])), box.line)
         if dump.boxes[box.key].line == box.line:
             dump.boxes[box.key] = box

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``opensm-subnet.lst``: OpenSM's list of links, each told once from either end.
+"""``opensm-subnet.lst``: OpenSM's list of links, each listed once from either end.
 
     { CA Ports:01 SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:.. DevID:.. Rev:.. {node0} LID:0001 PN:01 } { SW ... }
     (the same line:) PHY=4x LOG=ACT SPD=2.5

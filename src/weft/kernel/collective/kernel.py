@@ -108,7 +108,7 @@ class Collective(PlainKernel):
         return {op_name(op_prefix(values), size): traffic_at(values, size, ranks) for size in values["bytes"]}
 
     def collective_of(self, operation: str) -> str:
-        """What stands before the size, the pattern and the form."""
+        """The part of a name before the size, the pattern and the form."""
         return split_op(operation)[0].partition("-")[0]
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:

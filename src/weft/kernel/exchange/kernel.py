@@ -21,7 +21,7 @@ from weft.kernel.traffic import Mirror, Traffic, Uniform
 from weft.study import Measure, Series, Study
 
 INDEX_BYTES = 8
-KEY_PLACE_BYTES = 16  # a key and where it stood
+KEY_PLACE_BYTES = 16  # a key and its index
 
 
 class Exchange(PlainKernel):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a study of the kernel ``exchange`` may say."""
+"""Keys of a study of the kernel ``exchange``."""
 
 import math
 import re

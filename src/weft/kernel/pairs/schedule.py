@@ -16,7 +16,7 @@ Pairs = NDArray[np.int32]
 
 def circle(players: int, number: int) -> Pairs:
     """Index pairs of round ``number`` in 0 .. players - 2, for an even number of players; shape (players / 2, 2)."""
-    ring = players - 1  # the last player stands still, the others turn
+    ring = players - 1  # the last player stays in place, the others rotate
     k = np.arange(1, players // 2, dtype=np.int32)
     turning = np.stack([(number + k) % ring, (number + ring - k) % ring], axis=1)
     return np.concatenate([np.array([[ring, number]], np.int32), turning])
@@ -66,7 +66,7 @@ class PairSchedule:
         return found[np.argsort(found[:, 0])]
 
     def _table(self, nodes: NDArray[np.int32], sizes: NDArray[np.int64]) -> Pairs:
-        """Rank of each (node, slot); -1 where there is none. A last row without ranks stands for the bye."""
+        """Rank of each (node, slot); -1 if there is none. A last row without ranks is the bye."""
         table = np.full((self.nodes + 1, max(self.slots, 1)), -1, np.int32)
         order = np.argsort(nodes, kind="stable")
         ends = np.concatenate([[0], np.cumsum(sizes)])
