@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from weft.errors import DataError
 from weft.format import format_bytes
+from weft.text import plain_tree
 
 ANEW = "it was changed or is incomplete: measure again with --into DIR"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -80,7 +81,7 @@ def read_json(path: Path) -> dict[str, Any]:
     with file_errors(path):
         raw = path.read_bytes()
     try:
-        value: Any = json.loads(raw)
+        value: Any = plain_tree(json.loads(raw))
     except (ValueError, RecursionError) as error:
         raise DataError(
             f"{path} is not JSON: {error}", "it was changed or is incomplete: measure again with --into DIR"

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from weft.bound.terms import Bound
 from weft.errors import DataError
-from weft.fabric.model import Fabric
+from weft.fabric.model import Fabric, Name
 from weft.files.atomic import file_errors
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell
@@ -193,10 +193,10 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
     format: Literal["weft-plan/1"] = Field(default=SCHEMA, alias="schema")
-    study: Plain
+    study: Name
     title: Plain
     kernel: str
-    fabric: Plain
+    fabric: Name
     fabric_kind: str
     seed: int
     measure: Measure

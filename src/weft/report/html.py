@@ -17,6 +17,7 @@ from weft.files.shipped import cache
 from weft.report.figures.files import vegalite_version
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
+from weft.text import plain, plain_tree
 
 _BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|us|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
 
@@ -27,7 +28,11 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
     from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader("weft.report", "template"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=PackageLoader("weft.report", "template"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=shown,
     )
     filters: dict[str, Any] = environment.filters
     filters["parts"] = parts
@@ -37,6 +42,11 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
         values |= {"script": Markup((own / "page.js").read_text()), "vega": Markup(vega_bundle())}
     style = Markup((own / "style.css").read_text())
     return environment.get_template(template).render(style=style, version=__version__, **values)
+
+
+def shown(value: Any) -> Any:
+    """A value as a page shows it: text without control characters; what is HTML already stays as it is."""
+    return plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def write_page(path: Path, text: str) -> None:
@@ -72,7 +82,9 @@ def embedded(value: Any) -> Any:
     """JSON as Markup that cannot close its script element."""
     from markupsafe import Markup
 
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    text = json.dumps(plain_tree(value), allow_nan=False, separators=(",", ":"), ensure_ascii=False).replace(
+        "<", "\\u003c"
+    )
     return Markup(text)
 
 

@@ -94,7 +94,7 @@ def _broken(cell: str) -> str:
 def as_markdown(view: RunView) -> str:
     """Verdict, tables and findings in Markdown."""
     parts = [
-        f"# {view.titled(view.name)}",
+        f"# {markdown_text(view.titled(view.name))}",
         markdown_text(view.headline),
         *(markdown(table) for table in all_tables(view)),
         meaning([view]),

@@ -148,14 +148,14 @@ def print_compare(found: Compare, verdicts: Sequence[Verdict], out: Any) -> None
 
 def as_markdown(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
     """A comparison in Markdown."""
-    parts = [f"# {title(found)}"]
+    parts = [f"# {markdown_text(title(found))}"]
     for comparison in found.comparisons:
         parts += [
             markdown_text(headline(comparison)),
             "\n".join(f"- {markdown_text(text)}" for text in sentences(comparison)),
         ]
         parts += [markdown(table) for table in all_tables(comparison)]
-    parts += [MEANING, *(f"**{gate_text(verdict)}**" for verdict in verdicts)]
+    parts += [MEANING, *(f"**{markdown_text(gate_text(verdict))}**" for verdict in verdicts)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
