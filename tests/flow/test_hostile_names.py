@@ -123,34 +123,29 @@ def test_hostile_words_of_two_runs_compared_are_plain_text(
     assert not [script for script in scripts_of(page.read_text()) if "alert(1)" in script]
 
 
-SWITCHES = """\
-Switch 2 "S-1"   # "[red]a[/] \x1b[31m=1+1 <b>" enhanced port 0 lid 1 lmc 0
-[1] "H-1"[1](a1) # "n1 HCA-1" lid 3 4xEDR
-[2] "H-2"[1](a2) # "n2 [link=x]\x07 HCA-1" lid 4 4xEDR
-
-Ca 1 "H-1"   # "n1 HCA-1"
-[1](a1) "S-1"[1]  # lid 3 lmc 0 "[red]a[/] \x1b[31m=1+1 <b>" lid 1 4xEDR
-
-Ca 1 "H-2"   # "n2 [link=x]\x07 HCA-1"
-[1](a2) "S-1"[2]  # lid 4 lmc 0 "[red]a[/] \x1b[31m=1+1 <b>" lid 1 4xEDR
-"""
+LEAF = "[red]a[/] \x1b[31m=1 <b>\x07</script><script>alert(1)</script>"
+CABLES = f"a,b,rate\n{LEAF},n1,4xEDR\n{LEAF},n2,4xEDR\n{LEAF},=spine,4xEDR\nleaf1,n3,4xEDR\nleaf1,=spine,4xEDR\n"
 
 
 def test_names_of_switches_in_a_dump_are_plain_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    dump = tmp_path / "x.ibnetdiscover"
-    dump.write_text(SWITCHES)
-    capsys.readouterr()
-    for words in (
-        ["fabric", "import", str(dump), "-o", str(tmp_path / "f.toml")],
-        ["fabric", "show", str(tmp_path / "f.toml")],
-    ):
-        main(words)
+    dump, fabric = tmp_path / "cables.csv", str(tmp_path / "f.toml")
+    dump.write_text(CABLES)
+    assert not OBEYED.search(printed(capsys, "fabric", "import", str(dump), "-o", fabric))
+    shown = printed(capsys, "fabric", "show", fabric)
+    assert not OBEYED.search(shown)
+    assert "[red]a[/]" in shown
+    for verb in (["fabric", "check", fabric], ["fabric", "show", fabric, "--format", "json"]):
+        main(verb)
         said = capsys.readouterr()
         assert not OBEYED.search(said.out + said.err)
-        assert "Traceback" not in said.err
+    printed(capsys, "fabric", "show", fabric, "-o", str(tmp_path / "f.svg"), "-o", str(tmp_path / "f.html"))
+    assert not OBEYED.search((tmp_path / "f.svg").read_text() + (tmp_path / "f.html").read_text())
+    assert "<b>" not in (tmp_path / "f.svg").read_text()
+    assert not [script for script in scripts_of((tmp_path / "f.html").read_text()) if script.startswith("alert(1)")]
+    assert "alert(1)" in (tmp_path / "f.html").read_text()
 
 
 def test_an_error_with_a_hostile_path_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A drawing of a fabric: leaves as boxes with their hosts, cables coloured by a value such as their load."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,12 +11,14 @@ from numpy.typing import NDArray
 from weft.errors import FabricError
 from weft.fabric.drawing.sketch import Sketch, sketch
 from weft.fabric.network.graph import Network
+from weft.text import plain_tree
 
 if TYPE_CHECKING:
     import altair
 
 FORMATS = (".svg", ".png", ".html", ".json")
 LEFT = 130.0  # room for the texts of the rows
+LESS = "\ue03c"  # stands for "<" until a page is written
 INK, PAPER, QUIET = "#1f2933", "#f4f6f8", "#6b7785"
 CALM, BUSY, HOT = "#cfd8e3", "#f0a429", "#c01c1c"
 
@@ -95,15 +98,28 @@ def save(chart: "altair.LayerChart", path: Path) -> None:
         raise FabricError(
             f"cannot draw into {path}: no format {path.suffix!r}", f"end the name in {', '.join(FORMATS)}"
         )
+    import altair as alt
+
+    told = plain_tree(chart.to_dict())  # names of boxes: vl-convert aborts at control characters
+    shown = alt.LayerChart.from_dict(told, validate=False)
     try:
         if path.suffix.lower() == ".png":
-            chart.save(str(path), scale_factor=2)
+            shown.save(str(path), scale_factor=2)
         elif path.suffix.lower() == ".html":
-            chart.save(str(path), inline=True)
+            path.write_text(_page(told), encoding="utf-8")
         else:
-            chart.save(str(path))
+            shown.save(str(path))
     except OSError as error:
         raise FabricError(f"cannot write {path}: {error.strerror}", "choose another place with -o") from error
+
+
+def _page(told: dict[str, Any]) -> str:
+    """A drawing as a page of its own; altair writes names into the script as they are, ``</script>`` too."""
+    import altair as alt
+
+    marked = json.loads(json.dumps(told).replace("<", LESS))
+    page = alt.LayerChart.from_dict(marked, validate=False).to_html(inline=True)
+    return page.replace(LESS, "\\u003c").replace(json.dumps(LESS)[1:-1], "\\u003c")
 
 
 def _axes(plan: Sketch, left: float, x: str = "x", y: str = "y") -> dict[str, Any]:

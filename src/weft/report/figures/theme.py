@@ -10,6 +10,7 @@ import altair as alt
 from altair.utils import schemapi
 
 from weft.format import seconds_unit
+from weft.text import plain_tree
 
 Row = dict[str, Any]
 Chart: TypeAlias = Any
@@ -99,8 +100,8 @@ def configured(chart: Chart) -> Chart:
 
 
 def specification(chart: Chart) -> Row:
-    """A chart as Vega-Lite JSON, validated against the schema in tests only."""
-    return chart.to_dict(validate=schemapi.DEBUG_MODE)
+    """A chart as Vega-Lite JSON, validated against the schema in tests only; vl-convert aborts at control characters."""
+    return plain_tree(chart.to_dict(validate=schemapi.DEBUG_MODE))
 
 
 def _wrapped(text: str, width: int = 95) -> list[str]:
