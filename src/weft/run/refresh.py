@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bringing a run's samples and tables up to date with its cells."""
 
+import shutil
+import traceback
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
 from weft.errors import CompareError, DataError
+from weft.files.atomic import file_errors, read_json, try_remove, write_json
 from weft.plan.records import plan_of
+from weft.store.cells import Origin
 from weft.store.folder import RunFolder
+from weft.text import one_line
+
+MANIFEST = "tables.json"
+"""Written after the last table: the checksum of each, so that a torn, missing or swapped one is made again."""
 
 
 def refresh(path: Path, engine: str | None = None) -> RunFolder:
-    """Open a run and make its samples and tables, if cells were added since they were made.
+    """Open a run and make its samples and tables, where cells have come since they were made, or a table is torn.
 
     Parameters
     ----------
@@ -48,25 +57,79 @@ def refresh_compared(paths: Iterable[Path]) -> None:
 def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
     """Make the samples and tables of a run from its cells, even if they exist.
 
+    Samples are made of the cells, too: where the tables cannot be made of them, they are made again first.
+
     Raises
     ------
     DataError
-        A cell is incomplete, the tables cannot be written, or the engine is missing.
+        A torn cell, records that do not fit together, tables that cannot be written, or an engine that is not here.
     """
+    import duckdb
+    import pyarrow
+
+    unfit = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError)
+    unfit += (duckdb.Error, pyarrow.lib.ArrowException)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+    origin = plan_of(folder).origin(folder.run_id())
+    try:
+        _make(folder, origin, engine)
+    except unfit:
+        with file_errors(folder.samples):
+            if folder.samples.exists():
+                shutil.rmtree(folder.samples)  # refuses a link
+        try:
+            _make(folder, origin, engine)
+        except unfit as problem:
+            raise no_tables(folder, problem) from problem
+
+
+def _make(folder: RunFolder, origin: Origin, engine: str) -> None:
     from weft import analyse, store  # half a second of imports that planning and launching do not need
 
-    store.convert(folder, plan_of(folder).origin(folder.run_id()))
+    manifest = folder.tables / MANIFEST
+    try_remove(manifest)
+    store.convert(folder, origin)
     analyse.make_tables(folder, engine)
+    write_json(manifest, {path.name: checksum(path) for path in sorted(folder.tables.glob("*.parquet"))})
+
+
+def no_tables(folder: RunFolder, problem: Exception) -> DataError:
+    """The error for a run whose records are each well formed, and yet do not make a whole."""
+    last = traceback.extract_tb(problem.__traceback__)[-1]
+    said = one_line(str(problem))[:200]
+    return DataError(
+        f"{folder.path}: no tables can be made of its plan and records: {type(problem).__name__}: {said} "
+        f"({Path(last.filename).name}, line {last.lineno})",
+        f"if its files were changed, bring the originals back or {folder.measure_anew()}; if nobody did, this is a "
+        "mistake in Weft: report it with these lines",
+    )
 
 
 def stale(folder: RunFolder) -> bool:
-    """Whether a cell or launch was written after the last table was."""
+    """Whether a cell or launch was written after the last table was, or a table is not what was written."""
     from weft.analyse.make import has_tables
 
-    last = folder.tables / "calls.parquet"  # make_tables writes it last
-    if not has_tables(folder.path):
+    manifest = folder.tables / MANIFEST
+    if not has_tables(folder.path) or not manifest.is_file():
         return True
-    made = last.stat().st_mtime_ns
+    made = manifest.stat().st_mtime_ns
     written = [*folder.cells.glob("*.json"), *folder.launches.glob("*.json")]
     sources = [folder.plan, folder.cells, folder.launches, *written]
-    return any(source.stat().st_mtime_ns > made for source in sources if source.exists())
+    return any(source.stat().st_mtime_ns > made for source in sources if source.exists()) or not whole(folder)
+
+
+def whole(folder: RunFolder) -> bool:
+    """Whether every table is, byte for byte, the one that was written."""
+    try:
+        told = read_json(folder.tables / MANIFEST)
+        return told == {path.name: checksum(path) for path in folder.tables.glob("*.parquet")}
+    except (DataError, OSError):
+        return False
+
+
+def checksum(path: Path) -> str:
+    """CRC-32 of a file, as text."""
+    found = 0
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            found = zlib.crc32(chunk, found)
+    return f"{found:08x}"

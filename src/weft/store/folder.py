@@ -10,6 +10,9 @@ from weft.errors import DataError
 from weft.files.atomic import read_json
 
 SCHEMA = "weft-run/2"
+META: dict[str, type] = {"seed": int, "launcher": dict}
+"""Entries of ``weft.json`` that are no texts."""
+KINDS = {int: "number", dict: "table", str: "text"}
 
 
 class RunFolder:
@@ -60,8 +63,19 @@ class RunFolder:
         return folder
 
     def metadata(self) -> dict[str, Any]:
-        """Entries of ``weft.json``."""
-        return read_json(self.meta)
+        """Entries of ``weft.json``.
+
+        Raises
+        ------
+        DataError
+            It is torn, or an entry is of another kind than Weft writes.
+        """
+        found = read_json(self.meta)
+        for name, value in found.items():
+            kind = META.get(name, str)
+            if not isinstance(value, kind):
+                raise DataError(f"{self.meta}: {name} is {value!r:.60}, not a {KINDS[kind]}", self.measure_anew())
+        return found
 
     def run_id(self) -> str:
         """Sixteen random hexadecimal digits, drawn when the run was created; every record repeats them."""
