@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import run_folder
 
 from weft.errors import WeftError
 from weft.fabric.checks import check_network
@@ -134,7 +135,13 @@ class Target:
 
     read: Callable[[Path], object]
     suffix: str
-    seeds: tuple[bytes, ...]
+    good: tuple[bytes, ...] | Callable[[], tuple[bytes, ...]]
+    least: int = 20
+
+    @property
+    def seeds(self) -> tuple[bytes, ...]:
+        """The good files; some take seconds to make."""
+        return self.good() if callable(self.good) else self.good
 
     def __call__(self, content: bytes, folder: Path) -> bool:
         """Whether the content was read; False where it was refused by a WeftError. Anything else is a finding."""
@@ -173,5 +180,7 @@ TARGETS = {
         read_cells, ".toml", (b"[[cell]]\nnodes = 1\nranks_per_node = 2\nn = 400\nm = 4\nseconds = 0.1\n",)
     ),
     "links": Target(as_links, ".json", (made_links(True), made_links(False))),
+    "run-file": Target(run_folder.as_run_with_file, "", run_folder.file_seeds, 6),
+    "run-value": Target(run_folder.as_run_with_value, "", run_folder.value_seeds, 6),
     "plan": Target(as_plan, ".json", (made_plan(),)),
 }

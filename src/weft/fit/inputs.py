@@ -120,7 +120,7 @@ def run_cells(folder: Path) -> list[MeasuredCell]:
     """Warm medians of a run's calls A, B and C; DataError if the run has no tables."""
     path = CALLS.path(folder)
     if not path.is_file():
-        raise DataError(f"{folder} has no {path.name}", f"weft report {folder} makes the tables of a run")
+        raise DataError(f"{folder} has no {path.name}", f"weft show {folder} makes the tables of a run")
     cells = {cell.id: cell for cell in plan_of(RunFolder(folder)).cells}
     found: list[MeasuredCell] = []
     for row in CALLS.read(folder):

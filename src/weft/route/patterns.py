@@ -165,7 +165,9 @@ def matrix_loads(routes: Routes, amounts: NDArray[np.floating]) -> Floats:
     np.add.at(injected, network.leaf[cabled], sent[cabled])
     lost = float(routes.library.call("matrix", routes.graph, injected, load)) + float(sent[~cabled].sum())
     if lost:
-        raise FabricError(f"traffic of {lost:g} units has no route", "weft route show FILE names the hosts")
+        raise FabricError(
+            f"traffic of {lost:g} units has no route", "weft fabric check FILE names what is not connected"
+        )
     return load
 
 

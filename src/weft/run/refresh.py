@@ -10,7 +10,6 @@ from pathlib import Path
 from weft.errors import CompareError, DataError
 from weft.files.atomic import file_errors, read_json, try_remove, write_json
 from weft.plan.records import plan_of
-from weft.store.cells import Origin
 from weft.store.folder import RunFolder
 from weft.text import one_line
 
@@ -69,26 +68,22 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
 
     unfit = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError)
     unfit += (duckdb.Error, pyarrow.lib.ArrowException)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
-    origin = plan_of(folder).origin(folder.run_id())
-    try:
-        _make(folder, origin, engine)
-    except unfit:
-        with file_errors(folder.samples):
-            if folder.samples.exists():
-                shutil.rmtree(folder.samples)  # refuses a link
-        try:
-            _make(folder, origin, engine)
-        except unfit as problem:
-            raise no_tables(folder, problem) from problem
-
-
-def _make(folder: RunFolder, origin: Origin, engine: str) -> None:
     from weft import analyse, store  # half a second of imports that planning and launching do not need
 
-    manifest = folder.tables / MANIFEST
+    manifest, origin = folder.tables / MANIFEST, plan_of(folder).origin(folder.run_id())
     try_remove(manifest)
-    store.convert(folder, origin)
-    analyse.make_tables(folder, engine)
+    try:
+        store.convert(folder, origin)
+        try:
+            analyse.make_tables(folder, engine)
+        except (DataError, *unfit):
+            with file_errors(folder.samples):
+                if folder.samples.exists():
+                    shutil.rmtree(folder.samples)  # refuses a link
+            store.convert(folder, origin)
+            analyse.make_tables(folder, engine)
+    except unfit as problem:
+        raise no_tables(folder, problem) from problem
     write_json(manifest, {path.name: checksum(path) for path in sorted(folder.tables.glob("*.parquet"))})
 
 

@@ -114,7 +114,7 @@ def read_runs(path: Path, rows: int) -> Table:
         They are missing, incomplete, or of other samples.
     """
     beside = path.parent / PLACE / path.name
-    remedy = f"delete {path}: `weft show RUN` makes it and its runs again from the cells"
+    remedy = f"`weft show {path.parents[1]}` makes it and its runs again from the cells"
     try:
         with pq.ParquetFile(beside) as file:
             runs = file.read().unify_dictionaries().combine_chunks()

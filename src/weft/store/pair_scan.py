@@ -113,5 +113,7 @@ def _tallied(path: Path, seats: Seats, known: NDArray[np.uint16]) -> Tally:
             for block in file.iter_batches(BLOCK, columns=["duration_ns"], use_threads=False):
                 found.add(block.column(0).to_numpy())
     except (OSError, ValueError, KeyError) as error:  # pyarrow's own errors derive from the first two
-        raise DataError(f"{path}: cannot be read: {error}", "`weft show RUN` makes it again from the cells") from None
+        raise DataError(
+            f"{path}: cannot be read: {error}", f"`weft show {path.parents[1]}` makes it again from the cells"
+        ) from None
     return found

@@ -79,7 +79,8 @@ class Tally:
             own = (launch == number) & (cell == cells.index(name)) if name in cells else np.zeros(len(runs), bool)
             highest = max(self.source[own].max(initial=-1), self.target[own].max(initial=-1))
             if highest >= len(node_of):
-                raise DataError(f"rank {highest} of cell {name} has no node", "repeat the same `weft run`")
+                remedy = "bring launches/*.json back; if they are lost, measure anew with --into DIR"
+                raise DataError(f"rank {highest} of cell {name} has no node", remedy)
             self.source_node[own], self.target_node[own] = node_of[self.source[own]], node_of[self.target[own]]
 
     def add(self, duration: Ints) -> None:

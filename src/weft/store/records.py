@@ -16,6 +16,7 @@ WITH_SAMPLES = frozenset({"ok", "invalid"})
 MEASURE_AGAIN = "repeat the same `weft run`: it measures this cell again and keeps the others"
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
+Small = Annotated[int, Field(ge=0, lt=2**31)]
 #: Allowed names of a cell, launch or kernel, never a path: ``c000.l1``.
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}$")]
 #: An operation, or a step of its ladder: ``alltoall@1024``, ``C/within``. Never used in a path.
@@ -52,12 +53,12 @@ class Segment(Record):
     phase: Literal["cold", "warm"]
     first: Count
     count: Count
-    batch: Annotated[int, Field(ge=1)] = 1
-    warmup: Count = 0
+    batch: Annotated[int, Field(ge=1, lt=2**31)] = 1
+    warmup: Small = 0
     ended_by: str = ""
     late: Count = 0
     definition: Literal["global", "local"] = "local"
-    peers_met: Count | None = None
+    peers_met: Small | None = None
     algorithm: str = ""
     columns: Columns = SAMPLE_COLUMNS
     head: tuple[Columns, ...] = ()
@@ -114,12 +115,12 @@ class CellRecord(Record):
 class RankRecord(Record):
     """Host, core and binding of one rank of a launch."""
 
-    rank: Count
+    rank: Small
     host: str = ""
-    node: Count = 0
-    local_rank: Count = 0
+    node: Small = 0
+    local_rank: Small = 0
     cpus: str = ""
-    core: int = -1
+    core: Annotated[int, Field(ge=-1, lt=2**31)] = -1
 
 
 class LaunchRecord(Record):
@@ -131,7 +132,7 @@ class LaunchRecord(Record):
     mpi_standard: str = ""
     processor: str = ""
     kernel_sources: str = ""
-    clock: dict[str, Any] = {}
+    clock: dict[str, float | str | None] = {}
     start: str = ""
     seed: int = 0
     page_bytes: int = 0

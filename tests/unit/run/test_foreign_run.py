@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from weft.mpi.algorithms import algorithms, setting
 from weft.mpi.settings import check_settings
 from weft.plan.records import HASH, hash_of, plan_of
 from weft.run.folder import locked
+from weft.run.refresh import refresh
 from weft.store.files import write_parquet
 from weft.store.folder import RunFolder
 from weft.store.records import load_cell_record, load_launch_record
@@ -204,3 +206,31 @@ def test_locks_that_ompio_left_beside_a_part_are_swept(folder: RunFolder) -> Non
     left.touch()
     assert left in list(folder.leftovers())
     assert not [path for path in folder.leftovers() if path.suffix in {".json", ".npy"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("launcher", None), ("launcher", []), ("run", 7), ("seed", "x"), ("weft", [[]])]
+)
+def test_an_entry_of_another_kind_in_weft_json_is_told(folder: RunFolder, name: str, value: object) -> None:
+    """``launcher: null`` was a traceback."""
+    folder.meta.write_text(json.dumps(json.loads(folder.meta.read_text()) | {name: value}))
+    with pytest.raises(DataError, match=f"weft.json: {name} is"):
+        folder.metadata()
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "[]", "", "\xff", "null", "1e999999"])
+@pytest.mark.parametrize("file", ["weft.json", "plan.json", "cells/c000.l1.json", "launches/c000.l1.json"])
+def test_nested_or_torn_json_of_a_run_is_one_message(folder: RunFolder, file: str, content: str) -> None:
+    (folder.path / file).write_text(content)
+    with pytest.raises(DataError, match=re.escape(Path(file).name)):
+        refresh(folder.path)
+
+
+def test_records_that_do_not_make_a_whole_are_one_message(folder: RunFolder) -> None:
+    """Each is well formed; together they gave errors of DuckDB and pyarrow."""
+    path = folder.cell_record("c000", 1)
+    record = json.loads(path.read_text())
+    record["segments"][0]["warmup"] = 2**40
+    path.write_text(json.dumps(record))
+    with pytest.raises(DataError, match=r"warmup|no tables can be made"):
+        refresh(folder.path)

@@ -143,7 +143,10 @@ def places_of(ranks: Sequence[RankRow], plan: Plan) -> Places:
             )
         names.setdefault(row["node"], row["host"])
     if not known:
-        raise DataError("no launch of this run recorded the nodes of its ranks", "repeat the same `weft run`")
+        raise DataError(
+            "no launch of this run recorded the nodes of its ranks",
+            "bring launches/*.json back; if they are lost, measure anew with --into DIR",
+        )
     count, nodes = max(known) + 1, max(names) + 1
     node_of, local_of = (
         np.array([known.get(rank, (0, 0))[part] for rank in range(count)], np.int32) for part in (0, 1)

@@ -85,7 +85,8 @@ def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
         if not found.any():
             raise FabricError(
                 f'network.rates names "{ends}", and no link joins the two',
-                "weft fabric show FILE lists switches and hosts; write A - B for both directions, A -> B for one",
+                "write A - B for both directions, A -> B for one; with this line taken out, weft fabric show FILE "
+                "lists the names",
             )
         changed[found] = rate
     return replace(network, links=replace(links, rate=changed))

@@ -74,7 +74,8 @@ def capture(cluster: Cluster, node: str, path: Path) -> Generator[None]:
         while "listening on" not in said:
             line = process.stderr.readline()
             if not line:
-                raise LaunchError(f"tcpdump on {node} does not start: {said.strip()}", "try it: weft fabric exec")
+                again = f"weft fabric exec --fabric {cluster.spec.name} {node} tcpdump -D"
+                raise LaunchError(f"tcpdump on {node} does not start: {said.strip()}", f"try it: {again}")
             said += line
         # its last words would fill the pipe otherwise
         threading.Thread(target=process.stderr.read, daemon=True).start()

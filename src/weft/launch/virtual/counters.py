@@ -37,7 +37,7 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
     if done.returncode:
         raise LaunchError(
             f"the counters of {cluster.spec.name} cannot be read: {done.stderr.strip() or done.returncode}",
-            f"is it still up? weft fabric exec {cluster.spec.hosts[0]} tc -s qdisc",
+            f"is it still up? weft fabric exec --fabric {cluster.spec.name} {cluster.spec.hosts[0]} tc -s qdisc",
         )
     return link_counts(ports(cluster.spec), cluster.spec.hosts, parse_shown(done.stdout))
 
