@@ -305,6 +305,20 @@ def cables_unknown(typed: Typed) -> None:
     typed("route", "show", fabric_of("small.ibnetdiscover", typed))
 
 
+@case("plan/best.py", "weft fabric import DUMP -o FILE")
+def best_nodes_without_cables(typed: Typed) -> None:
+    Path("topology.conf").write_text(
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=s Switches=a,b\n"
+    )
+    kept = (run_here() / "study.toml").read_text()
+    text = re.sub(r"nodes = .*", "nodes = 2", kept)
+    Path("study.toml").write_text(text + '\n[placement]\nnodes = "best"\n')
+    typed("fabric", "import", "topology.conf", "-o", "slurm.toml", "--node", DUMPS / "two-sockets.xml")
+    assert "weft fabric import DUMP -o FILE" in typed.fails("plan", "study.toml", "--on", "slurm.toml")
+    typed("fabric", "import", DUMPS / "small.ibnetdiscover", "-o", "cables.toml", "--node", DUMPS / "two-sockets.xml")
+    assert "best" in typed("plan", "study.toml", "--on", "cables.toml")
+
+
 @case("run/walk.py", "weft doctor looks for causes")
 def ranks_do_not_start(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"{kind}00{number}.l{launch}" for kind in "cf" for number in range(3) for launch in (1, 2, 3)]
@@ -344,7 +358,7 @@ def ibsim_refuses(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
 
     gone = type("Gone", (), {"poll": lambda self: 1})()
     Path("log").write_text("ibsim: parse error\n")
-    with pytest.raises(LaunchError, match="ibsim does not simulate") as caught:
+    with pytest.raises(LaunchError, match="ibsim cannot simulate") as caught:
         opensm._await_socket(gone, "nowhere", Path("log"))  # pyright: ignore[reportPrivateUsage, reportArgumentType]
     assert caught.value.remedy == "weft fabric check FILE"
     assert "error" not in typed("fabric", "check", fabric_of("small.ibnetdiscover", typed)).partition(":")[0]

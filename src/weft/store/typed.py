@@ -53,11 +53,13 @@ class TableOf(Generic[Row]):
         write_parquet(self.path(root), [self.table(rows)], self.schema, f"weft-{self.name}/1")
 
     def is_current(self, root: Path) -> bool:
-        """Whether a run has the table with these columns: an earlier Weft wrote others."""
+        """Whether a run has the table with these columns, not torn: an earlier Weft wrote others."""
         import pyarrow.parquet as pq
 
-        path = self.path(root)
-        return path.is_file() and pq.read_schema(path).names == self.schema.names
+        try:
+            return pq.read_schema(self.path(root)).names == self.schema.names
+        except (OSError, ValueError):  # pyarrow's own errors derive from these two
+            return False
 
     def table(self, rows: Iterable[Row]) -> Table:
         """Rows as an Arrow table."""

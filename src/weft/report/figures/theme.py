@@ -100,7 +100,7 @@ def configured(chart: Chart) -> Chart:
 
 
 def specification(chart: Chart) -> Row:
-    """A chart as Vega-Lite JSON, validated against the schema in tests only; vl-convert aborts at control characters."""
+    """A chart as Vega-Lite JSON, validated in tests only; vl-convert aborts at control characters."""
     return plain_tree(chart.to_dict(validate=schemapi.DEBUG_MODE))
 
 
