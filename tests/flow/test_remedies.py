@@ -196,14 +196,14 @@ def torn_cell(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert launcher.started == ["c001.l2"]
 
 
-@case("plan/records.py", "measure anew")
+@case("plan/records.py", "measure again")
 def plan_gone(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     faked(monkeypatch)
     run = run_here()
     typed("show", run)
     (run / "plan.json").unlink()
     remedy = typed.fails("show", run)
-    typed(*shlex.split(remedy.partition("measure anew: weft ")[2]))
+    typed(*shlex.split(remedy.partition("measure again: weft ")[2]))
     assert RunFolder.open(Path(f"{run}-again"))
 
 

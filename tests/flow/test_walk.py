@@ -360,7 +360,7 @@ def test_a_record_of_other_parameters_is_refused_and_measured_anew(
 
 
 def test_a_folder_whose_name_is_no_utf8_is_refused(study: Study, fabric: Fabric, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no UTF-8"):
+    with pytest.raises(DataError, match="not UTF-8"):
         walk(study, fabric, tmp_path / os.fsdecode(b"run\xff"), FakeLauncher())
 
 
