@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t turns_of_ladder = 5;
+constexpr std::int64_t planted_late_ns = 20'000'000;
 
 } // namespace
 
@@ -42,6 +43,9 @@ void measure_ladder(Cell &cell, std::string const &op, PeerBlocks const &blocks,
         turns.push_back({op + ":pairwise", [&] { plain.pairwise(); }});
     }
     turns.push_back({op + ":whole", call});  // the last: the stop rule looks at it
+    if (planted(cell, "late") && cell.team().rank == cell.team().size - 1) {
+        turns.back().late_ns = planted_late_ns;
+    }
     Peers::met().meet_all(cell.team().comm); // for the first calls of cells to come
     sampler.warm_in_turns(turns);
     rounds.record(sampler.recorder().open(op + ":rounds", Phase::warm, rounds.rows()));

@@ -29,6 +29,7 @@ struct How {
 struct Turn {
     std::string op;
     std::function<void()> call;
+    std::int64_t late_ns = 0; ///< this rank comes so late: the test hook WEFT_PLANT=late
 };
 
 /// The clock reads inside one run of steps.

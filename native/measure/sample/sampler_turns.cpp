@@ -22,6 +22,9 @@ void Sampler::take_turns(std::int64_t samples, std::int64_t calls, std::span<Tur
             Segment &segment = *open_[k];
             auto const before = platform::usage();
             late_[std::size_t(i)] = std::max(late_[std::size_t(i)], start_.wait());
+            if (turns[k].late_ns > 0) {
+                platform::sleep_ns(turns[k].late_ns);
+            }
             auto const begin = clock_.now();
             for (std::int64_t c = 0; c < calls; ++c) {
                 turns[k].call();

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ladder in the simulator, where times are exact: each cause that is planted moves its own step and no other."""
+
+from pathlib import Path
+
+import pytest
+from walked import walked
+
+from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, LadderRow, RoundRow
+from weft.analyse.tables.remedies import REMEDIES
+from weft.fabric import load_fabric
+from weft.launch.simulated.launcher import SimulatedLauncher
+from weft.launch.simulated.programs import Programs
+
+pytestmark = [pytest.mark.simulated, pytest.mark.timeout(900)]  # the kernels may have to be built first
+
+FABRIC = """
+name = "small"
+kind = "simulated"
+[node]
+names = "n[0-3]"
+cores = 2
+memory = "24 GiB"
+copy_rate = "{copy_rate}"
+[network]
+topology = "fat-tree"
+latency = "1 us"
+adapter_rate = "2 GB/s"
+eager_limit = "16 KiB"
+rendezvous_latency = "{rendezvous}"
+[network.tree]
+nodes_per_leaf = 2
+uplinks = 1
+link_rate = "{link_rate}"
+[simulation]
+collectives = "{collectives}"
+"""
+USUAL = {"copy_rate": "50 GB/s", "rendezvous": "0 us", "link_rate": "1 GB/s", "collectives": "mvapich2"}
+STUDY = """
+name = "why"
+kernel = "exchange"
+explain = {explain}
+[exchange]
+calls = ["C"]
+[[series]]
+name = "s"
+nodes = [{nodes}]
+ranks_per_node = 1
+n = 1600
+m = 12800
+"""
+
+
+def run(programs: Programs, folder: Path, nodes: int = 4, explain: str = "true", **turned: str) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "fabric.toml").write_text(FABRIC.format(**(USUAL | turned)))
+    fabric = load_fabric(folder / "fabric.toml")
+    study = STUDY.format(nodes=nodes, explain=explain)
+    return walked(folder, study, fabric, SimulatedLauncher(fabric, programs)).path
+
+
+def ladder(path: Path) -> dict[str, LadderRow]:
+    return {row["step"]: row for row in LADDER.read(path)}
+
+
+def factors(path: Path) -> dict[str, float]:
+    return {step: row["factor"] for step, row in ladder(path).items() if row["factor"] is not None}
+
+
+def rounds(path: Path) -> list[RoundRow]:
+    return ROUND_TIMES.read(path)
+
+
+def test_an_ideal_machine_has_a_ladder_of_hardware_alone(programs: Programs, tmp_path: Path) -> None:
+    """Four hosts, two a leaf, one uplink: it carries four blocks of a tenth of a millisecond each and more nothing."""
+    found = ladder(run(programs, tmp_path / "ideal"))
+    assert found["hardware"]["name"].startswith("link leaf0")
+    assert found["hardware"]["seconds"] == pytest.approx(4 * 10_240_000 / 1e9, rel=0.01)
+    assert found["messages"]["factor"] == pytest.approx(1.0, abs=0.05), found["messages"]["statement"]
+    assert found["arrival"]["factor"] == pytest.approx(1.0, abs=0.01)
+
+
+def test_the_same_ladder_comes_out_twice(programs: Programs, tmp_path: Path) -> None:
+    first, second = (LADDER.read(run(programs, tmp_path / name)) for name in ("a", "b"))
+    assert first == second
+
+
+def test_a_slower_link_raises_the_floor_and_no_factor(programs: Programs, tmp_path: Path) -> None:
+    usual, slow = run(programs, tmp_path / "usual"), run(programs, tmp_path / "slow", link_rate="0.25 GB/s")
+    assert ladder(slow)["hardware"]["seconds"] == pytest.approx(4 * ladder(usual)["hardware"]["seconds"], rel=0.02)
+    assert factors(slow) == pytest.approx(factors(usual), rel=0.15)
+
+
+def test_a_question_before_each_message_is_a_cost_of_messages(programs: Programs, tmp_path: Path) -> None:
+    usual, dear = run(programs, tmp_path / "usual"), run(programs, tmp_path / "dear", rendezvous="10 ms")
+    before, after = factors(usual), factors(dear)
+    assert after["messages"] > 1.5 * before["messages"], ladder(dear)["messages"]["statement"]
+    assert after["contention"] < 1.1 * before["contention"]
+    assert after["algorithm"] < 1.1 * before["algorithm"]
+    assert after["arrival"] == pytest.approx(before["arrival"], abs=0.01)
+
+
+def test_a_rank_that_comes_late_is_no_slow_algorithm(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = factors(run(programs, tmp_path / "usual"))
+    monkeypatch.setenv("WEFT_PLANT", "late")
+    found = ladder(run(programs, tmp_path / "late"))
+    assert found["arrival"]["seconds"] - found["algorithm"]["seconds"] == pytest.approx(0.02, rel=0.01)
+    assert found["messages"]["factor"] == pytest.approx(before["messages"], rel=0.001)
+    assert found["contention"]["factor"] == pytest.approx(before["contention"], rel=0.001)
+    assert (found["algorithm"]["factor"] or 9) <= before["algorithm"] * 1.001
+    assert "late ranks add" in found["hardware"]["statement"]
+
+
+def test_rounds_in_which_everybody_crosses_take_longest_by_time_and_by_load(programs: Programs, tmp_path: Path) -> None:
+    found = rounds(run(programs, tmp_path / "rounds"))
+    assert [row["distance"] for row in found] == [0, 1, 2, 3]
+    loads = [row["link_s"] or 0.0 for row in found]
+    assert loads[2] == pytest.approx(2 * loads[1])
+    assert found[2]["seconds"] == max(row["seconds"] for row in found)
+    assert found[2]["seconds"] >= loads[2] * 0.99, "no round is faster than its fullest link"
+    assert "leaf" in found[2]["link"]
+
+
+def test_what_would_help_is_said_to_be_simulated_or_bounded(programs: Programs, tmp_path: Path) -> None:
+    rows = REMEDIES.read(run(programs, tmp_path / "help"))
+    assert "twice the cables between switches" in {row["remedy"] for row in rows}
+    assert {row["basis"] for row in rows} <= {"simulated", "only bounded"}
+    assert all(row["saves_s"] < row["seconds"] for row in rows)
+
+
+def test_a_study_that_does_not_ask_has_no_ladder(programs: Programs, tmp_path: Path) -> None:
+    assert ladder(run(programs, tmp_path / "plain", explain="false")) == {}
