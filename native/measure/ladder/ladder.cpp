@@ -42,7 +42,7 @@ void measure_ladder(Cell &cell, std::string const &op, PeerBlocks const &blocks,
     if (plain.has_pairs()) {
         turns.push_back({op + ":pairwise", [&] { plain.pairwise(); }});
     }
-    turns.push_back({op + ":whole", call});  // the last: the stop rule looks at it
+    turns.push_back({op + ":whole", call}); // the last: the stop rule looks at it
     if (planted(cell, "late") && cell.team().rank == cell.team().size - 1) {
         turns.back().late_ns = planted_late_ns;
     }

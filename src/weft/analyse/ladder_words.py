@@ -9,6 +9,7 @@ from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_COST
 from weft.format import format_seconds, measured_factor
 from weft.kernel.registry import kernel_named
 from weft.mpi.algorithms import DEFAULT, algorithms, knob
+from weft.mpi.knobs import Where
 from weft.mpi.transport import message_knobs
 from weft.plan.records import Cell
 
@@ -91,7 +92,8 @@ def mover(step: Step, call: CallRow, cell: Cell, library: str, values: Mapping[s
         link = call["bound"].removeprefix(LINK)
         return PARTS.get(call["bound"], f"more or faster cables on the way {link}; a placement that crosses it less")
     if step == "messages":
-        return message_knobs(library, values, "node" if cell.nodes == 1 else "both")
+        between: Where = "network" if cell.ranks_per_node == 1 else "both"
+        return message_knobs(library, values, "node" if cell.nodes == 1 else between)
     if step == "contention":
         return "which ranks share a node" if cell.nodes == 1 else "placement; routes"
     if step == "algorithm":

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ladder over a virtual network: the limit of the uplinks is turned, for real, and the floor follows."""
+
+from pathlib import Path
+
+import pytest
+from clusters import Installed
+from over_fabric import OVER_FABRIC, run_over
+
+from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, LadderRow
+from weft.analyse.tables.remedies import REMEDIES
+from weft.fabric import load_fabric
+
+pytestmark = OVER_FABRIC
+
+STUDY = """
+name = "why"
+kernel = "exchange"
+[measure]
+launches = 2
+min_samples = 5
+max_samples = 10
+budget = "2 s"
+seed = 7
+[exchange]
+calls = ["C"]
+[[series]]
+name = "strong"
+nodes = [4]
+ranks_per_node = 1
+n = 19200
+m = 64
+"""
+
+
+def measured(installed: Installed, folder: Path, fabric_name: str) -> dict[str, LadderRow]:
+    run = run_over(load_fabric(fabric_name), installed, STUDY, folder)
+    return {row["step"]: row for row in LADDER.read(run.path)}
+
+
+def test_slower_uplinks_raise_the_floor_and_messages_stay_what_they_cost(installed: Installed, tmp_path: Path) -> None:
+    narrow = measured(installed, tmp_path / "narrow", "virtual-narrow-uplinks")
+    wide = measured(installed, tmp_path / "wide", "virtual-narrow-hosts")
+    assert narrow["hardware"]["name"] == "link leaf0 up"
+    assert wide["hardware"]["name"] == "injection"
+    for rows in (narrow, wide):
+        told = rows["hardware"]["statement"]
+        factor = rows["messages"]["factor"]
+        # what headers, acknowledgements and this machine's scheduling cost; nothing is faster than its link
+        assert factor is not None and 0.95 < factor < 2.0, told
+        assert rows["contention"]["seconds"] > 0.9 * rows["hardware"]["seconds"], told
+    # four blocks over an uplink, three over a host's own link, at the same rate
+    assert narrow["hardware"]["seconds"] > 1.2 * wide["hardware"]["seconds"]
+    remedies = {row["remedy"] for row in REMEDIES.read(tmp_path / "narrow" / "run")}
+    assert "twice the cables between switches" in remedies
+    assert not any("adapter" in remedy for remedy in remedies)
+
+
+def test_the_rounds_stand_beside_the_link_that_each_fills(installed: Installed, tmp_path: Path) -> None:
+    measured(installed, tmp_path, "virtual-narrow-uplinks")
+    rounds = {row["distance"]: row for row in ROUND_TIMES.read(tmp_path / "run")}
+    loads = {distance: row["link_s"] or 0.0 for distance, row in rounds.items()}
+    assert loads[2] == pytest.approx(2 * loads[1]), "in round 2 both hosts of a leaf cross its uplink, in round 1 one"
+    assert loads[0] == 0.0
+    # one begins before the other has ended everywhere, so only their sum is held to what the link needs
+    assert sum(row["seconds"] for row in rounds.values()) > 0.9 * sum(loads.values())
