@@ -14,7 +14,6 @@ MOST_LINES = 40
 
 #: Longer than that with their docstrings, and not yet divided. Take out what you divide; put none in.
 LONG = {
-    "analyse/calls.py:call_rows",
     "analyse/compare/comparison.py:compare",
     "analyse/compare/sides.py:points_of",
     "analyse/make.py:make_tables",

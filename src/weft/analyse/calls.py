@@ -37,22 +37,18 @@ def call_rows(
     segments
         Rows of the table of segments.
     summaries
-        Rows of `weft.analyse.summary.summaries`, the call named ``op``.
+        Rows of `weft.analyse.summary.summaries`.
     bounds
         Lower bound in seconds of a cell's call, and its name.
     """
     statuses = _grouped(launches, lambda row: row["cell"])
     known = {(row["cell"], row["call"], row["phase"]): row for row in summaries}
-    spans: dict[str, dict[tuple[str, str], list[SegmentRow]]] = {}
-    algorithms: dict[tuple[str, str], str] = {}
-    for row in segments:
-        spans.setdefault(row["cell"], {}).setdefault((row["op"], row["phase"]), []).append(row)
-        if row["algorithm"]:
-            algorithms[row["cell"], row["op"]] = row["algorithm"]
+    by_cell = _grouped(segments, lambda row: row["cell"])
+    algorithms = {(row["cell"], row["op"]): row["algorithm"] for row in segments if row["algorithm"]}
     rows: list[CallRow] = []
     for cell in (cell for cell in cells if not kernel_named(cell.kernel).is_floor):
         status, reason = cell_status(cell, statuses.get(cell.id, []))
-        own = spans.get(cell.id, {})
+        own = _grouped(by_cell.get(cell.id, []), lambda row: (row["op"], row["phase"]))
         for call, phase in _calls_of(cell, list(own)):
             row = _unmeasured(cell, call, phase, status, reason)
             row["bound_s"], row["bound"] = bounds(cell, call) or (None, "")
