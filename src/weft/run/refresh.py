@@ -6,6 +6,7 @@ import traceback
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from weft.errors import CompareError, DataError
 from weft.files.atomic import file_errors, read_json, try_remove, write_json
@@ -66,8 +67,9 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
     import duckdb
     import pyarrow
 
-    unfit = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError)
-    unfit += (duckdb.Error, pyarrow.lib.ArrowException)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+    pa: Any = pyarrow  # it comes without types
+    data = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
+    unfit: tuple[type[Exception], ...] = (*data, OSError, duckdb.Error, pa.lib.ArrowException)
     from weft import analyse, store  # half a second of imports that planning and launching do not need
 
     manifest, origin = folder.tables / MANIFEST, plan_of(folder).origin(folder.run_id())
