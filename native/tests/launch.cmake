@@ -63,3 +63,11 @@ weft_floor_test(copies 2 0 "-DCELL_LINES=copies 4096 100001" "-DRECORD=copy-4096
 weft_floor_test(copies-corrupt 3 3 "-DCELL_LINES=copies 4096 100001" -D PLANT=corrupt:c001
                 "-DRECORD=\"invalid\".*rank 2: byte 2048 of 4096 was not copied")
 weft_floor_test(copies-descend 2 1 "-DCELL_LINES=copies 4096 16" -D NO_RECORD=TRUE "-DSAYS=copies 16 is under 1, or does not ascend")
+
+# Whom the first call of a launch meets: processes of their own for each case, Open MPI over TCP, where connections show.
+foreach(case "loopback|*on one host*" "network|*over a network*" "met|without a back channel*")
+  string(REPLACE "|" ";" case "${case}")
+  list(GET case 0 suffix)
+  list(GET case 1 chosen)
+  weft_test(first_calls RANKS 2 4 8 SUFFIX ${suffix} ARGS "--test-case=${chosen}" ENVIRONMENT OMPI_MCA_btl=self,tcp)
+endforeach()

@@ -15,9 +15,9 @@
 #include "cell/kernels.hpp"
 #include "cell/size_sweep.hpp"
 #include "host/caches.hpp"
+#include "mpi/agree.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace weft {
 
@@ -54,9 +54,9 @@ void verify_footprint(Cell &cell) {
 void verify_binding(Cell &cell) {
     Team const &team = cell.team();
     Sockets const mine = platform::one_clock() ? 0 : sockets_of(platform::host().cpus);
-    std::array<std::uint64_t, 2> both{};
-    check(PMPI_Allgather(&mine, 1, MPI_UINT64_T, both.data(), 1, MPI_UINT64_T, team.comm), "MPI_Allgather of sockets");
-    BindingFinding const found = check_binding(cell.text("pattern", ""), team.nodes == 1, both[0], both[1]);
+    std::vector<std::string> const both = all_texts(team, std::to_string(mine));
+    BindingFinding const found =
+        check_binding(cell.text("pattern", ""), team.nodes == 1, std::stoull(both[0]), std::stoull(both[1]));
     if (!found.refusal.empty()) {
         throw Refusal("fabric", found.refusal); // both saw the same, so both throw
     }

@@ -2,6 +2,7 @@
 #include "cell/cell.hpp"
 
 #include "host/platform.hpp"
+#include "mpi/agree.hpp"
 
 #include <limits>
 #include <sstream>
@@ -13,16 +14,11 @@ namespace {
 /// The text of the lowest rank that has one, on every rank.
 std::optional<std::string> lowest_word(Team const &team, std::optional<std::string> const &mine) {
     constexpr std::int64_t none = std::numeric_limits<std::int32_t>::max();
-    std::int64_t const speaker = min_over(team.comm, mine ? team.rank : none);
+    std::int64_t const speaker = min_over(team, mine ? team.rank : none);
     if (speaker == none) {
         return std::nullopt;
     }
-    std::string text = mine.value_or("");
-    std::int64_t length = std::int64_t(text.size());
-    check(PMPI_Bcast(&length, 1, MPI_INT64_T, int(speaker), team.comm), "MPI_Bcast of a message's length");
-    text.resize(std::size_t(length));
-    check(PMPI_Bcast(text.data(), int(length), MPI_CHAR, int(speaker), team.comm), "MPI_Bcast of a message");
-    return text;
+    return text_of(team, mine.value_or(""), int(speaker));
 }
 
 } // namespace

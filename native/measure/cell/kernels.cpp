@@ -8,9 +8,9 @@ namespace weft {
 
 std::span<Kernel const> kernels() {
     static constexpr std::array table{
-        Kernel{"exchange", exchange_need, run_exchange},
-        Kernel{"collective", collective_need, run_collective},
-        Kernel{"bandwidth", bandwidth_need, run_bandwidth},
+        Kernel{"exchange", exchange_need, run_exchange, true},
+        Kernel{"collective", collective_need, run_collective, true},
+        Kernel{"bandwidth", bandwidth_need, run_bandwidth, true},
         Kernel{"pairs", pairs_need, run_pairs},
         Kernel{"floor", floor_need, run_floor},
     };

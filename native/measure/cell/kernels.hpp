@@ -18,6 +18,9 @@ struct Kernel {
     /// Collective: allocates, measures with cell.sampler(), proves, calls set_validation or skip_validation.
     /// May throw Refusal on all ranks together.
     void (*run)(Cell &);
+    /// Are the first calls of its sampler the first that it says over MPI? They are fresh then, in a launch's first
+    /// cell: all else that it agrees on before goes by mpi/agree.hpp.
+    bool begins_with_first_calls = false;
 };
 
 std::span<Kernel const> kernels();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "host/platform.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/error.hpp"
 #include "mpi/team.hpp"
 
@@ -21,7 +22,7 @@ class Buffer {
     /// Collective: every rank gets its bytes, or all ranks throw Refusal with status `memory`.
     static Buffer make(Team const &team, std::size_t bytes, std::string const &name) {
         auto pages = platform::Pages::map(bytes);
-        std::int64_t const missing = max_over(team.comm, pages ? 0 : std::int64_t(bytes));
+        std::int64_t const missing = max_over(team, pages ? 0 : std::int64_t(bytes));
         if (missing > 0) {
             throw Refusal("memory", "the system refused " + std::to_string(missing) + " bytes for the buffer `" + name +
                                         "` on at least one rank; ask for less n or m, or raise the limit (ulimit -v)");

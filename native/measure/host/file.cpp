@@ -153,7 +153,7 @@ void on_rank_0(Team const &team, std::function<void()> const &work) {
         }
     }
     // The others need not know the words: rank 0 is the one that prints.
-    if (max_over(team.comm, what.empty() ? 0 : 1) != 0) {
+    if (max_over(team, what.empty() ? 0 : 1) != 0) {
         throw Failure(what, remedy, true);
     }
 }

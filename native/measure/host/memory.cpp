@@ -2,6 +2,7 @@
 #include "host/memory.hpp"
 
 #include "host/platform.hpp"
+#include "mpi/agree.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -10,24 +11,25 @@ namespace weft {
 
 namespace {
 
-/// Gives every rank the text of rank `from`.
-std::string share(MPI_Comm comm, int from, std::string text) {
-    std::int64_t length = std::int64_t(text.size());
-    check(PMPI_Bcast(&length, 1, MPI_INT64_T, from, comm), "MPI_Bcast of a text's length");
-    text.resize(std::size_t(length));
-    check(PMPI_Bcast(text.data(), int(length), MPI_CHAR, from, comm), "MPI_Bcast of a text");
-    return text;
-}
-
 /// The lowest rank with the largest value.
-int rank_of_largest(MPI_Comm comm, int rank, std::int64_t value) {
-    std::int64_t const largest = max_over(comm, value);
-    return int(min_over(comm, value == largest ? rank : std::numeric_limits<std::int32_t>::max()));
+int rank_of_largest(Team const &team, std::int64_t value) {
+    std::int64_t const largest = max_over(team, value);
+    return int(min_over(team, value == largest ? team.rank : std::numeric_limits<std::int32_t>::max()));
 }
 
-std::int64_t value_of(MPI_Comm comm, int rank, std::int64_t value) {
-    check(PMPI_Bcast(&value, 1, MPI_INT64_T, rank, comm), "MPI_Bcast of a value");
-    return value;
+/// What all ranks of this rank's node need together, in doubles: exact below 2^53 bytes, and no overflow above.
+double sum_of_node(Team const &team, std::int64_t need) {
+    double sum = double(need);
+    if (!team.back) {
+        check(PMPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, team.node_comm), "MPI_Allreduce of needs");
+        return sum;
+    }
+    sum = 0;
+    std::vector<std::string> const needs = all_texts(team, std::to_string(need));
+    for (std::size_t rank = 0; rank < needs.size(); ++rank) {
+        sum += team.node_of[rank] == team.node ? double(std::stoll(needs[rank])) : 0;
+    }
+    return sum;
 }
 
 std::string bytes(std::int64_t count) {
@@ -57,19 +59,17 @@ std::string Need::formula() const {
 Verdict guard_memory(Team const &team, Need const &mine, std::int64_t limit_bytes) {
     platform::Memory const left = platform::memory();
     std::int64_t const need = mine.total();
-    // Summed as doubles: exact below 2^53 bytes, and no overflow above.
-    double node_sum = double(need);
-    check(PMPI_Allreduce(MPI_IN_PLACE, &node_sum, 1, MPI_DOUBLE, MPI_SUM, team.node_comm), "MPI_Allreduce of needs");
+    double const node_sum = sum_of_node(team, need);
     std::int64_t const node_need =
         node_sum < 0x1p62 ? std::int64_t(node_sum) : std::numeric_limits<std::int64_t>::max();
     bool const scheduler_is_tighter = limit_bytes > 0 && limit_bytes < left.node_bytes;
     std::int64_t const node_left = scheduler_is_tighter ? limit_bytes : left.node_bytes;
 
-    int const neediest = rank_of_largest(team.comm, team.rank, need);
+    int const neediest = rank_of_largest(team, need);
     // Node and process limits in one order: how far over is it?
     std::int64_t const over_node = node_need - node_left;
     std::int64_t const over_process = need - left.process_bytes;
-    int const worst = rank_of_largest(team.comm, team.rank, std::max(over_node, over_process));
+    int const worst = rank_of_largest(team, std::max(over_node, over_process));
 
     std::string reason;
     if (over_process > 0 && over_process >= over_node) {
@@ -82,11 +82,11 @@ Verdict guard_memory(Team const &team, Need const &mine, std::int64_t limit_byte
                  "); ask for less n or m, fewer ranks a node, or more nodes";
     }
     Verdict verdict;
-    verdict.need_rank_bytes = value_of(team.comm, neediest, need);
-    verdict.formula = share(team.comm, neediest, mine.formula());
-    verdict.need_node_bytes = value_of(team.comm, worst, node_need);
-    verdict.available_node_bytes = value_of(team.comm, worst, node_left);
-    verdict.reason = share(team.comm, worst, reason);
+    verdict.need_rank_bytes = value_of(team, need, neediest);
+    verdict.formula = text_of(team, mine.formula(), neediest);
+    verdict.need_node_bytes = value_of(team, node_need, worst);
+    verdict.available_node_bytes = value_of(team, node_left, worst);
+    verdict.reason = text_of(team, reason, worst);
     verdict.fits = verdict.reason.empty();
     return verdict;
 }

@@ -3,40 +3,22 @@
 #include "mpi/team.hpp"
 
 #include "host/platform.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/error.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstring>
 #include <map>
 
 namespace weft {
 
 namespace {
 
-constexpr std::size_t name_bytes = 192;
-using Name = std::array<char, name_bytes>;
-
-Name to_name(std::string const &text) {
-    Name name{};
-    std::copy_n(text.begin(), std::min(text.size(), name_bytes - 1), name.begin());
-    return name;
-}
-
-std::vector<Name> gather_names(MPI_Comm comm, int size, Name const &mine) {
-    std::vector<Name> all(static_cast<std::size_t>(size));
-    check(PMPI_Allgather(mine.data(), name_bytes, MPI_CHAR, all.data(), name_bytes, MPI_CHAR, comm),
-          "MPI_Allgather of host names");
-    return all;
-}
-
 /// A host is known by its name and by its boot id: containers share the second, cloned images may share the first.
-std::vector<std::string> hosts_of_ranks(MPI_Comm comm, int size, platform::Host const &here, int fake) {
+std::vector<std::string> hosts_of_ranks(Team const &team, platform::Host const &here, int fake) {
     std::vector<std::string> keys;
     std::map<std::string, int> ranks_on;
-    for (Name const &name : gather_names(comm, size, to_name(here.name + "\n" + here.boot_id))) {
-        std::string key = name.data();
+    for (std::string key : all_texts(team, here.name + "\n" + here.boot_id)) {
         int const earlier = ranks_on[key]++;
         if (fake > 0) {
             key.insert(key.find('\n'), "/" + std::to_string(earlier / fake));
@@ -46,15 +28,12 @@ std::vector<std::string> hosts_of_ranks(MPI_Comm comm, int size, platform::Host 
     return keys;
 }
 
-} // namespace
-
-Team make_team(MPI_Comm parent, int ranks_per_fake_node) {
-    Team team;
-    team.comm = Comm::duplicate(parent);
+/// Nodes of a team that has its communicator or its back channel.
+void find_nodes(Team &team, int ranks_per_fake_node) {
     team.rank = team.comm.rank();
     team.size = team.comm.size();
     std::map<std::string, int> node_of_key;
-    for (std::string const &key : hosts_of_ranks(team.comm, team.size, platform::host(), ranks_per_fake_node)) {
+    for (std::string const &key : hosts_of_ranks(team, platform::host(), ranks_per_fake_node)) {
         auto const [known, is_new] = node_of_key.try_emplace(key, int(node_of_key.size()));
         if (is_new) {
             team.hosts.push_back(key.substr(0, key.find('\n')));
@@ -62,15 +41,13 @@ Team make_team(MPI_Comm parent, int ranks_per_fake_node) {
         team.node_of.push_back(known->second);
     }
     team.nodes = int(team.hosts.size());
-    team.node = team.node_of[std::size_t(team.rank)];
-    team.node_comm = Comm::split(team.comm, team.node, team.rank);
-    team.local_rank = team.node_comm.rank();
-    team.local_size = team.node_comm.size();
-    team.leaders = Comm::split(team.comm, team.local_rank == 0 ? 0 : MPI_UNDEFINED, team.rank);
-    return team;
+    auto const mine = team.node_of.begin() + team.rank;
+    team.node = *mine;
+    team.local_rank = int(std::count(team.node_of.begin(), mine, team.node));
+    team.local_size = int(std::count(team.node_of.begin(), team.node_of.end(), team.node));
 }
 
-Team make_team(MPI_Comm parent) {
+int ranks_per_fake_node() {
     constexpr char const *name = "WEFT_FAKE_RANKS_PER_NODE";
     std::string const value = platform::variable(name).value_or("0");
     char const *const last = value.data() + value.size();
@@ -79,7 +56,38 @@ Team make_team(MPI_Comm parent) {
     if (error != std::errc{} || end != last || fake < 0) {
         throw Failure(std::string(name) + " is " + value, "unset it, or give a number of ranks (tests only)", true);
     }
-    return make_team(parent, fake);
+    return fake;
+}
+
+} // namespace
+
+Team make_team(MPI_Comm parent, int ranks_per_fake_node) {
+    Team team;
+    team.comm = Comm::duplicate(parent);
+    find_nodes(team, ranks_per_fake_node);
+    team.settle();
+    return team;
+}
+
+Team make_team(MPI_Comm parent) {
+    return make_team(parent, ranks_per_fake_node());
+}
+
+Team make_first_team(std::string const &door) {
+    Team team;
+    team.comm = Comm::world();
+    team.back = open_back_channel(team.comm.rank(), team.comm.size(), door);
+    if (!team.back) {
+        return make_team(MPI_COMM_WORLD);
+    }
+    find_nodes(team, ranks_per_fake_node());
+    return team;
+}
+
+void Team::settle() {
+    back.reset();
+    node_comm = Comm::split(comm, node, rank);
+    leaders = Comm::split(comm, local_rank == 0 ? 0 : MPI_UNDEFINED, rank);
 }
 
 } // namespace weft

@@ -3,7 +3,7 @@
 
 #include "host/host_memory.hpp"
 #include "host/platform.hpp"
-#include "mpi/gather.hpp"
+#include "mpi/agree.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -124,18 +124,17 @@ std::string shared_core_warning(Team const &team) {
     for (int const core : cores_of(platform::host().cpus)) {
         mine += std::to_string(core) + " ";
     }
-    std::istringstream lines(gather_texts(team, mine + "\n"));
+    std::vector<std::string> const lines = texts_on_rank_0(team, mine);
     std::vector<std::vector<Cores>> cores_on(std::size_t(team.nodes));
     std::vector<std::vector<int>> ranks_on(std::size_t(team.nodes));
-    std::string line;
-    for (int rank = 0; std::getline(lines, line); ++rank) {
-        auto const node = std::size_t(team.node_of[std::size_t(rank)]);
+    for (std::size_t rank = 0; rank < lines.size(); ++rank) {
+        auto const node = std::size_t(team.node_of[rank]);
         Cores &cores = cores_on[node].emplace_back();
-        std::istringstream numbers(line);
+        std::istringstream numbers(lines[rank]);
         for (int core = 0; numbers >> core;) {
             cores.push_back(core);
         }
-        ranks_on[node].push_back(rank);
+        ranks_on[node].push_back(int(rank));
     }
     for (std::size_t node = 0; node < cores_on.size(); ++node) {
         std::vector<int> who = crowded(cores_on[node]);

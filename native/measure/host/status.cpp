@@ -27,7 +27,7 @@ Status::Status(Team const &team, std::string const &path) : offset_(std::int64_t
     });
     file_ = opened(path);
     int const error = file_ ? 0 : errno;
-    if (max_over(team.comm, error) != 0) {
+    if (max_over(team, error) != 0) {
         throw Failure("cannot open " + path + " on every rank: " + std::strerror(error), file_remedy(error), true);
     }
 }

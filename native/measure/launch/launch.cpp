@@ -10,6 +10,7 @@
 #include "host/shared_cores.hpp"
 #include "launch/provenance.hpp"
 #include "launch/timed_teams.hpp"
+#include "mpi/agree.hpp"
 #include "record/store.hpp"
 #include "sample/sampler.hpp"
 
@@ -67,12 +68,19 @@ void plant_fault(Cell const &cell) {
 
 /// The batches that an earlier launch of this cell decided (METHOD 7). Rank 0 reads them for all.
 BatchBook read_batches(Team const &team, std::string const &path, std::string const &owner) {
-    std::string text = team.rank == 0 ? read_text(path) : "";
-    std::int64_t length = std::int64_t(text.size());
-    check(PMPI_Bcast(&length, 1, MPI_INT64_T, 0, team.comm), "MPI_Bcast of the batches' length");
-    text.resize(std::size_t(length));
-    check(PMPI_Bcast(text.data(), int(length), MPI_CHAR, 0, team.comm), "MPI_Bcast of the batches");
-    return BatchBook::parse(text, owner);
+    return BatchBook::parse(text_of(team, team.rank == 0 ? read_text(path) : ""), owner);
+}
+
+/// The first calls are over: the ranks speak over MPI, and their clocks are compared.
+void settle(TimedTeam &timed, Recorder &recorder) {
+    bool const had_first_calls = timed.team.back != nullptr;
+    timed.settle();
+    for (Segment &segment : recorder.segments()) {
+        if (had_first_calls) {
+            segment.line = timed.clock.line(); // that of the cell begins later
+        }
+    }
+    timed.clock.begin();
 }
 
 /// Guard, kernel, verdict. The measured samples are in the recorder.
@@ -90,7 +98,11 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
             throw Refusal("memory", outcome.memory.reason);
         }
         plant_fault(cell);
-        timed.clock.begin();
+        if (kernel.begins_with_first_calls && timed.team.back) {
+            sampler.once_warm([&] { settle(timed, recorder); });
+        } else {
+            settle(timed, recorder);
+        }
         kernel.run(cell);
         timed.clock.end();
         cell.close();
@@ -106,6 +118,7 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
         outcome.status = refusal.status();
         outcome.reason = refusal.what();
     }
+    timed.settle(); // a cell that ended early has made no first call, and no later one of the launch makes any
     warnings = cell.warnings();
     if (!launch.shared_core.empty()) {
         warnings.push_back(launch.shared_core);
@@ -168,11 +181,16 @@ bool run_cell(Launch const &launch, CellPlan const &values) {
     return right;
 }
 
+void write_launch(TimedTeam const &all, Plan const &plan, std::string const &path) {
+    std::string const record = describe_launch(all.team, plan, all.clock);
+    on_rank_0(all.team, [&] { write_file(path, record); });
+}
+
 } // namespace
 
 int run_launch(std::string const &plan_path) {
-    Team world = make_team(MPI_COMM_WORLD);
-    Plan const plan = read_plan(world.comm, plan_path);
+    Team world = make_first_team(plan_path + ".door");
+    Plan const plan = read_plan(world, plan_path);
     for (CellPlan const &cell : plan.cells) { // a plan that cannot be run to its end is not begun
         kernel_named(cell.kernel);
         members_of(cell, world.size);
@@ -181,9 +199,9 @@ int run_launch(std::string const &plan_path) {
     std::string const base = plan.folder + "/launches/" + plan.launch;
     Status status(world, base + ".status");
     TimedTeam all(std::move(world), start_named(plan.start), platform::now_ns());
-    std::string const record = describe_launch(all.team, plan, all.clock);
-    on_rank_0(all.team, [&] { write_file(base + ".json", record); });
+    write_launch(all, plan, base + ".json");
 
+    bool const settled = !all.team.back;
     TimedTeams teams(all);
     std::string const shared_core = shared_core_warning(all.team);
     Launch const launch{plan, all.team, teams, status, shared_core};
@@ -191,6 +209,9 @@ int run_launch(std::string const &plan_path) {
     for (CellPlan const &cell : plan.cells) {
         constexpr std::int64_t invalid = 3;
         code = run_cell(launch, cell) ? code : invalid;
+    }
+    if (!settled) {
+        write_launch(all, plan, base + ".json"); // what the clocks are was not known before
     }
     // a rank that stops now keeps the others in MPI_Finalize no longer than in a cell; what was written stays
     platform::arm_watchdog(plan.limit_ns, status.fd(), status.offset());

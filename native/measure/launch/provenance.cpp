@@ -5,7 +5,7 @@
 #include "host/platform.hpp"
 #include "host/settings.hpp"
 #include "host/thresholds.hpp"
-#include "mpi/gather.hpp"
+#include "mpi/agree.hpp"
 #include "record/json.hpp"
 
 #include <array>
@@ -56,7 +56,10 @@ std::string library_version() {
 
 std::string describe_launch(Team const &team, Plan const &plan, Clock const &clock) {
     platform::Host const here = platform::host();
-    std::string const ranks = gather_texts(team, describe_rank(team, here) + (team.rank + 1 < team.size ? "," : ""));
+    std::string ranks;
+    for (std::string const &rank : texts_on_rank_0(team, describe_rank(team, here))) {
+        ranks += (ranks.empty() ? "" : ",") + rank;
+    }
     if (team.rank != 0) {
         return "";
     }

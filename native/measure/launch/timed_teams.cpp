@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/timed_teams.hpp"
 
+#include "mpi/agree.hpp"
 #include "mpi/error.hpp"
 
 #include <algorithm>
@@ -11,11 +12,6 @@ namespace weft {
 namespace {
 
 constexpr char const *members_remedy = "plan files are written by `weft plan` and `weft run`; start the study again";
-
-std::int64_t word_of_rank_0(Team const &team, std::int64_t value) {
-    check(PMPI_Bcast(&value, 1, MPI_INT64_T, 0, team.comm), "MPI_Bcast of the launch's epoch");
-    return value;
-}
 
 std::vector<int> first_ranks(CellPlan const &cell, std::string_view value, int launch_ranks) {
     std::int64_t const count = to_integer(value, "ranks");
@@ -62,7 +58,15 @@ bool are_all(std::vector<int> const &members, int launch_ranks) {
 } // namespace
 
 TimedTeam::TimedTeam(Team made, Start how, std::int64_t launch_epoch_ns)
-    : team(std::move(made)), clock(team), start(team, clock, how), epoch_ns(word_of_rank_0(team, launch_epoch_ns)) {}
+    : team(std::move(made)), clock(team), start(team, clock, how), epoch_ns(value_of(team, launch_epoch_ns)) {}
+
+void TimedTeam::settle() {
+    if (team.back) {
+        team.settle();
+        clock.settle(team);
+        start.settle();
+    }
+}
 
 std::vector<int> members_of(CellPlan const &cell, int launch_ranks) {
     auto const ranks = cell.values.find("ranks");
@@ -90,6 +94,7 @@ TimedTeam *TimedTeams::of(CellPlan const &cell) {
     if (auto const found = known_.find(members); found != known_.end()) {
         return found->second.get();
     }
+    all_.settle();
     auto const mine = std::find(members.begin(), members.end(), world.rank);
     bool const takes_part = mine != members.end();
     Comm const parent =

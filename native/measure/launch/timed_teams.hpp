@@ -22,6 +22,9 @@ struct TimedTeam {
     TimedTeam(TimedTeam const &) = delete; // the barrier knows where the clock is
     TimedTeam &operator=(TimedTeam const &) = delete;
 
+    /// Collective: from here on the ranks speak over MPI, and have what they need for it. Nothing if they do already.
+    void settle();
+
     Team team;
     Clock clock;
     Barrier start;
@@ -38,7 +41,8 @@ class TimedTeams {
     /// `all`, the team of all ranks, must outlive it.
     explicit TimedTeams(TimedTeam &all) : all_(all) {}
 
-    /// Collective over the launch: the team that measures this cell; null on ranks that are not of it.
+    /// Collective over the launch, in which everybody then speaks over MPI: the team that measures this cell; null on
+    /// ranks that are not of it.
     TimedTeam *of(CellPlan const &cell);
 
     /// Collective over the launch: until the cell's team has come here, too. The others sleep: one that polls would

@@ -50,11 +50,13 @@ class Comm {
         return *this;
     }
     ~Comm() {
-        if (comm_ != MPI_COMM_NULL && mpi_is_up()) {
+        if (comm_ != MPI_COMM_NULL && comm_ != MPI_COMM_WORLD && mpi_is_up()) {
             PMPI_Comm_free(&comm_);
         }
     }
 
+    /// MPI_COMM_WORLD itself, which nobody owns.
+    static Comm world() { return Comm(MPI_COMM_WORLD); }
     static Comm duplicate(MPI_Comm of) {
         MPI_Comm made = MPI_COMM_NULL;
         check(PMPI_Comm_dup(of, &made), "MPI_Comm_dup");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "mpi/back_channel.hpp"
 #include "mpi/handles.hpp"
 
 #include <string>
@@ -9,6 +10,9 @@
 namespace weft {
 
 /// The ranks that work together, and where they run. One for the world, others for parts of it.
+///
+/// A team with a back channel has not spoken over MPI yet: its communicator is MPI_COMM_WORLD itself, because to make
+/// one is to speak, and it has none of its nodes and leaders until `settle`.
 struct Team {
     Comm comm;          ///< for the kernels: data and measured calls
     int rank = 0;       ///< in comm
@@ -17,10 +21,14 @@ struct Team {
     int nodes = 1;      ///< how many there are
     int local_rank = 0; ///< in node_comm
     int local_size = 1;
-    Comm node_comm;                 ///< the ranks of this node
-    Comm leaders;                   ///< local rank 0 of every node, in node order; null elsewhere
-    std::vector<int> node_of;       ///< node of each rank
-    std::vector<std::string> hosts; ///< host name of each node
+    Comm node_comm;                    ///< the ranks of this node
+    Comm leaders;                      ///< local rank 0 of every node, in node order; null elsewhere
+    std::vector<int> node_of;          ///< node of each rank
+    std::vector<std::string> hosts;    ///< host name of each node
+    std::unique_ptr<BackChannel> back; ///< until the first calls were made; null for most teams
+
+    /// Collective: gives up the back channel. From here on the ranks speak over MPI.
+    void settle();
 };
 
 /// Collective over `parent`. Ranks are of one node when host name and boot id agree. `ranks_per_fake_node` > 0 cuts
@@ -29,5 +37,8 @@ Team make_team(MPI_Comm parent, int ranks_per_fake_node);
 
 /// The same, with the environment's WEFT_FAKE_RANKS_PER_NODE (documented for tests; 0 or absent: the truth).
 Team make_team(MPI_Comm parent);
+
+/// Of all ranks, over a back channel where `door` opens one (see back_channel.hpp); else as above.
+Team make_first_team(std::string const &door);
 
 } // namespace weft

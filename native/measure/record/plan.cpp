@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/plan.hpp"
 
+#include "mpi/agree.hpp"
 #include "mpi/error.hpp"
 
 #include <cerrno>
@@ -221,22 +222,17 @@ Plan parse_plan(std::string_view text) {
     }
 }
 
-Plan read_plan(MPI_Comm comm, std::string const &path) {
-    int rank = 0;
-    check(PMPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+Plan read_plan(Team const &team, std::string const &path) {
     std::string text;
     std::string error;
-    if (rank == 0) {
+    if (team.rank == 0) {
         text = slurp(path, error);
     }
-    std::int64_t length = error.empty() ? std::int64_t(text.size()) : -1;
-    check(PMPI_Bcast(&length, 1, MPI_INT64_T, 0, comm), "MPI_Bcast of the plan's length");
-    if (length < 0 || length > (1 << 30)) {
+    constexpr std::size_t longest = std::size_t{1} << 30;
+    if (value_of(team, error.empty() && text.size() <= longest ? 1 : 0) == 0) {
         throw Failure("cannot read the plan " + path + ": " + error, "give the path of a plan file of weft", true);
     }
-    text.resize(std::size_t(length));
-    check(PMPI_Bcast(text.data(), int(length), MPI_CHAR, 0, comm), "MPI_Bcast of the plan");
-    return parse_plan(text);
+    return parse_plan(text_of(team, text));
 }
 
 } // namespace weft

@@ -3,6 +3,7 @@
 // or a text in quotes in which \" \\ and \xHH stand for one byte each. Comments are lines that begin with #.
 #pragma once
 
+#include "mpi/team.hpp"
 #include "sample/stop_rule.hpp"
 #include "time/barrier.hpp"
 
@@ -40,7 +41,7 @@ struct Plan {
 Plan parse_plan(std::string_view text);
 
 /// Collective: rank 0 reads the file and gives it to the others.
-Plan read_plan(MPI_Comm comm, std::string const &path);
+Plan read_plan(Team const &team, std::string const &path);
 
 /// A whole decimal number; throws Failure naming `key` otherwise.
 std::int64_t to_integer(std::string_view text, std::string_view key);

@@ -174,7 +174,9 @@ std::vector<Row> slab_of(Recorder const &recorder, Clock const &clock, std::int6
     slab.reserve(std::size_t(recorder.count()));
     for (Segment const &segment : recorder.segments()) {
         for (Row row : std::span(segment.rows).first(std::size_t(segment.count))) {
-            row.start_ns = clock.global(row.start_ns) - epoch_ns;
+            std::int64_t const global =
+                segment.line ? row.start_ns + segment.line->at(row.start_ns) : clock.global(row.start_ns);
+            row.start_ns = global - epoch_ns;
             slab.push_back(row);
         }
     }

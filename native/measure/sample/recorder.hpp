@@ -55,6 +55,7 @@ struct Segment {
     std::int64_t late = 0;   ///< samples that started late in a window, and were dropped
     EndedBy ended_by = EndedBy::single;
     std::string algorithm;                 ///< of a first call: by which a collective ran, where that can be seen
+    std::optional<Offset> line;            ///< of the clock when it was measured; else that of the closed cell
     std::optional<std::int64_t> peers_met; ///< of a first call: those of a rank met before it, most over ranks
     std::int64_t median_ns = 0;            ///< of max over ranks of duration_ns; known to rank 0
     bool of_one_rank = false;         ///< the operation is one rank's: that ranks start apart is no part of its time

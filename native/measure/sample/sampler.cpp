@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/sampler.hpp"
 
+#include "mpi/agree.hpp"
 #include "sample/batch.hpp"
 #include "sample/effective.hpp"
 #include "sample/warm_up.hpp"
@@ -62,6 +63,11 @@ std::span<std::int64_t> Sampler::collective(Segment const &segment, std::int64_t
         durations_[std::size_t(i)] = segment.rows[std::size_t(first + i)].duration_ns;
     }
     std::span<std::int64_t> const result = std::span(collective_).subspan(std::size_t(first), std::size_t(count));
+    if (team_.back) {
+        std::transform(durations_.begin(), durations_.begin() + count, result.begin(),
+                       [&](std::int64_t mine) { return max_over(team_, mine); });
+        return result;
+    }
     check(PMPI_Reduce(durations_.data(), result.data(), int(count), MPI_INT64_T, MPI_MAX, 0, start_.comm()),
           "MPI_Reduce of durations");
     return result;
@@ -116,10 +122,11 @@ void Sampler::measure_cold(std::span<std::string_view const> ops, How how, Take 
     open(ops, Phase::cold, 1, how);
     std::int64_t const met = Peers::met().among(team_.comm); // looked up before the call, agreed upon after it
     take(1, 1);
-    std::int64_t const most_met = max_over(start_.comm(), met);
+    Peers::met().meet_all(team_.comm); // whoever the measured call spoke to is no longer fresh for the next one
+    std::int64_t const most_met = max_over(team_, met);
     // The first call happens once: when it started late it is kept, and counted as late.
-    std::int64_t const late =
-        start_.start() == Start::window ? max_over(start_.comm(), late_[0] != Late::no ? 1 : 0) : 0;
+    bool const by_time = start_.start() == Start::window || team_.back;
+    std::int64_t const late = by_time ? max_over(team_, late_[0] != Late::no ? 1 : 0) : 0;
     for (Segment *const segment : open_) {
         segment->count = 1;
         segment->late = late;
@@ -130,6 +137,9 @@ void Sampler::measure_cold(std::span<std::string_view const> ops, How how, Take 
 }
 
 void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take const &take) {
+    if (once_warm_) {
+        std::exchange(once_warm_, nullptr)();
+    }
     status_.set(ops.back(), "warm", "warming-up");
     open(ops, Phase::warm, std::max(rules_.max_samples, how.exactly), how);
     Timing timing{.began = clock_.now()};

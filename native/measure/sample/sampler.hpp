@@ -93,6 +93,9 @@ class Sampler {
     /// The batches that an earlier launch of the cell decided, and those that this one does.
     BatchBook &batches() noexcept { return batches_; }
 
+    /// What to do before the first warm-up: first calls are made before the team speaks over MPI.
+    void once_warm(std::function<void()> work) { once_warm_ = std::move(work); }
+
     /// Collective: how long a sample has to last: 20 times what a clock read costs and shows, and the skew of an empty
     /// operation (METHOD 7). Where ranks wait for a core the skew is milliseconds: no more than a hundredth of the
     /// budget then, or a short operation had no ten samples. 0 for an exact clock, in a simulator.
@@ -190,6 +193,7 @@ class Sampler {
     std::vector<std::int64_t> spans_;      // rank 0: last end less first start, of all samples so far
     std::vector<std::string> warnings_;
     BatchBook batches_;
+    std::function<void()> once_warm_;
 };
 
 } // namespace weft

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "time/barrier.hpp"
 
+#include "mpi/agree.hpp"
 #include "mpi/error.hpp"
 
 #include <algorithm>
@@ -23,11 +24,18 @@ Start start_named(std::string_view name) {
 }
 
 Barrier::Barrier(Team const &team, Clock const &clock, Start start)
-    : comm_(Comm::duplicate(team.comm)), clock_(clock), start_(start), rank_(team.rank),
-      oversubscribed_(max_over(comm_, team.local_size > platform::cores() ? 1 : 0) != 0) {
+    : team_(team), clock_(clock), start_(start), rank_(team.rank) {
     for (int step = 1; step < team.size; step *= 2) {
         rounds_.push_back({(rank_ + step) % team.size, (rank_ - step + team.size) % team.size});
     }
+    if (!team.back) {
+        settle();
+    }
+}
+
+void Barrier::settle() {
+    comm_ = Comm::duplicate(team_.comm);
+    oversubscribed_ = max_over(comm_, team_.local_size > platform::cores() ? 1 : 0) != 0;
     if (start_ == Start::window) {
         window_ns_ = first_window();
     }
@@ -49,7 +57,20 @@ void Barrier::disseminate() {
 Late Barrier::wait_for_window() {
     std::int64_t at = clock_.global(clock_.now()) + window_ns_;
     check(PMPI_Bcast(&at, 1, MPI_INT64_T, 0, comm_), "MPI_Bcast of the start time");
-    std::int64_t const mine = clock_.local(at);
+    return wait_until(clock_.local(at));
+}
+
+// Ranks of one host share its clock, so they agree on a time to come. Across hosts nobody has compared the clocks yet:
+// each rank starts when it is told, which is some microseconds a rank apart.
+Late Barrier::wait_aside() {
+    constexpr std::int64_t in_good_time_ns = 200'000;
+    constexpr std::int64_t for_each_rank_ns = 50'000;
+    texts_on_rank_0(team_, "");
+    std::int64_t const at = value_of(team_, clock_.now() + in_good_time_ns + for_each_rank_ns * team_.size);
+    return team_.nodes > 1 ? Late::no : wait_until(at);
+}
+
+Late Barrier::wait_until(std::int64_t mine) {
     if (clock_.now() > mine) {
         return Late::arrived;
     }

@@ -30,11 +30,17 @@ Start start_named(std::string_view name);
 
 class Barrier {
   public:
-    /// Collective; works on a communicator of its own. `clock` must outlive it.
+    /// Collective; works on a communicator of its own. Both must outlive it. Until a team that has not spoken over MPI
+    /// yet settles, its ranks wait by its back channel.
     Barrier(Team const &team, Clock const &clock, Start start);
+    /// Collective, once; the constructor does it for a team that speaks over MPI.
+    void settle();
 
     /// Collective. Late only in a window.
     Late wait() {
+        if (team_.back) [[unlikely]] {
+            return wait_aside();
+        }
         switch (start_) {
         case Start::barrier:
             disseminate();
@@ -65,13 +71,16 @@ class Barrier {
     };
     void disseminate();
     Late wait_for_window();
+    Late wait_aside();
+    Late wait_until(std::int64_t mine);
     std::int64_t first_window();
 
+    Team const &team_;
     Comm comm_;
     Clock const &clock_;
     Start start_;
     int rank_;
-    bool oversubscribed_; // more ranks than cores on some node
+    bool oversubscribed_ = false; // more ranks than cores on some node
     std::vector<Round> rounds_;
     std::int64_t window_ns_ = 0;
     std::optional<std::int64_t> skew_ns_;

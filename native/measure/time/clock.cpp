@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "time/clock.hpp"
 
+#include "mpi/agree.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -102,7 +104,15 @@ std::int64_t Offset::at(std::int64_t local) const noexcept {
     return ns + std::llround(drift * double(local - local_ns));
 }
 
-Clock::Clock(Team const &team, Now source) : now_(source) {
+Clock::Clock(Team const &team, Now source) : now_(source), shared_(team.nodes == 1) {
+    ClockCost const mine = measure_clock(now_);
+    cost_ = {max_over(team, mine.resolution_ns), max_over(team, mine.cost_ns)};
+    if (!team.back) {
+        settle(team);
+    }
+}
+
+void Clock::settle(Team const &team) {
     mates_ = platform::one_clock() ? Comm::duplicate(team.comm) : Comm::split_shared(team.node_comm, team.rank);
     bool const same = platform::one_clock() || read_the_same(mates_, now_);
     if (max_over(team.comm, same ? 0 : 1) != 0) {
@@ -111,8 +121,6 @@ Clock::Clock(Team const &team, Now source) : now_(source) {
     int const rank_of_mates = mates_.rank();
     leaders_ = Comm::split(team.comm, rank_of_mates == 0 ? 0 : MPI_UNDEFINED, team.rank);
     shared_ = sum_over(team.comm, rank_of_mates == 0 ? 1 : 0) == 1;
-    ClockCost const mine = measure_clock(now_);
-    cost_ = {max_over(team.comm, mine.resolution_ns), max_over(team.comm, mine.cost_ns)};
     if (!shared_) {
         // A first idea of the drift, or a window start seconds into the first cell would be off by microseconds.
         begin();

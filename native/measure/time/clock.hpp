@@ -33,8 +33,11 @@ ClockCost measure_clock(Now now);
 
 class Clock {
   public:
-    /// Collective. Checks that ranks of one host do share their clock; if not, each rank is joined to the tree alone.
+    /// Collective. Of a team that has not spoken over MPI yet, the clocks stand as they are until it settles.
     explicit Clock(Team const &team, Now source = platform::now_ns);
+    /// Collective, once: checks that ranks of one host do share their clock; if not, each rank is joined to the tree
+    /// alone. The constructor does it for a team that speaks over MPI.
+    void settle(Team const &team);
 
     /// This rank's own clock.
     std::int64_t now() const noexcept { return now_(); }

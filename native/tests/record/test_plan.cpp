@@ -119,7 +119,7 @@ TEST_CASE("a plan that is none names the line and what stands there") {
 TEST_CASE("a plan file that is not there is named") {
     std::string what;
     try {
-        weft::read_plan(MPI_COMM_WORLD, "/nowhere/c000.plan");
+        weft::read_plan(weft::make_team(MPI_COMM_WORLD, 0), "/nowhere/c000.plan");
     } catch (weft::Failure const &failure) {
         what = failure.what();
     }

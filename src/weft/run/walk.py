@@ -118,6 +118,7 @@ class Walk:
         rules, run = self.launcher.rules, self.origin.run
         text = flat_plan(self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells)
         write_atomic(path, text.encode())
+        write_atomic(self.folder.door(launch.id), b"loopback\n" if launch.nodes == 1 else b"network\n")
         self.before |= {record: version(record) for record in self._records(launch, step.cells)}
         # the time limit of finished cells is not added to that of the others
         saved_s = sum(self.cells[cell].limit_s for cell in launch.cells if cell not in step.cells)

@@ -85,6 +85,10 @@ class RunFolder:
         """Input of the kernel for a launch."""
         return self.launches / f"{launch}.plan"
 
+    def door(self, launch: str) -> Path:
+        """Where rank 0 of a launch says how the others reach it before they speak over MPI."""
+        return self.launches / f"{launch}.plan.door"
+
     def status_file(self, launch: str) -> Path:
         """Status slots of a launch, 64 bytes a rank."""
         return self.launches / f"{launch}.status"

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whom a launch has met over MPI before its first measured call, by the TCP connections that its processes have then:
+// Open MPI runs over TCP here, and opens a connection with the first message to a peer. Each case has processes of its
+// own (tests/launch.cmake), and says nothing over MPI before its launch.
+#include "host/host_memory.hpp"
+#include "launch/launch.hpp"
+#include "launch/provenance.hpp"
+#include "mpi/peers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+/// Established TCP connections of this process, as one look at a table that changes shows them.
+int connections_seen() {
+    int count = 0;
+    std::ifstream table("/proc/self/net/tcp");
+    std::string line;
+    std::string sockets;
+    for (auto const &each : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        sockets += std::filesystem::read_symlink(each.path(), gone).string() + " ";
+    }
+    while (std::getline(table, line)) {
+        std::istringstream words(line);
+        std::vector<std::string> const columns{std::istream_iterator<std::string>(words), {}};
+        constexpr std::size_t state = 3;
+        constexpr std::size_t inode = 9;
+        bool const established = columns.size() > inode && columns[state] == "01";
+        count += established && sockets.find("socket:[" + columns[inode] + "]") != std::string::npos ? 1 : 0;
+    }
+    return count;
+}
+
+/// Some looks: one may miss a line.
+int connections() {
+    return std::max({connections_seen(), connections_seen(), connections_seen()});
+}
+
+bool counting = false;
+std::optional<int> at_first_call;
+std::filesystem::path counted; // a folder with a file of each rank that has counted
+
+/// A rank that is late finds the connections that others have opened to it in their first call: all count before that.
+void count_together() {
+    int rank = 0;
+    int size = 1;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    at_first_call = connections();
+    std::ofstream(counted / std::to_string(rank)) << "counted\n";
+    auto const all = [&] {
+        for (int other = 0; other < size; ++other) {
+            if (!std::filesystem::exists(counted / std::to_string(other))) {
+                return false;
+            }
+        }
+        return true;
+    };
+    while (!all()) {
+        weft::platform::sleep_ns(1'000'000);
+    }
+}
+
+} // namespace
+
+/// In place of the library's: the first measured call of a launch of `exchange`.
+int MPI_Alltoall(void const *from, int count, MPI_Datatype type, void *to, int counts, MPI_Datatype types,
+                 MPI_Comm comm) {
+    if (counting && !at_first_call) {
+        count_together();
+    }
+    return PMPI_Alltoall(from, count, type, to, counts, types, comm);
+}
+
+namespace {
+
+constexpr char const *cells = "cell c000\nkernel exchange\nn 576\nm 4\nend\n"
+                              "cell c001\nkernel exchange\nn 576\nm 8\nend\n";
+
+struct Ranks {
+    Ranks() {
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    }
+    int rank = 0;
+    int size = 1;
+};
+
+struct Seen {
+    std::vector<std::string> records; // of its two cells
+    int opened;                       // connections of this rank between the begin of the launch and its first call
+};
+
+/// Runs a launch, with a door where `door` says what kind. Its ranks find each other by the file system alone.
+Seen launched(std::string const &name, std::string const &door) {
+    namespace files = std::filesystem;
+    Ranks const all;
+    files::path const folder = files::current_path() / ("first_calls." + name + "." + std::to_string(all.size));
+    std::string const plan = (folder / "g000.plan").string();
+    files::path const ready = folder / "ready";
+    if (all.rank == 0) {
+        files::remove_all(folder);
+        files::create_directories(folder / "counted");
+        std::ofstream(plan) << "weft-plan 2\nlaunch g000.l1\nfolder " << folder.string()
+                            << "\nio posix\nmin_samples 2\nmax_samples 3\nwarmup_most 2\nbudget_ns 20000000\n"
+                            << cells;
+        if (!door.empty()) {
+            std::ofstream(plan + ".door") << door << "\n";
+        }
+        std::ofstream(ready) << weft::platform::now_ns() << "\n";
+    }
+    std::int64_t const began = weft::platform::now_ns();
+    auto const is_ready = [&] { // what an earlier run of this test left is older
+        std::string const told = weft::read_text(ready.string());
+        return all.rank == 0 || (!told.empty() && std::stoll(told) > began - 2'000'000'000);
+    };
+    while (!is_ready()) {
+        weft::platform::sleep_ns(1'000'000);
+    }
+    weft::platform::sleep_ns(300'000'000); // the library's own start is over, too
+    counted = folder / "counted";
+    counting = true;
+    int const before = connections();
+    CHECK(weft::run_launch(plan) == 0);
+    Seen seen{{}, at_first_call.value_or(before) - before};
+    for (char const *const cell : {"c000", "c001"}) {
+        seen.records.push_back(weft::read_text((folder / "cells" / (std::string(cell) + ".l1.json")).string()));
+    }
+    return seen;
+}
+
+/// `"peers_met":N` of the first call of an operation, as the record has it; -1 without one.
+int peers_met(std::string const &record, std::string const &op) {
+    std::string const key = "\"peers_met\":";
+    auto const at = record.find(key, record.find("\"op\":\"" + op + "\",\"phase\":\"cold\""));
+    return at == std::string::npos ? -1 : std::stoi(record.substr(at + key.size()));
+}
+
+void check_fresh(Seen const &seen) {
+    Ranks const all;
+    CHECK(peers_met(seen.records[0], "A") == 0);
+    CHECK(peers_met(seen.records[0], "B") == all.size - 1);   // A met them
+    CHECK(peers_met(seen.records[1], "A") == all.size - 1);   // a later cell is not fresh
+    CHECK(seen.opened == (all.rank == 0 ? all.size - 1 : 1)); // the back channel
+}
+
+} // namespace
+
+TEST_CASE("before the first call of a launch on one host nothing was said over MPI") {
+    check_fresh(launched("loopback", "loopback"));
+}
+
+TEST_CASE("before the first call of a launch over a network nothing was said over MPI") {
+    check_fresh(launched("network", "network"));
+}
+
+TEST_CASE("without a back channel the record says that all were met, and so do the connections") {
+    Ranks const all;
+    Seen const seen = launched("met", "");
+    CHECK(peers_met(seen.records[0], "A") == all.size - 1);
+    if (weft::library_version().find("Open MPI") != std::string::npos) {
+        CHECK(seen.opened > 0);
+    }
+}
