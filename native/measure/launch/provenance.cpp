@@ -34,6 +34,15 @@ std::string describe_rank(Team const &team, platform::Host const &here) {
     return json.text();
 }
 
+/// Collective: every rank's place, as members of a JSON array; on rank 0.
+std::string describe_ranks(Team const &team, platform::Host const &here) {
+    std::string ranks;
+    for (std::string const &rank : texts_on_rank_0(team, describe_rank(team, here))) {
+        ranks += (ranks.empty() ? "" : ",") + rank;
+    }
+    return ranks;
+}
+
 /// What is set otherwise than by default, where the launcher gave the defaults to compare with; else the environment.
 Settings settings_of_launch() {
     auto const defaults = platform::variable("WEFT_DEFAULT_SETTINGS");
@@ -56,10 +65,7 @@ std::string library_version() {
 
 std::string describe_launch(Team const &team, Plan const &plan, Clock const &clock) {
     platform::Host const here = platform::host();
-    std::string ranks;
-    for (std::string const &rank : texts_on_rank_0(team, describe_rank(team, here))) {
-        ranks += (ranks.empty() ? "" : ",") + rank;
-    }
+    std::string const ranks = describe_ranks(team, here);
     if (team.rank != 0) {
         return "";
     }

@@ -4,7 +4,6 @@
 #include "mpi/agree.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -73,32 +72,6 @@ bool read_the_same(Comm const &mates, Now now) {
 }
 
 } // namespace
-
-ClockCost measure_clock(Now now) {
-    std::array<std::int64_t, 2000> steps{};
-    std::int64_t const began = now();
-    std::int64_t last = began;
-    for (std::int64_t &step : steps) {
-        std::int64_t const read = now();
-        step = read - last;
-        last = read;
-    }
-    if (last == began) {
-        return {0, 0}; // a simulated clock stands still while it is read, and is exact
-    }
-    // The smallest step seen is no finer than the cost of a read. What the clock can show is the smallest difference
-    // between two steps, or between a step and none.
-    std::sort(steps.begin(), steps.end());
-    std::int64_t resolution = std::numeric_limits<std::int64_t>::max();
-    std::int64_t previous = 0;
-    for (std::int64_t const step : steps) {
-        if (step > previous) {
-            resolution = std::min(resolution, step - previous);
-        }
-        previous = step;
-    }
-    return {resolution, std::max<std::int64_t>(1, (last - began) / std::int64_t(steps.size()))};
-}
 
 std::int64_t Offset::at(std::int64_t local) const noexcept {
     return ns + std::llround(drift * double(local - local_ns));
