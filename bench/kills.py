@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kill real runs, and fill their disks, at random moments; count what was lost. Needs an MPI, and root for the disks.
+
+    python bench/kills.py [--kills 60] [--disks 6] [--seed 1] [--mpicxx mpicxx]
+
+A kill is SIGKILL of weft, of mpiexec or of one rank, in turn; then the same command goes on. A disk is a file system of
+a few hundred KiB that runs full in mid-run, gets room, and the same command goes on. Ends with exit code 1 where a
+finished cell was changed or lost, a file under a final name was torn, or something was left behind.
+"""
+
+import argparse
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "tests" / "mpi")]
+
+from real_weft import STUDY, Weft, eventually, working_on  # noqa: E402
+from test_kills import VICTIMS, kill_one  # noqa: E402
+
+from weft.errors import WeftError  # noqa: E402
+from weft.mpi.library import find_mpi  # noqa: E402
+from weft.store import read_cell  # noqa: E402
+from weft.store.cells import finished_cells  # noqa: E402
+
+SIZES_KIB = (160, 240, 320, 400, 560, 720)
+
+
+def torn(folder: Path) -> int:
+    """Cells under a final name that cannot be read."""
+    count = 0
+    for cell, launch in finished_cells(folder):
+        try:
+            read_cell(folder, cell, launch)
+        except WeftError:
+            count += 1
+    return count
+
+
+def lost(before: dict[str, tuple[bytes, bytes]], now: dict[str, tuple[bytes, bytes]]) -> int:
+    """Finished cells that are gone or changed."""
+    return sum(now.get(name) != content for name, content in before.items())
+
+
+def kills(make: Callable[[Path, int], Weft], wanted: int, dice: random.Random) -> dict[str, int]:
+    """So many kills, over as many runs as they need."""
+    told = {**dict.fromkeys(VICTIMS, 0), "runs": 0, "cells": 0, "lost": 0, "torn": 0, "left": 0}
+    while sum(told[what] for what in VICTIMS) < wanted:
+        with tempfile.TemporaryDirectory(prefix="weft-kills") as place:
+            weft = make(Path(place), 6)
+            told["runs"] += 1
+            kept: dict[str, tuple[bytes, bytes]] = {}
+            for _ in range(20):
+                what = VICTIMS[sum(told[each] for each in VICTIMS) % len(VICTIMS)]
+                process = weft.start()
+                seen = kill_one(weft, process, what, dice.uniform(0.0, 0.6))
+                told[what] += seen is not None
+                if what != "weft" and process.poll() is None:
+                    process.terminate()
+                process.communicate(timeout=120)
+                eventually(lambda folder=weft.folder: not working_on(folder))
+                now = weft.finished()
+                told["lost"] += lost(kept, now)
+                kept = now
+                if seen is None or sum(told[each] for each in VICTIMS) >= wanted:
+                    break
+            weft.run(300)
+            told["lost"] += lost(kept, weft.finished())
+            told["cells"] += len(weft.finished())
+            told["torn"] += torn(weft.folder)
+            told["left"] += len(working_on(weft.folder)) + len(list(weft.folder.rglob("*.part")))
+    return told
+
+
+def disks(make: Callable[[Path, int], Weft], wanted: int) -> dict[str, int]:
+    """So many disks that run full."""
+    told = {"disks": 0, "filled": 0, "lost": 0, "torn": 0, "went on": 0}
+    for size in SIZES_KIB[:wanted]:
+        with tempfile.TemporaryDirectory(prefix="weft-disks") as place, ExitStack() as after:
+            disk = Path(place, "disk")
+            disk.mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", str(disk)], check=True)
+            after.callback(subprocess.run, ["umount", "-l", str(disk)], check=True)
+            weft = make(Path(place), 4)
+            weft.folder = disk / "run"
+            first = weft.run(300)
+            told["disks"] += 1
+            told["filled"] += first.returncode == 1 and "disk is full" in first.stderr
+            told["torn"] += torn(weft.folder)
+            before = weft.finished()
+            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+            told["went on"] += weft.run(300).returncode == 0
+            told["lost"] += lost(before, weft.finished())
+    return told
+
+
+def main() -> int:
+    """Kill, fill, and print what was lost."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=60)
+    parser.add_argument("--disks", type=int, default=len(SIZES_KIB))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--mpicxx")
+    given = parser.parse_args()
+    mpi = find_mpi(given.mpicxx)
+
+    def make(place: Path, launches: int) -> Weft:
+        study, temporary = place / "small.toml", place / "t"
+        study.write_text(STUDY.format(launches=launches, limit="20 s"))
+        temporary.mkdir()
+        return Weft(study, place / "run", mpi.wrapper, temporary)
+
+    killed = kills(make, given.kills, random.Random(given.seed)) if given.kills else {}
+    filled = disks(make, given.disks) if given.disks else {}
+    print(f"{platform.machine()}, {mpi.wrapper}")
+    for words in (killed, filled):
+        print(", ".join(f"{name} {count}" for name, count in words.items()))
+    bad = sum(words.get(name, 0) for words in (killed, filled) for name in ("lost", "torn", "left"))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
