@@ -19,6 +19,7 @@ def fit(
     to: Annotated[Path, Parameter(name="--to")],
     parameters: str = "copy_rate,adapter_rate,rendezvous_latency",
     cells: str = "",
+    calls: str = "C",
     model: Literal["simulation", "bound"] = "simulation",
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
 ) -> None:
@@ -40,6 +41,8 @@ def fit(
         rendezvous_latency, latency, connection_cost.
     cells
         Names of the cells to fit to, separated by commas; by default a set that determines all parameters.
+    calls
+        Calls whose cells are fitted and predicted, separated by commas: A and B move a few bytes, C whole vectors.
     model
         simulation (needs SimGrid; takes seconds per cell), or bound: the closed form, immediate.
     output
@@ -60,7 +63,8 @@ def fit(
     out = console()
     names = [name.strip() for name in parameters.split(",") if name.strip()]
     chosen = [name.strip() for name in cells.split(",") if name.strip()]
-    result = fit_fabric(machine, to, names, chosen, simulate=model == "simulation", say=out.print)
+    wanted = "".join(letter for letter in calls.upper() if letter in "ABC")
+    result = fit_fabric(machine, to, names, chosen, simulate=model == "simulation", say=out.print, calls=wanted)
     if output:
         write_fitted(given, result, output, simulated=model == "simulation", filled=filled)
     out.print(describe_fit(result, machine.name, simulated=model == "simulation"))

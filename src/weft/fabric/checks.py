@@ -12,17 +12,18 @@ from weft.fabric.hops import leaf_hops
 from weft.fabric.levels import levels
 from weft.fabric.network.build import build_network, read_section_dump
 from weft.fabric.network.graph import Network, directions
-from weft.format import format_factor, format_rate
+from weft.format import format_factor, format_rate, format_seconds
 
 if TYPE_CHECKING:
     from weft.fabric.model import Fabric
 
+MOST_LATENCY_S = 10e-3
 SEVERITIES = ("error", "warning", "note")
 
 
 def check_fabric(fabric: "Fabric") -> tuple[Finding, ...]:
     """Everything that is found about a fabric, worst first."""
-    findings = [*_nodes(fabric), *_rates(fabric), *_sources(fabric)]
+    findings = [*_nodes(fabric), *_rates(fabric), *_latency(fabric), *_model(fabric), *_sources(fabric)]
     section = fabric.network.dump if fabric.network else None
     try:
         if section is not None:
@@ -62,7 +63,7 @@ def _rates(fabric: "Fabric") -> list[Finding]:
     node, network, findings = fabric.node, fabric.network, list[Finding]()
     if network is None:
         return findings
-    if network.adapter_rate is None and network.topology != "dump":
+    if network.adapter_rate is None and network.topology != "dump" and not fabric.is_model:
         findings.append(
             Finding(
                 "warning",
@@ -81,16 +82,54 @@ def _rates(fabric: "Fabric") -> list[Finding]:
                 "look at both; copy_rate counts bytes copied by all cores together",
             )
         )
+    return findings
+
+
+def _latency(fabric: "Fabric") -> list[Finding]:
+    """A latency that is missing, or is none of a network."""
+    network = fabric.network
+    if network is None:
+        return []
     if network.latency is None:
-        findings.append(
+        return [
             Finding(
                 "note",
                 "network.latency is not given",
                 "messages take no time but that of their bytes, so small messages come out too fast",
                 "give the one-way latency between two nodes on one switch",
             )
+        ]
+    if network.latency <= MOST_LATENCY_S:
+        return []
+    return [
+        Finding(
+            "error",
+            f"network.latency = {format_seconds(network.latency)} is that of no network between nodes",
+            "Gigabit Ethernet takes 20 to 300 us, InfiniBand about 1 us",
+            'look at the unit: "1.2 us"',
         )
-    return findings
+    ]
+
+
+def _model(fabric: "Fabric") -> list[Finding]:
+    """What a simulation cannot do without: `weft run` would refuse the file."""
+    if not fabric.is_model:
+        return []
+    network = fabric.network
+    stated = {
+        "node.copy_rate": fabric.node.copy_rate,
+        "network.adapter_rate": network is None or network.topology == "dump" or network.adapter_rate,
+    }
+    return [
+        Finding(
+            "error",
+            f"{key} is not given",
+            "a simulation needs it, and weft run refuses a fabric without it",
+            f"write {key}, from a data sheet or fitted with weft fabric fit",
+        )
+        for key, value in stated.items()
+        if not value
+    ]
 
 
 def _sources(fabric: "Fabric") -> list[Finding]:

@@ -56,15 +56,20 @@ class MeasuredCell(Section, frozen=True):
         return self.nodes * self.ranks_per_node
 
 
-def read_cells(path: Path) -> list[MeasuredCell]:
+def read_cells(path: Path, calls: str = "ABC") -> list[MeasuredCell]:
     """Measured cells of a table (``.toml``, ``.csv``) or of a run folder (warm medians of its tables).
 
     Cells that were measured twice under the same sizes are one, at their mean.
 
+    Parameters
+    ----------
+    calls
+        Letters of the calls to take: A and B move a few bytes, C whole vectors.
+
     Raises
     ------
     DataError
-        It cannot be read: with the row at fault.
+        It cannot be read: with the row at fault. Or none of its cells is of these calls.
     """
     if path.is_dir():
         found = run_cells(path)
@@ -81,7 +86,12 @@ def read_cells(path: Path) -> list[MeasuredCell]:
         raise DataError(f"{path} cannot be read: {error}", "give a run folder, or a table .toml or .csv") from error
     if not is_list(rows) or not rows:
         raise DataError(f"{path} holds no cells", "write rows [[cell]] with nodes, ranks_per_node, n, m, seconds")
-    return merged([checked(row, number, path) for number, row in enumerate(rows, 1)])
+    cells = [checked(row, number, path) for number, row in enumerate(rows, 1)]
+    taken = [cell for cell in cells if cell.call in calls]
+    if not taken:
+        others = ",".join(sorted({cell.call for cell in cells}))
+        raise DataError(f"{path} holds no cell of call {', '.join(calls)}", f"it has others: --calls {others}")
+    return merged(taken)
 
 
 def checked(row: Any, number: int, path: Path) -> MeasuredCell:

@@ -22,6 +22,7 @@ def fit_fabric(
     *,
     simulate: bool,
     say: Callable[[str], None] = lambda _: None,
+    calls: str = "C",
 ) -> Fit:
     """Fit parameters of a fabric to measured cells.
 
@@ -37,6 +38,8 @@ def fit_fabric(
         Names of the cells to fit to; none lets the fit choose.
     simulate
         Whether times come from the simulator; from the closed form otherwise.
+    calls
+        Letters of the calls whose cells are taken.
 
     Raises
     ------
@@ -45,7 +48,7 @@ def fit_fabric(
     LaunchError
         SimGrid is missing, or a simulation failed.
     """
-    return fit_cells(fabric, read_cells(table), names, chosen, simulate=simulate, say=say)
+    return fit_cells(fabric, read_cells(table, calls), names, chosen, simulate=simulate, say=say)
 
 
 def fit_cells(

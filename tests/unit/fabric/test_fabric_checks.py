@@ -174,6 +174,9 @@ def test_a_host_whose_port_is_down_is_an_error() -> None:
             "node.copy_rate = 1 GB/s is below network.adapter_rate",
         ),
         (('latency = "1 us"\n', ""), "note", "network.latency is not given"),
+        (('latency = "1 us"', 'latency = "1 s"'), "error", "network.latency = 1 s is that of no network"),
+        # weft run refused this one, which had passed
+        (('copy_rate = "8 GB/s"\n', ""), "error", "node.copy_rate is not given"),
         (('link_rate = "4 GB/s"', 'link_rate = "2 GB/s"'), "note", "level 1: 2 to 1 at leaf0"),
         (('"node.memory" = "x"\n', ""), "note", "1 parameter without a source: node.memory"),
         (("uplinks = 2", "uplinks = 2\nleaves = 3"), "note", "1 leaf switch without hosts: leaf2"),
@@ -181,10 +184,17 @@ def test_a_host_whose_port_is_down_is_an_error() -> None:
 )
 def test_a_slip_in_a_fabric_file_is_found(tmp_path: Path, change: tuple[str, str], severity: str, what: str) -> None:
     text = FABRIC.replace(*change)
-    if change[0].startswith("latency"):
-        text = text.replace('"network.latency" = "x"\n', "")
+    if not change[1]:  # nor has it a source
+        key = change[0].split()[0]
+        text = text.replace(f'"network.{key}" = "x"\n', "").replace(f'"node.{key}" = "x"\n', "")
     findings = of_fabric(tmp_path, text)
     assert [(f.severity, what in f.what) for f in findings] == [(severity, True)], told(findings)
+
+
+def test_a_simulated_fabric_without_its_adapters_rate_is_refused_as_by_a_run(tmp_path: Path) -> None:
+    text = FABRIC.replace('adapter_rate = "4 GB/s"\n', "").replace('"network.adapter_rate" = "x"\n', "")
+    first = of_fabric(tmp_path, text)[0]
+    assert (first.severity, first.what) == ("error", "network.adapter_rate is not given")
 
 
 def test_errors_come_first(tmp_path: Path) -> None:

@@ -193,6 +193,19 @@ def test_the_same_cell_in_two_tables_counts_once(table: Path) -> None:
     assert cells[0].seconds == 1.14
 
 
+def test_calls_that_are_not_asked_for_are_no_cells_of_a_fit(tmp_path: Path) -> None:
+    # A run of the study `contention` has A, B and C of every cell, and all were fitted as one.
+    path = tmp_path / "t.csv"
+    rows = [f"{nodes},8,1492992,512,{call},0.5" for nodes in (1, 3) for call in "ABC"]
+    path.write_text("\n".join(["nodes,ranks_per_node,n,m,call,seconds", *rows]) + "\n")
+    assert [cell.call for cell in read_cells(path, "C")] == ["C", "C"]
+    assert [cell.call for cell in read_cells(path, "BC")] == ["B", "C", "B", "C"]
+    path.write_text("\n".join(["nodes,ranks_per_node,n,m,call,seconds", rows[0]]) + "\n")
+    with pytest.raises(DataError, match="no cell of call C") as caught:
+        read_cells(path, "C")
+    assert "--calls A" in caught.value.remedy
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

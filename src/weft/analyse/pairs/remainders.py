@@ -37,6 +37,9 @@ def fitted_table(matrices: Sequence[NodeMatrix], taken: Sequence[Decomposition])
     return pa.concat_tables(tables)
 
 
+SHORTEST_S = 1e-10  # clocks count nanoseconds
+
+
 def remainders(placed: Expression, fitted: Table, nodes: int) -> Expression:
     """Each pair with its expected time, one row for each pair, size and mode.
 
@@ -65,8 +68,15 @@ def remainders(placed: Expression, fitted: Table, nodes: int) -> Expression:
     far = far.select(*kept, "base_s", expected_s=far.fitted_s, grouped_s=far.fitted_s, touched=far.touched)
     far = far.select(*near.columns)
     both = near.union(far)
-    left, spread = (both.time_s / both.expected_s).ln(), (both.time_s / both.grouped_s).ln()
+    left, spread = _log_ratio(both.time_s, both.expected_s), _log_ratio(both.time_s, both.grouped_s)
     return both.select(*kept, "base_s", "touched", left=left, spread=spread)
+
+
+def _log_ratio(time_s: Expression, other_s: Expression) -> Expression:
+    """log(time / other); a model's message inside a node may take no time at all, which counts as the shortest told."""
+    import ibis
+
+    return (ibis.greatest(time_s, SHORTEST_S) / ibis.greatest(other_s, SHORTEST_S)).ln()
 
 
 def scales(left: Expression) -> Expression:
