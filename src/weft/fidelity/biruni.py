@@ -43,6 +43,7 @@ def compute(bench: Bench) -> Part:
         "gives; copies inside a node, alike on both, add to it.",
         "Alltoall and Gather are lower in the paper: a real Gigabit Ethernet loses packets where many send to one and "
         "waits for them, and TCP costs processor time; neither is modelled.",
+        "Where a call has a root, each of the ranks is it once; a time is the median over roots.",
         "Bcast's 24.2 % is not reproduced: what both clusters have in common must take a larger part of it there. The "
         "paper does not say how its shares are averaged over sizes and processes, so which part cannot be told.",
     )
