@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A whole run folder with one file changed, as `weft show`, `report`, `compare` and `weft run` read it."""
 
+import atexit
 import json
 import shutil
 import sys
@@ -39,6 +40,7 @@ def place() -> Path:
     import tempfile
 
     folder = Path(tempfile.mkdtemp(prefix="weft-fuzz-runs"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in kept_runs():
         refresh(copy_of(name, folder))
     return folder
