@@ -117,7 +117,8 @@ def _first_links(
         row, column = np.nonzero(network.leaf[ends] == rows[:, np.newaxis])
         amounts = below[rows][:, np.newaxis] * weight[ends].astype(np.float64)
         amounts[row, column] -= weight[ends[column]] ** 2
-        lost = (amounts[row, column] > 0) & (network.links.target[links[row, column]] != ends[column])
+        link = links[row, column]
+        lost = (amounts[row, column] > 0) & ((link < 0) | (network.links.target[link] != ends[column]))
         if lost.any():
             end = int(ends[column[lost][0]])
             raise network.no_route(_start(network, int(rows[row[lost][0]]), end), end)

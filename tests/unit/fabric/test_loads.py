@@ -47,6 +47,14 @@ def test_broken_tables_give_the_same_sums_or_an_error(network: Network, data: st
     assert (all_to_all_loads(broken) == expected).all()
 
 
+def test_a_host_whose_own_switch_forgot_it_is_an_error_also_where_it_is_the_last() -> None:
+    network = star(names(4), rate=1e9)
+    forward = network.forward.copy()
+    forward[0, 3] = -1  # as an index: the last link, which leads to this very host
+    with pytest.raises(FabricError, match="to n3"):
+        all_to_all_loads(network.with_tables(forward, "broken"))
+
+
 @settings(max_examples=40, deadline=None)
 @given(networks())
 def test_all_shifts_together_are_the_all_to_all(network: Network) -> None:
