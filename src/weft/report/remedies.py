@@ -34,6 +34,6 @@ def remedy_table(view: RunView) -> Table | None:
     ]
     if not rows:
         return None
-    columns = ("What would help", "call", "takes", "saves at most", "known how", "because")
+    columns = ("change", "call", "takes", "saves at most", "known how", "because")
     units = ("", "", "", "", "", "")
     return Table(view.titled("What would help"), columns, (units, *rows), frozenset({0, 1, 4, 5}))

@@ -31,8 +31,8 @@ Axis = Literal["nodes", "ranks"]
 
 KEPT = {"strong": "constant global memory", "weak": "constant local memory", "none": "sweep"}
 KEY = (
-    "Line and points: median over all launches. Band: its 95 % interval. Small dots: median of each launch. "
-    "Dashed: lower bound. Hollow: more ranks than cores."
+    "Line and points: median over all launches. Band: the interval that the table names. "
+    "Small dots: median of each launch. Dashed: lower bound. Hollow: more ranks than cores."
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from weft.format import plural
 from weft.report.figures.theme import BLUE, COLUMNS, INK, Figure, Row, values
 from weft.report.view import RunView
 
@@ -26,7 +27,9 @@ def schematic_figure(view: RunView) -> Figure | None:
     most = numbers[-1]
     pairs = most * (most - 1) // 2
     title = "Traffic of an all-to-all on the network" if nodes else "Traffic of an all-to-all through shared memory"
-    reading = f"Among {most:,} {one}s each call exchanges blocks between {pairs:,} pairs at once, in both directions"
+    reading = (
+        f"Among {most:,} {one}s each call exchanges blocks between {plural(pairs, 'pair')} at once, in both directions"
+    )
     reading += ": the number of pairs grows with the square of N, the number of links does not." if nodes else "."
     panels = tuple(schematic(number, f"{symbol} = {number}") for number in drawn)
     key = f"Each point is a {one}, each line a pair that exchanges data in every call."
