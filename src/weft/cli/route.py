@@ -59,7 +59,7 @@ def show(
     keep
         A folder for the dumps of OpenSM.
     output
-        Drawing file, with links coloured by load: a name that ends in .svg, .png, .html or .json.
+        A page (.html), or the drawing alone, with links coloured by load (.svg, .png, .json).
     format
         text, or json (schema weft-route/1).
     """
@@ -69,6 +69,7 @@ def show(
     from weft.fabric.readers.lanes import read_service
     from weft.launch.engines import routed
     from weft.launch.route_library import route_library
+    from weft.report.routes import write_route_page
     from weft.route.compare import compare
     from weft.route.drawn import draw_engine
     from weft.route.given import given_network, hosts_of, matrix_of
@@ -89,7 +90,8 @@ def show(
     else:
         console().print(as_text(found, title))
     for path in output:
-        draw_engine(found, title, path)
+        write = write_route_page if path.suffix.lower() == ".html" else draw_engine
+        write(found, title, path)
         sys.stderr.write(f"wrote {path}\n")
 
 

@@ -2,24 +2,32 @@
 """The tree of a fabric, its cables coloured by load under one engine."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft.fabric.drawing.drawing import draw, save
-from weft.route.compare import Comparison
+from weft.route.compare import Comparison, Engine
 from weft.route.show import verdict
+
+if TYPE_CHECKING:
+    import altair
 
 EVEN_SCALE = 2.0  # the fullest cable has the last colour, but good tables look good
 LABEL = "all-to-all: time of a cable over that of a host's own link"
 
 
+def drawing(found: Comparison, engine: Engine, title: str) -> "altair.LayerChart":
+    """The tree of the network, its cables coloured by their time in an all-to-all under an engine."""
+    time = engine.score.time
+    scale = (0.0, 1.0, max(EVEN_SCALE, float(time.max(initial=0))))
+    return draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), time, LABEL, scale=scale)
+
+
 def draw_engine(found: Comparison, title: str, path: Path) -> None:
-    """Draw the first engine of a comparison into a file (.svg, .png, .html or .json).
+    """Draw the first engine of a comparison into a file (.svg, .png or .json).
 
     Raises
     ------
     FabricError
         A name with another ending, or a file that cannot be written.
     """
-    engine = found.engines[0]
-    time = engine.score.time
-    scale = (0.0, 1.0, max(EVEN_SCALE, float(time.max(initial=0))))
-    save(draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), time, LABEL, scale=scale), path)
+    save(drawing(found, found.engines[0], title), path)

@@ -10,7 +10,7 @@ from rich.text import Text
 from weft.fabric.importing import folded_names
 from weft.fabric.network import Network
 from weft.route.place import Placement, Placements
-from weft.route.show import share
+from weft.route.rows import share
 
 
 def names(network: Network, placement: Placement) -> list[str]:

@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from weft.route.checks import hosts_text
 from weft.route.compare import Comparison, Engine, Full
 from weft.route.improve import Candidate, Improvement
+from weft.route.rows import Rows, engine_rows, link_rows, share
 
 EVEN = 0.005
 WORDS = {
@@ -19,11 +19,6 @@ WORDS = {
     "matrix": "this traffic",
 }
 COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
-
-
-def share(value: float) -> float:
-    """Per cent of what the adapters inject, from a relative time."""
-    return 100 / value if value else 0.0
 
 
 def verdict(found: Comparison) -> str:
@@ -55,68 +50,27 @@ def _reason(engine: Engine, found: Comparison) -> str:
 
 def as_text(found: Comparison, title: str) -> RenderableType:
     """The comparison in the terminal."""
-    parts: list[RenderableType] = [Text(f"{title}: {verdict(found)}", style="bold"), Text(), _engines(found)]
+    parts: list[RenderableType] = [
+        Text(f"{title}: {verdict(found)}", style="bold"),
+        Text(),
+        _printed(engine_rows(found), "lower bound"),
+    ]
     for engine in found.engines:
-        parts += [Text(), _links(engine)]
+        parts += [Text(), _printed(link_rows(engine))]
         parts += [Text.assemble((f"{f.severity}: ", COLOURS[f.severity]), f.what) for f in engine.findings]
         if engine.note:
             parts.append(Text.assemble(("warning: ", COLOURS["warning"]), engine.note))
     return Group(*parts)
 
 
-def _engines(found: Comparison) -> Table:
-    title = "Times over that of a host's own link, 1 = best; bisection as a share of full"
-    table = Table(box=None, pad_edge=False, title_justify="left", title=title)
-    table.add_column("engine", overflow="fold")
-    asked = ("this traffic",) if found.pattern == "matrix" else ()
-    for name in (*asked, "all-to-all", "injection", "shift", "worst phase", "bisection"):
-        table.add_column(name, justify="right")
-    for engine in found.engines:
-        worth = engine.score
-        half = (worth.bisection.high - worth.bisection.low) / 2
-        table.add_row(
-            engine.name,
-            *(f"{engine.value:.3f}" for _ in asked),
-            f"{worth.all_to_all:.3f}",
-            f"{share(worth.all_to_all):.0f} %",
-            f"{worth.shift:.3f}",
-            f"{float(worth.phases.time.max(initial=0)):.3g}",
-            f"{worth.bisection.share:.3f} ± {half:.3f}",
-        )
-    if found.bound:
-        table.add_row(
-            "lower bound",
-            *("" for _ in asked),
-            f"{found.bound:.3f}",
-            f"{share(found.bound):.0f} %",
-            "",
-            "",
-            "",
-            style="dim",
-        )
+def _printed(rows: Rows, faint: str = "") -> Table:
+    """Rows in the terminal; the row of a name is dim."""
+    table = Table(box=None, pad_edge=False, title_justify="left", title=rows.title)
+    for index, name in enumerate(rows.columns):
+        table.add_column(name, justify="left" if index in rows.words else "right", overflow="fold")
+    for row in rows.rows:
+        table.add_row(*row, style="dim" if row[0] == faint else None)
     return table
-
-
-def _links(engine: Engine) -> Table:
-    title = f"{engine.name}: fullest links ({engine.routes.network.routing})"
-    table = Table(box=None, pad_edge=False, title_justify="left", title=title)
-    phased = any(full.slowest_in for full in engine.fullest)
-    table.add_column("link", overflow="fold")
-    for name in ("time", "load", "slowest in" if phased else "routes", "from"):
-        table.add_column(name, justify="right")
-    table.add_column("to", overflow="fold")
-    for full in engine.fullest:
-        last = f"{full.slowest_in:,} phases" if phased else f"{full.users.routes:,}"
-        table.add_row(full.name, f"{full.time:.3f}", f"{full.load:,}", last, *_who(engine, full))
-    return table
-
-
-def _who(engine: Engine, full: Full) -> tuple[str, str]:
-    """Users of a link in words: how many send, and who is sent to."""
-    sources, targets = full.users.sources, full.users.targets
-    few = len(sources) <= len(targets)
-    shown = hosts_text(engine.routes.network, (sources if few else targets).tolist())
-    return (shown, f"{len(targets)} hosts") if few else (f"{len(sources)} hosts", shown)
 
 
 def as_tree(found: Comparison) -> dict[str, Any]:

@@ -72,6 +72,20 @@ def test_a_matrix_of_ranks_names_its_own_link(small: Path, tmp_path: Path, capsy
     assert "2 x 2 ranks for 4 ranks" in capsys.readouterr().err
 
 
+def test_the_page_has_the_verdict_every_engine_its_drawing_and_its_links(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "pages" / "routes.html"
+    run(capsys, "route", "show", str(small), "--engine", "present", "dmodk", "-o", str(page))
+    text = page.read_text()
+    assert "dmodk carries an all-to-all at 100 % of injection; present at 75 %" in text
+    assert text.count('<script type="application/json">') == 2
+    assert text.count("fullest links (") >= 2
+    assert "1 group of parallel cables is used unevenly" in text
+    assert "nothing was measured or simulated" in text
+    assert "http://" not in text.replace("http://www.w3.org", "").split("<script>")[0]
+
+
 def test_a_placement_takes_part_alone(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--placement", "H-0000000000100000,H-0000000000100004", "--format", "json")
     told = json.loads(run(capsys, "route", "show", str(small), *words))
