@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verbs ``weft route show`` and ``weft route fix``."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
@@ -10,6 +11,29 @@ app = App(
     name="route", help="Which link limits which traffic, on real forwarding tables, and better tables: show, fix."
 )
 Several = Parameter(consume_multiple=True, negative="")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Failed:
+    """Parts of the fabric that fail first.
+
+    Attributes
+    ----------
+    fail
+        Switches or links that fail first: leaf0, "leaf0:19->spine0:1", "leaf0 - spine0".
+    fail_random
+        Cables between switches that fail at random.
+    seed
+        Seed of the random failures.
+    """
+
+    fail: Annotated[tuple[str, ...], Several] = ()
+    fail_random: int = 0
+    seed: int = 1
+
+
+NONE = Failed()
 
 
 @app.command
@@ -22,9 +46,7 @@ def show(
     matrix: Path | None = None,
     placement: str | None = None,
     ranks: int = 1,
-    fail: Annotated[tuple[str, ...], Several] = (),
-    fail_random: int = 0,
-    seed: int = 1,
+    failed: Failed = NONE,
     paths: Path | None = None,
     sl2vl: Path | None = None,
     keep: Path | None = None,
@@ -48,14 +70,12 @@ def show(
         Only these hosts take part: "n[1-36]".
     ranks
         Ranks on each host.
-    fail
-        Switches or links that fail first: leaf0, "leaf0:19->spine0:1", "leaf0 - spine0".
-    fail_random
-        Cables between switches that fail at random.
-    seed
-        Of the random failures.
-    paths, sl2vl
-        Output of saquery -p, and of smpquery sl2vl for every switch: the virtual lanes of the present tables.
+    failed
+        Parts of the fabric that fail first.
+    paths
+        Output of saquery -p: the service levels of the present tables, whose lanes are then checked one by one.
+    sl2vl
+        Output of smpquery sl2vl for every switch: the lanes of these levels.
     keep
         A folder for the dumps of OpenSM.
     output
@@ -63,7 +83,6 @@ def show(
     format
         text, or json (schema weft-route/1).
     """
-    import json
     import sys
 
     from weft.fabric.readers.lanes import read_service
@@ -74,9 +93,8 @@ def show(
     from weft.route.drawn import draw_engine
     from weft.route.given import given_network, hosts_of, matrix_of
     from weft.route.show import as_text, as_tree
-    from weft.text import console
 
-    title, network = given_network(file, fail, fail_random, seed)
+    title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
     traffic = matrix_of(matrix)
     found = compare(
         routed(network, engine, keep, read_service(paths, sl2vl) if paths else None),
@@ -85,13 +103,9 @@ def show(
         ranks=hosts_of(network, placement, ranks),
         matrix=traffic,
     )
-    if format == "json":
-        sys.stdout.write(json.dumps(as_tree(found), indent=2) + "\n")
-    else:
-        console().print(as_text(found, title))
+    _say(as_tree(found) if format == "json" else as_text(found, title))
     for path in output:
-        write = write_route_page if path.suffix.lower() == ".html" else draw_engine
-        write(found, title, path)
+        (write_route_page if path.suffix.lower() == ".html" else draw_engine)(found, title, path)
         sys.stderr.write(f"wrote {path}\n")
 
 
@@ -104,9 +118,7 @@ def fix(
     sweep: Annotated[tuple[str, ...], Several] = (),
     most_changes: int | None = None,
     budget: int = 45,
-    fail: Annotated[tuple[str, ...], Several] = (),
-    fail_random: int = 0,
-    seed: int = 1,
+    failed: Failed = NONE,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     format: Literal["text", "json"] = "text",
 ) -> None:
@@ -124,18 +136,13 @@ def fix(
         Change at most this many entries of the current tables.
     budget
         Seconds after which no further tables are started.
-    fail
-        Switches or links that fail first, as for weft route show.
-    fail_random
-        Cables between switches that fail at random.
-    seed
-        Of the random failures.
+    failed
+        Parts of the fabric that fail first.
     output
         File for the tables, as loaded by opensm -R file -U FILE.
     format
         text for people, or json (schema weft-route-fix/1).
     """
-    import json
     import sys
 
     from weft.launch.engines import routed
@@ -145,9 +152,8 @@ def fix(
     from weft.route.routes import Routes
     from weft.route.show import improvement_text, improvement_tree
     from weft.route.subnet import require_addresses
-    from weft.text import console
 
-    title, network = given_network(file, fail, fail_random, seed)
+    title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
     present = routed(network, (engine,))[0].network
     if output is not None:
         require_addresses(present)
@@ -158,10 +164,20 @@ def fix(
         budget_s=budget,
         say=lambda text: print(text, file=sys.stderr),
     )
-    if format == "json":
-        sys.stdout.write(json.dumps(improvement_tree(found), indent=2) + "\n")
-    else:
-        console().print(improvement_text(found, title))
+    _say(improvement_tree(found) if format == "json" else improvement_text(found, title))
     if output is not None:
         write_tables(found.best.routes.network, output)
         sys.stderr.write(f"wrote {output}: opensm -R file -U {output}\n")
+
+
+def _say(answer: Any) -> None:
+    """Print an answer: a tree as JSON, anything else as the terminal shows it."""
+    import json
+    import sys
+
+    from weft.text import console
+
+    if isinstance(answer, dict):
+        sys.stdout.write(json.dumps(answer, indent=2) + "\n")
+    else:
+        console().print(answer)

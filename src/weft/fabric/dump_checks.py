@@ -112,9 +112,7 @@ def _far_ends(dump: Dump) -> list[Finding]:
     if not dump.both_ends:
         return []
     at = {(end.key, end.port): end for end in reversed(dump.ends)}
-    missing: list[str] = []
-    other: list[str] = []
-    asymmetric: list[str] = []
+    missing, other, asymmetric = list[str](), list[str](), list[str]()
     for end in at.values():
         back = at.get((end.peer, end.peer_port))
         here = f"{end.key} port {end.port} (line {end.line})"

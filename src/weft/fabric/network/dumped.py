@@ -89,16 +89,10 @@ def unrouted(
     made = Cables()
     for end, back in cables:
         if end.key in vertex and end.peer in vertex:
-            at_host = min(vertex[end.key], vertex[end.peer]) < len(hosts)
+            ends, ports = (vertex[end.key], vertex[end.peer]), (end.port, end.peer_port)
+            at_host = min(ends) < len(hosts)
             there, here = (_rate(e, at_host, adapter_rate, link_rate) for e in (end, back))
-            made.add(
-                vertex[end.key],
-                vertex[end.peer],
-                there,
-                latency if at_host else link_latency,
-                back_rate=here,
-                ports=(end.port, end.peer_port),
-            )
+            made.add(*ends, there, latency if at_host else link_latency, back_rate=here, ports=ports)
     links = made.links()
     level = _levels(len(hosts), len(switches), links)
     network = Network(

@@ -98,8 +98,7 @@ def _chart(
     scale = _y_scale(points, logarithmic)
     y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(points, logarithmic))
     base = alt.Chart(values(points)).encode(x=x, y=y)
-    usable = [point for point in points if not point["crowded"]]
-    crowded = [point for point in points if point["crowded"]]
+    usable, crowded = ([point for point in points if bool(point["crowded"]) is kind] for kind in (False, True))
     tooltip = [
         alt.Tooltip(f"{field}:N", title=name)
         for field, name in (("where", "at"), ("time", "median"), ("limit", "lower bound"), ("samples", "samples"))
