@@ -2,7 +2,6 @@
 """A run folder of pairs whose times are made up: what a run of the kernel leaves, without ranks."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,9 @@ from weft.fabric.model import load_fabric
 from weft.host import Host, Limit
 from weft.kernel.studies import load_study
 from weft.plan.make import make_plan
+from weft.run.refresh import write_manifest
 from weft.store import convert
+from weft.store.folder import RunFolder
 
 STUDY = """\
 name = "pairs"
@@ -60,7 +61,7 @@ def make_pairs_run(path: Path, cluster: Cluster, faults: Faults | None = None, *
     write_pair_tables(path, cluster, cluster.pairs(faults, **made))
     make_pair_analysis(path, plan, connect())
     write_answers(path, found_in(path, plan))
-    os.utime(path / "tables" / "calls.parquet")
+    write_manifest(RunFolder.open(path))
     return path
 
 

@@ -131,8 +131,9 @@ def test_vega_is_there_once_and_the_rest_is_small(page: Path) -> None:
 def test_the_verdict_comes_first_then_figures_tables_warnings_and_provenance(page: Path) -> None:
     text = Reader(page.read_text()).text
     wanted = [
-        "limits scaling",
+        "No verdict: 3 launches, 4 needed",
         "Strong scaling",
+        "What would help",
         "Figures",
         "Tables",
         "Warnings and notes",

@@ -112,19 +112,20 @@ def _latency(fabric: "Fabric") -> list[Finding]:
 
 
 def _model(fabric: "Fabric") -> list[Finding]:
-    """What a simulation cannot do without: `weft run` would refuse the file."""
+    """What a simulation cannot do without: `weft run` would refuse the file. The routes of a dump need none of it."""
     if not fabric.is_model:
         return []
     network = fabric.network
+    dumped = network is not None and network.topology == "dump"
     stated = {
         "node.copy_rate": fabric.node.copy_rate,
-        "network.adapter_rate": network is None or network.topology == "dump" or network.adapter_rate,
+        "network.adapter_rate": network is None or dumped or network.adapter_rate,
     }
     return [
         Finding(
-            "error",
+            "warning" if dumped else "error",
             f"{key} is not given",
-            "a simulation needs it, and weft run refuses a fabric without it",
+            "a simulation needs it, and weft run refuses a fabric without it; routes and loads do not",
             f"write {key}, from a data sheet or fitted with weft fabric fit",
         )
         for key, value in stated.items()

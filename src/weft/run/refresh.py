@@ -86,7 +86,13 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
             analyse.make_tables(folder, engine)
     except unfit as problem:
         raise no_tables(folder, problem) from problem
-    write_json(manifest, {path.name: checksum(path) for path in sorted(folder.tables.glob("*.parquet"))})
+    write_manifest(folder)
+
+
+def write_manifest(folder: RunFolder) -> None:
+    """Write the checksums of the tables as they are."""
+    sums = {path.name: checksum(path) for path in sorted(folder.tables.glob("*.parquet"))}
+    write_json(folder.tables / MANIFEST, sums)
 
 
 def no_tables(folder: RunFolder, problem: Exception) -> DataError:

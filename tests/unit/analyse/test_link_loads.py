@@ -2,6 +2,7 @@
 """Counted links in tables, headline and figure: the verdict follows the link that was full, by the bound's name."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from made.run import make_run
 from made.view import load_view
 from weft.analyse import make_tables
 from weft.analyse.bottleneck import bottlenecks, load_rows
-from weft.analyse.links import LAUNCH, OPERATIONS, operation_seconds, rows_of
+from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of
 from weft.fabric.drawing.loads import sketch_loads
 from weft.launch.links import LinkCount, links_file, write_links
+from weft.plan.records import LaunchPlan
 from weft.report.figures.links import link_load, links_figure
 from weft.report.links import held_back, link_fields
 from weft.report.show_json import as_json
@@ -114,7 +116,7 @@ def test_the_drawing_has_a_line_for_each_direction_and_says_that_the_network_is_
 
 
 def test_every_switch_stands_above_the_middle_of_what_hangs_on_it() -> None:
-    rows = rows_of(counts(4, 1000, 1e6, 1e6), HOSTS, 1.0)
+    rows = rows_of(counted(counts(4, 1000, 1e6, 1e6), 4, 1.0), HOSTS)
     found = load_rows(row | {"cell": "c", "nodes": 4, "ranks": 4, "seconds": 1.0} for row in rows)
     plan = sketch_loads([link_load(load) for load in found], HOSTS, 1.0)
     x = {place.names: place.x for place in plan.places}
@@ -129,10 +131,28 @@ def test_every_switch_stands_above_the_middle_of_what_hangs_on_it() -> None:
 HOSTS = tuple(f"node{k}" for k in range(4))
 
 
+def counted(counts: Sequence[LinkCount], nodes: int, seconds: float) -> Counted:
+    """Counters of a launch of one cell."""
+    launch = LaunchPlan(
+        id="c000.l1",
+        index=1,
+        cells=("c000",),
+        nodes=nodes,
+        ranks_per_node=1,
+        ranks=nodes,
+        hosts=tuple(f"node{k}" for k in range(nodes)),
+        order="block",
+        oversubscribed=False,
+        limit_s=1.0,
+        expected_s=1.0,
+    )
+    return Counted("c000", launch, nodes, counts, "tbf", seconds, None)
+
+
 def test_ports_of_hosts_alone_make_a_star(tmp_path: Path) -> None:
     # what perfquery tells: a host's port and the fabric behind it, of an unknown rate
     ports = [LinkCount(f"n{k}-fabric", f"n{k}", "fabric", 0.0, 10**6, 100, 0) for k in range(3)]
-    rows = rows_of(ports, ("n0", "n1", "n2"), 2.0)
+    rows = rows_of(counted(ports, 3, 2.0), ("n0", "n1", "n2"))
     assert [row["link"] for row in rows] == ["link n0 up", "link n1 up", "link n2 up"]
     assert {row["share"] for row in rows} == {None}
     found = load_rows(row | {"cell": "c", "nodes": 4, "ranks": 4, "seconds": 2.0} for row in rows)

@@ -86,7 +86,8 @@ def test_routes_are_followed_once_a_pod_not_once_a_leaf(monkeypatch: pytest.Monk
 def test_a_fabric_of_12000_hosts_fits_in_little_more_than_its_tables(verb: str, tmp_path: Path) -> None:
     """``check`` held all pairs of leaf switch and host at once: 4.7 GiB for 50,000 hosts, whose tables are 0.7 GiB."""
     (tmp_path / "f.toml").write_text(
-        'name = "f"\nkind = "simulated"\n[node]\nnames = "n[1-12000]"\ncores = 2\n[network]\ntopology = "fat-tree"\n'
+        'name = "f"\nkind = "simulated"\n[node]\nnames = "n[1-12000]"\ncores = 2\ncopy_rate = "10 GB/s"\n'
+        '[network]\ntopology = "fat-tree"\n'
         'latency = "1 us"\nadapter_rate = "1 GB/s"\n[network.tree]\nnodes_per_leaf = 8\nuplinks = 8\n'
         'leaves_per_pod = 30\npod_uplinks = 64\nlink_rate = "1 GB/s"\n'
     )

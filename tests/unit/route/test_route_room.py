@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The room of routes stands on the fabric alone: bounds, plans and launchers lean on it, never the other way."""
+"""The room of routes needs fabrics and files alone: bounds, plans and launchers lean on it, never the other way."""
 
 import ast
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 import weft.route
 
-BELOW = ("weft.route", "weft.fabric", "weft.errors", "weft.format", "weft.units")
+BELOW = ("weft.route", "weft.fabric", "weft.files", "weft.errors", "weft.format", "weft.text", "weft.units")
 FILES = sorted(Path(next(iter(weft.route.__path__))).glob("*.py"))
 
 
