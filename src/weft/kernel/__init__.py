@@ -89,6 +89,15 @@ class Kernel(Protocol):
         """Operations whose times a machine's numbers can be fitted to; none for most kernels."""
         ...
 
+    @property
+    def incidental(self) -> frozenset[str]:
+        """Parameters that do not identify a measurement when runs are compared.
+
+        They say how much of a sweep a cell holds, how its settings were chosen or what else is measured beside it, or
+        have columns of their own (n, m).
+        """
+        ...
+
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory, by its name (METHOD 22).
 

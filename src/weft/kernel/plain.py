@@ -17,6 +17,7 @@ class PlainKernel:
     is_floor = False
     has_pair_samples = False
     fitted: tuple[str, ...] = ()
+    incidental: frozenset[str] = frozenset()
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
         """No arrays."""

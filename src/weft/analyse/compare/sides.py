@@ -11,13 +11,10 @@ from typing import Any, NamedTuple
 from weft.analyse.floor import Floor
 from weft.analyse.tables.times import CallRow, MedianRow
 from weft.fabric.kinds import KINDS
+from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT
 
-#: Parameters that do not identify a measurement: they say how much of a sweep a cell holds (each call's name has its
-#: size), are columns of the key already, or only say how an algorithm was chosen.
-SWEPT = frozenset({"n", "m", "ranks", "bytes", "refine", "calls", "first_round", "last_round", "setting"})
-FILES = ("file", "matrix")
 #: Operations that every cell measures, whatever its kernel.
 SHARED = frozenset({"barrier"})
 
@@ -118,10 +115,11 @@ class Side:
         return max((len(point.medians) for point in self.points.values()), default=0)
 
 
-def identity(parameters: Mapping[str, Any]) -> str:
+def identity(kernel: str, parameters: Mapping[str, Any]) -> str:
     """The parameters of a cell that identify the measurement; a file by its name, whatever its folder."""
-    kept = {key: value for key, value in parameters.items() if key not in SWEPT and value not in (None, {}, [])}
-    kept |= {key: PurePath(str(kept[key])).name for key in FILES if key in kept}
+    asked = kernel_named(kernel)
+    kept = {k: value for k, value in parameters.items() if k not in asked.incidental and value not in (None, {}, [])}
+    kept |= {key: PurePath(str(kept[key])).name for key in asked.inputs_of(kept)}
     if kept.get("algorithm") == DEFAULT:
         del kept["algorithm"]
     return json.dumps(kept, sort_keys=True, default=str) if kept else ""
@@ -160,7 +158,7 @@ def points_of(
             row["call"],
             row["phase"],
             *shape,
-            "" if row["call"] in SHARED else identity(parameters[cell]),
+            "" if row["call"] in SHARED else identity(row["kernel"], parameters[cell]),
         )
         measured = by_launch.get((cell, row["call"], row["phase"]), {}) if row["status"] == "ok" else {}
         point = Point(

@@ -13,14 +13,13 @@ itself steps, or a *bend* if only the cost per byte changes (a cache overflow al
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from weft.analyse.protocol.fit import LEAST, Piece, Pieces
-from weft.analyse.protocol.series import NORMAL_95, SizeSeries, size_series
-from weft.analyse.tables.times import CallRow, MedianRow
+from weft.analyse.protocol.series import NORMAL_95, SizeSeries
 
 ALPHA = 0.01
 MOST_PIECES = 8
@@ -69,11 +68,6 @@ class ChangeOver:
     before_rate: float | None
     after_rate: float | None
     confidence: float
-
-
-def change_overs(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[ChangeOver]:
-    """Change-overs of every series of sizes in a run: the tables of calls and of medians."""
-    return [found for series in size_series(rows, medians) for found in changes_of(series)]
 
 
 def changes_of(series: SizeSeries) -> list[ChangeOver]:

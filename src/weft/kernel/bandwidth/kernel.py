@@ -54,6 +54,7 @@ class Bandwidth(PlainKernel):
 
     name = "bandwidth"
     main = ""  # a cell is known by its largest size
+    incidental = frozenset({"bytes", "refine"})
     study: type[Study] = BandwidthStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:

@@ -35,6 +35,7 @@ class Collective(PlainKernel):
 
     name = "collective"
     main = ""  # a cell is known by its largest size
+    incidental = frozenset({"bytes", "refine", "setting", "explain"})
     study: type[Study] = CollectiveStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:

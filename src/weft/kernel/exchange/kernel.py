@@ -29,6 +29,7 @@ class Exchange(PlainKernel):
 
     name = "exchange"
     main = "C"
+    incidental = frozenset({"n", "m", "calls", "explain"})
     batched = False
     fitted = ("A", "B", "C")
     study: type[Study] = ExchangeStudy

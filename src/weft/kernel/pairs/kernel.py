@@ -26,6 +26,7 @@ class Pairs(PlainKernel):
 
     name = "pairs"
     main = "pairs"
+    incidental = frozenset({"bytes", "first_round", "last_round"})
     has_pair_samples = True
     study: type[Study] = PairsStudy
 

@@ -200,18 +200,20 @@ def test_the_same_runs_give_the_same_answer_every_time() -> None:
 
 def test_parameters_tell_rows_apart_but_the_extent_of_a_sweep_and_the_place_of_a_file_do_not() -> None:
     plain = {"collective": "alltoall", "form": "plain", "bytes": [1, 2], "refine": 3}
-    assert identity(plain) == identity(plain | {"bytes": [4], "refine": 0, "ranks": 8, "algorithm": "default"})
-    assert identity(plain) != identity(plain | {"form": "inplace"})
-    assert (
-        identity({"file": "/here/keys.npy"}) == identity({"file": "/there/keys.npy"}) != identity({"file": "other.npy"})
-    )
+    more = {"bytes": [4], "refine": 0, "explain": True, "algorithm": "default"}
+    assert identity("collective", plain) == identity("collective", plain | more)
+    assert identity("collective", plain) != identity("collective", plain | {"form": "inplace"})
+    here, there, other = (identity("exchange", {"file": name}) for name in ("/a/keys.npy", "/b/keys.npy", "other.npy"))
+    assert here == there != other
+    # what says how much of a sweep there is to one kernel may be a measurement of its own to another
+    assert identity("exchange", {"n": 4, "m": 2, "explain": False}) == identity("exchange", {"n": 8, "m": 4})
+    assert identity("bandwidth", {"n": 4}) != identity("bandwidth", {"n": 8})
 
 
 def test_an_algorithm_that_was_chosen_is_an_operation_of_its_own() -> None:
     assert KEY.operation == "alltoall"
-    assert (
-        KEY._replace(parameters=identity({"algorithm": "ring", "setting": {"X": "1"}})).operation == "alltoall (ring)"
-    )
+    chosen = identity("collective", {"algorithm": "ring", "setting": {"X": "1"}})
+    assert KEY._replace(parameters=chosen).operation == "alltoall (ring)"
 
 
 def test_points_take_the_medians_of_good_rows_and_the_floor_of_their_shape() -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Change-overs: none in a smooth curve, the planted one within a step of its place, told with what happens there."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
@@ -16,12 +18,18 @@ from made.sizes import (
     step_of,
     with_jump,
 )
-from weft.analyse.protocol.changes import ChangeOver, change_overs, changes_of
+from weft.analyse.protocol.changes import ChangeOver, changes_of
 from weft.analyse.protocol.fit import Pieces
 from weft.analyse.protocol.series import size_series
 from weft.analyse.protocol.slower import slower_than_double
+from weft.analyse.tables.times import CallRow, MedianRow
 
 SERIES = 200
+
+
+def change_overs(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[ChangeOver]:
+    """Change-overs of every series of the tables of calls and medians."""
+    return [found for series in size_series(rows, medians) for found in changes_of(series)]
 
 
 def alarms(family: object, grid: str, noise: float, launches: int, outliers: float = 0.0) -> tuple[int, int]:
