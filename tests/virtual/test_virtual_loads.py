@@ -26,6 +26,7 @@ MATRIX = np.array([[0, 1, 8, 2], [4, 0, 1, 8], [1, 2, 0, 1], [2, 1, 4, 0]])
 STUDY = """
 name = "loads"
 kernel = "collective"
+explain = false
 [measure]
 launches = 1
 min_samples = 20
