@@ -181,7 +181,7 @@ def _speeds(dump: Dump) -> list[Finding]:
 
 
 def _tolerated(dump: Dump) -> list[Finding]:
-    """Notes on parts of a real dump that a network ignores: links that are down, several LIDs on a port, ports that wait."""
+    """Notes on what a network ignores of a real dump: links that are down, several LIDs on a port, ports that wait."""
     waiting = sorted(((c.waited_ticks, key, port) for (key, port), c in dump.counters.items()), reverse=True)
     sent = max((c.sent_bytes for c in dump.counters.values()), default=0)
     hot = [

@@ -97,7 +97,7 @@ class _Near:
 
 
 def ports_by_switch(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints]:
-    """Links of each switch to others, shape (switches, most links): link index (-1 = none), and switch index (0 = none)."""
+    """Links from switch to switch, shape (switches, most links): link index (-1 = none), target switch (0 = none)."""
     between = np.flatnonzero((links.source >= hosts) & (links.target >= hosts) & (links.source != links.target))
     between = between[np.lexsort((links.source_port[between], links.source[between]))]
     source = links.source[between] - hosts
@@ -111,7 +111,7 @@ def ports_by_switch(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints
 
 
 def _attachments(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """Each host's switch and the link to the host (-1 = none), shape (hosts,) each; hosts on each switch, (switches,)."""
+    """Each host's switch, and the link to the host (-1 = none), shape (hosts,); hosts on each switch, (switches,)."""
     leaf, delivery = np.full(hosts, -1, dtype=np.int32), np.full(hosts, -1, dtype=np.int32)
     last = np.flatnonzero((links.source >= hosts) & (links.target < hosts))
     last = last[np.argsort(links.target_port[last], kind="stable")[::-1]]  # the lowest port is written last and wins
