@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tree of a fabric, its cables coloured by load under one engine."""
+"""The drawing of a fabric, with cables coloured by load under one engine."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from weft.fabric.drawing.drawing import draw, save
 from weft.route.compare import Comparison
 from weft.route.show import verdict
 
-EVEN_SCALE = 2.0  # the fullest cable has the last colour, but good tables look good
+EVEN_SCALE = 2.0  # the most loaded cable gets the last colour, unless all loads are low
 LABEL = "all-to-all: time of a cable over that of a host's own link"
 
 
@@ -17,7 +17,7 @@ def draw_engine(found: Comparison, title: str, path: Path) -> None:
     Raises
     ------
     FabricError
-        A name with another ending, or a file that cannot be written.
+        The name has another extension, or the file cannot be written.
     """
     engine = found.engines[0]
     time = engine.score.time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison of routes for people and for programs: the verdict first, then engines, links, findings."""
+"""A comparison of routes as text and as JSON: the verdict first, then engines, links, findings."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def share(value: float) -> float:
-    """Per cent of what the adapters inject, from a relative time."""
+    """Per cent of the adapters' rate that a relative time corresponds to."""
     return 100 / value if value else 0.0
 
 
 def verdict(found: Comparison) -> str:
-    """The answer in one or two sentences."""
+    """The verdict in one or two sentences."""
     best = min(found.engines, key=lambda e: (e.score.lost, e.value))
     worst = max(found.engines, key=lambda e: (e.score.lost, e.value))
     what = WORDS[found.pattern]
@@ -54,7 +54,7 @@ def _reason(engine: Engine, found: Comparison) -> str:
 
 
 def as_text(found: Comparison, title: str) -> RenderableType:
-    """The comparison in the terminal."""
+    """The comparison for the terminal."""
     parts: list[RenderableType] = [Text(f"{title}: {verdict(found)}", style="bold"), Text(), _engines(found)]
     for engine in found.engines:
         parts += [Text(), _links(engine)]
@@ -112,7 +112,7 @@ def _links(engine: Engine) -> Table:
 
 
 def _who(engine: Engine, full: Full) -> tuple[str, str]:
-    """Users of a link in words: how many send, and who is sent to."""
+    """Users of a link in words: number of senders, and the receivers."""
     sources, targets = full.users.sources, full.users.targets
     few = len(sources) <= len(targets)
     shown = hosts_text(engine.routes.network, (sources if few else targets).tolist())
@@ -162,7 +162,7 @@ def _link_tree(engine: Engine, full: Full) -> dict[str, Any]:
 
 
 def improvement_text(found: Improvement, title: str) -> RenderableType:
-    """Better tables beside the present ones, the verdict first."""
+    """Better tables and the present ones as text, the verdict first."""
     present, best = found.present.score, found.best.score
     if found.better:
         head = (
@@ -194,7 +194,7 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
 
 
 def improvement_tree(found: Improvement) -> dict[str, Any]:
-    """Better tables for JSON (schema ``weft-route-fix/1``)."""
+    """Better tables and the present ones for JSON (schema ``weft-route-fix/1``)."""
 
     def tree(candidate: Candidate) -> dict[str, Any]:
         worth = candidate.score
