@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-/// Gives every rank the text of rank `from`.
+/// Collective: broadcasts the text of rank `from`.
 std::string share(MPI_Comm comm, int from, std::string text) {
     std::int64_t length = std::int64_t(text.size());
     check(PMPI_Bcast(&length, 1, MPI_INT64_T, from, comm), "MPI_Bcast of a text's length");
@@ -39,7 +39,7 @@ std::string bytes(std::int64_t count) {
 std::int64_t Need::total() const {
     std::int64_t sum = 0;
     for (Part const &part : parts) {
-        // A plan can ask for more than 2^63 bytes; that must not come out as little.
+        // A plan can ask for more than 2^63 bytes; the sum must not overflow.
         sum = part.bytes > std::numeric_limits<std::int64_t>::max() - sum ? std::numeric_limits<std::int64_t>::max()
                                                                           : sum + part.bytes;
     }
@@ -66,7 +66,7 @@ Verdict guard_memory(Team const &team, Need const &mine, std::int64_t limit_byte
     std::int64_t const node_left = scheduler_is_tighter ? limit_bytes : left.node_bytes;
 
     int const neediest = rank_of_largest(team.comm, team.rank, need);
-    // Node and process limits in one order: how far over is it?
+    // Node and process limits on one scale: the excess over the limit.
     std::int64_t const over_node = node_need - node_left;
     std::int64_t const over_process = need - left.process_bytes;
     int const worst = rank_of_largest(team.comm, team.rank, std::max(over_node, over_process));

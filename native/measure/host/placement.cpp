@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who runs where: derived from host names, never from the order of ranks.
+// Placement of ranks on nodes, from host names, not from the order of ranks.
 #include "mpi/team.hpp"
 
 #include "host/platform.hpp"
@@ -31,7 +31,7 @@ std::vector<Name> gather_names(MPI_Comm comm, int size, Name const &mine) {
     return all;
 }
 
-/// A host is known by its name and by its boot id: containers share the second, cloned images may share the first.
+/// A host is identified by name and boot id: containers share the boot id, cloned images may share the name.
 std::vector<std::string> hosts_of_ranks(MPI_Comm comm, int size, platform::Host const &here, int fake) {
     std::vector<std::string> keys;
     std::map<std::string, int> ranks_on;
