@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system interface that a simulator replaces. platform_real.cpp implements it for Linux; no other file calls the
-// system.
+// The system interface that a simulator replaces. platform_real.cpp implements it for Linux.
 #pragma once
 
 #include <mpi.h>

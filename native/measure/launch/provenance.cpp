@@ -18,7 +18,7 @@ namespace weft {
 
 namespace {
 
-/// One rank's place, as JSON.
+/// One rank's placement, as JSON.
 std::string describe_rank(Team const &team, platform::Host const &here) {
     Json json;
     json.begin_object();
@@ -34,7 +34,7 @@ std::string describe_rank(Team const &team, platform::Host const &here) {
     return json.text();
 }
 
-/// What is set otherwise than by default, where the launcher gave the defaults to compare with; else the environment.
+/// Settings that differ from the defaults, if the launcher gave the defaults; else the environment.
 Settings settings_of_launch() {
     auto const defaults = platform::variable("WEFT_DEFAULT_SETTINGS");
     std::string const text = defaults ? read_text(*defaults) : "";

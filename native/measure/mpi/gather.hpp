@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Collective: every rank's text, one after the other; on rank 0. Throws Failure where all together have more bytes
-/// than an MPI call counts.
+/// Collective: the concatenated texts of all ranks, on rank 0. Throws Failure if their total size exceeds the count of
+/// an MPI call.
 std::string gather_texts(Team const &team, std::string const &mine);
 
 } // namespace weft
