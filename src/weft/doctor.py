@@ -21,26 +21,26 @@ from weft.mpi.starting import cores_here
 Verdict = Literal["ok", "warn", "missing"]
 PINNED_LEAST = 64 * 2**20
 SHARED_LEAST = 256 * 2**20
-# Debian puts what an administrator needs there, and a user's PATH often lacks it
+# Debian installs administrators' programs there; a user's PATH often lacks it
 ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One thing that was looked for.
+    """One thing that ``weft doctor`` looks for.
 
     Attributes
     ----------
     name
         What it is.
     found
-        What was seen; empty where nothing was.
+        What was found; empty if nothing was.
     verdict
-        ``ok``, ``warn`` (it is here, but will hurt) or ``missing``.
+        ``ok``, ``warn`` (present, but harmful to measurements) or ``missing``.
     needed_for
         What does not work without it, or what the warning means.
     remedy
-        The command that installs or corrects it; empty where there is nothing to do.
+        The command that installs or corrects it; empty if nothing need be done.
     needed
         Whether ``weft run`` on this host cannot do without it.
     """
@@ -55,23 +55,23 @@ class Probe:
 
 @dataclass(frozen=True)
 class Root:
-    """Where ``proc`` and ``sys`` lie; tests have trees of their own."""
+    """The folder of ``proc`` and ``sys``; tests use trees of their own."""
 
     path: Path = Path("/")
 
     def text(self, name: str) -> str:
-        """Stripped text of a file; empty where it cannot be read."""
+        """Stripped text of a file; empty if it cannot be read."""
         return read(self.path / name).strip()
 
     def there(self, name: str) -> bool:
-        """Whether a file or folder is there."""
+        """Whether a file or folder exists."""
         return (self.path / name).exists()
 
 
 def examine(root: Path = Path("/")) -> list[Probe]:
-    """Look for everything that Weft can make use of.
+    """Look for everything that Weft can use.
 
-    Starts compilers to read their version, and one process that tries to make namespaces; nothing else.
+    Starts compilers to read their versions, and one process that tries to make namespaces; nothing else.
     """
     here = Root(root)
     each: tuple[Callable[[Root], Probe], ...] = (
@@ -87,7 +87,7 @@ def healthy(probes: Sequence[Probe]) -> bool:
 
 
 def mpi(root: Root) -> Probe:
-    """Find the MPI that would be measured, and who brought it."""
+    """Find the MPI that would be measured, and its origin."""
     try:
         found = find_mpi()
         starter = found.mpiexec()
@@ -115,7 +115,7 @@ def build_tool(name: str) -> Probe:
 
 
 def cores(root: Root) -> Probe:
-    """Count the cores that ranks can have."""
+    """Count the cores available to ranks."""
     here = cores_here()
     threads = f", {here.threads} hardware threads" if here.threads != here.physical else ""
     found = f"{here.physical}{threads}"
@@ -220,7 +220,7 @@ def virtual_fabrics(root: Root) -> Probe:
     return Probe("virtual fabrics", f"allowed {how} (tried just now)", "ok")
 
 
-# name, programs that must all be there, what for, Debian package
+# name, programs that must all be present, purpose, Debian package
 PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("packet capture", ("tcpdump",), "weft run --pcap on a virtual fabric", "tcpdump"),
     ("Slurm", ("sbatch", "squeue", "srun"), "fabrics of kind slurm", "slurm-client"),
@@ -232,7 +232,7 @@ PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
 
 
 def programs(root: Root, name: str, wanted: Sequence[str], needed_for: str, package: str) -> Probe:
-    """Look for programs that come together."""
+    """Look for programs that are installed together."""
     path = f"{os.environ.get('PATH', '')}:{ADMINISTRATORS}"
     found = {program: shutil.which(program, path=path) for program in wanted}
     absent = [program for program, place in found.items() if place is None]

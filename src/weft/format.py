@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How Weft writes sizes, rates, times, counts and factors (`weft.units` reads them back).
+"""Formatting of sizes, rates, times, counts and factors (`weft.units` parses them).
 
-Numbers have three significant digits and never an exponent. A unit is chosen after rounding, so 999.6 us reads "1 ms".
-``format_*`` writes a given or computed value as one would type it into a file ("1.2 us"). ``measured_*`` keeps trailing
-zeros ("1.20 us"), since a zero that was measured says something, and takes the value's interval.
+Numbers have three significant digits and never an exponent. The unit is chosen after rounding, so 999.6 us reads "1
+ms". ``format_*`` writes a given or computed value as in a file ("1.2 us"). ``measured_*`` keeps trailing zeros ("1.20
+us"), because they are significant in a measured value, and adds the interval.
 
-Microseconds are spelled ``us`` everywhere: files, terminal and figures share one spelling, in ASCII, as the field's own
-benchmarks have it. ``weft.units`` also reads ``µs``.
+Microseconds are ``us`` in files, on the terminal and in figures: ASCII, as in MPI benchmarks. ``weft.units`` also reads
+``µs``.
 """
 
 import math
@@ -17,14 +17,14 @@ from weft.units import RATES, SIZES, TIMES
 SECONDS = {name: float(TIMES[name]) for name in ("ns", "us", "ms", "s")}
 UNKNOWN = "–"
 DIGITS = 3
-#: Beyond this many decimals a value is noise, even in the smallest unit.
+#: Further decimals are noise, even in the smallest unit.
 MOST_DECIMALS = 4
-#: From here on a time reads better in the longer unit.
+#: From here on a time is easier to read in the longer unit.
 MINUTES_FROM_S, HOURS_FROM_S = 120, 7200
 
 
 def decimals(value: float, digits: int = DIGITS) -> int:
-    """Decimals that leave ``value``, once rounded, so many significant digits."""
+    """Number of decimals with which ``value``, after rounding, has ``digits`` significant digits."""
     if value == 0 or not math.isfinite(value):
         return 0
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
@@ -32,16 +32,16 @@ def decimals(value: float, digits: int = DIGITS) -> int:
 
 
 def unit_of(value: float, units: Mapping[str, float], digits: int = DIGITS) -> tuple[str, float]:
-    """The unit in which ``value`` reads best: at least 1 of it, and less than 1 of the next, after rounding.
+    """The unit for ``value``: after rounding the number is at least 1 in it, and less than 1 in the next larger unit.
 
     Parameters
     ----------
     value
-        In the unit whose factor is 1.
+        A value in the unit whose factor is 1.
     units
         Name to factor, smallest first.
     digits
-        Significant digits to which it is rounded.
+        Significant digits after rounding.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def unit_of(value: float, units: Mapping[str, float], digits: int = DIGITS) -> t
 
 
 def seconds_unit(seconds: float) -> tuple[str, float]:
-    """Name and factor of the unit, ns to s, in which a time reads best: ``("us", 1e-6)``."""
+    """Name and factor of the unit of a time in seconds, from ns to s: ``("us", 1e-6)``."""
     return unit_of(seconds, SECONDS)
 
 
@@ -78,7 +78,7 @@ def format_rate(rate: float, digits: int = DIGITS) -> str:
 
 
 def format_seconds(seconds: float, digits: int = DIGITS) -> str:
-    """A time in seconds, from ns to s, then minutes from two minutes on and hours from two hours on: ``1.2 us``."""
+    """A time in seconds, in ns to s, in minutes from two minutes, in hours from two hours: ``1.2 us``."""
     if seconds < MINUTES_FROM_S:
         return _scaled(seconds, SECONDS, digits)
     unit = "min" if seconds < HOURS_FROM_S else "h"
@@ -86,7 +86,7 @@ def format_seconds(seconds: float, digits: int = DIGITS) -> str:
 
 
 def format_factor(factor: float) -> str:
-    """How many times, without trailing zeros: ``2.5``, ``170``, ``1,200``."""
+    """A factor without trailing zeros: ``2.5``, ``170``, ``1,200``."""
     return _number(factor, decimals(factor), zeros=False)
 
 
@@ -98,14 +98,14 @@ def measured_seconds(seconds: float | None, low: float | None = None, high: floa
 
 
 def measured_rate(size: int, seconds: float | None, low: float | None = None, high: float | None = None) -> str:
-    """Bytes over a measured time, with the time's interval turned round: ``5.21 GB/s (5.10–5.33)``.
+    """Bytes over a measured time, with the interval that follows from that of the time: ``5.21 GB/s (5.10–5.33)``.
 
     Parameters
     ----------
     size
         Bytes moved in ``seconds``.
     seconds, low, high
-        The time and its interval, in seconds; ``–`` is written without a time.
+        The time and its interval, in seconds; ``–`` if the time is None.
     """
     if not seconds:
         return UNKNOWN
@@ -115,7 +115,7 @@ def measured_rate(size: int, seconds: float | None, low: float | None = None, hi
 
 
 def measured_factor(factor: float, low: float | None = None, high: float | None = None, what: str = "") -> str:
-    """How many times, with its interval: ``1.25 (1.20–1.31)``, ``170``, ``1.25 times (1.20–1.31)``."""
+    """A factor with its interval: ``1.25 (1.20–1.31)``, ``170``, ``1.25 times (1.20–1.31)``."""
     return _measured(factor, low, high, (what, 1.0))
 
 
@@ -126,7 +126,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def _in(value: float, factor: float) -> float:
-    """``value`` in units of ``factor``; a tie that division left just below itself (999.5 us in ms) is a tie again."""
+    """``value`` in units of ``factor``; restores a tie that division made slightly smaller (999.5 us in ms)."""
     return value / factor * (1 + 1e-12)
 
 
@@ -134,7 +134,7 @@ def _scaled(value: float, units: Mapping[str, float], digits: int = DIGITS) -> s
     name, factor = unit_of(value, units, digits)
     shown = _in(value, factor)
     text = _number(shown, decimals(shown, digits), zeros=False)
-    return f"{text.replace(',', '')} {name}"  # weft.units reads no separators
+    return f"{text.replace(',', '')} {name}"  # weft.units does not accept separators
 
 
 def _measured(value: float, low: float | None, high: float | None, unit: tuple[str, float]) -> str:

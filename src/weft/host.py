@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this host has: cores, memory, limits, and the rate at which it copies."""
+"""Properties of this host: cores, memory, limits, and copy rate."""
 
 import math
 import os
@@ -17,7 +17,7 @@ UNLIMITED = 2**60
 
 @dataclass(frozen=True)
 class Limit:
-    """A memory limit of one node in bytes, and where it comes from."""
+    """A memory limit of one node in bytes, and its source."""
 
     bytes: int
     by: str
@@ -30,11 +30,11 @@ class Host:
     Attributes
     ----------
     cores
-        Cores this process may run on.
+        Number of cores this process may run on.
     memory_bytes
-        Memory of the host, or of the cgroup where that is less: does not change while others work.
+        Memory of the host, or of the cgroup if that is less; does not depend on other processes.
     limits
-        What can be allocated now, one entry for each source of a limit.
+        Limits on what can be allocated now, one for each source.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Host:
 
 
 def smallest(limits: Sequence[Limit]) -> Limit | None:
-    """The limit that binds; None where none is known."""
+    """The smallest limit; None if none is known."""
     return min(limits, key=lambda limit: limit.bytes, default=None)
 
 
@@ -76,13 +76,13 @@ def parse_cgroup_paths(text: str) -> tuple[str | None, str | None]:
 
 
 def parse_stat(text: str, key: str) -> int:
-    """One number of ``memory.stat``; 0 where it is not there."""
+    """One number of ``memory.stat``; 0 if it is missing."""
     found = re.search(rf"^{key} (\d+)$", text, re.MULTILINE)
     return int(found[1]) if found else 0
 
 
 def read(path: Path) -> str:
-    """Text of a file under /proc or /sys; empty where it is not there or not readable."""
+    """Text of a file under /proc or /sys; empty if it is missing or not readable."""
     try:
         return path.read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -90,9 +90,9 @@ def read(path: Path) -> str:
 
 
 def upwards(mount: Path, path: str) -> Iterator[Path]:
-    """A cgroup's folder and all above it: a limit anywhere on the way binds.
+    """A cgroup's folder and all its parents: a limit on any of them applies.
 
-    Inside a container the path is often the host's and absent here; then only the mount's root counts.
+    In a container the path is often that of the host and does not exist; then only the root of the mount counts.
     """
     folder = mount / path.lstrip("/")
     while folder != mount and mount in folder.parents:
@@ -102,7 +102,7 @@ def upwards(mount: Path, path: str) -> Iterator[Path]:
 
 
 def cgroup_limits(root: Path) -> Iterator[tuple[int, int]]:
-    """Limit and remainder, both in bytes, of every cgroup with a memory limit above this process."""
+    """Limit and free memory, both in bytes, of every cgroup of this process with a memory limit."""
     unified, memory = parse_cgroup_paths(read(root / "proc/self/cgroup"))
     base = root / "sys/fs/cgroup"
     places: list[tuple[Path, str, str, str, str]] = []
@@ -119,7 +119,7 @@ def cgroup_limits(root: Path) -> Iterator[tuple[int, int]]:
             if limit is None:
                 continue
             usage = parse_cgroup_limit(read(folder / usage_file)) or 0
-            # Pages of files that were only read are reclaimed before the kernel kills a process.
+            # The kernel reclaims clean file pages before it kills a process.
             used = max(0, usage - parse_stat(read(folder / "memory.stat"), cache))
             yield limit, max(0, limit - used)
 
@@ -131,7 +131,7 @@ def parse_cpu_max(text: str) -> float | None:
 
 
 def usable_threads(root: Path = Path("/")) -> int:
-    """Threads that this process can keep busy: the cores of its affinity, or what its cgroup's quota allows."""
+    """Threads that this process can keep busy: the cores of its affinity mask, or its cgroup's quota if less."""
     unified, _ = parse_cgroup_paths(read(root / "proc/self/cgroup"))
     found = [float(len(os.sched_getaffinity(0)))]
     if unified is not None:
@@ -142,9 +142,9 @@ def usable_threads(root: Path = Path("/")) -> int:
 
 
 def scheduler_limit(environment: Mapping[str, str], cores: int) -> Limit | None:
-    """Memory the scheduler gives this job on a node; None outside a job or where it does not say."""
+    """Memory the scheduler gives this job on a node; None outside a job or if the scheduler does not state it."""
     node, core = environment.get("SLURM_MEM_PER_NODE", ""), environment.get("SLURM_MEM_PER_CPU", "")
-    if node.isdigit() and int(node):  # 0 is "all there is"
+    if node.isdigit() and int(node):  # 0 means all memory of the node
         return Limit(int(node) * 2**20, "SLURM_MEM_PER_NODE")
     if core.isdigit() and int(core):
         return Limit(int(core) * 2**20 * cores, "SLURM_MEM_PER_CPU")
@@ -157,11 +157,11 @@ def read_host(root: Path = Path("/"), environment: Mapping[str, str] | None = No
     Parameters
     ----------
     root
-        Where ``proc`` and ``sys`` lie.
+        The folder of ``proc`` and ``sys``.
     environment
-        Variables a scheduler has set; this process's own by default.
+        Environment variables with those of a scheduler; this process's own by default.
     cores
-        Cores to count; those this process may run on by default.
+        Number of cores; those this process may run on by default.
     """
     if cores is None:
         cores = len(os.sched_getaffinity(0))
@@ -179,12 +179,12 @@ def read_host(root: Path = Path("/"), environment: Mapping[str, str] | None = No
 
 
 def measure_copy_rate(threads: int, seconds: float = 0.03) -> float:
-    """Bytes per second that ``threads`` threads copy together, each from one own buffer to another.
+    """Bytes per second that ``threads`` threads copy together, each between two buffers of its own.
 
-    A few rounds of 32 MiB each, in this process, the best of them: enough for a predicted time. Bounds that stand
-    beside measured values take the rate that the kernel ``floor`` measured.
+    The best of a few rounds of 32 MiB per thread, in this process: accurate enough for a predicted time. Bounds of
+    measured times use the rate that the kernel ``floor`` measured.
     """
-    import numpy as np  # costs 80 ms
+    import numpy as np  # the import takes 80 ms
 
     threads = max(1, min(threads, 32))
     size = 32 * 2**20
@@ -196,7 +196,7 @@ def measure_copy_rate(threads: int, seconds: float = 0.03) -> float:
         source, target = pairs[index]
         end = time.perf_counter() + seconds
         while True:
-            stop = time.perf_counter() > end  # each thread decides alike: the round's first to see it breaks the gate
+            stop = time.perf_counter() > end  # the first thread past the end of a round breaks the barrier, so all stop
             if stop:
                 gate.abort()
             try:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel `bandwidth`: how fast messages go one way between two ranks when many are under way.
+// The kernel `bandwidth`: the one-way rate between two ranks with many messages in flight.
 //
 //   bytes         sizes of a message; see size_sweep.hpp
-//   refine        sizes to add where the times leave the line between their neighbours
-//   window        messages under way, at most (64)
-//   window_bytes  and bytes of them together: at least one message is always under way (64 MiB)
-//   cache         hot | cold: what the footprint is meant to be
-//   footprint     bytes of either side that the messages go round in, whatever their size (METHOD 10)
-//   pattern       intra-socket | inter-socket | inter-node: verified, not trusted (see binding.hpp)
+//   refine        most sizes to add where times deviate from the line between their neighbours
+//   window        messages in flight, at most (64)
+//   window_bytes  and most bytes of them together: at least one message is always in flight (64 MiB)
+//   cache         hot | cold: the intended state of the footprint
+//   footprint     bytes on either side that the messages cycle through, for all sizes (METHOD 10)
+//   pattern       intra-socket | inter-socket | inter-node: verified, see binding.hpp
 //
 // The operation `send@B` is one message of a window: the time of a window, acknowledgement included, over its messages.
 #include "bandwidth/binding.hpp"
@@ -41,7 +41,7 @@ WindowLimits limits_of(Cell const &cell) {
     return limits;
 }
 
-/// Does the footprint stay in the caches, or out of them, as its name says? Nobody knows in a simulator.
+/// Checks that the footprint is as hot or cold as its name says; unknown in a simulator.
 void verify_footprint(Cell &cell) {
     std::int64_t const holds = platform::one_clock() ? 0 : last_cache_bytes(platform::host().cpus);
     std::string const warning = doubt_footprint(cell.text("cache", ""), cell.integer("footprint"), holds);
@@ -50,7 +50,7 @@ void verify_footprint(Cell &cell) {
     }
 }
 
-/// Refuses the cell where the binding that was obtained is not the pattern's.
+/// Refuses the cell if the actual binding does not fit the pattern.
 void verify_binding(Cell &cell) {
     Team const &team = cell.team();
     Sockets const mine = platform::one_clock() ? 0 : sockets_of(platform::host().cpus);
@@ -65,7 +65,7 @@ void verify_binding(Cell &cell) {
     }
 }
 
-/// One window of each size on an iteration of its own.
+/// Proves one window of each size, in separate iterations.
 void prove_windows(Cell &cell, MessageWindow &window, std::vector<std::int64_t> const &measured) {
     if (!window.real()) {
         return cell.skip_validation("the simulator folds buffers of this size: they have no contents to prove");

@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-/// Reads a whole number at the begin of `text` and takes it off; -1 when there is none.
+/// Reads a whole number at the start of `text` and removes it; -1 if there is none.
 int take_number(std::string_view &text) {
     int value = -1;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -59,7 +59,7 @@ std::int64_t WindowLimits::stride(std::int64_t bytes) {
 }
 
 std::int64_t WindowLimits::places(std::int64_t bytes) const {
-    return std::max<std::int64_t>(footprint / stride(bytes), 1); // the only one needs no line's end
+    return std::max<std::int64_t>(footprint / stride(bytes), 1); // a single message needs no alignment to cache lines
 }
 
 std::int64_t WindowLimits::messages(std::int64_t bytes) const {

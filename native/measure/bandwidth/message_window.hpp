@@ -13,39 +13,39 @@
 namespace weft {
 
 struct WindowLimits {
-    std::int64_t most_messages; ///< under way
-    std::int64_t most_bytes;    ///< of them together; one message always is under way
-    std::int64_t footprint;     ///< bytes of either side; no message is larger
+    std::int64_t most_messages; ///< in flight
+    std::int64_t most_bytes;    ///< of them together; at least one message is in flight
+    std::int64_t footprint;     ///< bytes on either side; no message is larger
 
-    /// Every message has cache lines of its own.
+    /// Distance between messages: each has its own cache lines.
     [[nodiscard]] static std::int64_t stride(std::int64_t bytes);
-    /// Places for messages of a size.
+    /// Number of places for messages of a size.
     [[nodiscard]] std::int64_t places(std::int64_t bytes) const;
     [[nodiscard]] std::int64_t messages(std::int64_t bytes) const;
 };
 
-/// The two sides of one window of messages. Every message under way has a place of its own, as receives must, and each
-/// window goes on where the last one ended: over a sample all sizes touch the same footprint. A window that began at
-/// the same place each time would touch 64 times the size, and its rate would draw the caches.
+/// The two sides of one window of messages. Every message in flight has its own place, as receives require, and each
+/// window continues where the last one ended: over a sample all sizes touch the same footprint. If each window started
+/// at the same place, it would touch 64 times the message size, and the rate would depend on the caches.
 class MessageWindow {
   public:
     /// Collective over two ranks.
     MessageWindow(Team const &team, WindowLimits const &limits);
 
-    /// Why this MPI cannot count a message of so many bytes; empty where it can.
+    /// The reason why this MPI cannot count a message of `bytes` bytes; empty if it can.
     static std::string refusal(std::int64_t bytes);
 
     void set_size(std::int64_t bytes);
     [[nodiscard]] std::int64_t messages() const { return messages_; }
     [[nodiscard]] bool real() const { return places_.real(); }
 
-    /// Rank 0 sends a window, rank 1 receives it and says so.
+    /// Rank 0 sends a window; rank 1 receives and acknowledges it.
     void send_window();
 
-    /// For the next window: each message holds words of its own, so that two that changed places show; places that
-    /// receive are cleared.
+    /// Prepares the next window: each message has unique words, so that two exchanged messages are detected; receive
+    /// places are cleared.
     void fill();
-    /// Of the last window.
+    /// Checks the last window.
     [[nodiscard]] Flaws check_received() const;
     /// The test hook WEFT_PLANT=corrupt: one bit in the middle of what rank 1 received.
     void corrupt();
@@ -61,7 +61,7 @@ class MessageWindow {
     std::vector<MPI_Request> requests_;
     std::int64_t bytes_ = 0;
     std::int64_t messages_ = 0;
-    std::int64_t next_ = 0; // place of the next window's first message
+    std::int64_t next_ = 0; // index of the next window's first message
     std::int64_t last_ = 0; // and of the last one's
 };
 

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-/// The text of the lowest rank that has one, on every rank.
+/// Collective: the text of the lowest rank that has one, on every rank.
 std::optional<std::string> lowest_word(Team const &team, std::optional<std::string> const &mine) {
     constexpr std::int64_t none = std::numeric_limits<std::int32_t>::max();
     std::int64_t const speaker = min_over(team, mine ? team.rank : none);

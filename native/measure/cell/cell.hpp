@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// What became of the proof of a cell's result (METHOD 12).
+/// Outcome of the proof of a cell's result (METHOD 12).
 struct Validation {
     bool performed = false;
     std::int64_t errors = 0;
@@ -31,7 +31,7 @@ class Cell {
     std::string const &kernel() const noexcept { return values_.kernel; }
     std::string const &hash() const noexcept { return values_.hash; }
 
-    /// The plan's values; a missing key or one that is no integer throws Failure on every rank.
+    /// The plan's values; throws Failure on every rank if a key is missing or not an integer.
     bool has(std::string_view key) const;
     std::string const &text(std::string_view key) const;
     std::string text(std::string_view key, std::string_view otherwise) const;
@@ -44,29 +44,29 @@ class Cell {
     std::int64_t launch_index() const noexcept { return plan_.launch_index; }
     Rules const &rules() const noexcept { return plan_.rules; }
     Team const &team() const noexcept { return team_; }
-    /// Only within the kernel's run, not within its need.
+    /// Only valid in the kernel's run(), not in its need().
     Sampler &sampler() const noexcept { return *sampler_; }
     void use(Sampler &sampler, Clock *clock = nullptr) noexcept {
         sampler_ = &sampler;
         clock_ = clock;
     }
 
-    /// Collective, between samples: lets the clock check itself in mid-cell.
+    /// Collective, between samples: a check of the clock within a cell, if one is due.
     void check_clock() {
         if (clock_ != nullptr) {
             clock_->check_if_due();
         }
     }
-    /// An impossible time proves an error of the clocks; the same on every rank.
+    /// Records a clock error that an impossible time has proved; the same on every rank.
     void admit_clock_error(std::int64_t error_ns) {
         if (clock_ != nullptr && !clock_->shared()) {
             clock_->admit(error_ns);
         }
     }
-    /// What is to be worked out once the clock of the cell is closed: times that two ranks took are not comparable
-    /// before. Collective: the same calls on every rank.
+    /// Defers `work` until the clock of the cell is closed: before that, times of two ranks are not comparable.
+    /// Collective: the same calls on every rank.
     void once_closed(std::function<void()> work) { closing_.push_back(std::move(work)); }
-    /// Collective, after the kernel's run and the end of the clock.
+    /// Collective, after the kernel's run and the closing of the clock: does the deferred work.
     void close() {
         for (auto const &work : closing_) {
             work();
@@ -74,14 +74,14 @@ class Cell {
         closing_.clear();
     }
 
-    /// Says how the proof went: collective, with the errors of this rank; the detail of the lowest rank that has
-    /// errors is kept. Any error makes the cell `invalid`.
+    /// Collective: sets the result of the proof from the errors of each rank; the detail of the lowest rank with errors
+    /// is kept. Any error makes the cell `invalid`.
     void set_validation(std::int64_t errors, std::string const &detail);
-    /// Says why nothing was proven; the same on every rank.
+    /// Sets the reason why nothing was proved; the same on every rank.
     void skip_validation(std::string reason);
     Validation const &validation() const noexcept { return validation_; }
 
-    /// For the user: cause and remedy. Those of rank 0 are kept.
+    /// Adds a warning for the user, with cause and remedy. Only those of rank 0 are kept.
     void warn(std::string warning) { warnings_.push_back(std::move(warning)); }
     std::vector<std::string> const &warnings() const noexcept { return warnings_; }
 
@@ -96,10 +96,10 @@ class Cell {
     std::vector<std::string> warnings_;
 };
 
-/// Collective: if any rank has a reason, all throw Refusal(status, the reason of the lowest such rank).
+/// Collective: if any rank has a reason, all ranks throw Refusal(status, reason of the lowest such rank).
 void refuse_together(Team const &team, std::string const &status, std::optional<std::string> const &reason);
 
-/// True when the test hook WEFT_PLANT=fault or WEFT_PLANT=fault:cell asks for this fault in this cell.
+/// True if the test hook WEFT_PLANT=fault or WEFT_PLANT=fault:cell requests this fault in this cell.
 bool planted(Cell const &cell, std::string_view fault);
 
 } // namespace weft

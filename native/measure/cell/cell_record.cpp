@@ -15,7 +15,7 @@ void write_columns(Json &json, Columns const &columns) {
     json.end_array();
 }
 
-/// What the segment's rows hold.
+/// Writes the layout of the segment's rows.
 void write_layout(Json &json, Segment const &segment) {
     write_columns(json.key("columns"), segment.columns);
     if (segment.head.empty()) {

@@ -11,12 +11,12 @@
 
 namespace weft {
 
-/// What is known of a finished cell besides its samples.
+/// The outcome of a finished cell, besides its samples.
 struct Outcome {
-    std::string status = "ok"; ///< ok, invalid, memory, or what a Refusal says
+    std::string status = "ok"; ///< ok, invalid, memory, or the status of a Refusal
     std::string reason;
     Verdict memory;
-    platform::Pressure pressure; ///< on all nodes together, during the cell
+    platform::Pressure pressure; ///< summed over all nodes, during the cell
     std::int64_t wall_ns = 0;
     std::vector<std::uint32_t> crcs; ///< empty without samples
 };

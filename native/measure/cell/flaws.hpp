@@ -6,12 +6,12 @@
 
 namespace weft {
 
-/// What was found wrong: how often, and the first case in words.
+/// Errors found by a proof: their number, and a description of the first.
 struct Flaws {
     std::uint64_t count = 0;
     std::string first;
 
-    /// Counts one more; `describe()` makes the sentence and is only called for the first.
+    /// Counts one more error; `describe()` returns its description and is only called for the first.
     template <class Describe> void add(Describe &&describe) {
         if (count++ == 0) {
             first = describe();

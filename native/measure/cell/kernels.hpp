@@ -12,8 +12,8 @@ namespace weft {
 
 struct Kernel {
     std::string_view name;
-    /// What this rank is going to allocate. Not collective; throws Failure for a plan it cannot read, and may throw
-    /// Refusal (with the same outcome on every rank) for a cell it cannot run.
+    /// The memory that this rank will allocate. Not collective; throws Failure for a plan it cannot read, and may throw
+    /// Refusal (identically on every rank) for a cell it cannot run.
     Need (*need)(Cell const &);
     /// Collective: allocates, measures with cell.sampler(), proves, calls set_validation or skip_validation.
     /// May throw Refusal on all ranks together.
@@ -24,7 +24,7 @@ struct Kernel {
 };
 
 std::span<Kernel const> kernels();
-/// Throws Failure with the names there are.
+/// Throws Failure with the available names if there is none of this name.
 Kernel const &kernel_named(std::string_view name);
 
 Need floor_need(Cell const &cell);

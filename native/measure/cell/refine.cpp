@@ -7,7 +7,7 @@ namespace weft {
 
 namespace {
 
-/// The size in the geometric middle, a multiple of `multiple` strictly between the two; nothing when there is none.
+/// The size at the geometric mean, a multiple of `multiple` strictly between the two; nothing if there is none.
 std::optional<std::int64_t> middle(std::int64_t low, std::int64_t high, RefineRules const &rules) {
     if (low < 1 || std::log2(double(high) / double(low)) <= 1.001 * rules.octave_share) {
         return std::nullopt;
@@ -26,7 +26,7 @@ double deviation(std::span<SizePoint const> sweep, std::size_t k) {
     SizePoint const &low = sweep[k - 1];
     SizePoint const &high = sweep[k + 1];
     if (!(low.seconds > 0 && sweep[k].seconds > 0 && high.seconds > 0)) {
-        return 0; // a simulated clock may show no time at all
+        return 0; // a simulated time may be 0
     }
     double const share =
         std::log(double(sweep[k].bytes) / double(low.bytes)) / std::log(double(high.bytes) / double(low.bytes));

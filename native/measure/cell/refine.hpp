@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a sweep over sizes should look more closely: SKaMPI's adaptive refinement (Reussner, Sanders, Prechelt, Mueller
-// 1998). Where the library changes its protocol or algorithm, the measured points leave the straight line between their
+// Which sizes to add to a sweep: SKaMPI's adaptive refinement (Reussner, Sanders, Prechelt, Mueller 1998). Where the
+// library changes its protocol or algorithm, the measured points deviate from the straight line between their
 // neighbours. Pure: no MPI, no randomness.
 #pragma once
 
@@ -17,19 +17,19 @@ struct SizePoint {
 };
 
 struct RefineRules {
-    std::int64_t most = 0;       ///< sizes to add to a sweep, at most
-    std::int64_t multiple = 1;   ///< sizes are whole multiples of so many bytes
-    double tolerance = 0.1;      ///< a kink below this (10 %) is not worth a measurement
-    double octave_share = 0.125; ///< two sizes closer than this share of an octave are not parted any more
+    std::int64_t most = 0;       ///< most sizes to add to a sweep
+    std::int64_t multiple = 1;   ///< sizes are whole multiples of this, in bytes
+    double tolerance = 0.1;      ///< smaller deviations (10 %) are not refined
+    double octave_share = 0.125; ///< sizes closer than this share of an octave are not divided further
 };
 
-/// How far point `k` of a sweep lies off the straight line between its neighbours, where both axes are logarithmic:
-/// |ln(t / t_line)|. 0 for the first and the last point, and beside a size of 0 bytes.
+/// Deviation of point `k` of a sweep from the straight line between its neighbours, with logarithmic axes: |ln(t /
+/// t_line)|. 0 for the first and the last point, and next to a size of 0 bytes.
 double deviation(std::span<SizePoint const> sweep, std::size_t k);
 
-/// The size to measure next: the geometric middle of the gap whose two ends deviate most together, so a step is halved
-/// until it is known to an eighth of an octave. Nothing when no gap is wide enough or no end deviates by more than the
-/// tolerance. `sweep` ascends; the decision depends on nothing else.
+/// The size to measure next: the geometric mean of the gap whose two ends together deviate most, so a step is halved
+/// until it is located to an eighth of an octave. Nothing if no gap is wide enough or no end deviates by more than the
+/// tolerance. `sweep` is ascending; the decision depends on nothing else.
 std::optional<std::int64_t> next_size(std::span<SizePoint const> sweep, RefineRules const &rules);
 
 } // namespace weft

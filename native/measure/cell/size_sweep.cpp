@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-/// Median time of one operation at a size, on rank 0; 0 elsewhere, and where it has no samples.
+/// Median time in seconds of one operation at a size, on rank 0; 0 on other ranks, and without samples.
 double seconds_at(Recorder const &recorder, std::string const &op) {
     for (Segment const &segment : recorder.segments()) {
         if (segment.op == op && segment.phase == Phase::warm && segment.count > 0) {
@@ -19,7 +19,7 @@ double seconds_at(Recorder const &recorder, std::string const &op) {
     return 0;
 }
 
-/// On rank 0: the next size, or 0 for none.
+/// On rank 0: the next size, or 0 if there is none.
 std::int64_t chosen_size(Cell const &cell, std::string const &name, std::vector<std::int64_t> sizes,
                          RefineRules const &rules) {
     std::sort(sizes.begin(), sizes.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernels that sweep over sizes share. Plan keys of a cell:
+// Sweeps over sizes, for all kernels that have them. Plan keys of a cell:
 //   bytes B0 B1 ...   the sizes, ascending
-//   refine MOST       sizes to add where the times leave the line between their neighbours (default 0)
+//   refine MOST       most sizes to add where times deviate from the line between their neighbours (default 0)
 #pragma once
 
 #include "cell/cell.hpp"
@@ -15,17 +15,17 @@
 
 namespace weft {
 
-/// The sizes of a cell; throws Failure for a list that is empty, negative or does not ascend.
+/// The sizes of a cell; throws Failure for a list that is empty, has negative sizes or is not ascending.
 std::vector<std::int64_t> sizes_of(Cell const &cell);
 
-/// Name of an operation at a size, "alltoall@1024", as the analysis splits it again.
+/// Name of an operation at a size, "alltoall@1024"; the analysis parses it.
 std::string op_at(std::string const &name, std::int64_t bytes);
 
-/// The sizes in an order of this launch's own, drawn from the plan's seed: a machine that slows down during a cell must
-/// not look like a slope over sizes. The same on every rank.
+/// The sizes in a random order of this launch, from the plan's seed: otherwise a slowdown of the machine during a cell
+/// would look like a dependence on size. The same on every rank.
 std::vector<std::int64_t> shuffled(Cell const &cell, std::vector<std::int64_t> sizes);
 
-/// Sizes that a sweep may measure in all, for the memory need: those of the plan and those that refinement may add.
+/// Most sizes that a sweep may measure, for the memory need: those of the plan and those that refinement may add.
 std::int64_t most_sizes(Cell const &cell);
 
 /// Collective: `measure(bytes)` for each size in a shuffled order, then for each size that refinement adds, which is

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t light_share = 8; // of the largest block, in the pattern `heavy`
 
-/// largest * part / whole in whole units, rounded down. By way of 128 bits: 4 MiB times a weight of 2^50 is no int64.
+/// largest * part / whole in whole units, rounded down. In 128 bits: 4 MiB times a weight of 2^50 does not fit into
+/// int64.
 std::int64_t share_of(std::int64_t largest, std::int64_t part, std::int64_t whole, std::int64_t unit) {
     __extension__ using Wide = __int128;
     return static_cast<std::int64_t>(Wide(largest / unit) * part / whole) * unit;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much each rank sends to each other in an all-to-all of unequal blocks. Pure: no MPI.
+// Block sizes of an all-to-all with unequal blocks. Pure: no MPI.
 // weft.kernel.collective.blocks has the same formulas. A sweep's size is the largest block.
 //   equal    all blocks alike
-//   linear   rank j is sent (j + 1) / p of the largest block by everybody: the last rank receives most
-//   heavy    rank 0 sends the largest block to everybody, all others an eighth of it
-//   matrix   weights of p x p: from a file of the application's own traffic
+//   linear   every rank sends (j + 1) / p of the largest block to rank j: the last rank receives most
+//   heavy    rank 0 sends the largest block to every rank, all others an eighth of it
+//   matrix   p x p weights, from a file with the traffic of an application
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class BlockPattern {
 
     [[nodiscard]] bool is_equal() const noexcept { return kind_ == Kind::equal; }
 
-    /// Bytes of the block from one rank to another, a whole multiple of `unit`, where the largest has `largest`.
+    /// Bytes of the block from one rank to another, a whole multiple of `unit`, if the largest block has `largest`
+    /// bytes.
     [[nodiscard]] std::int64_t block(int from, int to, std::int64_t largest, std::int64_t unit) const;
 
   private:
@@ -30,7 +31,7 @@ class BlockPattern {
 
     Kind kind_;
     int ranks_;
-    std::vector<std::int64_t> weights_; // row by row: who sends
+    std::vector<std::int64_t> weights_; // row-major: row = sender
     std::int64_t heaviest_ = 0;
 };
 

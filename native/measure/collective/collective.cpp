@@ -3,10 +3,10 @@
 //
 //   collective  bcast | alltoall | alltoallv | scatter | gather | allgather | allreduce | reduce | reduce_scatter
 //   bytes       sizes of a block (what one rank sends to one other) or of the message; see size_sweep.hpp
-//   refine      sizes to add where the times leave the line between their neighbours
+//   refine      most sizes to add where times deviate from the line between their neighbours
 //   form        plain | inplace | vector
-//   root        a rank, or -1: each call has the next one
-//   cases       exactly so many samples, with root -1 from as many roots, evenly spread: for times that repeat
+//   root        a rank, or -1: the next rank in each call
+//   cases       exact number of samples, with root -1 from as many evenly spaced roots: for times that repeat
 //   pattern     of alltoallv: equal | linear | heavy | matrix, with `weights`, p x p whole numbers
 //   explain     1: the ladder of each size, for alltoall and alltoallv
 //
@@ -24,7 +24,7 @@ namespace weft {
 
 namespace {
 
-/// A cell of this kernel, read.
+/// The parsed values of a cell of this kernel.
 struct CollectiveRequest {
     CollectiveForm form;
     std::shared_ptr<BlockPattern const> pattern;
@@ -97,7 +97,7 @@ CollectiveRequest collective_request(Cell const &cell) {
     return request;
 }
 
-/// The test hook WEFT_PLANT=corrupt: one bit in the middle of what the lowest rank with any received.
+/// The test hook WEFT_PLANT=corrupt: flips one bit in the middle of the data received by the lowest rank that has any.
 void plant_in_block(Cell const &cell, std::span<std::byte> received) {
     if (!planted(cell, "corrupt")) {
         return;
@@ -108,7 +108,7 @@ void plant_in_block(Cell const &cell, std::span<std::byte> received) {
     }
 }
 
-/// On iterations of their own: every size that was measured, for the first and the last root.
+/// Proves every measured size, for the first and the last root, in separate iterations.
 void prove_all(Cell &cell, CollectiveData &data, CollectiveRequest const &request,
                std::vector<std::int64_t> const &measured) {
     if (!data.real()) {
@@ -168,9 +168,9 @@ void run_collective(Cell &cell) {
     platform::split_by_node(cell.team().comm);
     Sampler &sampler = cell.sampler();
     auto const call = [&] { data.call(); };
-    // In a batch of calls with a root nothing holds the ranks together: a root that is always the same runs ahead, and
-    // with roots that change, the next call's tree starts while the last one's is still under way. A barrier in between
-    // would be timed, too. So each call is a sample of its own, from a common start.
+    // In a batch of calls with a root nothing synchronises the ranks: a fixed root runs ahead, and with rotating roots
+    // the next call's tree starts while the last one is still in progress. A barrier in between would be timed too. So
+    // each call is a separate sample, from a common start.
     std::int64_t const cases = cell.integer("cases", 0);
     How const how{.batch = !request.form.collective->rooted, .exactly = cases};
     auto const first_call = [&](std::int64_t bytes) {
@@ -178,7 +178,7 @@ void run_collective(Cell &cell) {
         data.begin_roots(1);
         sampler.cold(op_at(request.op, bytes), call);
     };
-    // First contact: from the smallest size on, as an application would meet them; then each size by itself.
+    // First contact in ascending order of sizes, as in an application; then each size by itself.
     for (std::int64_t const bytes : request.sizes) {
         first_call(bytes);
     }

@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-// The measured calls have the public MPI_ names. Arguments that MPI_IN_PLACE makes meaningless are passed as they are.
+// The measured calls have the public MPI_ names. Arguments that MPI ignores with MPI_IN_PLACE are passed unchanged.
 
 void call_bcast(CallArguments const &a) {
     check(MPI_Bcast(a.is_root() ? a.send : a.receive, a.count, a.type, a.root, a.comm), "MPI_Bcast");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collective calls of MPI that the kernel `collective` measures: what each is called and what it works on.
+// The collective calls of MPI that the kernel `collective` measures: their names and arguments.
 #pragma once
 
 #include "mpi/check.hpp"
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// The arguments of one call. Blocks lie one behind the other, block k for (or from) rank k.
+/// The arguments of one call. Blocks are contiguous, block k for (or from) rank k.
 struct CallArguments {
     std::byte *send = nullptr;
     std::byte *receive = nullptr;
@@ -24,7 +24,7 @@ struct CallArguments {
     bool in_place = false;
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
-    std::vector<int> send_counts; ///< of MPI_Alltoallv; places in elements, too
+    std::vector<int> send_counts; ///< of MPI_Alltoallv; displacements in elements, too
     std::vector<int> send_places;
     std::vector<int> receive_counts; ///< also of MPI_Reduce_scatter
     std::vector<int> receive_places;
@@ -32,7 +32,7 @@ struct CallArguments {
     [[nodiscard]] bool is_root() const noexcept { return rank == root; }
 };
 
-/// How many blocks an array of a rank has.
+/// Number of blocks in an array of a rank.
 enum class Blocks { none, one, all };
 
 struct Collective {
@@ -40,14 +40,14 @@ struct Collective {
     void (*call)(CallArguments const &); ///< throws MpiError
     Blocks sent;                         ///< of a rank; of the root where `rooted`
     Blocks received;
-    bool rooted = false;    ///< one rank differs from the others
-    bool reduces = false;   ///< adds doubles up
+    bool rooted = false;    ///< one rank has a special role
+    bool reduces = false;   ///< sums doubles
     bool in_place = true;   ///< has a form with MPI_IN_PLACE
     bool by_counts = false; ///< blocks may differ
 };
 
 std::span<Collective const> collectives();
-/// Throws Failure with the names there are.
+/// Throws Failure with the available names if there is none of this name.
 Collective const &collective_named(std::string_view name);
 
 } // namespace weft

@@ -19,13 +19,13 @@ std::int64_t block_count(Blocks blocks, int ranks) {
     return blocks == Blocks::all ? ranks : blocks == Blocks::one ? 1 : 0;
 }
 
-/// Payload bytes of a rank's array of so many blocks. A rank that is never the root holds less where the roots are
-/// fixed, but then the neediest rank decides; so all are taken alike.
+/// Payload bytes of a rank's array of blocks. With a fixed root other ranks need less, but the rank with the largest
+/// need decides, so all ranks count the same.
 std::int64_t payload(CollectiveForm const &form, int ranks, std::int64_t bytes, bool received) {
     Collective const &what = *form.collective;
     Blocks blocks = received ? what.received : what.sent;
     if (received && form.in_place && !what.rooted) {
-        blocks = std::max(what.sent, what.received); // the one array has room for what it sends, too
+        blocks = std::max(what.sent, what.received); // the single array also holds what is sent
     }
     return block_count(blocks, ranks) * bytes;
 }
@@ -34,7 +34,7 @@ std::int64_t memory_of(CollectiveForm const &form, int ranks, std::int64_t bytes
     return payload(form, ranks, bytes, received) * (form.spread ? 2 : 1);
 }
 
-/// The sum over all ranks of what `summand` gives is a whole number far below 2^53: exact in any order of additions.
+/// The sum of `summand` over all ranks is a whole number far below 2^53, so it is exact in any order of additions.
 double summand(int rank, std::int64_t element) {
     return double(rank + 1) * double(1 + element % 251);
 }
@@ -118,7 +118,7 @@ void CollectiveData::settle() {
     auto const numbers = send_.as<double>();
     std::fill(numbers.begin(), numbers.end(), 1.0);
     std::memset(receive_.data(), 0,
-                receive_.bytes()); // in place, 0 + 0 stays 0 where other sums would grow without end
+                receive_.bytes()); // in place, 0 + 0 stays 0; other sums would grow without limit
 }
 
 bool CollectiveData::takes_part_in_place() const {
@@ -172,7 +172,7 @@ std::vector<CollectiveData::Span> CollectiveData::contributed() const {
     if (what.name == "bcast" && !arguments_.is_root()) {
         return {};
     }
-    // Everybody gets the same: `to` is 0. In place a rank's block stands where it belongs in the whole.
+    // All ranks get the same: `to` is 0. In place, a rank's block is at its own position in the whole array.
     bool const among_others = what.received == Blocks::all && takes_part_in_place();
     return {{team_.rank, 0, among_others ? team_.rank * bytes_ : 0, bytes_}};
 }
@@ -199,8 +199,8 @@ std::vector<CollectiveData::Span> CollectiveData::expected() const {
     return takes_part_in_place() ? std::vector<Span>{} : std::vector<Span>{{arguments_.root, team_.rank, 0, bytes_}};
 }
 
-/// Word number `word` of what a rank contributes. Those of a block depend on who sends it and to whom, so that a block
-/// that went astray shows.
+/// Word number `word` of a rank's contribution. The words of a block depend on its sender and receiver, so that a
+/// misdelivered block is detected.
 std::uint64_t CollectiveData::content(Span const &span, std::int64_t word) const {
     if (form_.collective->reduces) {
         return std::bit_cast<std::uint64_t>(summand(span.from, span.begin / word_bytes + word));
@@ -237,7 +237,7 @@ void CollectiveData::check_span(Span const &span, Flaws &flaws) const {
 Flaws CollectiveData::prove(int root, std::function<void(std::span<std::byte>)> const &disturb) {
     int const next_root = arguments_.root;
     arguments_.root = root;
-    std::memset(receive_.data(), 0xff, receive_.bytes()); // NaNs as doubles, and no word that is expected
+    std::memset(receive_.data(), 0xff, receive_.bytes()); // NaNs as doubles, and never an expected word
     for (Span const &span : contributed()) {
         for (std::int64_t done = 0; done < span.bytes; done += word_bytes) {
             std::uint64_t const word = content(span, done / word_bytes);

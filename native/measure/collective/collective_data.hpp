@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arrays of one collective on one rank: sized for the largest block of a sweep, filled, and proven (METHOD 12).
+// The arrays of one collective on one rank: allocation for the largest block of a sweep, contents, and proof (METHOD
+// 12).
 #pragma once
 
 #include "cell/flaws.hpp"
@@ -21,11 +22,11 @@ namespace weft {
 struct CollectiveForm {
     Collective const *collective = nullptr;
     bool in_place = false;
-    bool spread = false;                   ///< every other 8 bytes of memory, by a derived datatype
-    std::optional<int> root;               ///< a fixed one; nothing: each call has the next rank as its root
+    bool spread = false;                   ///< every other 8 bytes, by a derived datatype
+    std::optional<int> root;               ///< a fixed root; nothing: rotates from call to call
     BlockPattern const *pattern = nullptr; ///< of unequal blocks
 
-    /// Sizes are whole multiples of so many bytes.
+    /// Sizes are whole multiples of this number of bytes.
     [[nodiscard]] std::int64_t unit() const { return collective->reduces || spread ? 8 : 1; }
 };
 
@@ -35,12 +36,13 @@ class CollectiveData {
     CollectiveData(Team const &team, CollectiveForm const &form, std::int64_t most_bytes);
 
     static void add_need(Need &need, Team const &team, CollectiveForm const &form, std::int64_t most_bytes);
-    /// Why an MPI-3 call cannot have blocks of so many bytes; empty when it can. Counts and places are ints there.
+    /// The reason why an MPI-3 call cannot have blocks of `bytes` bytes, whose counts and displacements are ints; empty
+    /// if it can.
     static std::string refusal(Team const &team, CollectiveForm const &form, std::int64_t bytes);
 
-    /// Makes the next calls ones of blocks of so many bytes.
+    /// Sets the block size of the next calls.
     void set_block(std::int64_t bytes);
-    /// The measured call, and in a rotating form the choice of the next root.
+    /// Makes the measured call, and with a rotating root chooses the next one.
     void call() {
         form_.collective->call(arguments_);
         if (rotating_) {
@@ -48,33 +50,33 @@ class CollectiveData {
             arguments_.root = int(turn_ * team_.size / turns_);
         }
     }
-    /// Begins with the fixed root or with the first of those that take turns: `turns` of all ranks, evenly spread.
+    /// Starts with the fixed root, or with the first of `turns` rotating roots, evenly spaced over all ranks.
     void begin_roots(std::int64_t turns) {
         turns_ = turns;
         turn_ = 0;
         arguments_.root = form_.root.value_or(0);
     }
 
-    /// The blocks of the all-to-all as it is set.
+    /// The blocks of the all-to-all with the present block size.
     [[nodiscard]] PeerBlocks blocks() const;
 
     /// False in a simulator that folds large buffers.
     [[nodiscard]] bool real() const { return send_.real() && receive_.real(); }
-    /// What the timed calls work on: defined numbers, of which sums stay finite however often a call is made.
+    /// Fills the data of the timed calls: numbers whose sums stay finite for any number of calls.
     void settle();
-    /// Collective: one call from known contents, whose result is checked word by word. `disturb` may spoil what was
-    /// received before it is looked at.
+    /// Collective: one call with known contents, whose result is checked word by word. `disturb` may change received
+    /// data before the check.
     Flaws prove(int root, std::function<void(std::span<std::byte>)> const &disturb);
 
   private:
     struct Span {
-        int from;           // whose block it is
-        int to;             // for whom
+        int from;           // sender
+        int to;             // receiver
         std::int64_t begin; // in payload bytes from the array's begin
         std::int64_t bytes; // of payload
     };
-    [[nodiscard]] std::vector<Span> contributed() const; // what this rank brings, in `source()`
-    [[nodiscard]] std::vector<Span> expected() const;    // what it must find in `receive_`
+    [[nodiscard]] std::vector<Span> contributed() const; // what this rank sends, in `source()`
+    [[nodiscard]] std::vector<Span> expected() const;    // what it must receive, in `receive_`
     [[nodiscard]] std::vector<Span> blocks_of(bool received) const;
     [[nodiscard]] Buffer const &source() const;
     [[nodiscard]] std::byte *at(Buffer const &buffer, std::int64_t payload) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who sends how many m-vectors to whom, in the arrays that MPI wants, and the three calls of paper 000, Table 4.6.
+// Counts and displacements of m-vectors in the arrays of MPI calls, and the three calls of paper 000, Table 4.6.
 #pragma once
 
 #include "mpi/handles.hpp"
@@ -18,27 +18,27 @@ class BlockTable {
     /// `wide`: counts and displacements of 64 bits, for the _c calls of MPI 4; see needs_wide() and refusal().
     BlockTable(int ranks, bool wide);
 
-    /// True when an array of so many vectors has places that an int cannot count.
+    /// True if an array of this many vectors has displacements that do not fit into an int.
     [[nodiscard]] static constexpr bool needs_wide(std::uint64_t array_vectors) {
         return array_vectors > static_cast<std::uint64_t>(INT_MAX);
     }
-    /// Why this MPI cannot exchange arrays of so many vectors of m doubles; empty when it can.
+    /// The reason why this MPI cannot exchange arrays of this many vectors of m doubles; empty if it can.
     [[nodiscard]] static std::string refusal(std::uint64_t array_vectors, std::uint64_t m);
     /// The same, for a given version of the MPI standard.
     [[nodiscard]] static std::string refusal(std::uint64_t array_vectors, std::uint64_t m, int mpi_version);
     /// Bytes that a table holds, for the memory need.
     [[nodiscard]] static std::uint64_t bytes(int ranks, bool wide);
 
-    /// Every rank sends `block` vectors to every rank and receives as many.
+    /// Every rank sends `block` vectors to every rank and receives the same number.
     void set_equal(std::uint64_t block);
     /// Block k to send is [begins[k], begins[k + 1]); `begins` holds ranks + 1 places.
     void set_send(std::span<std::uint64_t const> begins);
-    /// Makes the received counts impossible ones, so that a call A that does nothing is found.
+    /// Sets the received counts to impossible values, so that a call A without effect is detected.
     void forget_received();
     /// Call A: one integer to each rank, how many vectors it will get.
     void exchange_counts(MPI_Comm comm);
-    /// Lays the received blocks one behind the other; `begins` (ranks + 1 places) gets where each begins and their sum.
-    /// Counts below 0 count as 0.
+    /// Places the received blocks contiguously; `begins` (ranks + 1 entries) gets the start of each and their sum.
+    /// Negative counts are taken as 0.
     void place_received(std::span<std::uint64_t> begins);
     /// Calls B and C: the blocks themselves.
     void exchange_blocks(void const *from, void *to, MPI_Datatype type, MPI_Comm comm) const;

@@ -111,7 +111,7 @@ Flaws ContentionExchange::prove_counts(Disturb const &disturb) {
             });
         }
     }
-    table_.set_equal(set_.block()); // the calls after a wrong A must not write past their buffers
+    table_.set_equal(set_.block()); // calls after a wrong A must not write beyond their buffers
     return flaws;
 }
 

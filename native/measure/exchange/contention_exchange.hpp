@@ -32,24 +32,24 @@ class ContentionExchange {
     /// (`memory`).
     ContentionExchange(Team const &team, ContentionSet const &set, std::uint64_t m, Calls calls);
 
-    /// Adds what one rank allocates; the same on every rank.
+    /// Adds the memory that one rank allocates; the same on every rank.
     static void add_need(Need &need, ContentionSet const &set, std::uint64_t m, Calls calls);
 
     /// False in a simulator that folds the arrays.
     [[nodiscard]] bool real() const;
-    /// Writes the data set into what is sent.
+    /// Writes the data set into the send buffers.
     void fill();
 
     void exchange_counts();   ///< A
     void exchange_integers(); ///< B
     void exchange_vectors();  ///< C
 
-    /// The blocks of C, or of B where C is not measured: the call that the ladder explains.
+    /// The blocks of C, or of B if C is not measured: the call of the ladder.
     [[nodiscard]] PeerBlocks blocks() const;
 
-    /// Collective: every call once more, into spoilt receive buffers, and every received value against what it must be.
-    /// The public MPI_ names here too: a library or an interposer that answers wrong must not pass. `disturb` gets what
-    /// the last of the calls received, before that is checked: for planted faults.
+    /// Collective: repeats every call with overwritten receive buffers, and checks every received value. Uses the
+    /// public MPI_ names, so that errors of a library or an interposer are detected. `disturb` gets the data received
+    /// by the last call before the check, for planted faults.
     [[nodiscard]] Flaws prove(Disturb const &disturb);
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The data set of paper 000, section 3.2: every rank holds one block of l_n / p vectors for every rank, already in
-// order, so that one MPI_Alltoallv with equal blocks sorts the whole array and no local sort is needed.
+// The data set of paper 000, section 3.2: every rank has one block of l_n / p vectors for every rank, already in order,
+// so that one MPI_Alltoallv with equal blocks sorts the whole array without a local sort.
 #pragma once
 
 #include "exchange/m_vector.hpp"
@@ -28,7 +28,7 @@ struct ContentionSet {
     }
 };
 
-/// Why n vectors cannot be laid out on these ranks; empty when they can.
+/// The reason why n vectors cannot be distributed over these ranks; empty if they can.
 [[nodiscard]] inline std::string contention_refusal(std::uint64_t n, int ranks) {
     auto const p = static_cast<std::uint64_t>(ranks);
     auto const square = p * p;

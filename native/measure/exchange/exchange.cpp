@@ -70,14 +70,14 @@ Request request_of(Cell const &cell) {
     return request;
 }
 
-/// Is there a ladder to measure? Blocks of over 2^31 - 1 vectors are sent by no plain message.
+/// Whether to measure a ladder: blocks of over 2^31 - 1 vectors do not fit into a single message.
 bool has_ladder(Cell const &cell, Request const &request) {
     ContentionSet const set{request.n, cell.team().size};
     return is_explained(cell) && request.contention() && (request.calls.vectors || request.calls.integers) &&
            set.block() <= static_cast<std::uint64_t>(INT_MAX);
 }
 
-/// Refuses (status `fabric`) what this MPI or 64 bits cannot hold; before anything is counted or allocated.
+/// Refuses (status `fabric`) sizes beyond the limits of this MPI or of 64 bits, before any allocation.
 void refuse_too_large(Request const &request, int ranks) {
     Sampling const sampling{Share{request.n, ranks}};
     auto const vectors = request.contention() ? sampling.share.largest() : sampling.receive_bound();
@@ -134,8 +134,7 @@ void warn_of_wide_counts(Cell &cell, std::uint64_t vectors) {
     }
 }
 
-/// The test hook WEFT_PLANT=corrupt: the last bit of the number in the middle of what the lowest rank with any
-/// received.
+/// The test hook WEFT_PLANT=corrupt: flips the last bit of the middle number received by the lowest rank that has any.
 void plant_corruption(Cell const &cell, std::span<std::byte> received) {
     if (!planted(cell, "corrupt")) {
         return;
@@ -162,7 +161,7 @@ void run_contention(Cell &cell, Request const &request) {
             take("C", [&] { exchange.exchange_vectors(); });
         }
     };
-    // One cold round in the order of the algorithm, on connections nobody used before; then each call by itself.
+    // One cold round in the order of the algorithm, on unused connections; then each call by itself.
     measure([&](std::string_view op, auto &&call) { sampler.cold(op, call); });
     measure([&](std::string_view op, auto &&call) { sampler.warm(op, call); });
     if (has_ladder(cell, request)) {
@@ -180,7 +179,7 @@ void run_contention(Cell &cell, Request const &request) {
     cell.set_validation(static_cast<std::int64_t>(flaws.count), flaws.first);
 }
 
-/// The keys, or the row `launch` with the reason: it is tried again when the run is started again with a better file.
+/// The keys, or a row with status `launch` and the reason: it is tried again when the run is resumed with a valid file.
 std::unique_ptr<KeySource> open_keys(Cell const &cell, Request const &request) {
     auto const &team = cell.team();
     std::unique_ptr<KeySource> source;
@@ -199,7 +198,7 @@ std::unique_ptr<KeySource> open_keys(Cell const &cell, Request const &request) {
     return source;
 }
 
-/// One sort on an iteration of its own: what came out is what went in, in order.
+/// Proves one sort in a separate iteration: the output is the input, in order.
 Flaws prove_sort(Cell const &cell, SampleSort &sort, KeySource &source) {
     sort.fill(source);
     auto const before = contents_of(sort.unsorted());

@@ -12,7 +12,7 @@ Contents contents_of(ConstVectors vectors) {
 
 Flaws check_preserved(Team const &team, Contents before, Contents after) {
     std::array<std::uint64_t, 4> sums{before.vectors, before.checksum, after.vectors, after.checksum};
-    // Unsigned sums wrap around, as the checksum wants.
+    // Unsigned sums wrap around, as the checksum requires.
     check(PMPI_Allreduce(MPI_IN_PLACE, sums.data(), 4, MPI_UINT64_T, MPI_SUM, team.comm), "MPI_Allreduce of checksums");
     Flaws flaws;
     if (team.rank != team.size - 1) {
@@ -37,13 +37,13 @@ Flaws check_preserved(Team const &team, Contents before, Contents after) {
 
 namespace {
 
-/// The last key of a rank that holds any, and which rank that is; a rank of -1 holds none.
+/// The last key of a rank with keys, and the rank; rank -1 means no keys.
 struct LastKey {
     double key;
     double rank; // a double too, so that the pair is two MPI_DOUBLE
 };
 
-/// The later rank that holds anything speaks for both: associative, and not commutative.
+/// Reduction to the later rank with keys: associative, not commutative.
 void take_later(void *earlier, void *later, int *length, MPI_Datatype *) {
     auto const *const first = static_cast<LastKey const *>(earlier);
     auto *const second = static_cast<LastKey *>(later);
@@ -75,7 +75,7 @@ LastKey last_key_before(Team const &team, ConstVectors sorted) {
 Flaws check_order_across(Team const &team, ConstVectors sorted) {
     auto const before = last_key_before(team, sorted);
     Flaws flaws;
-    // Written so that a NaN is a flaw too.
+    // In this form a NaN is a flaw too.
     if (before.rank >= 0 && sorted.count > 0 && !(before.key <= sorted.key(0))) {
         flaws.add([&] {
             std::ostringstream text;

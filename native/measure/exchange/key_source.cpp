@@ -13,7 +13,7 @@ namespace weft {
 
 namespace {
 
-/// Random number g of a stream that the seed and the launch name, in [0, 1): no state, so any rank can make any key.
+/// Random number g, in [0, 1), of a stream given by seed and launch: stateless, so any rank can make any key.
 class UniformNumbers {
   public:
     UniformNumbers(std::uint64_t seed, std::uint64_t launch_index) : stream_(mix(mix(seed) + launch_index)) {}
@@ -79,7 +79,7 @@ class FileKeys final : public KeySource {
     NpyFile file_;
 };
 
-/// Calls use(index of the chunk's first key, keys) for chunks of a few thousand keys.
+/// Calls use(index of the first key, keys) for chunks of a few thousand keys.
 template <class Use> void for_chunks(KeySource &source, std::uint64_t first, std::uint64_t count, Use &&use) {
     std::array<double, 4096> chunk;
     for (std::uint64_t done = 0; done < count; done += chunk.size()) {

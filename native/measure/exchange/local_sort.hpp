@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// A key and where it stands. Places break ties, so all (key, place) pairs differ and n equal keys can still be cut
+/// A key and its position. Positions break ties, so all (key, place) pairs differ and n equal keys can be divided
 /// anywhere.
 struct KeyPlace {
     double key = 0;
@@ -21,13 +21,12 @@ struct KeyPlace {
     }
 };
 
-/// Index entries that sort_vectors needs: none for m = 1, where a vector is its key and is sorted itself.
+/// Index entries that sort_vectors needs: none for m = 1, where the vectors themselves are sorted.
 [[nodiscard]] constexpr std::uint64_t index_entries(std::uint64_t vectors, std::uint64_t m) {
     return m == 1 ? 0 : vectors;
 }
 
-/// Sorts `from` by key into `to`; vectors with equal keys keep their order. `index` holds index_entries() entries.
-/// No key may be a NaN.
+/// Sorts `from` by key into `to`; stable. `index` has index_entries() entries. No key may be a NaN.
 void sort_vectors(ConstVectors from, Vectors to, std::span<KeyPlace> index);
 
 } // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An m-vector: m doubles that travel together (paper 000, section 3.3), and arrays of them.
+// An m-vector: m doubles that are moved together (paper 000, section 3.3), and arrays of them.
 #pragma once
 
 #include <bit>
@@ -12,14 +12,13 @@
 namespace weft {
 
 /// Element `j` of the m-vector with this key. Element 0 is the key itself; the others depend on the key and on j, so
-/// that a double that came from another vector or another place shows. A division, because key + j * (1 / m) may be
-/// contracted to a fused multiply-add in one function and not in another, and then the proof would differ in the last
-/// bit.
+/// that a double from another vector or position is detected. A division, because key + j * (1 / m) may become a fused
+/// multiply-add in one function and not in another, and the proof would differ in the last bit.
 [[nodiscard]] inline double element_of(double key, std::uint64_t j, std::uint64_t m) {
     return j == 0 ? key : key + static_cast<double>(j) / static_cast<double>(m);
 }
 
-/// Bytes of `vectors` m-vectors, or nothing when that does not fit 64 bits.
+/// Bytes of `vectors` m-vectors, or nothing if that does not fit into 64 bits.
 [[nodiscard]] constexpr std::optional<std::uint64_t> array_bytes(std::uint64_t vectors, std::uint64_t m) {
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / sizeof(double);
     if (m != 0 && vectors > most / m) {
@@ -28,7 +27,7 @@ namespace weft {
     return vectors * m * sizeof(double);
 }
 
-/// A view of an array of m-vectors. Never owns; every offset is 64-bit.
+/// A non-owning view of an array of m-vectors; offsets have 64 bits.
 template <class Double> struct BasicVectors {
     Double *data = nullptr;
     std::uint64_t count = 0; ///< in m-vectors
@@ -63,7 +62,7 @@ inline void write_vector(std::span<double> vector, double key) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-/// The first element of a vector that is not what its own key asks for, or nothing.
+/// The first element of a vector that does not agree with its key, or nothing.
 [[nodiscard]] inline std::optional<std::uint64_t> first_wrong_element(std::span<double const> vector, double key) {
     for (std::uint64_t j = 0; j < vector.size(); ++j) {
         if (!same_bits(vector[j], element_of(key, j, vector.size()))) {

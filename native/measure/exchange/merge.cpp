@@ -27,7 +27,7 @@ void LoserTree::start(ConstVectors from, std::span<std::uint64_t const> begins) 
     }
 }
 
-/// Every leaf climbs until it meets a match without an opponent and waits there as its loser; the last one wins the
+/// Each leaf moves up to the first match without an opponent and is stored there as its loser; the last one wins the
 /// tree.
 void LoserTree::play_all() {
     auto const leaves = static_cast<std::uint32_t>(runs_.size());

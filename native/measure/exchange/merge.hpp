@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Step (iv): p sorted runs become one, by a tree of losers: log2 p comparisons a vector, each vector moved once.
+// Step (iv): merges p sorted runs with a loser tree: log2 p comparisons per vector, each vector moved once.
 #pragma once
 
 #include "exchange/m_vector.hpp"
@@ -14,7 +14,7 @@ class LoserTree {
   public:
     explicit LoserTree(int runs);
 
-    /// Bytes that a tree of so many runs holds, for the memory need.
+    /// Bytes of a tree for `runs` runs, for the memory need.
     [[nodiscard]] static constexpr std::uint64_t bytes(int runs) {
         return static_cast<std::uint64_t>(runs) * (sizeof(Run) + sizeof(std::uint32_t));
     }
@@ -25,9 +25,9 @@ class LoserTree {
 
   private:
     struct Run {
-        double key; ///< of the head; +inf when exhausted
-        std::uint64_t
-            order; ///< breaks ties: the run's number, and past every live run when exhausted (a live key may be +inf)
+        double key;          ///< of the head; +inf when exhausted
+        std::uint64_t order; ///< breaks ties: the run's number, or larger than that of every live run if exhausted (a
+                             ///< live key may be +inf)
         double const *head;
         double const *end;
     };
@@ -36,8 +36,8 @@ class LoserTree {
     void play_all();
     template <class Copy> void run(std::uint64_t total, std::uint64_t m, Copy &&copy);
     void load(Run &run);
-    /// Not `==` for the ties: a NaN (only a broken exchange delivers one) must still win against an exhausted run, or
-    /// the merge would read past the end of a run. So it stays within the arrays, and the proof finds the NaN.
+    /// Not `==` for ties: a NaN (only from a faulty exchange) must win against an exhausted run, or the merge would
+    /// read beyond the end of a run. This way it stays within the arrays, and the proof finds the NaN.
     [[nodiscard]] bool wins(std::uint32_t a, std::uint32_t b) const {
         return runs_[a].key < runs_[b].key || (!(runs_[b].key < runs_[a].key) && runs_[a].order < runs_[b].order);
     }

@@ -87,7 +87,7 @@ Flaws check_sorted(int rank, ConstVectors sorted) {
     Flaws flaws;
     for (std::uint64_t position = 0; position < sorted.count; ++position) {
         auto const key = sorted.key(position);
-        // Written so that a NaN on either side is a flaw too.
+        // In this form a NaN on either side is a flaw too.
         auto const in_order = position == 0 ? key == key : sorted.key(position - 1) <= key;
         if (!in_order) {
             flaws.add([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one rank can prove about the result of an exchange by itself (METHOD 12). Pure: no MPI.
+// Proofs of the result of an exchange that one rank can do alone (METHOD 12). Pure: no MPI.
 #pragma once
 
 #include "cell/flaws.hpp"
@@ -11,11 +11,11 @@
 
 namespace weft {
 
-/// Sum of a strong hash of each double's bits, modulo 2^64: the same for any order of the doubles, and a changed bit, a
-/// lost or a doubled value changes it (but for one case in 2^64).
+/// Sum of a strong hash of each double's bits, modulo 2^64: independent of their order; a changed bit and a lost or
+/// duplicated value change it (except one case in 2^64).
 [[nodiscard]] std::uint64_t checksum(std::span<double const> elements);
 
-/// Every element of the sorted contention set against the one value it must have. This alone proves order, count and
+/// Checks that every element of the sorted contention set has its expected value, which proves order, count and
 /// content.
 [[nodiscard]] Flaws check_contention(ContentionSet const &set, int rank, ConstVectors sorted);
 
@@ -24,8 +24,8 @@ namespace weft {
 void write_integers(ContentionSet const &set, int rank, std::span<int> integers);
 [[nodiscard]] Flaws check_integers(ContentionSet const &set, int rank, std::span<int const> received);
 
-/// Keys in ascending order, no NaN, and every other element the one that belongs to its key. `position` in the messages
-/// counts vectors of this rank.
+/// Checks that keys are ascending and not NaN, and that all other elements agree with their key. `position` in the
+/// messages counts vectors of this rank.
 [[nodiscard]] Flaws check_sorted(int rank, ConstVectors sorted);
 
 } // namespace weft

@@ -84,7 +84,7 @@ void SampleSort::exchange_counts() {
 
 void SampleSort::exchange_vectors() {
     table_.place_received(received_begins_);
-    // A wrong call A must not make call C write past the array.
+    // A wrong call A must not make call C write beyond the array.
     if (received_begins_.back() > sampling_.receive_bound()) {
         throw Failure(
             "rank " + std::to_string(team_.rank) + " was told to receive " + std::to_string(received_begins_.back()) +

@@ -21,7 +21,7 @@ class SampleSort {
     /// n vectors of m doubles over the ranks of a team. Collective; throws Refusal with status `memory`.
     SampleSort(Team const &team, std::uint64_t n, std::uint64_t m);
 
-    /// Adds what one rank of such a sort allocates.
+    /// Adds the memory that one rank of such a sort allocates.
     static void add_need(Need &need, std::uint64_t n, std::uint64_t m, int rank, int ranks);
 
     /// False in a simulator that folds the arrays: such a sort has no data to sort.
@@ -36,7 +36,7 @@ class SampleSort {
     void exchange_vectors(); ///< (iii) call C
     void merge();            ///< (iv)
 
-    /// Overwrites what the exchange is going to receive into, so that old data cannot pass for new. Between (i) and
+    /// Overwrites the receive array of the exchange, so that old data cannot be taken for new. Call between (i) and
     /// (iii).
     void spoil_received();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of the n vectors a rank holds at the start: n / p each, the first n mod p ranks one more.
+// The vectors of a rank at the start: n / p each, the first n mod p ranks one more.
 #pragma once
 
 #include <algorithm>

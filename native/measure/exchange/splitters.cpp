@@ -20,7 +20,7 @@ void choose_splitters(std::span<KeyPlace> samples, std::span<Splitter> splitters
     for (std::size_t j = 1; j < p; ++j) {
         // j T / p without overflow: T may be near p^2 x 16.
         auto const end = samples.size() / p * j + samples.size() % p * j / p;
-        // Nothing comes before (-inf, place 0): the ranks below receive nothing.
+        // Nothing precedes (-inf, place 0): the ranks below receive nothing.
         splitters[j - 1] = end == 0 ? Splitter{-std::numeric_limits<double>::infinity(), 0}
                                     : Splitter{samples[end - 1].key, samples[end - 1].place + 1};
     }
@@ -48,7 +48,7 @@ template <class Predicate> std::uint64_t partition_point(ConstVectors sorted, Pr
 std::uint64_t vectors_before(Splitter const &splitter, ConstVectors sorted, std::uint64_t first) {
     auto const below = partition_point(sorted, [&](double key) { return key < splitter.key; });
     auto const through = partition_point(sorted, [&](double key) { return key <= splitter.key; });
-    // Among the equal keys [below, through) the place decides.
+    // Among equal keys [below, through) the position decides.
     auto const by_place = splitter.place > first ? splitter.place - first : 0;
     return std::clamp(by_place, below, through);
 }

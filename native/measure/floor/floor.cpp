@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The noise floor and the memory-copy rate: what every measurement on this fabric stands on (METHOD 16, 21).
+// The noise floor and the memory-copy rate: the reference of every measurement on this fabric (METHOD 16, 21).
 //
 //   copies   bytes that every rank copies at once, ascending: those that the cells of the plan keep in a node
 #include "cell/flaws.hpp"
@@ -15,7 +15,7 @@ namespace weft {
 
 namespace {
 
-/// Sizes for a plan that names none.
+/// Default sizes.
 constexpr char const *usual_copies = "16384 262144 4194304 67108864";
 
 std::vector<std::int64_t> copies_of(Cell const &cell) {
@@ -36,7 +36,7 @@ std::vector<std::int64_t> copies_of(Cell const &cell) {
     return copies;
 }
 
-/// Two clock reads after the start, and nothing between them.
+/// Two clock reads after the start barrier, with nothing between them.
 void measure_empty(Cell &cell) {
     cell.sampler().warm("empty", [] {}, {.batch = false});
 }
@@ -59,14 +59,14 @@ void measure_latency(Cell &cell) {
     cell.sampler().warm("latency", ping_pong, {.operations = 2, .of_one_rank = true});
 }
 
-/// One size: from and to buffers of just that size, so that the working set is what the cells of the plan have. All
-/// ranks of a node copy at once: its memory is what they share.
+/// One size: both buffers have exactly that size, so that the working set is that of the plan's cells. All ranks of a
+/// node copy at once, since they share its memory.
 Flaws measure_copy(Cell &cell, std::int64_t bytes) {
     Buffer const from = Buffer::make(cell.team(), std::size_t(bytes), "copy from");
     Buffer const to = Buffer::make(cell.team(), std::size_t(bytes), "copy to");
     auto const copy = [&] {
         std::memcpy(to.data(), from.data(), std::size_t(bytes));
-        asm volatile("" : : "r"(to.data()) : "memory"); // the copy is wanted, though nobody reads it
+        asm volatile("" : : "r"(to.data()) : "memory"); // keeps the compiler from removing the copy
     };
     cell.sampler().warm("copy-" + std::to_string(bytes), copy, {.of_one_rank = true});
     Flaws flaws;

@@ -19,7 +19,7 @@ class Buffer {
   public:
     Buffer() = default;
 
-    /// Collective: every rank gets its bytes, or all ranks throw Refusal with status `memory`.
+    /// Collective: allocates on every rank, or all ranks throw Refusal with status `memory`.
     static Buffer make(Team const &team, std::size_t bytes, std::string const &name) {
         auto pages = platform::Pages::map(bytes);
         std::int64_t const missing = max_over(team, pages ? 0 : std::int64_t(bytes));
@@ -35,7 +35,7 @@ class Buffer {
     }
 
     std::size_t bytes() const noexcept { return bytes_; }
-    /// False in a simulator that folds large buffers: then neither fill nor verify.
+    /// False in a simulator that folds large buffers: do not fill or verify it then.
     bool real() const noexcept { return pages_.real(); }
     std::byte *data() const noexcept { return pages_.data(); }
 
@@ -44,8 +44,8 @@ class Buffer {
     }
 
   private:
-    // A page never written maps to the kernel's one zero page, which stays in the cache: sending from it looks 1.8
-    // times faster than it is. Hence every word is written, with what no other rank writes.
+    // A page that was never written maps to the kernel's single zero page, which stays in the cache: sending from it
+    // is 1.8 times faster. So every word is written, with values unique to this rank.
     void touch(int rank) {
         if (!real()) {
             return;

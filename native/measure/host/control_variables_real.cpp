@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a real library is set to, asked through MPI_T.
+// Control variables of a real library, read through MPI_T.
 #include "host/settings.hpp"
 
 #include <mpi.h>
@@ -15,7 +15,7 @@ namespace weft {
 
 namespace {
 
-/// MPI_T is brought up apart from MPI, as often as one likes.
+/// MPI_T has its own initialisation, which may be repeated.
 class ToolInterface {
   public:
     ToolInterface() {
@@ -86,7 +86,7 @@ std::optional<Variable> describe(int index) {
     Variable variable;
     if (MPI_T_cvar_get_info(index, name.data(), &name_length, &verbosity, &variable.type, &set, unused.data(),
                             &unused_length, &variable.bind, &scope) != MPI_SUCCESS) {
-        return std::nullopt; // numbers of variables that are gone stay taken
+        return std::nullopt; // indices of removed variables are not reused
     }
     variable.name = name.data();
     return variable;

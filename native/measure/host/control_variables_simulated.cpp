@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SMPI has no MPI_T. What a simulated library is set to stands in the command line of the launch, which the launcher
+// SMPI has no MPI_T. The settings of a simulated library are in the command line of the launch, which the launcher
 // records.
 #include "host/settings.hpp"
 

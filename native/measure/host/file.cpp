@@ -13,7 +13,8 @@ namespace weft {
 
 PartFile::PartFile(std::string path, std::string const &mark)
     : path_(std::move(path)), part_(path_ + (mark.empty() ? "" : "." + mark) + ".part") {
-    // A run folder may come from somebody else: what lies there under this name is removed, never written through.
+    // A run folder may come from another user: remove an existing file of this name, never write through it (it may be
+    // a link).
     unlink(part().c_str());
     fd_ = open(part().c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0644);
     if (fd_ < 0) {
@@ -36,7 +37,7 @@ void PartFile::fail(char const *doing) const {
 }
 
 void PartFile::reserve(std::int64_t bytes) {
-    // Not posix_fallocate: where the file system cannot, it would write every block.
+    // Not posix_fallocate: on file systems without support it would write every block.
     if (bytes > 0 && fallocate(fd_, 0, 0, bytes) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
         fail("reserve space for");
     }
@@ -44,7 +45,7 @@ void PartFile::reserve(std::int64_t bytes) {
 
 void PartFile::write(std::span<std::byte const> bytes) {
     while (!bytes.empty()) {
-        constexpr std::size_t most = std::size_t(1) << 30; // one call of Linux takes less than 2^31
+        constexpr std::size_t most = std::size_t(1) << 30; // a Linux call transfers less than 2^31 bytes
         ssize_t const written = ::write(fd_, bytes.data(), std::min(bytes.size(), most));
         if (written < 0 && errno == EINTR) {
             continue;
@@ -64,7 +65,7 @@ void PartFile::write(std::string_view text) {
 void PartFile::close() {
     int const fd = std::exchange(fd_, -1);
     if (::close(fd) != 0) {
-        fail("close"); // a network file system may tell of its full disk only now
+        fail("close"); // a network file system may report a full disk only now
     }
 }
 
@@ -107,8 +108,8 @@ void PartFile::publish() {
         fail("rename");
     }
     published_ = true;
-    // The rename itself is only safe from a power cut once the folder is stored. Some file systems cannot; the data is
-    // whole in either case, so that is no error.
+    // The rename survives a power cut only after the folder is synchronised. Some file systems cannot do that; the data
+    // is complete in either case, so this is not an error.
     std::size_t const slash = path_.find_last_of('/');
     std::string const folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
     int const fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

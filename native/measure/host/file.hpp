@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that appear under their name whole, or not at all. Used by rank 0 alone.
+// Files that appear under their name complete or not at all. Used only by rank 0.
 #pragma once
 
 #include "mpi/error.hpp"
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// `<path>.part` until published, or `<path>.<mark>.part`. Every error throws Failure, and the part is removed.
+/// `<path>.part` until published, or `<path>.<mark>.part`. Every error throws Failure and removes the part.
 class PartFile {
   public:
     explicit PartFile(std::string path, std::string const &mark = "");
@@ -23,18 +23,18 @@ class PartFile {
     ~PartFile();
 
     std::string const &part() const { return part_; }
-    /// Claims the disk space now, so that a full disk is known before anybody writes.
+    /// Reserves the disk space, so that a full disk is detected before any write.
     void reserve(std::int64_t bytes);
     /// Appends.
     void write(std::span<std::byte const> bytes);
     void write(std::string_view text);
-    /// Ends writing here, for others to go on; `reopen` sees what they wrote.
+    /// Closes the file for writes by other ranks; `reopen` sees what they wrote.
     void close();
     void reopen();
     std::int64_t size() const;
-    /// Reads `into` from `offset`; what is not there throws.
+    /// Reads `into` from `offset`; throws if the file is shorter.
     void read(std::int64_t offset, std::span<std::byte> into) const;
-    /// On the disk, then under its name.
+    /// Synchronises the file to disk, then renames it.
     void publish();
 
   private:
@@ -49,7 +49,7 @@ class PartFile {
 /// Writes a whole small file.
 void write_file(std::string const &path, std::string_view text);
 
-/// What to do about an error number of a file.
+/// The remedy for a file's error number.
 std::string file_remedy(int error);
 
 /// Collective: rank 0 does it; if that throws Failure, all ranks throw it together.

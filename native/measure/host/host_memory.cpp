@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
-/// The number after `key` at the begin of a line, like "MemAvailable:  123 kB" or "total_inactive_file 4096".
+/// The number after `key` at the start of a line, like "MemAvailable:  123 kB" or "total_inactive_file 4096".
 std::optional<std::int64_t> number_after(std::string const &text, std::string const &key) {
     std::istringstream lines(text);
     std::string line;
@@ -30,7 +30,7 @@ std::optional<std::int64_t> number_after(std::string const &text, std::string co
     return std::nullopt;
 }
 
-/// The number in a file of one number; "max", a file that is not there and cgroup v1's 2^63 less a page are no limit.
+/// The number in a file with one number; "max", a missing file and cgroup v1's 2^63 minus a page mean no limit.
 std::int64_t limit_in(std::string const &path) {
     std::string const text = read_text(path);
     if (text.empty() || text.front() < '0' || text.front() > '9') {
@@ -40,15 +40,15 @@ std::int64_t limit_in(std::string const &path) {
     return value > (std::int64_t(1) << 60) ? no_limit : value;
 }
 
-/// The files of one generation of cgroups.
+/// The files of a cgroup version.
 struct Generation {
     std::string mount;
     std::string limit;
     std::string used;
-    std::string cache; // key in memory.stat: page cache the kernel gives back before it kills
+    std::string cache; // key in memory.stat: page cache that the kernel reclaims before it kills
 };
 
-/// What one group leaves: page cache that it can drop counts as free, as it does in MemAvailable.
+/// Free memory of one group: reclaimable page cache counts as free, as in MemAvailable.
 std::int64_t left_in(std::string const &folder, Generation const &generation) {
     std::int64_t const limit = limit_in(folder + "/" + generation.limit);
     if (limit == no_limit) {
@@ -59,13 +59,13 @@ std::int64_t left_in(std::string const &folder, Generation const &generation) {
     return std::max<std::int64_t>(0, limit - (used == no_limit ? 0 : used) + cache);
 }
 
-/// The least that a group and those above it leave.
+/// The smallest free memory of a group and its parents.
 std::int64_t left_along(std::string const &root, std::string path, Generation const &generation) {
     std::int64_t least = no_limit;
     while (true) {
         least = std::min(least, left_in(root + generation.mount + path, generation));
         if (path.empty()) {
-            return least; // the mount itself: in a container, the group it was given
+            return least; // the mount itself: in a container, its own group
         }
         path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
     }
@@ -78,7 +78,7 @@ std::int64_t cgroup_left(std::string const &root) {
     std::int64_t least = no_limit;
     std::istringstream lines(read_text(root + "/proc/self/cgroup"));
     std::string line;
-    while (std::getline(lines, line)) { // "4:memory:/path", or "0::/path" of the second generation
+    while (std::getline(lines, line)) { // "4:memory:/path", or "0::/path" of version 2
         std::size_t const controllers = line.find(':') + 1;
         std::size_t const path = line.find(':', controllers) + 1;
         if (controllers == 0 || path == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory this host, its cgroups and this process have left, as /proc and /sys/fs/cgroup tell it.
+// Free memory of this host, its cgroups and this process, from /proc and /sys/fs/cgroup.
 #pragma once
 
 #include "host/platform.hpp"
@@ -8,10 +8,10 @@
 
 namespace weft {
 
-/// `root` stands before every path: "" is the host, a folder of copies serves the tests.
+/// `root` is prefixed to every path: "" for the host, a folder of copies in tests.
 platform::Memory read_memory(std::string const &root);
 
-/// The whole of a small file; empty when it cannot be read.
+/// The content of a small file; empty if it cannot be read.
 std::string read_text(std::string const &path);
 
 } // namespace weft

@@ -41,7 +41,7 @@ std::string bytes(std::int64_t count) {
 std::int64_t Need::total() const {
     std::int64_t sum = 0;
     for (Part const &part : parts) {
-        // A plan can ask for more than 2^63 bytes; that must not come out as little.
+        // A plan can ask for more than 2^63 bytes; the sum must not overflow.
         sum = part.bytes > std::numeric_limits<std::int64_t>::max() - sum ? std::numeric_limits<std::int64_t>::max()
                                                                           : sum + part.bytes;
     }

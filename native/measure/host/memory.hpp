@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory guard (METHOD 22): a cell that does not fit becomes a row, not a swapping node or an OOM kill.
+// The memory guard (METHOD 22): a cell that does not fit becomes a row with status `memory`, instead of swapping or an
+// OOM kill.
 #pragma once
 
 #include "mpi/team.hpp"
@@ -10,7 +11,7 @@
 
 namespace weft {
 
-/// What one rank is going to allocate.
+/// The memory that one rank will allocate.
 struct Need {
     struct Part {
         std::string name; ///< like "sorted" or "library staging"
@@ -23,24 +24,23 @@ struct Need {
     std::string formula() const;
 };
 
-/// The guard's finding; the same on every rank.
+/// The guard's result; the same on every rank.
 struct Verdict {
     bool fits = true;
-    std::int64_t need_rank_bytes = 0;      ///< the neediest rank
-    std::int64_t need_node_bytes = 0;      ///< the node judged (the one with the least to spare)
+    std::int64_t need_rank_bytes = 0;      ///< of the rank with the largest need
+    std::int64_t need_node_bytes = 0;      ///< of the node with the least memory to spare
     std::int64_t available_node_bytes = 0; ///< on that node
-    std::string formula;                   ///< of the neediest rank
+    std::string formula;                   ///< of that rank
     std::string reason;                    ///< empty when it fits
 };
 
-/// What MPI takes for itself once the ranks have spoken to each other: shared segments, and eager buffers for each
-/// peer. An estimate on the high side for the default settings of Open MPI, MPICH and MVAPICH2; weft.kernel.exchange
-/// uses the same.
+/// Memory of MPI itself once the ranks have exchanged messages: shared segments, and eager buffers for each peer. A
+/// high estimate for the default settings of Open MPI, MPICH and MVAPICH2; weft.kernel.exchange uses the same.
 constexpr std::int64_t library_staging_bytes(int ranks) {
     return (std::int64_t{32} << 20) + (std::int64_t{128} << 10) * ranks;
 }
 
-/// Collective. `limit_bytes` is a node's limit from the scheduler, 0 without one.
+/// Collective. `limit_bytes` is the scheduler's limit for a node, 0 without one.
 Verdict guard_memory(Team const &team, Need const &mine, std::int64_t limit_bytes);
 
 } // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who runs where: derived from host names, never from the order of ranks.
+// Placement of ranks on nodes, from host names, not from the order of ranks.
 #include "mpi/team.hpp"
 
 #include "host/platform.hpp"

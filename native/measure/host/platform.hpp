@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The few things a simulator replaces. platform_real.cpp is the one for Linux; nothing else asks the system.
+// The system interface that a simulator replaces. platform_real.cpp implements it for Linux.
 #pragma once
 
 #include <mpi.h>
@@ -16,11 +16,11 @@ namespace weft::platform {
 
 /// This host's monotonic clock.
 std::int64_t now_ns() noexcept;
-/// True when all ranks read one clock wherever they run: in a simulator.
+/// True if all ranks on all nodes read the same clock, as in a simulator.
 bool one_clock() noexcept;
 void sleep_ns(std::int64_t ns) noexcept;
 
-/// Page-aligned memory that nobody has touched yet.
+/// Page-aligned memory, not yet touched.
 class Pages {
   public:
     Pages() = default;
@@ -34,12 +34,12 @@ class Pages {
     }
     ~Pages();
 
-    /// Nothing when the system has no such memory to give. 0 bytes give one page, so that data() is never null.
+    /// Nothing if the memory is not available. 0 bytes give one page, so that data() is never null.
     static std::optional<Pages> map(std::size_t bytes);
 
     std::byte *data() const noexcept { return data_; }
     std::size_t bytes() const noexcept { return bytes_; }
-    /// False when the bytes have no content of their own (a simulator folds large buffers): never fill or verify them.
+    /// False if the bytes have no content of their own (a simulator folds large buffers): never fill or verify them.
     bool real() const noexcept { return real_; }
 
   private:
@@ -48,14 +48,14 @@ class Pages {
     bool real_ = true;
 };
 
-/// What disturbed the calling thread since it began.
+/// Disturbances of the calling thread since it started.
 struct Usage {
     std::int64_t involuntary_switches = 0;
     std::int64_t major_faults = 0;
 };
 Usage usage() noexcept;
 
-/// What disturbed this whole host since it booted.
+/// Disturbances of this host since it booted.
 struct Pressure {
     std::int64_t swap_in_pages = 0;
     std::int64_t swap_out_pages = 0;
@@ -63,52 +63,53 @@ struct Pressure {
 };
 Pressure pressure();
 
-/// Memory that can still be had.
+/// Available memory.
 struct Memory {
-    std::int64_t node_bytes = 0;    ///< smallest of MemAvailable and what the cgroup leaves
-    std::string node_source;        ///< which of them it was
-    std::int64_t process_bytes = 0; ///< what RLIMIT_AS leaves to this process; INT64_MAX without a limit
+    std::int64_t node_bytes = 0;    ///< the smaller of MemAvailable and the cgroup's free memory
+    std::string node_source;        ///< which of them it is
+    std::int64_t process_bytes = 0; ///< rest of RLIMIT_AS for this process; INT64_MAX without a limit
 };
 Memory memory();
 
-/// Where the calling rank runs.
+/// Location of the calling rank.
 struct Host {
     std::string name;
     std::string boot_id;
     std::string processor;
     std::string cpus; ///< the CPUs it may run on, like "0-3,8"
-    int core = -1;    ///< the CPU it runs on just now
+    int core = -1;    ///< the CPU it runs on at present
     std::int64_t pid = 0;
     std::int64_t page_bytes = 0;
 };
 Host host();
 
-/// The environment, as NAME, value.
+/// The environment, as pairs of name and value.
 std::vector<std::pair<std::string, std::string>> environment();
 /// One variable of the environment.
 std::optional<std::string> variable(std::string const &name);
 
 /// CPUs of this host.
 int cores() noexcept;
-/// Lets another process have this core, where one waits for it.
+/// Yields this core to another process, if one waits for it.
 void yield() noexcept;
 
-/// Arranges that this process is killed when the process that started it ends. False when that has happened already.
+/// Makes the kernel kill this process when its parent ends. False if the parent has ended already.
 bool die_with_parent() noexcept;
 
-/// Ends the process with exit code 124 after `limit_ns`, having written the slot text with the state `timeout` to
-/// `[offset, offset + 64)` of file `fd`. One a process.
+/// After `limit_ns`, writes the slot text with the state `timeout` to `[offset, offset + 64)` of file `fd`, and ends
+/// the process with exit code 124. One per process.
 void arm_watchdog(std::int64_t limit_ns, int fd, std::int64_t offset);
-/// What the watchdog writes if it has to: the rank's slot, without the state.
+/// Sets the text that the watchdog would write: the rank's slot, without the state.
 void tell_watchdog(std::string_view slot) noexcept;
 
-/// Has done what a library does at its start and a simulator only in the first call: collective over `comm`.
+/// Splits by node in advance, as a library does at its start and a simulator only in the first call. Collective over
+/// `comm`.
 void split_by_node(MPI_Comm comm);
 
-/// Has the algorithm of a collective call noted, by a name for the call that all ranks give as they begin it. Only a
-/// simulator can see one.
+/// Records the algorithm of a collective call under a name for the call, which all ranks give as they begin it. Only
+/// possible in a simulator.
 void watch_algorithm(std::string const &call);
-/// What was seen, such as "bruck"; empty where nothing was.
+/// The recorded algorithm, such as "bruck"; empty if there is none.
 std::string noted_algorithm(std::string const &call);
 
 /// The planted faults of tests.

@@ -30,16 +30,16 @@ namespace {
 
 constexpr std::size_t slot_bytes = 64;
 
-/// The one mutable global of the harness: a signal handler can reach nothing else.
+/// The only mutable global of the harness: a signal handler has access to nothing else.
 struct Watchdog {
-    std::array<char, slot_bytes> slot{}; // the rank's last words, ready to be written
+    std::array<char, slot_bytes> slot{}; // the rank's last state, ready to be written
     std::atomic<int> fd{-1};
     std::atomic<std::int64_t> offset{0};
 };
 Watchdog watchdog; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-// Async-signal-safe: pwrite, poll and _exit only. The launcher kills all others when the first rank exits, so each
-// waits a little: the others' last words are wanted, too.
+// Async-signal-safe: pwrite, poll and _exit only. The launcher kills all ranks when the first one exits, so each waits
+// a little, to let the others write their state.
 extern "C" void on_alarm(int) {
     if (watchdog.fd >= 0) {
         [[maybe_unused]] ssize_t const written =
@@ -101,8 +101,8 @@ std::string allowed_cpus() {
 
 } // namespace
 
-// CLOCK_MONOTONIC, not _RAW: both cost 31 ns on a kernel of 2025, but before Linux 5.3 _RAW is a system call, and one
-// clock on every site is worth more than freedom from slewing (500 ppm at most; the drift line takes it up).
+// CLOCK_MONOTONIC, not _RAW: both cost 31 ns on a kernel of 2025, but before Linux 5.3 _RAW is a system call, and the
+// same clock on every site matters more than freedom from slewing (500 ppm at most; the drift line corrects it).
 std::int64_t now_ns() noexcept {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -123,7 +123,7 @@ std::optional<Pages> Pages::map(std::size_t bytes) {
     auto const page = std::size_t(sysconf(_SC_PAGESIZE));
     std::size_t const whole = std::max<std::size_t>(1, (bytes + page - 1) / page) * page;
     if (whole < bytes) {
-        return std::nullopt; // the sum went past 2^64
+        return std::nullopt; // the sum exceeded 2^64
     }
     void *const at = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) {
@@ -206,8 +206,8 @@ void yield() noexcept {
 bool die_with_parent() noexcept {
     pid_t const parent = getppid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // It may have ended before the call above; then somebody else (init, a subreaper) is the parent now. A parent that
-    // ended even before the first line cannot be told from a launcher that is process 1, as in a container.
+    // The parent may have ended before the call above; then init or a subreaper is the parent now. A parent that ended
+    // even before the first line cannot be distinguished from a launcher that is process 1, as in a container.
     return getppid() == parent;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The platform of simulated runs: SimGrid's SMPI. All ranks are threads of control of one process, and time is what the
-// simulator says.
+// The platform of simulated runs: SimGrid's SMPI. All ranks are threads of one process, and time is that of the
+// simulator.
 #include "host/platform.hpp"
 
 #include "../../simulate/ranks/folded_memory.hpp"
@@ -27,7 +27,7 @@ namespace {
 constexpr double ns_per_s = 1e9;
 constexpr std::size_t fold_above_default = std::size_t{1} << 20;
 
-/// What the fabric says of the node this rank runs on; the zone (native/simulate/machine) put it there.
+/// A property of this rank's node, from the fabric; the zone (native/simulate/machine) sets it.
 std::string property(char const *name) {
     auto const *const value = simgrid::s4u::this_actor::get_host()->get_property(name);
     return value ? value : "";
@@ -138,12 +138,12 @@ std::optional<std::string> variable(std::string const &name) {
     return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// Simulated ranks never share a core, so nobody needs to give way.
+// Simulated ranks never share a core, so none needs to yield.
 int cores() noexcept {
     return std::numeric_limits<int>::max();
 }
 
-// Whoever waits by looking at the clock would wait for ever, since it only moves while ranks sleep or communicate.
+// A rank that polls the clock would wait for ever, since simulated time advances only while ranks sleep or communicate.
 void yield() noexcept {
     constexpr double step_s = 1e-6;
     simgrid::s4u::this_actor::sleep_for(step_s);
@@ -160,7 +160,7 @@ void tell_watchdog(std::string_view) noexcept {}
 void split_by_node(MPI_Comm comm) {
     static auto *const split = of_machine<void(MPI_Comm)>("weft_split_by_node");
     if (split != nullptr) {
-        PMPI_Barrier(comm); // no rank is timed, nor sends what is to be paid for, while another splits
+        PMPI_Barrier(comm); // no rank is timed, or charged for messages, while another one splits
         split(comm);
         PMPI_Barrier(comm);
     }
@@ -180,7 +180,7 @@ std::string noted_algorithm(std::string const &call) {
 
 void hang() {
     while (true) {
-        simgrid::s4u::this_actor::suspend(); // the simulator then finds the deadlock, and says who waits for whom
+        simgrid::s4u::this_actor::suspend(); // the simulator then detects the deadlock, and reports it
     }
 }
 

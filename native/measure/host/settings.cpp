@@ -31,8 +31,8 @@ std::string unescape(std::string_view text) {
     return result;
 }
 
-// What launchers write for their own purposes, which differs from start to start, and a variable that Open MPI 5.0.11
-// shows uninitialised. A name here ends with * when all that begin so are meant.
+// Variables that launchers set for their own purposes, different at each start, and one that Open MPI 5.0.11 reports
+// uninitialised. A name with * at its end is a prefix.
 constexpr std::array<std::string_view, 13> bookkeeping{
     "PREFIXES",   "cpu_type",       "initial_wdir", "num_procs",         "orte_*", "ess*", "pmix", "psec", "shmem_RUN*",
     "mca_base_*", "mpi_ft_verbose", "mca_param*",   "mca_component_path"};

@@ -15,7 +15,7 @@ namespace weft {
 
 namespace {
 
-/// Reads a whole number at the begin of `text` and takes it off; -1 when there is none.
+/// Reads a whole number at the start of `text` and removes it; -1 if there is none.
 int next_cpu(std::string_view &text) {
     int value = -1;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -23,7 +23,7 @@ int next_cpu(std::string_view &text) {
     return error == std::errc{} ? value : -1;
 }
 
-/// The lowest hardware thread of this CPU's core; the CPU itself where nobody tells.
+/// The lowest hardware thread of this CPU's core; the CPU itself if unknown.
 int core_of(int cpu, std::string const &root) {
     std::string const text =
         read_text(root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
@@ -32,12 +32,12 @@ int core_of(int cpu, std::string const &root) {
     return first < 0 ? cpu : first;
 }
 
-/// Gives each rank a core of its own, by augmenting paths (Kuhn 1955).
+/// Assigns each rank its own core, by augmenting paths (Kuhn 1955).
 class Seating {
   public:
     explicit Seating(std::vector<Cores> const &ranks) : ranks_(ranks) {}
 
-    /// False when this rank finds no core, even if others move: `asked()` are then those it competes with.
+    /// False if there is no core for this rank, even if others move: `asked()` are then the ranks it competes with.
     bool seat(int rank) {
         asked_.clear();
         return find(rank);
@@ -118,7 +118,7 @@ std::vector<int> crowded(std::vector<Cores> const &ranks) {
 
 std::string shared_core_warning(Team const &team) {
     if (platform::one_clock()) {
-        return ""; // simulated ranks wait for nobody's core
+        return ""; // simulated ranks do not share cores
     }
     std::string mine;
     for (int const core : cores_of(platform::host().cpus)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Do two ranks have to take turns on one core? By the bindings that they obtained, whatever the plan thought (METHOD
-// 11).
+// Whether ranks share a core, from their actual bindings, not from the plan (METHOD 11).
 #pragma once
 
 #include "mpi/team.hpp"
@@ -11,18 +10,18 @@
 
 namespace weft {
 
-/// The cores of one rank: numbers of no meaning but that two ranks of a node that have one in common can meet on it.
+/// The cores of one rank. The numbers only serve for comparison between ranks of a node.
 using Cores = std::vector<int>;
 
-/// The cores of CPUs such as "0-3,8", as Linux tells them under `root` + /sys/devices/system/cpu: hardware threads of a
-/// core are one. A CPU of which it tells nothing is a core of its own.
+/// The cores of CPUs such as "0-3,8", from `root` + /sys/devices/system/cpu; hardware threads of a core count as one. A
+/// CPU without information is a separate core.
 Cores cores_of(std::string_view cpus, std::string const &root = "");
 
-/// Ranks of one node that cannot each have a core to themselves, however they are spread over the cores they may use:
-/// one of them, and those it competes with; empty when all can. Places in `ranks`.
+/// Ranks of one node that cannot each have their own core, for any assignment within their bindings: one of them, and
+/// those it competes with; empty if all can. Indices into `ranks`.
 std::vector<int> crowded(std::vector<Cores> const &ranks);
 
-/// Collective. On rank 0: what to say of each node where ranks share a core; "" when none do, and in a simulator.
+/// Collective. On rank 0: a warning for each node where ranks share a core; "" if none do, and in a simulator.
 std::string shared_core_warning(Team const &team);
 
 } // namespace weft

@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-/// Names below /dev/shm that this process has mapped and that can still be found there.
+/// Names below /dev/shm that this process has mapped and that still exist.
 std::set<std::string> shared_names() {
     constexpr std::string_view place = " /dev/shm/";
     constexpr std::string_view gone = " (deleted)";
@@ -42,7 +42,7 @@ void note_shared_memory() {
     }
     int const fd = open((session + "/shared").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
-        // Best effort: it serves a launch that was killed together with its keeper.
+        // Best effort: it is needed only if a launch is killed together with its supervisor.
         [[maybe_unused]] ssize_t const written = write(fd, text.data(), text.size());
         close(fd);
     }

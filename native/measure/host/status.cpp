@@ -22,7 +22,7 @@ constexpr std::size_t slot_bytes = 64;
 
 Status::Status(Team const &team, std::string const &path) : offset_(std::int64_t(slot_bytes) * team.rank) {
     on_rank_0(team, [&] {
-        // All slots are written now, so that no later write can meet a full disk.
+        // All slots are written now, so that no later write can fail on a full disk.
         write_file(path, std::string(slot_bytes * std::size_t(team.size), '\0'));
     });
     file_ = opened(path);
@@ -32,7 +32,7 @@ Status::Status(Team const &team, std::string const &path) : offset_(std::int64_t
     }
 }
 
-/// Simulated ranks are all one process: with a descriptor each, a thousand of them would be over its limit.
+/// All simulated ranks are one process: with a descriptor each, a thousand of them would exceed its limit.
 std::shared_ptr<Status::Slots> Status::opened(std::string const &path) {
     static std::weak_ptr<Slots> last;
     static std::string last_path;
@@ -69,7 +69,7 @@ void Status::set(std::string_view op, std::string_view phase, std::string_view s
     std::string const text = begin + " " + std::string(state);
     std::array<char, slot_bytes> slot{};
     std::copy_n(text.begin(), std::min(text.size(), slot.size()), slot.begin());
-    // Best effort: a slot only serves to explain a launch that failed.
+    // Best effort: a slot is needed only to explain a failed launch.
     [[maybe_unused]] ssize_t const written = pwrite(file_->fd, slot.data(), slot.size(), off_t(offset_));
 }
 

@@ -10,10 +10,10 @@
 
 namespace weft {
 
-/// This rank's slot of 64 bytes in launches/<launch>.status: what it was doing when it was last seen.
+/// This rank's slot of 64 bytes in launches/<launch>.status: its last known state.
 class Status {
   public:
-    /// Goes nowhere (tests, helper teams).
+    /// A status without a file (tests, helper teams).
     Status() = default;
     /// Collective: rank 0 makes the file.
     Status(Team const &team, std::string const &path);
@@ -22,7 +22,7 @@ class Status {
     ~Status() = default;
 
     void cell(std::string_view cell);
-    /// Never between two clock reads.
+    /// Must not be called between two clock reads.
     void set(std::string_view op, std::string_view phase, std::string_view state);
 
     std::string const &of_cell() const noexcept { return cell_; }

@@ -8,7 +8,7 @@ namespace weft {
 
 namespace {
 
-// The middles of names: libraries name such variables alike, and a newer one may have more of them.
+// Parts of names: libraries use similar names for such variables, and newer versions may have more of them.
 constexpr std::array<std::string_view, 16> telling_middles{
     "eager_limit",   "EAGER_THRESHOLD",        "EAGER_MAX",   "_msg",         "MSG_SIZE",      "P2P_THRESHOLD",
     "max_send_size", "min_rdma_pipeline_size", "segmentsize", "_segsize",     "fragment_size", "IQUEUE_CELL_SIZE",

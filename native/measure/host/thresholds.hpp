@@ -5,8 +5,8 @@
 
 namespace weft {
 
-/// Those of `variables` that say at which size a library changes its protocol or algorithm, and through which parts of
-/// it messages go: what a change-over point in the times is named by (src/weft/mpi/knobs.py reads them).
+/// The `variables` that set the sizes at which a library changes its protocol or algorithm, and the transports in use.
+/// They name the change-over points in the times (src/weft/mpi/knobs.py reads them).
 Settings thresholds(Settings const &variables);
 
 } // namespace weft

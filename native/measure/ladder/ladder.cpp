@@ -42,11 +42,11 @@ void measure_ladder(Cell &cell, std::string const &op, PeerBlocks const &blocks,
     if (plain.has_pairs()) {
         turns.push_back({op + ":pairwise", [&] { plain.pairwise(); }});
     }
-    turns.push_back({op + ":whole", call}); // the last: the stop rule looks at it
+    turns.push_back({op + ":whole", call}); // the last one, which the stop rule judges
     if (planted(cell, "late") && cell.team().rank == cell.team().size - 1) {
         turns.back().late_ns = planted_late_ns;
     }
-    Peers::met().meet_all(cell.team().comm); // for the first calls of cells to come
+    Peers::met().meet_all(cell.team().comm); // for the first calls of later cells
     sampler.warm_in_turns(turns);
     rounds.record(sampler.recorder().open(op + ":rounds", Phase::warm, rounds.rows()));
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ladder of an all-to-all: why it takes the time it takes. Beside the library's call, the same blocks between the
-// same places by plain messages: alone, and everybody at once in rounds; taken in turns, so that whatever the machine
-// does meanwhile meets all of them. weft.kernel.steps has the same names.
+// The ladder of an all-to-all, which explains its time. Besides the library's call it measures the same blocks between
+// the same buffers by plain messages: one rank at a time, and all ranks at once in rounds; in turns, so that changes of
+// the machine affect all of them. weft.kernel.steps has the same names.
 //
 // Operations of a call `C`:
 //   C:within     blocks that stay in a node, all ranks at once
 //   C:between    blocks that leave a node, of one rank at a time
-//   C:shift      all blocks in p rounds, everybody at once
-//   C:pairwise   the same by pairs, where p is a power of two
+//   C:shift      all blocks in p rounds, all ranks at once
+//   C:pairwise   the same by pairs, if p is a power of two
 //   C:whole      the library's call
 //   C:rounds     the rounds of C:shift one by one: row d of a rank is the median of its round d
 #pragma once
@@ -21,13 +21,13 @@
 
 namespace weft {
 
-/// Does the plan ask for the ladder of this cell? A rank alone has none.
+/// Whether the plan asks for the ladder of this cell; false for a single rank.
 [[nodiscard]] bool is_explained(Cell const &cell);
 
-/// Adds what one rank allocates for the ladders of so many calls.
+/// Adds the memory that one rank allocates for the ladders of `calls` calls.
 void add_ladder_need(Need &need, Cell const &cell, std::int64_t calls);
 
-/// Collective: measures the ladder of the call named `op`, which `call` makes, with its `blocks`.
+/// Collective: measures the ladder of the call named `op`, made by `call`, with its `blocks`.
 void measure_ladder(Cell &cell, std::string const &op, PeerBlocks const &blocks, std::function<void()> const &call);
 
 } // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocks of an all-to-all as one rank sees them: where that for each other rank lies, and where each one's goes.
+// The blocks of an all-to-all on one rank: where the block for each rank is, and where the block from each rank goes.
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// Elements of `type` somewhere in memory.
+/// Elements of `type` in memory.
 struct Block {
     void *data = nullptr;
     int count = 0;
@@ -18,8 +18,8 @@ struct PeerBlocks {
     std::vector<Block> send;    ///< for each rank
     std::vector<Block> receive; ///< of each rank
     MPI_Datatype type = MPI_BYTE;
-    bool equal = true;     ///< all blocks of all ranks alike
-    bool keeps_own = true; ///< the block of a rank for itself is copied, too: not in place
+    bool equal = true;     ///< all blocks of all ranks have the same size
+    bool keeps_own = true; ///< a rank's own block is copied too: not in place
 };
 
 } // namespace weft

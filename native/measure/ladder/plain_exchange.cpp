@@ -11,7 +11,7 @@ namespace {
 
 constexpr int plain_tag = 23;
 
-/// All ranks, so that each follows one of another node: the first of every node, the second of every node, ...
+/// All ranks in an order that alternates nodes: the first of every node, the second of every node, ...
 std::vector<int> node_by_node(Team const &team) {
     std::vector<std::vector<int>> of_node(std::size_t(team.nodes));
     for (int rank = 0; rank < team.size; ++rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An all-to-all by nothing but this MPI's point-to-point messages: alone, beside neighbours, and everybody at once in
-// rounds. What a library's own collective is compared with (the ladder).
+// An all-to-all by point-to-point messages of this MPI: within nodes, one rank at a time, and all ranks at once in
+// rounds. The ladder compares a library's collective with it.
 #pragma once
 
 #include "ladder/peer_blocks.hpp"
@@ -15,24 +15,24 @@ namespace weft {
 
 class PlainExchange {
   public:
-    /// Both must outlive it.
+    /// Both arguments must outlive it.
     PlainExchange(Team const &team, PeerBlocks const &blocks);
 
-    /// A step of the ladder that this team can take: blocks leave a node, blocks stay on one, 2^k ranks.
+    /// Which steps of the ladder this team has: blocks leave a node, blocks stay on one, 2^k ranks.
     [[nodiscard]] bool leaves_node() const noexcept { return team_.nodes > 1; }
     [[nodiscard]] bool stays_in_node() const noexcept { return most_local_ > 1 || blocks_.keeps_own; }
     [[nodiscard]] bool has_pairs() const noexcept { return (team_.size & (team_.size - 1)) == 0; }
 
-    /// The blocks that stay in a node, all ranks at once. Equal ones go to the neighbour, whoever they are for, from
-    /// and to the places that they have in the exchange; others to the rank they are for. And the block a rank keeps.
+    /// The blocks that stay in a node, all ranks at once, and each rank's own block. Equal blocks all go to the
+    /// neighbour, from and to their places in the exchange; others go to their own receivers.
     void within();
-    /// The blocks that leave a node, of one rank in turn: it exchanges them with one other after the other, and nobody
-    /// else sends. The next call is the next rank's, a node further on.
+    /// The blocks that leave a node, of one rank: it exchanges them with one rank after another, and no other rank
+    /// sends. The next call is the turn of the next rank, on the next node.
     void between();
-    /// p rounds, everybody at once: in round d to the rank d behind, from the one d before. `ends` (p places, or none)
-    /// gets the time at the end of each round.
+    /// p rounds, all ranks at once: in round d to rank + d, from rank - d, modulo p. `ends` (p entries, or none) gets
+    /// the time at the end of each round.
     void shift(Clock const &clock, std::span<std::int64_t> ends);
-    /// p rounds, everybody at once, of pairs: in round d with rank `own ^ d`. Only where has_pairs().
+    /// p rounds of pairs, all ranks at once: in round d with rank `own ^ d`. Only if has_pairs().
     void pairwise();
 
   private:

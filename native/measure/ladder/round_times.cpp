@@ -10,7 +10,7 @@ namespace weft {
 void RoundTimes::record(Segment &segment) const {
     auto const kept = std::size_t(std::min<std::int64_t>(runs_, runs_kept));
     std::vector<std::int64_t> durations(kept);
-    segment.of_one_rank = true; // rounds of different ranks begin when each is ready for them
+    segment.of_one_rank = true; // each rank begins a round when it is ready
     segment.ended_by = EndedBy::samples;
     segment.count = kept > 0 ? std::int64_t(rounds_) : 0;
     for (std::size_t round = 0; kept > 0 && round < rounds_; ++round) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long each round of a plain exchange takes on one rank: the median over its last few runs. Records of every round
-// of every run would be p times as many as those of the exchange itself.
+// Times of the rounds of a plain exchange on one rank: the median over its last few runs. Records of every round of
+// every run would be p times as many as those of the exchange itself.
 #pragma once
 
 #include "sample/recorder.hpp"
@@ -19,20 +19,20 @@ class RoundTimes {
     explicit RoundTimes(int ranks)
         : rounds_(std::size_t(ranks)), begins_(runs_kept), ends_(std::size_t(ranks) * runs_kept) {}
 
-    /// Bytes that those of so many calls hold: the rows of each, and the runs of one.
+    /// Bytes for `calls` calls: the rows of each, and the runs of one.
     [[nodiscard]] static std::int64_t bytes(int ranks, std::int64_t calls) {
         return calls * ranks * std::int64_t(sizeof(Row)) + std::int64_t(ranks) * runs_kept * 8;
     }
     [[nodiscard]] std::int64_t rows() const noexcept { return std::int64_t(rounds_); }
 
-    /// A run begins; its rounds' ends go where this says.
+    /// Begins a run; returns where the ends of its rounds go.
     [[nodiscard]] std::span<std::int64_t> begin(std::int64_t now_ns) noexcept {
         std::size_t const place = std::size_t(runs_++ % runs_kept);
         begins_[place] = now_ns;
         return std::span(ends_).subspan(place * rounds_, rounds_);
     }
 
-    /// Row d gets the median duration of round d.
+    /// Writes the median duration of round d into row d.
     void record(Segment &segment) const;
 
   private:

@@ -21,7 +21,7 @@ namespace weft {
 
 namespace {
 
-/// What all cells of a launch share.
+/// State that all cells of a launch share.
 struct Launch {
     Plan const &plan;
     Team const &world;
@@ -42,7 +42,7 @@ void make_folders(Team const &world, Plan const &plan) {
     });
 }
 
-/// Swap and steal time are counted by hosts, so one rank of each reads them.
+/// Swap and steal time are counted per host, so one rank of each host reads them.
 platform::Pressure pressure_of_node(Team const &world) {
     return world.local_rank == 0 ? platform::pressure() : platform::Pressure{};
 }
@@ -66,7 +66,7 @@ void plant_fault(Cell const &cell) {
     }
 }
 
-/// The batches that an earlier launch of this cell decided (METHOD 7). Rank 0 reads them for all.
+/// The batches that an earlier launch of this cell chose (METHOD 7). Rank 0 reads and broadcasts them.
 BatchBook read_batches(Team const &team, std::string const &path, std::string const &owner) {
     return BatchBook::parse(text_of(team, team.rank == 0 ? read_text(path) : ""), owner);
 }
@@ -83,7 +83,7 @@ void settle(TimedTeam &timed, Recorder &recorder) {
     timed.clock.begin();
 }
 
-/// Guard, kernel, verdict. The measured samples are in the recorder.
+/// Memory guard, kernel, proof. The measured samples are in the recorder.
 void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recorder, Outcome &outcome,
              std::vector<std::string> &warnings) {
     Kernel const &kernel = kernel_named(cell.kernel());
@@ -126,7 +126,7 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
     warnings.insert(warnings.end(), sampler.warnings().begin(), sampler.warnings().end());
 }
 
-/// Collective over the team. False when the result was proven wrong.
+/// Collective over the team. False if the result was proved wrong.
 bool run_in(Launch const &launch, TimedTeam &timed, CellPlan const &values) {
     Team const &team = timed.team;
     Cell cell(launch.plan, values, team);
@@ -157,19 +157,19 @@ bool run_in(Launch const &launch, TimedTeam &timed, CellPlan const &values) {
     return outcome.status != "invalid";
 }
 
-/// Collective over the launch. False when the result was proven wrong, on the ranks that took part.
+/// Collective over the launch. False, on the ranks that took part, if the result was proved wrong.
 bool run_cell(Launch const &launch, CellPlan const &values) {
     launch.status.cell(values.name);
     platform::arm_watchdog(launch.plan.limit_ns, launch.status.fd(), launch.status.offset());
     TimedTeam *const timed = launch.teams.of(values);
     bool right = true;
     if (timed == nullptr) {
-        launch.status.set("-", "waiting", "for-others"); // the watchdog keeps all but the last word
+        launch.status.set("-", "waiting", "for-others"); // the watchdog replaces only the last word
     } else {
         try {
             right = run_in(launch, *timed, values);
         } catch (Failure const &failure) {
-            // What all of a part throw together is still unknown to those who wait for them.
+            // If all ranks of a team throw together, the ranks that wait for them do not know it.
             bool const everywhere = failure.everywhere() && timed->team.size == launch.world.size;
             throw Failure(failure.what(), failure.remedy(), everywhere);
         }
@@ -215,7 +215,7 @@ int run_launch(std::string const &plan_path) {
     }
     // a rank that stops now keeps the others in MPI_Finalize no longer than in a cell; what was written stays
     platform::arm_watchdog(plan.limit_ns, status.fd(), status.offset());
-    return int(max_over(all.team.comm, code)); // who took no part in a wrong cell says so, too
+    return int(max_over(all.team.comm, code)); // ranks that took no part in a wrong cell return the same code
 }
 
 } // namespace weft

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-/// Collective: runs the plan in this file from its first cell to its last. 0, or 3 when a result was proven wrong.
+/// Collective: runs all cells of the plan in this file. Returns 0, or 3 if a result was proved wrong.
 int run_launch(std::string const &plan_path);
 
 } // namespace weft

@@ -2,7 +2,7 @@
 // weft-measure PLAN      runs the cells of a flat plan (under mpiexec)
 // weft-measure --version prints the MPI library's version string, without MPI_Init
 // weft-measure --settings prints the MPI library's control variables and its environment as name=value lines
-// Exit codes: 0 fine; 3 some result was proven wrong; 124 a cell ran longer than its limit; 1 anything else.
+// Exit codes: 0 success; 3 a result was proved wrong; 124 a cell exceeded its time limit; 1 any other error.
 #include "host/platform.hpp"
 #include "host/settings.hpp"
 #include "host/shared_memory.hpp"
@@ -25,10 +25,10 @@ void print_error(std::string const &what, std::string const &remedy) {
                  remedy.empty() ? "" : "\n");
 }
 
-/// Hydra (MPICH) throws away what it has not yet read of a rank's output when it hears of an abort.
+/// Hydra (MPICH) discards unread output of a rank when it is notified of an abort.
 constexpr std::int64_t read_by_then_ns = 200'000'000;
 
-/// A failure of this rank alone: the others wait for it somewhere, so the launch cannot end in good order.
+/// A failure of this rank alone: the others wait for it, so the launch cannot end by MPI_Finalize.
 int abort_launch(std::string const &what, std::string const &remedy) {
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
         std::printf("%s\n", weft::library_version().c_str());
         return 0;
     }
-    // Ranks that outlive a killed launcher would go on using cores that somebody else measures on.
+    // Ranks that outlive a killed launcher would use cores on which others measure.
     if (!weft::platform::die_with_parent()) {
         print_error("the launcher ended before this rank began", "start the run again");
         return 1;

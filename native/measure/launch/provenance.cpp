@@ -18,7 +18,7 @@ namespace weft {
 
 namespace {
 
-/// One rank's place, as JSON.
+/// One rank's placement, as JSON.
 std::string describe_rank(Team const &team, platform::Host const &here) {
     Json json;
     json.begin_object();

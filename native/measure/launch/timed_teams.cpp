@@ -109,7 +109,7 @@ TimedTeam *TimedTeams::of(CellPlan const &cell) {
 void TimedTeams::wait_for(TimedTeam const *team) const {
     MPI_Request request = MPI_REQUEST_NULL;
     check(PMPI_Ibarrier(all_.team.comm, &request), "MPI_Ibarrier after a cell");
-    if (platform::one_clock()) { // in a simulator waiting costs nothing, and looking again and again does
+    if (platform::one_clock()) { // in a simulator waiting is free, and polling is not
         check(PMPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait after a cell");
         return;
     }

@@ -15,11 +15,11 @@
 
 namespace weft {
 
-/// Ranks that measure together: they have communicators, a clock and a start barrier of their own.
+/// Ranks that measure together, with their own communicators, clock and start barrier.
 struct TimedTeam {
     /// Collective over the team. `launch_epoch_ns`: begin of the launch, on this rank's clock.
     TimedTeam(Team made, Start how, std::int64_t launch_epoch_ns);
-    TimedTeam(TimedTeam const &) = delete; // the barrier knows where the clock is
+    TimedTeam(TimedTeam const &) = delete; // the barrier refers to the clock
     TimedTeam &operator=(TimedTeam const &) = delete;
 
     /// Collective: from here on the ranks speak over MPI, and have what they need for it. Nothing if they do already.
@@ -31,11 +31,11 @@ struct TimedTeam {
     std::int64_t epoch_ns; ///< begin of the launch, on the clock of this team's rank 0
 };
 
-/// Ranks of the launch that a cell names, in its order; empty when it names none: then all take part. Throws Failure
-/// for ranks that the launch does not have, that are named twice, or for both keys at once.
+/// The launch's ranks for a cell, in the cell's order; empty if it does not name any, so that all take part. Throws
+/// Failure for ranks that the launch does not have, for repeated ranks, and for both keys at once.
 std::vector<int> members_of(CellPlan const &cell, int launch_ranks);
 
-/// The teams of a launch: each is made when its first cell comes, and kept.
+/// The teams of a launch: each is made for its first cell, and kept.
 class TimedTeams {
   public:
     /// `all`, the team of all ranks, must outlive it.
@@ -45,8 +45,8 @@ class TimedTeams {
     /// ranks that are not of it.
     TimedTeam *of(CellPlan const &cell);
 
-    /// Collective over the launch: until the cell's team has come here, too. The others sleep: one that polls would
-    /// take the core, the memory or the power of those who measure.
+    /// Collective over the launch: waits until the cell's team has arrived here too. The other ranks sleep: polling
+    /// would take core time, memory bandwidth or power from the ranks that measure.
     void wait_for(TimedTeam const *team) const;
 
   private:

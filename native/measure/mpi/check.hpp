@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// A failed MPI call: the rank, the call and MPI's own words.
+/// A failed MPI call: the rank, the call and MPI's error text.
 class MpiError : public std::runtime_error {
   public:
     MpiError(int code, std::string const &call) : std::runtime_error(describe(code, call)), code_(code) {}
@@ -28,7 +28,7 @@ class MpiError : public std::runtime_error {
     int code_;
 };
 
-/// Throws MpiError unless `rc` is MPI_SUCCESS. `what` is the call, with its purpose where that is not plain.
+/// Throws MpiError unless `rc` is MPI_SUCCESS. `what` is the call, with its purpose if that is not obvious.
 inline void check(int rc, char const *what) {
     if (rc != MPI_SUCCESS) [[unlikely]] {
         throw MpiError(rc, what);

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// A count for an MPI-3 call. Nothing is cut to an int (METHOD 24): throws Failure for one that is none, with `what`.
+/// A count for an MPI-3 call. Throws Failure, with `what`, if it does not fit into an int (METHOD 24).
 inline int to_count(std::uint64_t count, char const *what) {
     constexpr auto most = std::uint64_t(std::numeric_limits<int>::max());
     if (count > most) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RAII for MPI handles. Weft's own traffic goes through the PMPI_ names, so that a tool sees the measured call alone.
+// RAII for MPI handles. Weft's own traffic uses the PMPI_ names, so that a tool sees only the measured call.
 #pragma once
 
 #include "mpi/check.hpp"
@@ -21,7 +21,7 @@ inline bool mpi_is_up() {
     return up != 0 && down == 0;
 }
 
-/// MPI from start to end. The public names, because interposers set themselves up in them.
+/// MPI from MPI_Init to MPI_Finalize, by the public names, in which interposers initialise themselves.
 class Library {
   public:
     Library(int &argc, char **&argv) { check(MPI_Init(&argc, &argv), "MPI_Init"); }
@@ -34,7 +34,7 @@ class Library {
     }
 };
 
-/// An owned communicator. Its error handler is MPI_ERRORS_RETURN, so that `check` can speak.
+/// An owned communicator. Its error handler is MPI_ERRORS_RETURN, so that `check` can report errors.
 class Comm {
   public:
     Comm() = default;
@@ -116,7 +116,7 @@ class Datatype {
         return made;
     }
 
-    /// `of` with a gap behind it: one takes `extent_bytes` of memory.
+    /// `of` with a gap after it: an extent of `extent_bytes`.
     static Datatype resized(MPI_Datatype of, MPI_Aint extent_bytes) {
         Datatype made;
         check(PMPI_Type_create_resized(of, 0, extent_bytes, &made.type_), "MPI_Type_create_resized");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom Weft's own traffic may have spoken to (METHOD 3): a first call is on fresh connections only with those it has
-// not.
+// The ranks to which Weft's own traffic may have opened a connection (METHOD 3): a first call is on fresh connections
+// only to other ranks.
 //
-// What a library sends inside a collective is its own matter: making a communicator, a reduction, a broadcast may open
-// a connection to any member. So whoever shares a communicator that Weft made, or reduced over, counts as met. Messages
-// of Weft's own are among such members. The count is an upper limit: what it calls fresh is fresh.
+// A library may open a connection to any member of a communicator when it creates the communicator, reduces or
+// broadcasts. So all members of a communicator that Weft made or used in a collective count as met; Weft's own messages
+// are only between such members. The count is an upper limit: other connections are certainly fresh.
 #pragma once
 
 #include "mpi/check.hpp"
@@ -18,19 +18,19 @@ namespace weft {
 
 class Peers {
   public:
-    /// Of this process.
+    /// The instance of this process.
     static Peers &met() {
         static Peers peers;
         return peers;
     }
 
-    /// A collective of Weft's over these ranks.
+    /// Notes a collective of Weft's own over these ranks.
     void meet_all(MPI_Comm comm) {
         for (int const rank : in_world(comm)) {
             met_.insert(rank);
         }
     }
-    /// How many others of `comm` were met.
+    /// Number of other ranks of `comm` that were met.
     [[nodiscard]] int among(MPI_Comm comm) const {
         int own = 0;
         check(PMPI_Comm_rank(MPI_COMM_WORLD, &own), "MPI_Comm_rank");
@@ -44,7 +44,7 @@ class Peers {
     void forget() { met_.clear(); }
 
   private:
-    /// The members of a communicator as ranks of MPI_COMM_WORLD; local, sends nothing.
+    /// The members of a communicator as ranks of MPI_COMM_WORLD; a local operation.
     static std::vector<int> in_world(MPI_Comm comm) {
         MPI_Group group = MPI_GROUP_NULL;
         MPI_Group world = MPI_GROUP_NULL;

@@ -18,7 +18,7 @@ struct Team {
     int rank = 0;       ///< in comm
     int size = 1;       ///< of comm
     int node = 0;       ///< index of this rank's node; nodes are numbered in the order of their lowest rank
-    int nodes = 1;      ///< how many there are
+    int nodes = 1;      ///< number of nodes
     int local_rank = 0; ///< in node_comm
     int local_size = 1;
     Comm node_comm;                    ///< the ranks of this node
@@ -31,11 +31,11 @@ struct Team {
     void settle();
 };
 
-/// Collective over `parent`. Ranks are of one node when host name and boot id agree. `ranks_per_fake_node` > 0 cuts
-/// each node further into groups of that many ranks, so that tests see several nodes on one host.
+/// Collective over `parent`. Ranks are on one node if host name and boot id agree. `ranks_per_fake_node` > 0 divides
+/// each node into groups of that many ranks, so that tests see several nodes on one host.
 Team make_team(MPI_Comm parent, int ranks_per_fake_node);
 
-/// The same, with the environment's WEFT_FAKE_RANKS_PER_NODE (documented for tests; 0 or absent: the truth).
+/// The same, with WEFT_FAKE_RANKS_PER_NODE of the environment (for tests; 0 or unset: the real nodes).
 Team make_team(MPI_Comm parent);
 
 /// Of all ranks, over a back channel where `door` opens one (see back_channel.hpp); else as above.

@@ -16,7 +16,7 @@ std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &ro
     auto const work = [&](int partner) {
         bool const low = team.rank < partner;
         if (series.met && !simulated) {
-            ping.wake(partner, low); // whoever has slept needs a while
+            ping.wake(partner, low); // a rank that slept takes time to wake
         }
         for (bool const initiates : {low, !low}) {
             if (simulated) {

@@ -26,7 +26,7 @@ void PairForwards::keep(Segment &segment, int partner, std::span<Row const> ping
     }
 }
 
-/// The store takes the second number of a row for a time that is not negative, so the median stands in the third.
+/// The store requires the second number of a row to be a non-negative time, so the median is the third.
 void PairForwards::convert() {
     Team const &team = cell_.team();
     Clock const &clock = cell_.sampler().clock();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times one way by the clocks of both ends. They are kept raw, each by the clock of the rank that read it, until the
-// cell is measured and its clock closed: before, nobody knows how the clocks ran between two offset measurements
-// (METHOD 6). The kernel converts them and not the store: the store would need the raw arrivals of all pairs and every
-// rank's line in its files, where a median is all that is kept.
+// One-way times from the clocks of both ends. They are kept raw, on the clock of the rank that read them, until the
+// cell's clock is closed: before that the drift between two offset measurements is unknown (METHOD 6). The kernel
+// converts them, not the store, which would need the raw arrivals of all pairs and the clock line of every rank, where
+// only a median is kept.
 #pragma once
 
 #include "cell/cell.hpp"
@@ -16,10 +16,10 @@ namespace weft {
 
 class PairForwards {
   public:
-    /// Asks the cell to be told when its clock is closed.
+    /// Registers with the cell for the closing of its clock.
     static std::shared_ptr<PairForwards> make(Cell &cell);
 
-    /// Collective over a pair: swaps the arrivals of this rank for those of its pings at the partner.
+    /// Collective over a pair: exchanges this rank's arrivals for those of its pings at the partner.
     void keep(Segment &segment, int partner, std::span<Row const> pings, std::span<std::int64_t const> arrivals);
 
   private:
@@ -31,7 +31,7 @@ class PairForwards {
         std::int64_t arrived_ns; ///< the partner's
     };
     struct Forward {
-        Segment *segment; ///< one row: when, how many, and the median in ns
+        Segment *segment; ///< one row: start, number, and the median in ns
         int partner;
         std::vector<Raw> raw;
     };

@@ -15,12 +15,12 @@ namespace {
 constexpr std::int64_t pair_calibration_samples = 3;
 constexpr std::int64_t room_at_least = 16;
 
-/// A sample holds a clock read of either side: both under 1 % of it, and what else surrounds one under 2 %.
+/// A sample includes a clock read on either side: both together under 1 % of it, and other overheads under 2 %.
 std::int64_t least_ping_pong_ns(ClockCost const &cost) {
     return 300 * (cost.resolution_ns + cost.cost_ns);
 }
 
-/// A round trip as long as this does not feel the system call before it.
+/// A round trip of this length is not affected by the system call before it.
 std::int64_t settled_ns(ClockCost const &cost) {
     return 2 * least_ping_pong_ns(cost);
 }
@@ -60,7 +60,7 @@ void PairMeter::measure(PairRound const &round, PingPong const &ping) {
     }
 }
 
-/// The budget is that of one pair: as many turns as there are, as many budgets.
+/// The budget is per pair: the total is the budget times the number of turns.
 std::int64_t PairMeter::turns_of(PairRound const &round) const {
     std::int64_t turns = 0;
     for (Series const &series : series_) {
@@ -95,7 +95,7 @@ void PairMeter::first_contact(PairRound const &round, PingPong const &ping) {
     }
 }
 
-/// True when all ranks say so. Refreshes the time that has passed, to the same value on every rank.
+/// True if all ranks agree. Updates the elapsed time, to the same value on every rank.
 bool PairMeter::all_agree(bool mine, Timing &timing) {
     cell_.check_clock();
     std::int64_t const now = cell_.sampler().clock().now();
@@ -105,7 +105,7 @@ bool PairMeter::all_agree(bool mine, Timing &timing) {
     return word[0] == 0;
 }
 
-/// Have the medians of the warm-up's batches become steady, with this one?
+/// Whether the medians of the warm-up's batches are steady, including this one.
 bool PairMeter::steady(std::int64_t batch) {
     bool all = true;
     for (Series &series : series_) {
@@ -130,12 +130,12 @@ void PairMeter::warm_up(PairRound const &round, PingPong const &ping, Timing &ti
     timing.unrecorded = warm_up.operations();
 }
 
-/// How many round trips make a sample that lasts long enough for the clock, for the fastest pair of the round.
+/// Sets the round trips per sample, so that a sample of the fastest pair of the round is long enough for the clock.
 void PairMeter::calibrate(PairRound const &round, PingPong const &ping, Timing &timing) {
     ClockCost const &cost = cell_.sampler().clock().cost();
     std::int64_t const least_ns = least_ping_pong_ns(cost);
     if (least_ns == 0) {
-        return; // a simulated clock costs nothing
+        return; // reading a simulated clock takes no time
     }
     auto const lasted = [&](std::int64_t calls) {
         take(round, ping, pair_calibration_samples, {.timed = calls, .lead = true});
@@ -147,7 +147,7 @@ void PairMeter::calibrate(PairRound const &round, PingPong const &ping, Timing &
     timing.trips = {.timed = batch.calls, .lead = batch.lasted_ns < settled_ns(cost)};
 }
 
-/// The smallest median of any pair over the first rows; no more than `most_ns`.
+/// The smallest median of any pair over the first rows; at most `most_ns`.
 std::int64_t PairMeter::fastest(PairRound const &round, std::int64_t samples, std::int64_t most_ns) const {
     std::int64_t mine = most_ns;
     for (Series const &series : series_) {
@@ -167,19 +167,19 @@ bool PairMeter::precise() const {
     });
 }
 
-/// How far the sampling is; the same on every rank.
+/// The progress of the sampling; the same on every rank.
 Progress PairMeter::progress(Timing const &timing, std::int64_t taken, bool precise) const {
     std::int64_t sample_ns = 0;
     if (taken > 0) {
         sample_ns = (timing.elapsed_ns - timing.began_samples) / taken;
-    } else if (timing.unrecorded > 0) { // by what went before
+    } else if (timing.unrecorded > 0) { // estimated from the warm-up
         sample_ns = timing.trips.timed * timing.elapsed_ns / timing.unrecorded;
     }
     return {taken, taken, precise, timing.budget_ns - timing.elapsed_ns, sample_ns};
 }
 
 void PairMeter::sample(PairRound const &round, PingPong const &ping, Timing &timing) {
-    bool const fixed = rules_.min_samples == rules_.max_samples; // in a simulator: nothing is to be agreed upon
+    bool const fixed = rules_.min_samples == rules_.max_samples; // in a simulator: no decision is needed
     timing.began_samples = timing.elapsed_ns;
     Decision next{rules_.min_samples};
     if (!fixed) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Takes the samples of one round of pairs at one size under the rules of METHOD 2 to 11. All ranks of the round take
-// the same number of samples, so that one record holds them; what is measured in several ways (isolated and all at
-// once) is interleaved chunk by chunk (METHOD 17).
+// the same number of samples, so that they fit into one record; measurements at several concurrencies (isolated and all
+// at once) are interleaved chunk by chunk (METHOD 17).
 #pragma once
 
 #include "cell/cell.hpp"
@@ -15,41 +15,41 @@
 
 namespace weft {
 
-/// What one rank found with one partner: enough to judge it, and to measure it again.
+/// One rank's result with one partner: enough to judge it, and to measure it again.
 struct PairFinding {
     std::string op; ///< like `all.r12@262144`
     int round;
     PairMode mode;
-    int kind;    ///< the same number for the same size and way of measuring
+    int kind;    ///< the same number for the same size and concurrency
     int partner; ///< -1: none
     std::int64_t bytes;
     std::int64_t samples;
     Trips trips;      ///< of a sample
-    double median_ns; ///< one way, of the pings this rank began; 0 where there is no partner
+    double median_ns; ///< one way, of the pings this rank started; 0 without a partner
 };
 
 class PairMeter {
   public:
-    /// `raw`: keep every sample, instead of a summary.
+    /// `raw`: keep every sample instead of a summary.
     PairMeter(Cell &cell, PairTurns &turns, std::vector<PairMode> modes, bool raw);
 
-    /// Collective. Records the segments of each way of measuring (docs/pairs.md), and adds to the findings.
+    /// Collective. Records the segments of each concurrency (docs/pairs.md), and adds to the findings.
     void measure(PairRound const &round, PingPong const &ping);
     std::vector<PairFinding> const &findings() const noexcept { return findings_; }
-    /// When this rank last kept others company, on its own clock: in the last series; 0 where it did not.
+    /// Time of this rank's last background message in the last series, on its own clock; 0 if there was none.
     std::int64_t last_sent_ns() const noexcept { return last_sent_ns_; }
 
   private:
-    /// One way of measuring the round.
+    /// The round at one concurrency.
     struct Series {
         PairMode mode;
         std::string op;
-        std::vector<Row> rows;              ///< of the pings this rank began
+        std::vector<Row> rows;              ///< of the pings this rank started
         std::vector<std::int64_t> arrivals; ///< of the pings it answered, on its own clock
         std::int64_t count = 0;
         std::vector<std::int64_t> batches; ///< medians of the warm-up
     };
-    /// How it stands; the same on every rank.
+    /// State of a measurement; the same on every rank.
     struct Timing {
         std::int64_t began;
         std::int64_t budget_ns; ///< for all turns
@@ -57,7 +57,7 @@ class PairMeter {
         std::int64_t elapsed_ns = 0;
         Trips trips = {};
         std::int64_t unrecorded = 0; ///< round trips before the first sample
-        std::int64_t batch = 0;      ///< the last of the warm-up: still in the rows
+        std::int64_t batch = 0;      ///< the last of the warm-up, still in the rows
         EndedBy ended_by = EndedBy::samples;
     };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a meter of pairs leaves in the record.
+// Records the results of a meter of pairs.
 #include "pairs/pair_meter.hpp"
 #include "pairs/pair_summary.hpp"
 
@@ -25,7 +25,7 @@ int PairMeter::kind_of(PairMode mode, std::int64_t bytes) {
     return 3 * int(known - sizes_.begin()) + int(mode);
 }
 
-/// Every rank records as many rows; those of one that had a bye stay empty.
+/// Every rank records the same number of rows; those of a rank with a bye stay empty.
 void PairMeter::record_samples(Series &series, Timing const &timing, bool idle) {
     auto const samples = std::span<Row const>(series.rows).first(std::size_t(series.count));
     std::int64_t const batch = 2 * timing.trips.timed;
@@ -49,7 +49,7 @@ void PairMeter::record_samples(Series &series, Timing const &timing, bool idle) 
     segment.ended_by = timing.ended_by;
 }
 
-/// How long the pings of this rank took one way is known when the clock is closed.
+/// The one-way times of this rank's pings are known only when the clock is closed.
 void PairMeter::record_forward(Series &series, PairRound const &round) {
     constexpr Columns columns{"start_ns", "forward_samples", "forward_ns"};
     Segment &segment = cell_.sampler().recorder().open("forward." + series.op, Phase::warm, 1, columns);

@@ -14,7 +14,7 @@ namespace weft {
 namespace {
 
 constexpr double slow_factor = 1.5;
-constexpr std::size_t most_suspects = 64; // of a block; the slowest
+constexpr std::size_t most_suspects = 64; // per block; the slowest ones
 constexpr Columns again_columns{"", "again_1_ns", "again_2_ns"};
 
 struct Measured {
@@ -27,7 +27,7 @@ double middle_of(std::vector<double> values) {
     return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-/// Everybody's findings on rank 0.
+/// Gathers the findings of all ranks on rank 0.
 template <class Number>
 std::vector<Number> gathered(Team const &team, std::vector<Number> const &mine, MPI_Datatype type) {
     std::vector<Number> all(team.rank == 0 ? mine.size() * std::size_t(team.size) : 0);
@@ -36,7 +36,7 @@ std::vector<Number> gathered(Team const &team, std::vector<Number> const &mine, 
     return all;
 }
 
-/// Rank 0's list, on every rank.
+/// Broadcasts the list of rank 0.
 void share(Team const &team, std::vector<Suspect> &suspects) {
     std::int64_t count = std::int64_t(suspects.size());
     check(PMPI_Bcast(&count, 1, MPI_INT64_T, 0, team.comm), "MPI_Bcast of the number of slow pairs");
@@ -71,7 +71,7 @@ bool is_suspect(Pair const &pair, std::span<Suspect const> suspects) {
     });
 }
 
-/// The median of one more look at the suspects of one finding; 0 on a rank that is no suspect's source.
+/// Measures the suspects of one finding again and returns the median; 0 on a rank that is not the source of a suspect.
 std::int64_t look_again(Team const &team, PairTurns &turns, std::span<Suspect const> suspects, PairFinding const &first,
                         PairRound const &round, PingPong const &ping) {
     std::vector<Row> rows(static_cast<std::size_t>(first.samples));
@@ -143,7 +143,7 @@ std::int64_t measure_slow_again(Cell &cell, PairTurns &turns, std::span<PairFind
     suspects.resize(judged);
     std::stable_sort(suspects.begin(), suspects.end(),
                      [](Suspect const &a, Suspect const &b) { return a.finding < b.finding; });
-    // Once through all of them, then once more: a disturbance that lasts a while does not spoil both looks.
+    // Once through all of them, then once more: a disturbance of some duration does not affect both repeats.
     std::map<std::int64_t, std::array<std::int64_t, 2>> looks;
     for (std::size_t look = 0; look < 2; ++look) {
         for (std::size_t first = 0; first < judged;) {

@@ -6,7 +6,7 @@
 namespace weft {
 
 std::vector<Pair> circle(int players, int round) {
-    int const ring = players - 1; // the last player stands still, the others turn
+    int const ring = players - 1; // the last player stays in place, the others rotate
     std::vector<Pair> pairs;
     pairs.push_back({ring, round});
     for (int k = 1; k < players / 2; ++k) {
@@ -44,7 +44,7 @@ std::vector<Pair> PairSchedule::pairs(int round) const {
     return found;
 }
 
-// In round 0 of the circle method meet the last player and 0, and k and last - k: these are the halves of one node.
+// Round 0 of the circle method pairs the last player with 0, and k with last - k: the halves of one node.
 PairSchedule::Player PairSchedule::player(int number) const {
     int const nodes = int(ranks_of_.size());
     if (!halved_) {
@@ -56,7 +56,7 @@ PairSchedule::Player PairSchedule::player(int number) const {
     return {number == players_ - 1 ? 0 : players_ - 1 - number, width_};
 }
 
-/// -1 where the node has no such slot, or there is no such node.
+/// -1 if there is no such node, or the node has no such slot.
 int PairSchedule::rank_at(int node, int slot) const {
     if (node >= int(ranks_of_.size()) || slot >= int(ranks_of_[std::size_t(node)].size())) {
         return -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order in which all pairs of ranks meet (METHOD 26): a tournament of two levels. Nodes meet by the circle method,
-// and while two nodes meet, their ranks do by cyclic shifts; then the ranks of each node meet among themselves, on all
-// nodes at once. weft.kernel.pairs.schedule gives the same rounds.
+// The schedule of all pairs of ranks (METHOD 26): a tournament of two levels. Nodes are paired by the circle method;
+// while two nodes are paired, their ranks are paired by cyclic shifts. Then the ranks within each node are paired, on
+// all nodes at once. weft.kernel.pairs.schedule computes the same rounds.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// Two ranks that meet.
+/// Two ranks that are paired.
 struct Pair {
     int low;
     int high;
@@ -17,24 +17,24 @@ struct Pair {
     friend bool operator==(Pair const &, Pair const &) = default;
 };
 
-/// A tournament of ranks: each pair meets once, and nobody meets twice in a round. Every round is of one class, either
-/// between nodes or within them. N nodes of r ranks take p - 1 rounds for even r, p for odd r and even N, and p + r
-/// where both are odd: then somebody takes a bye in every round. Nodes of unequal size are padded with byes to the
-/// largest, so that a round may be empty.
+/// A tournament of ranks: each pair occurs once, and no rank is in two pairs of a round. Every round is either between
+/// nodes or within them. N nodes of r ranks take p - 1 rounds for even r, p for odd r and even N, and p + r if both are
+/// odd: then one rank has a bye in every round. Nodes of unequal size are padded with byes to the largest, so that a
+/// round may be empty.
 class PairSchedule {
   public:
     /// `node_of`: the node of each rank, counted from 0 without a gap.
     explicit PairSchedule(std::span<int const> node_of);
 
     int rounds() const noexcept { return between_ + within_; }
-    /// The first rounds join nodes, the last ones stay within them.
+    /// The first rounds are between nodes, the last ones within them.
     bool is_within(int round) const noexcept { return round >= between_; }
-    /// The pairs of a round, by their lower rank. `round` lies in [0, rounds()).
+    /// The pairs of a round, sorted by their lower rank. `round` lies in [0, rounds()).
     std::vector<Pair> pairs(int round) const;
 
   private:
-    /// What meets in the outer tournament: a node; or half of one, where the number of nodes is odd and each can be
-    /// halved. Then the round in which the two halves of every node would meet is left out, and no node has a bye.
+    /// A player of the outer tournament: a node, or half of one if the number of nodes is odd and each can be halved.
+    /// Then the round in which the two halves of every node would meet is omitted, and no node has a bye.
     struct Player {
         int node;
         int first; // slot
@@ -53,7 +53,7 @@ class PairSchedule {
     int within_ = 0;
 };
 
-/// The circle method: who meets whom in a round of 0 .. players - 2 among an even number of players.
+/// The circle method: the pairs of a round in 0 .. players - 2, for an even number of players.
 std::vector<Pair> circle(int players, int round);
 
 } // namespace weft

@@ -20,7 +20,7 @@ Row pair_of_numbers(std::int64_t first, std::int64_t second) {
     return {0, first, second};
 }
 
-/// One row a bucket that holds something; sorted times make equal buckets neighbours.
+/// Adds one row per non-empty bucket; since times are sorted, equal buckets are adjacent.
 void add_buckets(std::span<std::int64_t const> sorted, std::int64_t batch, std::vector<Row> &rows) {
     std::size_t const first = rows.size();
     for (std::int64_t const duration : sorted) {
@@ -56,7 +56,7 @@ std::vector<Row> summary_of(std::span<Row const> samples, std::int64_t batch) {
     std::sort(sorted.begin(), sorted.end());
     auto const n = std::int64_t(sorted.size());
     auto const at = [&](double q) { return quantile_of(sorted, q); };
-    // without an interval of 95 % (under 6 samples) the widest there is
+    // without an interval of 95 % (under 6 samples) the widest possible
     MedianRanks const interval = median_ranks(n).value_or(MedianRanks{1, n});
     rows = {pair_of_numbers(n, tainted),
             pair_of_numbers(sorted.front(), at(0.05)),

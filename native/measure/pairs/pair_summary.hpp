@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All samples of a pair as a few rows of the record, where the samples themselves would be too many to keep (METHOD 1):
+// All samples of a pair as a few rows of the record, if the samples themselves would be too many to store (METHOD 1):
 // order statistics, and a histogram of logarithmic buckets that can be added to others.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// floor(log2(ns) * 32) of one operation, which takes duration / batch ns; 0 for what is under 1 ns.
-/// weft.store.pairs counts the same buckets.
+/// floor(log2(ns) * 32) of one operation, which takes duration / batch ns; 0 below 1 ns. weft.store.pairs uses the same
+/// buckets.
 std::int64_t log_bucket(std::int64_t duration_ns, std::int64_t batch);
 
 /// Two numbers in each row of a summary: order statistics by METHOD 14's definition of a quantile in the first rows
@@ -27,7 +27,7 @@ inline constexpr std::array<Columns, 7> summary_head{{{"", "samples", "tainted"}
                                                       {"", "low_ns", "high_ns"}}};
 inline constexpr Columns bucket_columns{"", "bucket", "count"};
 
-/// The rows of a summary. Durations are those of whole samples, of `batch` operations each. Nothing for no samples.
+/// The rows of a summary. Durations are those of whole samples, of `batch` operations each. Empty without samples.
 std::vector<Row> summary_of(std::span<Row const> samples, std::int64_t batch);
 
 } // namespace weft

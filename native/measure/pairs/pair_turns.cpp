@@ -90,7 +90,7 @@ void PairTurns::together(PairRound const &round, Work const &work, Company const
     }
 }
 
-/// In company until all have come here, or to rest(): both enter the same barrier.
+/// Sends background traffic until all ranks have come here or to rest(): both enter the same barrier.
 void PairTurns::stay(int partner, Company const &company) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(PMPI_Ibarrier(team_.comm, &request), "MPI_Ibarrier of a round");
@@ -99,12 +99,13 @@ void PairTurns::stay(int partner, Company const &company) {
         check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test of a round");
         return done != 0;
     });
-    check(PMPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait of a round"); // at once: the partner has seen the end
+    check(PMPI_Wait(&request, MPI_STATUS_IGNORE),
+          "MPI_Wait of a round"); // returns at once: the partner has seen the end
 }
 
 void PairTurns::one_a_node(PairRound const &round, Work const &work, Company const &company) {
     for (std::vector<Pair> const &group : round.once) {
-        start_.wait(); // all are awake by now, so the pairs of the group start together
+        start_.wait(); // all are awake now, so the pairs of the group start together
         bool const mine =
             std::any_of(group.begin(), group.end(), [&](Pair const &pair) { return is_in(pair, team_.rank); });
         if (mine) {
@@ -119,7 +120,7 @@ void PairTurns::one_a_node(PairRound const &round, Work const &work, Company con
 }
 
 void PairTurns::one_by_one(std::span<Pair const> turns, std::function<void(int turn, int partner)> const &work) {
-    start_.wait(); // nobody measures before all others have come to rest
+    start_.wait(); // no rank measures before all others sleep
     bool const simulated = platform::one_clock();
     for (std::size_t turn = 0; turn < turns.size(); ++turn) {
         Pair const &pair = turns[turn];
@@ -141,9 +142,9 @@ void PairTurns::one_by_one(std::span<Pair const> turns, std::function<void(int t
     }
 }
 
-// A message from pair to pair is cheaper than a barrier at each turn, and in a simulator a barrier is what costs. On a
-// real machine such messages would be the first contact of pairs that are still to be measured; a barrier speaks only
-// to ranks that the start barrier has spoken to already.
+// A message from pair to pair is cheaper than a barrier at each turn, and in a simulator barriers dominate the cost. On
+// a real machine such messages would be the first contact of pairs that are not yet measured; a barrier only uses
+// connections that the start barrier has already opened.
 void PairTurns::take_token(std::span<Pair const> turns, std::size_t turn) const {
     if (turn > 0 && turns[turn - 1].high != team_.rank) {
         char token = 0;
@@ -164,8 +165,7 @@ void PairTurns::pass_token(std::span<Pair const> turns, std::size_t turn) const 
     }
 }
 
-/// Until all have come here. Sleeps ever longer: nobody looks up more often, nor later, than in proportion to how long
-/// it lasts anyway.
+/// Waits until all ranks have come here, with increasing sleep times in proportion to the time already waited.
 void PairTurns::rest() {
     if (!sleep_) {
         start_.wait();
@@ -173,7 +173,7 @@ void PairTurns::rest() {
     }
     MPI_Request request = MPI_REQUEST_NULL;
     check(PMPI_Ibarrier(team_.comm, &request), "MPI_Ibarrier after a turn");
-    if (platform::one_clock()) { // in a simulator waiting costs nothing, and looking again and again does
+    if (platform::one_clock()) { // in a simulator waiting is free, and polling is not
         check(PMPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait after a turn");
         return;
     }

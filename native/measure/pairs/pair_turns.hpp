@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of the pairs of a round measure at the same time: one pair in the job, one a node, or all.
+// Which pairs of a round measure at the same time: one in the job, one per node, or all.
 #pragma once
 
 #include "mpi/team.hpp"
@@ -15,7 +15,7 @@ namespace weft {
 
 enum class PairMode {
     isolated, ///< one pair in the job
-    node,     ///< one pair a node
+    node,     ///< one pair per node
     all,      ///< all pairs of the round
 };
 
@@ -23,38 +23,38 @@ enum class PairMode {
 PairMode pair_mode_named(std::string_view name);
 char const *name(PairMode mode) noexcept;
 
-/// A round as one rank sees it.
+/// A round, with this rank's part in it.
 struct PairRound {
     int number;
     std::vector<Pair> pairs;
-    int partner = -1;                    ///< this rank's; -1 where it has a bye
-    std::vector<std::vector<Pair>> once; ///< the pairs in groups with at most one pair a node
+    int partner = -1;                    ///< this rank's; -1 for a bye
+    std::vector<std::vector<Pair>> once; ///< the pairs in groups with at most one pair per node
 };
 PairRound make_round(Team const &team, int number, std::vector<Pair> pairs);
 
-/// Lets pairs take turns. Ranks whose turn it is not sleep, and look up rarely: one that polls would take the core,
-/// the memory or the power of those who measure.
+/// Lets pairs take turns. All other ranks sleep and check rarely: polling would take core time, memory bandwidth or
+/// power from the ranks that measure.
 class PairTurns {
   public:
-    /// Both must outlive it.
+    /// Both arguments must outlive it.
     PairTurns(Team const &team, Barrier &start) : team_(team), start_(start) {}
 
-    /// What a rank does with its partner when its turn has come. The pair's higher rank must be the one that ends it.
+    /// The work of a rank with its partner in its turn. The pair's higher rank must finish last.
     using Work = std::function<void(int partner)>;
 
-    /// What a rank does once its own work is done and that of others is not; `over` says when all are done. Only the
-    /// one of the two that begins may ask.
+    /// The background traffic of a rank whose work is done while that of others is not; `over` returns true when all
+    /// are done. Only the initiating rank of the pair may call it.
     using Company = std::function<void(int partner, std::function<bool()> const &over)>;
 
-    /// Collective: the pairs of a round, each once. With `company`, nobody who is measured beside others finishes
-    /// alone.
+    /// Collective: the pairs of a round, each once. With `company`, pairs that are done keep the network loaded for the
+    /// others.
     void take(PairMode mode, PairRound const &round, Work const &work, Company const &company = {});
-    /// Collective: pairs one after the other, whether or not they share ranks; `work` is told the turn, too. Of a
-    /// turn {a, b} rank b ends it.
+    /// Collective: pairs one after the other, which may share ranks; `work` also gets the number of the turn. Rank b of
+    /// a turn {a, b} finishes last.
     void one_by_one(std::span<Pair const> turns, std::function<void(int turn, int partner)> const &work);
 
-    /// Whether waiting ranks sleep. Not for a first contact: whoever has slept answers late, and nothing may be said
-    /// to wake him.
+    /// Whether waiting ranks sleep. Not for a first contact: a rank that slept answers late, and no message may wake
+    /// it.
     void let_sleep(bool sleep) noexcept { sleep_ = sleep; }
 
   private:

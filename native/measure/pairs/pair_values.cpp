@@ -10,15 +10,15 @@ namespace {
 
 constexpr std::int64_t word_bytes = 8;
 
-/// Word `i` of what a rank sends: rank and place can be told from it, and no two words of a message are alike.
+/// Word `i` of a rank's message: identifies rank and position, and all words of a message differ.
 std::uint64_t word_of(int rank, std::int64_t i) {
     std::uint64_t x =
         (std::uint64_t(rank) + 1) * 0x9e3779b97f4a7c15ULL ^ (std::uint64_t(i) + 1) * 0xc2b2ae3d27d4eb4fULL;
     return x ^ x >> 29;
 }
 
-/// Where a message of `rank` is not what it should be, word by word: the first byte of the first such word; -1:
-/// nowhere. `wrong` counts the words.
+/// Compares a message of `rank` word by word: returns the first byte of the first wrong word, or -1. `wrong` counts the
+/// wrong words.
 std::int64_t first_flaw(int rank, std::span<std::byte const> message, std::int64_t &wrong) {
     std::int64_t first = -1;
     auto const bytes = std::int64_t(message.size());
@@ -47,12 +47,12 @@ PairValues::PairValues(Cell &cell, Buffer &send, Buffer &receive) : cell_(cell),
 
 void PairValues::prove(PairRound const &round, std::int64_t bytes) {
     if (!send_.real() || bytes == 0) {
-        return; // nothing has arrived that could be wrong
+        return; // nothing was received
     }
     auto const received = std::span(receive_.data(), std::size_t(bytes));
     if (round.partner >= 0) {
         constexpr int tag = 14;
-        std::fill(received.begin(), received.end(), std::byte{0xa5}); // what an earlier message left must not count
+        std::fill(received.begin(), received.end(), std::byte{0xa5}); // data of an earlier message must not count
         check(PMPI_Sendrecv(send_.data(), int(bytes), MPI_BYTE, round.partner, tag, receive_.data(), int(bytes),
                             MPI_BYTE, round.partner, tag, cell_.team().comm, MPI_STATUS_IGNORE),
               "MPI_Sendrecv of the proof");
@@ -69,7 +69,7 @@ void PairValues::prove(PairRound const &round, std::int64_t bytes) {
     }
 }
 
-/// The test hook WEFT_PLANT=corrupt: the lowest rank that has a partner finds the last bit of one byte flipped, once.
+/// The test hook WEFT_PLANT=corrupt: flips the last bit of one received byte, once, on the lowest rank with a partner.
 void PairValues::corrupt(PairRound const &round, std::int64_t bytes) {
     if (corrupted_ || !planted(cell_, "corrupt")) {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the messages of a ping-pong carry, and the proof that it arrives (METHOD 12).
+// Contents of the messages of a ping-pong, and the proof that they arrive (METHOD 12).
 #pragma once
 
 #include "cell/cell.hpp"
@@ -13,13 +13,13 @@ namespace weft {
 
 class PairValues {
   public:
-    /// Fills `send` with what no other rank sends. All must outlive it.
+    /// Fills `send` with words unique to this rank. All arguments must outlive it.
     PairValues(Cell &cell, Buffer &send, Buffer &receive);
 
-    /// Collective over the round: partners exchange one message of this size on an iteration of its own, and compare
-    /// every byte of it.
+    /// Collective over the round: partners exchange one message of this size in a separate iteration, and compare every
+    /// byte.
     void prove(PairRound const &round, std::int64_t bytes);
-    /// Collective: tells the cell how the proofs went.
+    /// Collective: reports the results of the proofs to the cell.
     void settle();
 
   private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel `pairs`: one-way latency of pairs of ranks, a block of rounds of the tournament (METHOD 26) a cell.
+// The kernel `pairs`: one-way latency of pairs of ranks. A cell is a block of rounds of the tournament (METHOD 26).
 //
 //   bytes          message sizes
-//   mode           isolated | node | all: one pair in the job, one pair a node, or all pairs of a round at a time
-//   contention     1: each round also isolated, interleaved chunk by chunk (METHOD 17)
+//   mode           isolated | node | all: one pair in the job, one pair per node, or all pairs of a round at a time
+//   contention     1: also measure each round isolated, interleaved chunk by chunk (METHOD 17)
 //   store          raw | summary
-//   rounds T, first_round, last_round   which rounds (inclusive) of a tournament that has T; or
-//   pairs          these pairs, isolated: words `a-b`, several that share no rank joined by commas: `0-5,1-7 2-9`
+//   rounds T, first_round, last_round   rounds (inclusive) of a tournament of T rounds; or
+//   pairs          these pairs, isolated: words `a-b`, pairs without common ranks joined by commas: `0-5,1-7 2-9`
 //   leaf, pod      of each node, for the classes that slow pairs are compared within; both optional
 #include "cell/kernels.hpp"
 
@@ -28,7 +28,7 @@ struct PairsRequest {
     bool raw = true;
     std::int64_t first = 0;
     std::int64_t last = -1;
-    std::vector<std::vector<Pair>> chosen; // instead of the tournament's rounds
+    std::vector<std::vector<Pair>> chosen; // in place of the tournament's rounds
 
     std::int64_t rounds() const { return last - first + 1; }
     std::int64_t largest() const { return *std::max_element(sizes.begin(), sizes.end()); }
@@ -46,7 +46,7 @@ std::vector<std::int64_t> integers(Cell const &cell, std::string_view key) {
     return values;
 }
 
-/// `0-5,1-7`: pairs that share no rank.
+/// Parses `0-5,1-7`: pairs without common ranks.
 std::vector<Pair> disjoint_pairs(Cell const &cell, std::string const &word) {
     std::vector<Pair> pairs;
     std::vector<bool> met(std::size_t(cell.team().size), false);
@@ -103,7 +103,7 @@ PairsRequest pairs_request(Cell const &cell) {
     return request;
 }
 
-/// The plan counted the rounds for the nodes it placed the ranks on. On others, pairs would meet twice or never.
+/// The plan's rounds are for its own placement of ranks on nodes. On other nodes pairs would occur twice or never.
 void refuse_other_shape(Cell const &cell, PairSchedule const &schedule) {
     if (schedule.rounds() != cell.integer("rounds")) {
         throw Refusal("fabric", "the plan has " + cell.text("rounds") + " rounds, but for the " +
@@ -130,7 +130,7 @@ std::vector<PairRound> rounds_of(Cell const &cell, PairsRequest const &request) 
     return rounds;
 }
 
-/// Pairs of one class should be equally fast: of one node, one leaf switch, one pod, or none of these in common.
+/// Classes of pairs that should be equally fast: on one node, one leaf switch, one pod, or none of these in common.
 std::function<int(int, int)> classes_of(Cell const &cell) {
     auto const places = [&](char const *key) {
         auto values = cell.has(key) ? integers(cell, key) : std::vector<std::int64_t>{};
@@ -149,8 +149,8 @@ std::function<int(int, int)> classes_of(Cell const &cell) {
     };
 }
 
-/// Who met whom: a segment of one row with the partner's rank, the own one for a bye. So the record needs no schedule
-/// to be understood.
+/// Records the partner: a segment of one row with the partner's rank, or the own rank for a bye. So the record can be
+/// read without the schedule.
 void record_partner(Cell &cell, PairRound const &round) {
     constexpr Columns columns{"", "partner", ""};
     Segment &segment =
@@ -165,15 +165,15 @@ Need pairs_need(Cell const &cell) {
     auto const request = pairs_request(cell);
     Rules const &rules = cell.rules();
     constexpr std::int64_t beside = 3;             // cold, forward, again
-    constexpr std::int64_t summary_rows = 7 + 128; // order statistics, and as many buckets as a slow tail may fill
+    constexpr std::int64_t summary_rows = 7 + 128; // order statistics, and the most buckets that a slow tail fills
     std::int64_t const kept = request.raw ? rules.max_samples : std::min(rules.max_samples, summary_rows);
     auto const modes = std::int64_t(request.modes.size());
     std::int64_t const operations = request.rounds() * std::int64_t(request.sizes.size()) * modes;
     constexpr auto row = std::int64_t(sizeof(Row));
-    constexpr std::int64_t raw_forward = 16; // of each ping when it left and when it arrived, until the clock is closed
+    constexpr std::int64_t raw_forward = 16; // send and arrival time of each ping, until the clock is closed
     Need need;
     need.parts.push_back({"messages", 2 * std::max<std::int64_t>(request.largest(), 1)});
-    // Twice: the slab that is written is a copy.
+    // Twice, since the slab that is written is a copy.
     need.parts.push_back({"samples", 2 * operations * (kept + beside) * row +
                                          operations * rules.max_samples * raw_forward +
                                          modes * rules.max_samples * (row + 8)});

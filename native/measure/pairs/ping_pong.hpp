@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message there and back between two ranks, timed by the one who begins.
+// A round trip between two ranks, timed by the initiator.
 #pragma once
 
 #include "host/buffer.hpp"
@@ -12,37 +12,37 @@
 
 namespace weft {
 
-/// What makes one sample.
+/// Round trips of one sample.
 struct Trips {
     std::int64_t timed = 1; ///< round trips
-    /// One more before them that nobody times: the system call that reads the taint leaves caches behind which make the
-    /// next round trip 0.3 us longer. Nothing for a large message, a tenth of a short one.
+    /// One more untimed round trip before them: after the system call that reads the taint, cold caches make the next
+    /// round trip 0.3 us longer. That is negligible for a large message and a tenth of a short one.
     bool lead = false;
 };
 
-/// Ping-pongs of one size. No barrier stands between two samples: a ping-pong keeps its two ranks together by itself,
-/// where the way out of a barrier would add to it.
+/// Ping-pongs of one size. There is no barrier between two samples: a ping-pong synchronises its two ranks by itself,
+/// and the exit from a barrier would add to its time.
 class PingPong {
   public:
-    /// All must outlive it. `bytes` must fit an int, and both buffers.
+    /// All arguments must outlive it. `bytes` must fit into an int and into both buffers.
     PingPong(MPI_Comm comm, Clock const &clock, Buffer const &send, Buffer const &receive, std::int64_t bytes);
 
     /// Takes rows.size() samples.
     void initiate(int partner, Trips trips, std::span<Row> rows) const;
-    /// The other side. `arrivals`: when the first timed ping of each sample was here, on this rank's clock.
+    /// The responder's side. `arrivals`: the arrival time of the first timed ping of each sample, on this rank's clock.
     void respond(int partner, Trips trips, std::span<std::int64_t> arrivals) const;
-    /// One round trip that nobody times, on either side: caches and whoever slept are awake after it.
+    /// One untimed round trip, on either side, to warm caches and wake a rank that slept.
     void wake(int partner, bool initiates) const;
-    /// The one who responds says that he is there. For a simulator, where a message begins to travel only when it is
-    /// waited for, so that a ping which comes too early would seem slow.
+    /// The responder signals that it is ready. For a simulator, where a message starts only when its receive is posted,
+    /// so that an early ping would seem slow.
     void meet(int partner, bool initiates) const;
 
-    /// Ping-pongs that nobody records, until `over` says so: traffic beside those who are still measured. Only the one
-    /// who initiates asks it; his partner is told. Returns when the last of them ended, on this rank's clock.
+    /// Unrecorded ping-pongs until `over` returns true: background traffic for pairs that are still measured. Only the
+    /// initiator calls it, and notifies its partner. Returns the end time of the last one, on this rank's clock.
     std::int64_t accompany(int partner, bool initiates, std::function<bool()> const &over) const;
 
     std::int64_t bytes() const noexcept { return bytes_; }
-    /// The test hook WEFT_PLANT=slow: this rank takes so long over each answer.
+    /// The test hook WEFT_PLANT=slow: this rank delays each answer by `ns`.
     void slow_down(std::int64_t ns) noexcept { delay_ns_ = ns; }
 
   private:

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// The CRC-32 of zip and of Python's zlib.crc32. `crc` is that of what went before.
+/// The CRC-32 of zip and of Python's zlib.crc32. `crc` is that of the preceding bytes.
 inline std::uint32_t crc32(std::span<std::byte const> bytes, std::uint32_t crc = 0) {
     static constexpr auto table = [] {
         std::array<std::uint32_t, 256> made{};

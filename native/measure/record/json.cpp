@@ -7,7 +7,7 @@ namespace weft {
 
 namespace {
 
-/// Length of the UTF-8 sequence at the begin of `text`; 0 when there is none (RFC 3629: no overlong forms, no
+/// Length of the UTF-8 sequence at the start of `text`; 0 if there is none (RFC 3629: no overlong forms, no
 /// surrogates, nothing above U+10FFFF).
 std::size_t utf8_length(std::string_view text) {
     auto const byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };

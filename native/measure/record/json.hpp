@@ -10,11 +10,11 @@
 
 namespace weft {
 
-/// `text` as a JSON string with its quotes. Bytes that are not UTF-8 (host names, environment) become U+FFFD, or no
-/// reader would take the file.
+/// `text` as a JSON string with its quotes. Bytes that are not UTF-8 (host names, environment) become U+FFFD, so that
+/// readers accept the file.
 std::string json_string(std::string_view text);
 
-/// Writes JSON from begin to end; the commas come by themselves.
+/// Writes JSON sequentially, and adds the commas.
 class Json {
   public:
     Json &begin_object() { return open('{'); }
@@ -39,7 +39,7 @@ class Json {
     }
     Json &value(double number) {
         if (!std::isfinite(number)) {
-            return raw("null"); // JSON has no nan and no inf
+            return raw("null"); // JSON has neither nan nor inf
         }
         char text[32];
         auto const end = std::to_chars(std::begin(text), std::end(text), number).ptr;

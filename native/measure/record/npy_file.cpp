@@ -34,7 +34,7 @@ std::uint64_t little_endian(std::span<std::byte const> bytes) {
     return value;
 }
 
-/// What stands after `'name':` in the header's dictionary, up to the first of the characters in `close`.
+/// The text after `'name':` in the header's dictionary, up to the first of the characters in `close`.
 std::string_view value_of(std::string_view dictionary, std::string_view name, std::string_view close) {
     auto const quoted = "'" + std::string(name) + "'";
     auto at = dictionary.find(quoted);
@@ -104,7 +104,8 @@ NpyHeader parse_npy_header(std::span<std::byte const> beginning) {
 }
 
 NpyFile::NpyFile(std::string path) : path_(std::move(path)) {
-    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe would wait for its writer
+    descriptor_ =
+        ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // without O_NONBLOCK a pipe would wait for its writer
     if (descriptor_ < 0) {
         refuse(std::string("cannot be opened: ") + std::strerror(errno) +
                "; give an absolute path that every node of the job can read");
@@ -112,7 +113,7 @@ NpyFile::NpyFile(std::string path) : path_(std::move(path)) {
     try {
         check_contents();
     } catch (...) {
-        ::close(descriptor_); // the destructor of a half-made object does not run
+        ::close(descriptor_); // the destructor does not run if the constructor throws
         throw;
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NumPy .npy file of float64 keys, read in parts. Only what a one-dimensional array of native doubles needs.
+// A NumPy .npy file of float64 keys, read in parts. Supports only one-dimensional arrays of little-endian doubles.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// A key file that cannot be used; what() is one sentence with the value seen and what to do.
+/// An error of a key file; what() is one sentence with the value seen and what to do.
 struct KeyFileError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -21,17 +21,17 @@ struct NpyHeader {
     std::uint64_t count = 0;       ///< elements of the one dimension
 };
 
-/// The most bytes of a file that parse_npy_header wants to see.
+/// The most bytes that parse_npy_header needs.
 inline constexpr std::size_t npy_header_most = 65536;
 
 /// Reads the header from the beginning of a file. Throws KeyFileError (without the file's name) on anything but a
 /// version 1 or 2 header of a one-dimensional little-endian float64 array.
 [[nodiscard]] NpyHeader parse_npy_header(std::span<std::byte const> beginning);
 
-/// An open key file; closed at the end of its life.
+/// An open key file; the destructor closes it.
 class NpyFile {
   public:
-    /// Opens and checks the file: its header, and that it holds as many bytes as the header says.
+    /// Opens the file, and checks its header and that it has as many bytes as the header states.
     explicit NpyFile(std::string path);
     ~NpyFile();
     NpyFile(NpyFile const &) = delete;
@@ -39,7 +39,7 @@ class NpyFile {
 
     [[nodiscard]] std::uint64_t count() const { return header_.count; }
     [[nodiscard]] std::string const &path() const { return path_; }
-    /// Reads elements [first, first + out.size()). Throws KeyFileError when they cannot be read.
+    /// Reads elements [first, first + out.size()). Throws KeyFileError if they cannot be read.
     void read(std::uint64_t first, std::span<double> out) const;
 
   private:

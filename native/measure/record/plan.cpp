@@ -33,7 +33,7 @@ int hex_byte(std::string_view digits) {
     return error == std::errc{} && end == digits.data() + digits.size() && digits.size() == 2 ? value : -1;
 }
 
-/// The text that a value stands for: itself, or what its quotes hold. See src/weft/plan/wire.py, which writes them.
+/// The text of a value: the value itself, or the text in its quotes. See src/weft/plan/wire.py, which writes them.
 std::string unquoted(std::string_view value) {
     if (value.empty() || value.front() != '"') {
         return std::string(value);
@@ -83,7 +83,7 @@ double to_precision(std::string_view text) {
 }
 
 bool set_key(Plan &plan, std::string_view key, std::string_view value) {
-    constexpr std::int64_t most_samples = 100'000'000; // counts of MPI are int, and records are memory
+    constexpr std::int64_t most_samples = 100'000'000; // MPI counts are int, and records are in memory
     if (key == "launch") {
         plan.launch = value;
     } else if (key == "launch_index") {
@@ -122,7 +122,7 @@ bool set_key(Plan &plan, std::string_view key, std::string_view value) {
     return true;
 }
 
-/// Reads line by line; knows whether it stands inside a cell.
+/// Reads line by line; keeps track of whether it is inside a cell.
 class Reader {
   public:
     void read(std::string_view line) {
@@ -185,7 +185,7 @@ class Reader {
     bool inside_ = false;
 };
 
-/// A file's whole text, on rank 0; empty with `error` set otherwise.
+/// The content of a file, on rank 0; empty and `error` set if it cannot be read.
 std::string slurp(std::string const &path, std::string &error) {
     errno = 0;
     std::ifstream file(path, std::ios::binary);

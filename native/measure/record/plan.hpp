@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The flat plan that src/weft/plan/wire.py writes: lines `key value`, and sections `cell` ... `end`. A value is words,
-// or a text in quotes in which \" \\ and \xHH stand for one byte each. Comments are lines that begin with #.
+// The flat plan that src/weft/plan/wire.py writes: lines `key value`, and sections `cell` ... `end`. A value is a list
+// of words, or a text in quotes in which \" \\ and \xHH mean one byte each. Comments are lines that begin with #.
 #pragma once
 
 #include "mpi/team.hpp"
@@ -19,7 +19,7 @@ namespace weft {
 struct CellPlan {
     std::string name;
     std::string kernel;
-    std::string hash; ///< of its parameters, given back in its record
+    std::string hash; ///< of its parameters, copied into its record
     std::map<std::string, std::string, std::less<>> values;
 };
 
@@ -27,7 +27,7 @@ struct Plan {
     std::string launch;
     std::int64_t launch_index = 1;
     std::uint64_t seed = 0;
-    std::string run; ///< id of the run, given back in all records
+    std::string run; ///< id of the run, copied into all records
     std::string folder;
     bool posix_io = false;
     std::string start = "barrier";

@@ -25,7 +25,7 @@ namespace {
 constexpr int slab_tag = 11;
 constexpr char const *slab_rows = "samples of a rank";
 
-/// Collective: throws on all ranks when a call of MPI-IO failed on any.
+/// Collective: throws on all ranks if an MPI-IO call failed on any.
 void agree(Team const &team, int code, char const *call) {
     std::string mine;
     if (code != MPI_SUCCESS) {
@@ -39,7 +39,7 @@ void agree(Team const &team, int code, char const *call) {
     }
 }
 
-/// MPI_File_close is collective: it is called on every way out.
+/// MPI_File_close is collective: it is called on every exit path.
 class OpenFile {
   public:
     OpenFile(Team const &team, std::string const &path) {
@@ -61,9 +61,8 @@ class OpenFile {
     MPI_File file_ = MPI_FILE_NULL;
 };
 
-/// Of rank 0, the same on all ranks: 16 digits that no other user, run or launch has. Open MPI (OMPIO) names a
-/// semaphore in /dev/shm after the file alone, without its folder, and one that another user's killed run left would
-/// end this one.
+/// From rank 0, the same on all ranks: 16 digits unique to user, run and launch. Open MPI (OMPIO) names a semaphore in
+/// /dev/shm after the file name without its folder, and one left by another user's killed run would abort this one.
 std::string mark_of(Team const &team) {
     std::uint64_t mark = 0;
     if (team.rank == 0) {
@@ -88,7 +87,7 @@ void write_by_mpi(Team const &team, std::vector<Row> const &slab, std::string co
     agree(team, file.close(), "MPI_File_close");
 }
 
-/// Rank 0 asks for one slab after the other, so that they need not fit into its memory together.
+/// Rank 0 requests one slab after another, so that they need not fit into its memory together.
 void write_by_rank_0(Team const &team, std::vector<Row> const &slab, PartFile *file) {
     Datatype const row = Datatype::contiguous(3, MPI_INT64_T);
     char token = 0;
@@ -112,7 +111,7 @@ void write_by_rank_0(Team const &team, std::vector<Row> const &slab, PartFile *f
                     file->write(std::as_bytes(std::span(rank > 0 ? theirs : slab)));
                 }
             } catch (Failure const &first) {
-                failure = first; // the others still want to get rid of their slabs
+                failure = first; // the other ranks still have to send their slabs
             }
         }
         if (failure) {
@@ -128,7 +127,7 @@ std::vector<std::uint32_t> gather_crcs(Team const &team, std::vector<Row> const 
     return all;
 }
 
-/// On rank 0. MPI-IO libraries have been seen to report success on a full disk: only what can be read back is there.
+/// On rank 0: reads the file back, since MPI-IO libraries have been seen to report success on a full disk.
 void verify(PartFile const &file, std::string const &header, std::size_t slab_bytes,
             std::vector<std::uint32_t> const &crcs) {
     auto const expected = std::int64_t(header.size() + slab_bytes * crcs.size());

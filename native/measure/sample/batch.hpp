@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many calls make one sample: one call may be too short for the clock (METHOD 7).
+// The number of calls in one sample, since one call may be too short for the clock (METHOD 7).
 #pragma once
 
 #include "time/clock.hpp"
@@ -8,21 +8,21 @@
 
 namespace weft {
 
-/// More calls than this are not made in one sample, however short a call is.
+/// Most calls in one sample.
 constexpr std::int64_t most_calls = 1 << 20;
 
-/// A batch, and what a sample of it lasted.
+/// A batch, and the duration of a sample of it.
 struct Batch {
     std::int64_t calls = 1;
     std::int64_t lasted_ns = 0;
 };
 
-/// The next batch to try after one that was too short: a tenth longer than it has to be, or the next try falls short
-/// again; and at least twice as large as the last.
+/// The next batch to try after one that was too short: a tenth longer than necessary, so that the next try is long
+/// enough, and at least twice the last.
 std::int64_t larger_batch(Batch const &last, std::int64_t least_ns, ClockCost const &cost) noexcept;
 
-/// The batch whose samples last at least `least_ns`. `one_call_ns`: what a sample of one call lasted. `look(calls)`
-/// takes some samples of so many calls and says what one lasted.
+/// The batch whose samples last at least `least_ns`. `one_call_ns`: duration of a sample of one call. `look(calls)`
+/// takes some samples of `calls` calls and returns the duration of one.
 template <class Look>
 Batch calibrated(std::int64_t one_call_ns, std::int64_t least_ns, ClockCost const &cost, Look &&look) {
     Batch batch{1, one_call_ns};

@@ -65,7 +65,7 @@ bool is_settled(std::span<std::int64_t const> in_order, double precision) {
     if (effective < least_effective_samples || !ranks) {
         return false;
     }
-    // The order statistics at the same shares of all samples as those of the effective ones.
+    // The order statistics of all samples at the quantiles of those of the effective samples.
     std::vector<std::int64_t> sorted(in_order.begin(), in_order.end());
     std::sort(sorted.begin(), sorted.end());
     double const share = double(ranks->low) / (std::floor(effective) + 1);

@@ -42,7 +42,7 @@ std::int64_t Recorder::count() const noexcept {
 }
 
 std::int64_t Recorder::bytes(std::int64_t operations, Rules const &rules) noexcept {
-    constexpr std::int64_t least = 16; // a warm-up batch has to fit, too
+    constexpr std::int64_t least = 16; // a warm-up batch must fit, too
     std::int64_t const rows = 1 + (rules.max_samples > least ? rules.max_samples : least);
     // The rows, and the sampler's scratch: of a reduction, longest durations, first starts, spans and late marks.
     return operations * rows * std::int64_t(sizeof(Row)) + rows * (4 * 8 + 1);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t calibration_samples = 5;
 constexpr std::int64_t least_capacity = 16;
 
-/// A time read twice must last this long, or the clock's own error shows (METHOD 7).
+/// Least duration between two clock reads for which the clock's own error is negligible (METHOD 7).
 std::int64_t least_lap_ns(ClockCost const &cost) {
     return 20 * (cost.resolution_ns + cost.cost_ns);
 }
@@ -57,7 +57,7 @@ void Sampler::record_steps(std::int64_t i, std::int64_t begin, std::span<std::in
     total.rows[std::size_t(total.count + i)] = {begin, end - begin, taint};
 }
 
-/// Max over ranks of the durations of some rows; on rank 0, elsewhere without meaning.
+/// Max over ranks of the durations of rows, on rank 0; undefined on other ranks.
 std::span<std::int64_t> Sampler::collective(Segment const &segment, std::int64_t first, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
         durations_[std::size_t(i)] = segment.rows[std::size_t(first + i)].duration_ns;
@@ -73,7 +73,7 @@ std::span<std::int64_t> Sampler::collective(Segment const &segment, std::int64_t
     return result;
 }
 
-/// The last end less the first start of some rows; to rank 0. During a cell the clocks go by their lines so far.
+/// The last end minus the first start of rows, on rank 0. During a cell the clocks use their lines so far.
 void Sampler::find_spans(Segment const &segment, std::int64_t first, std::int64_t count) {
     auto const at = [&](std::int64_t i) -> Row const & { return segment.rows[std::size_t(first + i)]; };
     for (std::int64_t i = 0; i < count; ++i) {
@@ -92,7 +92,7 @@ void Sampler::find_spans(Segment const &segment, std::int64_t first, std::int64_
     }
 }
 
-/// On rank 0: are the times precise, those that will be reported (METHOD 8)?
+/// On rank 0: whether the times that will be reported are precise (METHOD 8).
 bool Sampler::is_settled_so_far() {
     Segment &segment = *open_.back();
     auto const count = std::size_t(segment.count);
@@ -151,7 +151,7 @@ void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take 
     close(how);
 }
 
-/// On rank 0: how many samples to take before the next decision; or, below zero, the reason to end.
+/// On rank 0: the number of samples before the next decision; if negative, the reason to end.
 std::int64_t Sampler::next_chunk_or_end(Timing const &timing) {
     std::int64_t const count = open_.back()->count;
     std::int64_t const now = clock_.now();
@@ -164,7 +164,7 @@ std::int64_t Sampler::next_chunk_or_end(Timing const &timing) {
     return next.samples > 0 ? next.samples : -std::int64_t(next.ended_by);
 }
 
-/// Takes the chunk into the record: late samples out, the others' collective times to rank 0.
+/// Adds the chunk to the record: drops late samples, and reduces the collective times of the others to rank 0.
 void Sampler::record_chunk(std::int64_t samples) {
     std::int64_t const kept = start_.start() == Start::window ? drop_late(samples) : samples;
     if (kept > 0) {
@@ -177,7 +177,7 @@ void Sampler::record_chunk(std::int64_t samples) {
     }
 }
 
-/// A sample that began late on any rank is dropped on all.
+/// Drops samples that started late on any rank, on all ranks.
 std::int64_t Sampler::drop_late(std::int64_t samples) {
     check(PMPI_Allreduce(MPI_IN_PLACE, late_.data(), int(samples), MPI_UINT8_T, MPI_MAX, start_.comm()),
           "MPI_Allreduce of late starts");
@@ -216,11 +216,11 @@ void Sampler::warm_up(Take const &take, Timing &timing) {
     timing.operation_ns = agreed(timing.operation_ns);
 }
 
-/// How many calls make a sample that lasts long enough for the clock.
+/// Sets the number of calls with which a sample is long enough for the clock.
 void Sampler::calibrate(Take const &take, Timing &timing) {
     std::int64_t const least_ns = least_sample_ns();
     if (least_ns == 0) {
-        return; // an exact clock (in a simulator) can time a call of any length, and each costs seconds there
+        return; // an exact clock (in a simulator) can time a call of any length, and each call takes seconds there
     }
     if (auto const decided = batches_.of(open_.back()->op)) {
         timing.calls = *decided;
@@ -249,7 +249,7 @@ std::int64_t Sampler::least_sample_ns() {
     return std::max(by_clock_ns, std::min(by_skew_ns, rules_.budget_ns / 100));
 }
 
-/// An earlier launch decided the batch; the machine may be another now.
+/// An earlier launch chose the batch; the machine may be different now.
 void Sampler::warn_of_short_samples(Segment const &segment) {
     std::int64_t const least_ns = least_lap_ns(clock_.cost());
     if (team_.rank == 0 && segment.phase == Phase::warm && batches_.of(segment.op) &&
@@ -261,7 +261,7 @@ void Sampler::warn_of_short_samples(Segment const &segment) {
 }
 
 void Sampler::close(How how) {
-    bool const laps = open_.size() > 1 && !how.batch; // of one run: its steps have no start of their own
+    bool const laps = open_.size() > 1 && !how.batch; // steps of one run: they have no separate start
     for (Segment *const segment : open_) {
         if (segment->count > 0) {
             auto const times = collective(*segment, 0, segment->count);

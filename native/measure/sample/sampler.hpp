@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes the samples of one operation, cold or warm, under the rules of METHOD 2 to 11. For any team.
+// Takes the samples of one operation, cold or warm, under the rules of METHOD 2 to 11, on any team.
 #pragma once
 
 #include "host/status.hpp"
@@ -20,16 +20,16 @@ namespace weft {
 /// How one operation is timed.
 struct How {
     std::int64_t operations = 1; ///< operations in one call: 2 for a ping-pong whose operation is one way
-    bool batch = true;           ///< may several calls make one sample, when one is too short for the clock
-    std::int64_t exactly = 0;    ///< so many samples, whatever the stop rule says; 0: as it says
-    bool of_one_rank = false;    ///< what one rank needs, however far apart the ranks start: its longest duration
+    bool batch = true;           ///< several calls per sample, if one is too short for the clock
+    std::int64_t exactly = 0;    ///< fixed number of samples; 0: the stop rule decides
+    bool of_one_rank = false;    ///< time of one rank, without the skew of starts: the longest duration
 };
 
 /// One of several operations that are sampled in turns.
 struct Turn {
     std::string op;
     std::function<void()> call;
-    std::int64_t late_ns = 0; ///< this rank comes so late: the test hook WEFT_PLANT=late
+    std::int64_t late_ns = 0; ///< this rank's delay, by the test hook WEFT_PLANT=late
 };
 
 /// The clock reads inside one run of steps.
@@ -37,7 +37,7 @@ class Laps {
   public:
     Laps(Clock const &clock, std::size_t steps) : clock_(clock), ends_(steps) {}
 
-    /// Ends step `k`; the steps follow one another, the first begins at the start.
+    /// Ends step `k`; each step begins at the end of the one before, the first at the start.
     void mark(std::size_t k) noexcept { ends_[k] = clock_.now(); }
 
     std::span<std::int64_t const> ends() const noexcept { return ends_; }
@@ -49,7 +49,7 @@ class Laps {
 
 class Sampler {
   public:
-    /// All must outlive it. Barrier and sampler are of the same team.
+    /// All arguments must outlive it. Barrier and sampler have the same team.
     Sampler(Team const &team, Clock const &clock, Barrier &start, Rules const &rules, Recorder &recorder,
             Status &status);
 
@@ -69,8 +69,8 @@ class Sampler {
         measure_warm({&op, 1}, how, [&](std::int64_t samples, std::int64_t calls) { take(samples, calls, call); });
     }
 
-    /// One run of several steps. `prepare()` is not timed; `body(Laps&)` is, and marks every step but the last of
-    /// `ops`, which is the total from start to end. A taint of the run marks all its steps.
+    /// One run of several steps. `prepare()` is not timed; `body(Laps&)` is, and marks every step except the last of
+    /// `ops`, which is the total from start to end. A taint of the run applies to all its steps.
     template <class Prepare, class Body>
     void cold_steps(std::span<std::string_view const> ops, Prepare &&prepare, Body &&body) {
         Laps laps(clock_, ops.size() - 1);
@@ -78,7 +78,7 @@ class Sampler {
                      [&](std::int64_t samples, std::int64_t) { take_steps(samples, laps, prepare, body); });
     }
 
-    /// Warm-up, then runs of several steps until the stop rule ends them, which looks at the total.
+    /// Warm-up, then runs of several steps until the stop rule, applied to the total, ends them.
     template <class Prepare, class Body>
     void warm_steps(std::span<std::string_view const> ops, Prepare &&prepare, Body &&body) {
         Laps laps(clock_, ops.size() - 1);
@@ -86,11 +86,11 @@ class Sampler {
                      [&](std::int64_t samples, std::int64_t) { take_steps(samples, laps, prepare, body); });
     }
 
-    /// Warm-up, then one sample of each operation after the other, again and again, until the stop rule ends them,
-    /// which looks at the last. They share one budget, and the batch of the last.
+    /// Warm-up, then one sample of each operation in turn, repeated until the stop rule, applied to the last operation,
+    /// ends them. They share one budget, and the batch of the last.
     void warm_in_turns(std::span<Turn const> turns);
 
-    /// The batches that an earlier launch of the cell decided, and those that this one does.
+    /// The batches that an earlier launch of the cell chose, and those that this one chooses.
     BatchBook &batches() noexcept { return batches_; }
 
     /// What to do before the first warm-up: first calls are made before the team speaks over MPI.
@@ -101,28 +101,28 @@ class Sampler {
     /// budget then, or a short operation had no ten samples. 0 for an exact clock, in a simulator.
     std::int64_t least_sample_ns();
 
-    /// To be called after the closing measurement of the clock: what ended by precision under a definition of time that
-    /// the clock can no longer bear, and is not precise under the other one, says so.
+    /// Call after the closing measurement of the clock: marks operations that ended by precision under a definition of
+    /// time that the clock error no longer allows, and that are not precise under the other one.
     void settle_definitions() noexcept;
 
-    /// What the user should know about these samples: cause and remedy.
+    /// Warnings about these samples for the user: cause and remedy.
     std::vector<std::string> const &warnings() const noexcept { return warnings_; }
 
-    /// For a kernel whose operation keeps its ranks together without a barrier, and that loops by itself (pairs).
+    /// For a kernel (pairs) with its own loop, whose operation synchronises its ranks without a barrier.
     Clock const &clock() const noexcept { return clock_; }
     Barrier &start() const noexcept { return start_; }
-    /// What was measured so far.
+    /// The measurements so far.
     Recorder &recorder() const noexcept { return recorder_; }
     Status &status() const noexcept { return status_; }
 
   private:
-    /// Takes so many samples of so many calls each, into the rows after the open segments' `count`.
-    /// One indirect call a chunk, none a sample.
+    /// Takes `samples` samples of `calls` calls each, into the rows after the open segments' `count`. One indirect call
+    /// per chunk, none per sample.
     using Take = std::function<void(std::int64_t samples, std::int64_t calls)>;
 
-    // The first usage() stands before the barrier: between the barrier and the clock, its system call (0.5 us where
-    // there are mitigations) made an 8-byte all-to-all 10 to 25 % slower. So the wait for the start counts as taint,
-    // too.
+    // The first usage() is before the barrier: between barrier and clock read, its system call (0.5 us with CPU
+    // mitigations) made an 8-byte all-to-all 10 to 25 % slower. So disturbances of the wait for the start count as
+    // taint, too.
     template <class Call> void take(std::int64_t samples, std::int64_t calls, Call &call) {
         Row *const rows = open_.front()->rows.data() + open_.front()->count;
         for (std::int64_t i = 0; i < samples; ++i) {
@@ -152,14 +152,14 @@ class Sampler {
 
     void take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns);
 
-    /// How the timing of one operation stands.
+    /// State of the timing of one operation.
     struct Timing {
-        std::int64_t began;            // with the warm-up
+        std::int64_t began;            // start, warm-up included
         std::int64_t operation_ns = 0; // median of one call, max over ranks
         std::int64_t calls = 1;        // in a sample
         std::int64_t unrecorded = 0;   // calls
         std::int64_t began_samples = 0;
-        std::int64_t taken = 0; // samples, with those that were late
+        std::int64_t taken = 0; // samples, late ones included
     };
 
     void record_steps(std::int64_t i, std::int64_t begin, std::span<std::int64_t const> ends, std::int64_t end,
@@ -185,12 +185,12 @@ class Sampler {
     Rules rules_;
     Recorder &recorder_;
     Status &status_;
-    std::vector<Segment *> open_;          // of the operation being measured; the last one decides
+    std::vector<Segment *> open_;          // of the operation being measured; the stop rule uses the last one
     std::vector<Late> late_;               // of the chunk
     std::vector<std::int64_t> durations_;  // scratch of a reduction
     std::vector<std::int64_t> collective_; // rank 0: max over ranks, of all samples so far
     std::vector<std::int64_t> begins_;     // rank 0: first start, of the chunk
-    std::vector<std::int64_t> spans_;      // rank 0: last end less first start, of all samples so far
+    std::vector<std::int64_t> spans_;      // rank 0: last end minus first start, of all samples so far
     std::vector<std::string> warnings_;
     BatchBook batches_;
     std::function<void()> once_warm_;

@@ -14,7 +14,7 @@ void Sampler::warm_in_turns(std::span<Turn const> turns) {
     measure_warm(ops, {}, [&](std::int64_t samples, std::int64_t calls) { take_turns(samples, calls, turns); });
 }
 
-/// A sample of any turn that began late makes its whole row late.
+/// If the sample of any turn started late, the samples of all turns are late.
 void Sampler::take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns) {
     for (std::int64_t i = 0; i < samples; ++i) {
         late_[std::size_t(i)] = Late::no;

@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-/// Probability of k heads in n throws. By logarithms, because 2^-n is 0 from n = 1075 on.
+/// Probability of k heads in n coin tosses. In logarithms, because 2^-n underflows from n = 1075.
 double binomial_half(std::int64_t n, std::int64_t k) {
     double const ways = std::lgamma(double(n) + 1) - std::lgamma(double(k) + 1) - std::lgamma(double(n - k) + 1);
     return std::exp(ways - double(n) * std::log(2.0));

@@ -41,8 +41,7 @@ void Barrier::settle() {
     }
 }
 
-// In round k each rank tells the one 2^k ahead, and hears from the one 2^k behind: after log2(p) rounds it has heard
-// from all.
+// In round k each rank sends to rank + 2^k and receives from rank - 2^k: after log2(p) rounds it depends on all ranks.
 void Barrier::disseminate() {
     for (Round const &round : rounds_) {
         MPI_Request requests[2];
@@ -75,7 +74,7 @@ Late Barrier::wait_until(std::int64_t mine) {
         return Late::arrived;
     }
     if (platform::one_clock()) {
-        platform::sleep_ns(mine - clock_.now()); // a simulated clock stands still for who only looks at it
+        platform::sleep_ns(mine - clock_.now()); // polling a simulated clock does not advance it
         return Late::no;
     }
     constexpr std::int64_t worth_a_yield_ns = 20'000;
@@ -86,12 +85,13 @@ Late Barrier::wait_until(std::int64_t mine) {
             return left < -still_in_time_ns ? Late::overslept : Late::no;
         }
         if (oversubscribed_ && left > worth_a_yield_ns) {
-            platform::yield(); // one that spins on a shared core makes another late
+            platform::yield(); // spinning on a shared core would make another rank late
         }
     }
 }
 
-// Long enough for the news to get round: four times what a broadcast takes. If that is too short, `learn` doubles it.
+// Long enough to distribute the start time: four times the time of a broadcast. If that is too short, `learn` doubles
+// it.
 std::int64_t Barrier::first_window() {
     std::array<std::int64_t, 9> took{};
     for (std::int64_t &one : took) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the ranks start together (METHOD 5).
+// Synchronised start of the ranks (METHOD 5).
 #pragma once
 
 #include "mpi/team.hpp"
@@ -13,16 +13,16 @@
 namespace weft {
 
 enum class Start {
-    barrier,     ///< Weft's own dissemination barrier: the same under every MPI library
+    barrier,     ///< Weft's own dissemination barrier, the same with every MPI library
     mpi_barrier, ///< the library's
-    window,      ///< an agreed time in the future
+    window,      ///< an agreed start time
 };
 
-/// How a rank met the agreed start time.
+/// Whether a rank met the agreed start time.
 enum class Late : std::uint8_t {
     no,
-    overslept, ///< it was there, but somebody else had its core when the time came
-    arrived,   ///< it came too late: the window was too short
+    overslept, ///< it arrived in time, but another process had its core at the start time
+    arrived,   ///< it arrived too late: the window was too short
 };
 
 /// `barrier`, `mpi-barrier` or `window`; anything else throws Failure.
@@ -36,7 +36,7 @@ class Barrier {
     /// Collective, once; the constructor does it for a team that speaks over MPI.
     void settle();
 
-    /// Collective. Late only in a window.
+    /// Collective. A rank can be late only with a window.
     Late wait() {
         if (team_.back) [[unlikely]] {
             return wait_aside();
@@ -56,12 +56,12 @@ class Barrier {
 
     Start start() const noexcept { return start_; }
     std::int64_t window_ns() const noexcept { return window_ns_; }
-    /// To be called on every rank with the same values: when more than a quarter arrived late, the window doubles.
+    /// Call on every rank with the same values: if more than a quarter arrived late, the window doubles.
     void learn(std::int64_t samples, std::int64_t arrived_late) noexcept;
-    /// Collective: how far apart the ranks start an empty operation, the median of some; 0 for one rank. Measured when
-    /// it is first asked for, so that a first call has been made before.
+    /// Collective: the skew of starts of an empty operation, a median, in ns; 0 for one rank. Measured at the first
+    /// call of this function, so that the first call of an operation comes before.
     std::int64_t skew_ns();
-    /// The private communicator, for the traffic of whoever uses this barrier.
+    /// The private communicator, for the traffic of users of this barrier.
     MPI_Comm comm() const noexcept { return comm_; }
 
   private:

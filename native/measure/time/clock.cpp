@@ -15,20 +15,20 @@ namespace {
 constexpr int clock_tag = 7;
 constexpr int round_trips = 50;
 constexpr int check_trips = 20;
-constexpr std::int64_t soonest_check_ns = 100'000'000; // then after an eighth of the cell so far, up to
+constexpr std::int64_t soonest_check_ns = 100'000'000; // then after an eighth of the cell's time so far, up to
 constexpr std::int64_t rarest_check_ns = 2'000'000'000;
-constexpr std::int64_t check_share = 50; // a check takes this part of the time at most
+constexpr std::int64_t check_share = 50; // checks take at most this part of the time
 constexpr std::size_t fewest_points = 5; // of a regression
 
-/// The other's clock less mine, at the smallest round trip of several.
+/// The other rank's clock minus this rank's, at the smallest of several round trips.
 struct OffsetReading {
-    std::int64_t local_ns = 0;  // my time of the measurement
-    std::int64_t theirs_ns = 0; // their time of it
+    std::int64_t local_ns = 0;  // this rank's time of the measurement
+    std::int64_t theirs_ns = 0; // the other rank's time of it
     std::int64_t round_trip_ns = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Asks `other` for its time. A round trip that was disturbed is longer than the smallest; half of that is all the
-/// error an offset can have.
+/// Asks `other` for its time. Disturbed round trips are longer than the smallest; the error of an offset is at most
+/// half of the smallest.
 OffsetReading ask(MPI_Comm comm, int other, int trips, Now now) {
     OffsetReading best;
     for (int i = 0; i < trips; ++i) {
@@ -55,7 +55,7 @@ void answer(MPI_Comm comm, int other, int trips, Now now) {
     }
 }
 
-/// True when the clocks of all ranks of `mates` read the same: every answer was given between question and receipt.
+/// True if all ranks of `mates` read the same clock: every answer lies between request and receipt.
 bool read_the_same(Comm const &mates, Now now) {
     int const rank = mates.rank();
     int const size = mates.size();
@@ -95,7 +95,8 @@ void Clock::settle(Team const &team) {
     leaders_ = Comm::split(team.comm, rank_of_mates == 0 ? 0 : MPI_UNDEFINED, team.rank);
     shared_ = sum_over(team.comm, rank_of_mates == 0 ? 1 : 0) == 1;
     if (!shared_) {
-        // A first idea of the drift, or a window start seconds into the first cell would be off by microseconds.
+        // A first estimate of the drift, without which a window start seconds into the first cell would err by
+        // microseconds.
         begin();
         platform::sleep_ns(200'000'000);
         end();
@@ -108,8 +109,8 @@ std::int64_t Clock::local(std::int64_t global_ns) const noexcept {
     return offset_.local_ns + std::llround(double(passed) / (1 + offset_.drift));
 }
 
-// This rank's line, from its parent's and from both clocks at one instant. At the end of a cell the parent's line is
-// the final one, so the instant of the begin is looked up in it anew: the parent's drift was not known then.
+// This rank's line, from its parent's line and from both clocks at one instant. At the end of a cell the parent's line
+// is final, so the instant of the beginning is evaluated on it again: the parent's drift was not known before.
 Offset Clock::line_beside(Offset const &parent, std::int64_t local_ns, std::int64_t parents_ns, bool at_end) {
     std::int64_t const offset = parents_ns - local_ns + parent.at(parents_ns);
     if (!at_end) {
@@ -120,15 +121,15 @@ Offset Clock::line_beside(Offset const &parent, std::int64_t local_ns, std::int6
     std::int64_t const begun = begun_parents_ns_ - begun_local_ns_ + parent.at(begun_parents_ns_);
     std::int64_t const passed = std::max<std::int64_t>(local_ns - begun_local_ns_, 1);
     double const drift = double(offset - begun) / double(passed);
-    // Within the cell the line holds however short it was; beyond it, only where the errors of both ends were small
-    // against its length.
+    // Within the cell the line is valid for any length; beyond it, only if the errors at both ends are small against
+    // its length.
     constexpr std::int64_t long_enough_ns = 100'000'000;
     drift_ = passed > long_enough_ns ? drift : drift_;
     return {begun_local_ns_, begun, drift};
 }
 
-// A binomial tree: in each level, leaders that know their line serve leaders that do not, pair by pair. What is handed
-// on is the line, not a number, because time passes between the levels.
+// A binomial tree: in each level, leaders with a known line are paired with leaders without one. They pass on the line,
+// not a single offset, because time passes between the levels.
 void Clock::measure(bool at_end) {
     struct Known {
         Offset line;
@@ -161,7 +162,7 @@ void Clock::measure(bool at_end) {
     uncertainty_ns_ = known.uncertainty_ns;
 }
 
-// The first leader with every other directly: for all but log2 of them not the pair that was measured.
+// The first leader with every other one directly: for all but log2 of them a different pair than the one measured.
 std::int64_t Clock::check_round() {
     std::int64_t error = 0;
     if (!leaders_.null()) {
@@ -181,7 +182,7 @@ std::int64_t Clock::check_round() {
     return error;
 }
 
-// As check_round, but what is found is kept: in mid-cell nobody knows the line that it will be judged by.
+// As check_round, but the results are kept: within a cell the final line to compare them with is not yet known.
 void Clock::check_point(int trips) {
     if (leaders_.null()) {
         return;
@@ -219,8 +220,8 @@ void Clock::check_if_due() {
 }
 
 // A least-squares line through all points of a long cell, as HCA3 has it (Hunold and Carpen-Amarie, "Hierarchical clock
-// synchronization in MPI", CLUSTER 2018): it does not hang on the errors of two measurements. Kept where it errs less
-// at its points than the line through both ends.
+// synchronization in MPI", CLUSTER 2018): it does not depend on the errors of only two measurements. Used if its errors
+// at the points are smaller than those of the line through both ends.
 void Clock::straighten() {
     Offset line = offset_;
     if (!leaders_.null() && points_.size() >= fewest_points) {

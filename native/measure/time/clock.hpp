@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One time for all ranks (METHOD 6). Ranks of one host share its monotonic clock; hosts are joined by a tree of offset
-// measurements, made before and after each cell so that drift is interpolated.
+// Clock synchronisation of all ranks (METHOD 6). Ranks of one host share its monotonic clock; offsets between hosts are
+// measured along a tree, before and after each cell, so that drift is interpolated.
 #pragma once
 
 #include "host/platform.hpp"
@@ -15,16 +15,16 @@ namespace weft {
 /// Reads a local clock. A plain function pointer, because it is called between the barrier and the measured call.
 using Now = std::int64_t (*)() noexcept;
 
-/// How far rank 0's clock is ahead of this rank's: a straight line over this rank's time.
+/// Offset of rank 0's clock from this rank's: a straight line over this rank's time.
 struct Offset {
-    std::int64_t local_ns = 0; ///< where it was measured
-    std::int64_t ns = 0;       ///< what it was there
-    double drift = 0;          ///< what it gains in a nanosecond
+    std::int64_t local_ns = 0; ///< time of the measurement
+    std::int64_t ns = 0;       ///< offset at that time
+    double drift = 0;          ///< change of the offset per nanosecond
 
     std::int64_t at(std::int64_t local) const noexcept;
 };
 
-/// What one clock read costs, and the smallest step it shows.
+/// Cost of a clock read, and the resolution of the clock.
 struct ClockCost {
     std::int64_t resolution_ns;
     std::int64_t cost_ns;
@@ -45,26 +45,27 @@ class Clock {
     std::int64_t global(std::int64_t local_ns) const noexcept { return local_ns + offset_.at(local_ns); }
     std::int64_t local(std::int64_t global_ns) const noexcept;
 
-    /// Collective: measures the offsets at the begin and at the end of a cell. Between the two, the offset stands
-    /// still.
+    /// Collective: measures the offsets at the beginning and at the end of a cell. The offset line does not change in
+    /// between.
     void begin();
     void end();
-    /// Collective, in mid-cell: a check round, if the last measurement was a while ago. It is judged, and serves the
-    /// line of a long cell, when end() has closed the clock. Times taken within a cell are raw until then.
+    /// Collective, within a cell: a check round, if the last measurement is long enough ago. It is evaluated, and used
+    /// for the line of a long cell, when end() closes the clock. Times within a cell are raw until then.
     void check_if_due();
 
-    /// True when no clock had to be synchronised.
+    /// True if no clock needed synchronisation.
     bool shared() const noexcept { return shared_; }
-    /// Largest error found by the check rounds of the last begin(), of mid-cell and of end(): rank 0's host directly
-    /// with every other. The closed line is what is judged, so it holds what a drift that is no line has cost.
+    /// Largest error in ns found by the check rounds of the last begin(), within the cell and of end(), between rank
+    /// 0's host and each other directly. The final line is checked, so the error includes that of a drift that is not
+    /// linear.
     std::int64_t residual_ns() const noexcept { return residual_ns_; }
-    /// An impossible time proves that the clocks err by at least so much. The same on every rank.
+    /// Raises the error to that proved by an impossible time. The same on every rank.
     void admit(std::int64_t error_ns) noexcept { residual_ns_ = std::max(residual_ns_, error_ns); }
-    /// This rank's line, to be handed to who holds raw times of this rank.
+    /// This rank's line, for ranks that have raw times of this rank.
     Offset const &line() const noexcept { return offset_; }
-    /// No error can be larger: half of the smallest round trips from rank 0 to here, at the last measurement.
+    /// Upper limit of the error: half of the smallest round trips from rank 0 to this rank, at the last measurement.
     std::int64_t uncertainty_ns() const noexcept { return uncertainty_ns_; }
-    /// Largest over the ranks.
+    /// The largest over all ranks.
     ClockCost const &cost() const noexcept { return cost_; }
 
   private:
@@ -87,11 +88,11 @@ class Clock {
     bool shared_ = true;
     ClockCost cost_{};
     Offset offset_;
-    std::int64_t begun_local_ns_ = 0; // the measurement of begin(): this clock and its parent's
+    std::int64_t begun_local_ns_ = 0; // measurement of begin(): this clock and its parent's
     std::int64_t begun_parents_ns_ = 0;
-    double drift_ = 0;            // of the last cell that was long enough to tell
-    std::vector<Point> points_;   // of this cell; empty on rank 0's group and on who is no leader
-    std::int64_t begun_ns_ = 0;   // rank 0's begin of the cell,
+    double drift_ = 0;            // of the last cell that was long enough to measure it
+    std::vector<Point> points_;   // of this cell; empty in rank 0's group and on ranks that are not leaders
+    std::int64_t begun_ns_ = 0;   // beginning of the cell on rank 0's clock,
     std::int64_t checked_ns_ = 0; // ... its last check, and after how long the next one is due
     std::int64_t check_each_ns_ = 0;
     std::int64_t residual_ns_ = 0;

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lower bounds of a time: one equation, one place."""
+"""Lower bounds of a time; each equation is written in one place."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the hardware needs for the blocks that one rank exchanges with all other nodes, one after the other, alone.
+"""Least time of the blocks that one rank exchanges with all other nodes, one after the other, on an idle network.
 
-The ladder compares messages with it that were measured just so (:mod:`weft.kernel.steps`): a block waits for the
-slowest link of its own way, whichever that is, and shares it with nobody.
+The ladder compares it with messages that were measured in this way (:mod:`weft.kernel.steps`): a block takes the rate
+of the slowest link on its path, without other traffic.
 """
 
 from statistics import median
@@ -16,20 +16,20 @@ from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Network
 
 MOST_STARTS = 8
-"""Nodes whose ways to all others are followed."""
+"""Number of nodes whose paths to all others are followed."""
 
 
 def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
-    """Seconds for each byte of a block: the sum over ranks of other nodes of 1 / rate; None where it is not known.
+    """Seconds per byte of a block: the sum of 1 / rate over the ranks on other nodes; None if not known.
 
-    The median over some nodes, as the measurement is one over ranks.
+    The median over some nodes, as the measurement is a median over ranks.
 
     Parameters
     ----------
     cell
-        Of nodes with as many ranks each.
+        A cell with the same number of ranks on each node.
     fabric
-        With the rates of its links.
+        The fabric, with the rates of its links.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
 
 
 def _seconds_from(network: Network, start: int, ends: "np.ndarray[tuple[int], np.dtype[np.int32]]") -> float:
-    """Sum over some hosts of 1 / the slowest rate on the way there and back."""
+    """Sum over the hosts ``ends``, indices (ends,), of 1 / the slowest rate on the path there and back, in s/B."""
     targets = ends[ends != start].astype(np.int32)
     sources = np.full_like(targets, start)
     seconds = 1 / network.links.rate

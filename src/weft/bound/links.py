@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The link terms of a lower bound: the hosts' own links, and the most loaded way between switches, on any network.
+"""The link terms of a lower bound: the hosts' own links, and the most loaded links between switches, on any network.
 
-A fat tree that the fabric file describes is bounded by its numbers alone, at any size at once. Dragonflies, tori,
-imported dumps and trees with single links of another rate are bounded by the cuts of their network
-(:mod:`weft.fabric.cuts`), which hold for every routing. Where the routes themselves are known to carry the messages,
-which is so in a simulation, the load of each cable counts too (:func:`weft.fabric.loads.all_to_all_loads`), and its
-name is that of the cable.
+The terms of a fat tree that the fabric file describes follow from its numbers, in constant time for any size.
+Dragonflies, tori, imported dumps and trees with single links of another rate are bounded by the cuts of their network
+(:mod:`weft.fabric.cuts`), which hold for every routing. If the routes of the messages are known, as in a simulation,
+the load of each cable counts too (:func:`weft.fabric.loads.all_to_all_loads`), and the term has the name of the cable.
 """
 
 from functools import lru_cache
@@ -26,16 +25,16 @@ from weft.fabric.shaping import link_seconds
 from weft.kernel.traffic import Traffic, Uniform
 
 MOST_PAIRED = 256
-"""Nodes up to which traffic that is not the same between all ranks is put on the routes pair by pair."""
+"""Most nodes for which non-uniform traffic is put on the routes pair by pair."""
 
 
 def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """The most loaded way between switches, by its name, in seconds; nothing where no bytes cross one.
+    """Seconds of the most loaded links between switches, by name; empty if no bytes cross any.
 
     Raises
     ------
     FabricError
-        The network cannot be built: its dump is gone, or is not of these nodes.
+        The network cannot be built: its dump is missing, or of other nodes.
     """
     section = fabric.network
     if section is None or not cell.hosts or cell.nodes < 2 or section.topology == "star":
@@ -49,7 +48,7 @@ def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float
 
 
 def injection_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """What the slowest node's own link needs for what leaves it; nothing where no rate is known."""
+    """Seconds that the slowest node's own link needs for the bytes that leave the node; empty if no rate is known."""
     section = fabric.network
     if section is None or cell.nodes < 2:
         return {}
@@ -68,7 +67,7 @@ def injection_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
 
 
 def _tree_terms(traffic: Traffic, cell: Placed, fabric: Fabric, tree: TreeSection) -> dict[str, float]:
-    """Every leaf's way up, and every pod's: all its cables together, the best that a routing can do."""
+    """Uplinks of each leaf and of each pod: all cables together, the best that a routing can do."""
     under = leaves(fabric, cell.hosts)
     ways = {link_name(f"leaf{leaf}", UP): (group, tree.uplinks * tree.link_rate) for leaf, group in under.items()}
     if tree.leaves_per_pod and tree.pod_uplinks:
@@ -99,7 +98,7 @@ def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
 
 
 def _cable_term(traffic: Traffic, cell: Placed, network: Network, above: float) -> dict[str, float]:
-    """The cable between switches that its routes load longest, where that is longer than what any cut says."""
+    """The cable between switches with the longest time under the routes, if longer than the time of any cut."""
     loads = _loads(traffic, cell, network)
     if loads is None or not np.isfinite(network.links.rate).all():
         return {}
@@ -109,7 +108,7 @@ def _cable_term(traffic: Traffic, cell: Placed, network: Network, above: float) 
 
 
 def _loads(traffic: Traffic, cell: Placed, network: Network) -> NDArray[np.float64] | None:
-    """Bytes over each link; None where that would take too long to find out."""
+    """Bytes over each link, shape (links,); None if they would take too long to compute."""
     chosen = network.indices(list(cell.hosts))
     if isinstance(traffic, Uniform):
         weights = np.zeros(len(network.hosts), dtype=np.int64)
@@ -119,7 +118,7 @@ def _loads(traffic: Traffic, cell: Placed, network: Network) -> NDArray[np.float
         return None
     alone = [traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes)]
     source, target = np.triu_indices(cell.nodes, 1)
-    # what two nodes exchange is what they send, less what leaves the two together; half of it goes either way
+    # what two nodes exchange is what they send, less what leaves the two together; half of it in each direction
     amounts = [
         (alone[a] + alone[b] - traffic.leaving([a, b], cell.nodes, cell.ranks_per_node)) / 2
         for a, b in zip(source.tolist(), target.tolist(), strict=True)
@@ -132,14 +131,14 @@ def _loads(traffic: Traffic, cell: Placed, network: Network) -> NDArray[np.float
 def network_of(fabric: Fabric) -> tuple[Network, tuple[Cut, ...]]:
     """The network of a fabric and its cuts."""
     assert fabric.network is not None
-    # latencies do not matter here, and measured ones would only make the same network anew
+    # latencies do not matter here, and measured ones would only build the same network again
     section = fabric.network.model_copy(update={"latency": None})
-    # by its text: a section with a table of its own cannot be a key
+    # by its text: a section with a table in it cannot be a cache key
     return _network(section.model_dump_json(), fabric.hosts, fabric.path.parent)
 
 
 @lru_cache(maxsize=8)
 def _network(section: str, hosts: tuple[str, ...], folder: Path) -> tuple[Network, tuple[Cut, ...]]:
-    """The network of a section and its cuts: a plan asks for them once for each cell and operation."""
+    """The network of a section and its cuts, cached: a plan needs them for each cell and operation."""
     network = make_network(NetworkSection.model_validate_json(section), hosts, folder)
     return network, cuts(network)

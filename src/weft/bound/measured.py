@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lower bounds at measured rates: what memory and network did at best, in place of what a file states."""
+"""Lower bounds at measured rates: the best of memory and network, in place of the rates that a file states."""
 
 from typing import Protocol
 
@@ -13,26 +13,26 @@ from weft.kernel.traffic import Traffic
 
 
 class MeasuredRates(Protocol):
-    """What a run measured of its own machine (:class:`weft.analyse.floor.Floor`)."""
+    """Rates that a run measured on its machine (:class:`weft.analyse.floor.Floor`)."""
 
     def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
-        """Bytes per second that a node copies at best, for blocks of a size; None where it was not measured."""
+        """Best rate at which a node copies ``rank_bytes`` per rank, in bytes per second; None if not measured."""
         ...
 
     def best_latency(self, nodes: int) -> float | None:
-        """Seconds of the shortest message one way over so many nodes; None where it was not measured."""
+        """Seconds of the shortest message one way, on a number of nodes; None if not measured."""
         ...
 
 
 def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float | None = None) -> Fabric:
-    """The fabric with measured rates in place of those its file gives.
+    """The fabric with measured rates in place of those of its file.
 
     Parameters
     ----------
     copy_rate
         Bytes per second that the ranks of a node copy together.
     latency
-        Seconds one way, between the ranks of the cell that are furthest apart.
+        Seconds one way, between the most distant ranks of the cell.
     """
     node = fabric.node
     if copy_rate is not None:
@@ -46,30 +46,30 @@ def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float
 class Bounds:
     """Lower bounds of a run's calls.
 
-    Where the ranks run on this host (:attr:`weft.fabric.Fabric.runs_here`) the measured copy rate and latency replace
-    those of the file; elsewhere they only fill in what the file does not give. The copy rate is taken at the working
-    set of a call: what each of its ranks keeps in its node (METHOD 16).
+    If the ranks run on this host (:attr:`weft.fabric.Fabric.runs_here`) the measured copy rate and latency replace
+    those of the file; otherwise they only fill in what the file does not state. The copy rate is that at the working
+    set of a call: the bytes that each rank copies within its node (METHOD 16).
 
     Parameters
     ----------
     fabric
-        The fabric as it was planned.
+        The fabric as in the plan.
     rates
-        What the run measured.
+        The rates that the run measured.
     """
 
     def __init__(self, fabric: Fabric, rates: MeasuredRates) -> None:
         self._fabric, self._rates = fabric, rates
 
     def __call__(self, cell: BoundedCell, call: str) -> tuple[float, str] | None:
-        """Seconds below which ``call`` of ``cell`` cannot fall, and what limits it; None where not known."""
+        """The lower bound of ``call`` of ``cell`` in seconds, and the name of its term; None if not known."""
         found = self._measured(cell, call) or self._planned(cell, call)
         return (found.seconds, found.name) if found else None
 
     def _planned(self, cell: BoundedCell, call: str) -> Bound | None:
         if call in cell.bounds:
             return cell.bounds[call]
-        # a size that the plan did not know: the kernel added it where the times leave their line
+        # a size that is not in the plan: refinement added it
         traffic = traffic_of(cell, call)
         return largest(self._terms(cell, call, traffic, self._fabric)) if traffic and cell.hosts else None
 
@@ -90,19 +90,19 @@ class Bounds:
         return largest(self._terms(cell, call, traffic, fabric))
 
     def _terms(self, cell: BoundedCell, call: str, traffic: Traffic, fabric: Fabric) -> dict[str, float]:
-        """Terms at some rates; those of links as they were planned, since they do not depend on what was measured."""
+        """Terms at the rates of ``fabric``; those of links as in the plan, which do not depend on measured rates."""
         links: dict[str, float] | None = None
         if call in cell.bounds:
             terms = cell.bounds[call].terms
             links = {name: seconds for name, seconds in terms.items() if name == INJECTION or name.startswith(LINK)}
         try:
             return terms_of(traffic, cell, fabric, links)
-        except FabricError:  # a dump is no part of a run folder: the bound is one without its links, only further away
+        except FabricError:  # a run folder does not contain the dump: the bound without links is lower, but valid
             return terms_of(traffic, cell, fabric, {})
 
 
 def traffic_of(cell: Placed, call: str) -> Traffic | None:
-    """Traffic of a call of a cell, also at a size that refinement added (``alltoall@1448``); None where not known."""
+    """Traffic of a call of a cell, also at a size that refinement added (``alltoall@1448``); None if not known."""
     parameters, (_, size) = cell.parameters, split_op(call)
     if size is not None and "bytes" in parameters:
         parameters = {**parameters, "bytes": [size]}

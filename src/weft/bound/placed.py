@@ -11,12 +11,12 @@ from weft.kernel.traffic import Traffic
 
 
 def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
-    """Lower bound of each operation of a cell whose traffic is known and for which the fabric gives a rate.
+    """Lower bound of each operation of a cell whose traffic is known and for which the fabric states a rate.
 
     Raises
     ------
     FabricError
-        The network cannot be built: its dump is gone, or is not of these nodes.
+        The network cannot be built: its dump is missing, or of other nodes.
     """
     moved = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks)
     found = {call: largest(terms_of(traffic, cell, fabric)) for call, traffic in moved.items()}
@@ -24,14 +24,14 @@ def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
 
 
 def bound(cell: Placed, fabric: Fabric, call: str | None = None) -> Bound | None:
-    """Lower bound of one operation of a cell; None where nothing is known of it.
+    """Lower bound of one operation of a cell; None if no term is known.
 
     Parameters
     ----------
     cell
         A placed cell.
     fabric
-        With its rates: as planned, or with measured ones (:func:`weft.bound.measured.with_rates`).
+        The fabric with its rates: those of its file, or measured ones (:func:`weft.bound.measured.with_rates`).
     call
         Name of the operation; the cell's main one by default (:func:`main_of`).
 
@@ -45,7 +45,7 @@ def bound(cell: Placed, fabric: Fabric, call: str | None = None) -> Bound | None
 
 
 def main_of(kernel: str, found: Mapping[str, Bound]) -> Bound | None:
-    """Bound of the kernel's main operation, or of the last one where the study leaves that one out."""
+    """Bound of the kernel's main operation, or of the last one if the study omits the main one."""
     main = kernel_named(kernel).main
     return found.get(main) or next(reversed(list(found.values())), None)
 
@@ -53,14 +53,14 @@ def main_of(kernel: str, found: Mapping[str, Bound]) -> Bound | None:
 def terms_of(
     traffic: Traffic, cell: Placed, fabric: Fabric, links: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """Seconds of each term of the bound; those that are 0 (nothing moves that way) are left out.
+    """Seconds of each term of the bound, without those that are 0.
 
     Parameters
     ----------
     traffic, cell, fabric
-        What is moved, between whom, and at which rates.
+        The bytes moved, the ranks and nodes, and the rates.
     links
-        The terms of links where they are known already, from a plan: an analysis has no dump to build a network from.
+        The terms of links if a plan has them already: an analysis has no dump to build a network from.
 
     Raises
     ------

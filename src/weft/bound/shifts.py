@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which link each round of a shift exchange fills longest: in round d every rank sends to the one d behind it."""
+"""The slowest link of each round of a shift exchange; in round d every rank sends to the rank d after it."""
 
 from typing import NamedTuple
 
@@ -11,30 +11,30 @@ from weft.fabric.loads import pair_loads
 from weft.fabric.model import Fabric
 
 MOST_MESSAGES = 4_000_000
-"""Messages of all rounds whose routes are followed: some seconds."""
+"""Most messages, over all rounds, whose routes are followed; this takes some seconds."""
 
 
 class Fullest(NamedTuple):
-    """A link's name, and the seconds it needs for each byte of a block; no name where no block leaves its node."""
+    """A link's name, and the seconds it needs per byte of a block; the name is empty if no block leaves its node."""
 
     link: str
     s_per_byte: float
 
 
 def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
-    """For each round, from 0; nothing where routes or rates are not known.
+    """The slowest link of each round, from round 0; empty if routes or rates are not known.
 
-    The routes are those of the fabric file: they are known to carry the messages where Weft makes the network itself,
-    simulated or virtual.
+    The routes are those of the fabric file. Messages are known to take them only if Weft makes the network, simulated
+    or virtual.
 
     Parameters
     ----------
     cell
-        Of nodes with as many ranks each.
+        A cell with the same number of ranks on each node.
     order
         ``block`` or ``cyclic``: how ranks are numbered over the nodes.
     fabric
-        With the rates of its links.
+        The fabric, with the rates of its links.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Lower bounds of a time (METHOD 16): nothing can be faster than its slowest part.
+r"""Lower bounds of a time (METHOD 16): an operation cannot be faster than its slowest part.
 
 An operation that moves bytes between p = N r ranks on N nodes takes at least
 
@@ -8,24 +8,23 @@ An operation that moves bytes between p = N r ranks on N nodes takes at least
     \max_l \frac{b_l}{R_l},\quad k\,\lambda,\quad s\,\tau \Bigr)
 
 memory copy
-    c_i, bytes copied between ranks of node i (a rank's own block among them: it goes from one array to the other), over
+    c_i, bytes copied between ranks of node i (a rank's own block included: it goes from one array to the other), over
     the rate at which all cores of a node copy together.
 injection
-    o_i, bytes that leave node i, over the rate of its adapter. As many enter it at the same rate.
+    o_i, bytes that leave node i, over the rate of its adapter. The same number enter it at the same rate.
 link leaf<i> up, link pod<i> up, ...
-    b_l, bytes over the link that is loaded most, over its rate. In a fat tree all uplinks of a leaf (and of a pod,
-    where there are three levels) share what leaves it evenly, the best a routing can do: they count as one link of
-    their summed rate. What comes down equals what goes up in every pattern here. A dragonfly, a torus and an imported
-    dump are cut in the same way (``link group0 out``, ``link x 0-3 out``); in a simulation, whose routes are known, the
-    most loaded cable counts where it is worse than every cut (:mod:`weft.bound.links`).
+    b_l, bytes over the most loaded link, over its rate. In a fat tree all uplinks of a leaf (and of a pod, with three
+    levels) share the traffic evenly, the best a routing can do: they count as one link of their total rate. Traffic
+    down equals traffic up in every pattern here. For a dragonfly, a torus and an imported dump the terms are those of
+    cuts (``link group0 out``, ``link x 0-3 out``); in a simulation, whose routes are known, the most loaded cable
+    counts if it is slower than every cut (:mod:`weft.bound.links`).
 latency
-    k rounds that must follow one another, of one latency each: ceil(log2 p) for A, 1 for calls whose blocks go straight
-    to their rank.
+    k successive rounds of one latency each: ceil(log2 p) for A, 1 for calls whose blocks go directly to their rank.
 message cost
-    s messages a rank must send, at the time each costs it; only where the fabric states one.
+    s messages a rank must send, times the cost of each; only if the fabric states the cost.
 
-On a virtual fabric what a link's bucket lets pass at once (:mod:`weft.fabric.shaping`) is taken off its bytes. A term
-whose rate the fabric does not give is left out. The largest is the bound, and its name says what to look at.
+On a virtual fabric the burst of a link's token bucket (:mod:`weft.fabric.shaping`) is subtracted from its bytes. A term
+whose rate the fabric does not state is omitted. The largest term is the bound, and its name is the limiting resource.
 """
 
 from collections.abc import Mapping
@@ -40,7 +39,7 @@ from weft.kernel.traffic import Traffic
 COPY = "memory copy"
 INJECTION = "injection"
 LINK = "link "
-"""Begins the name of each term of a link."""
+"""Prefix of the names of link terms."""
 LATENCY = "latency"
 MESSAGE_COST = "message cost"
 
@@ -55,7 +54,7 @@ class Bound(BaseModel, frozen=True, extra="forbid"):
     name
         Its name: ``memory copy``, ``injection``, ``link leaf0 up``, ``link pod0 up``, ``latency``, ``message cost``.
     terms
-        All of them, in seconds.
+        All terms, in seconds, by name.
     """
 
     seconds: float
@@ -64,7 +63,7 @@ class Bound(BaseModel, frozen=True, extra="forbid"):
 
 
 class Placed(Protocol):
-    """What a bound needs to know of a cell (:class:`weft.plan.records.Cell` has it)."""
+    """The properties of a cell that a bound needs (:class:`weft.plan.records.Cell` has them)."""
 
     @property
     def kernel(self) -> str:
@@ -98,7 +97,7 @@ class Placed(Protocol):
 
 
 class BoundedCell(Placed, Protocol):
-    """A cell with the lower bounds from its plan."""
+    """A placed cell with the lower bounds of its plan."""
 
     @property
     def bounds(self) -> Mapping[str, Bound]:
@@ -108,7 +107,7 @@ class BoundedCell(Placed, Protocol):
 
 @dataclass(frozen=True)
 class PlacedCell:
-    """Just that, of a cell that no plan has: one of a table."""
+    """A placed cell that is not from a plan, such as one of a table."""
 
     kernel: str
     nodes: int
@@ -119,7 +118,7 @@ class PlacedCell:
 
 
 def largest(terms: Mapping[str, float]) -> Bound | None:
-    """The bound that some terms (seconds, by name) make: the largest of them; None where there is none."""
+    """The bound from terms (seconds, by name): the largest of them; None if there is none."""
     if not terms:
         return None
     name = max(terms, key=lambda each: terms[each])
@@ -127,15 +126,15 @@ def largest(terms: Mapping[str, float]) -> Bound | None:
 
 
 def copy_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """Seconds in which the node that copies most does so, c_i / R_copy; nothing where the fabric gives no rate."""
+    """Seconds of the node that copies most, c_i / R_copy; empty if the fabric states no rate."""
     rate = fabric.node.copy_rate
     return {COPY: traffic.staying(cell.nodes, cell.ranks_per_node) / rate} if rate else {}
 
 
 def message_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """Seconds of the rounds that follow one another, k lambda, and of the messages a rank sends, s tau.
+    """Seconds of the successive rounds, k lambda, and of the messages a rank sends, s tau.
 
-    Either is left out where the fabric does not give its cost.
+    Either is omitted if the fabric does not state its cost.
     """
     network = fabric.network if cell.nodes > 1 else None
     latency = network.latency if network else fabric.node.latency if cell.nodes == 1 else None
@@ -148,21 +147,21 @@ def message_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, f
 
 
 def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_bytes: int) -> float:
-    r"""Seconds that an all-to-all exchange takes by its terms: a model of its time, and no lower bound.
+    r"""Modelled seconds of an all-to-all exchange, from its terms; not a lower bound.
 
     .. math:: T = \max(t_\mathrm{copy}, t_\mathrm{injection}, t_\mathrm{link}) + (p - r)\,o + k\,\lambda
 
-    with o what a message to another node costs its sender: ``message_cost``, and ``rendezvous_latency`` on top where
-    the block is larger than the eager limit. On one node o is left out.
+    with o the cost of a message to another node for its sender: ``message_cost``, plus ``rendezvous_latency`` if the
+    block is larger than the eager limit. On one node the term with o is omitted.
 
     Parameters
     ----------
     terms
-        Of the exchange, in seconds (:func:`weft.bound.placed.terms_of`).
+        Terms of the exchange, in seconds (:func:`weft.bound.placed.terms_of`).
     cell, fabric
-        p ranks, r a node; what a message costs.
+        The cell with p ranks, r per node; the fabric with the cost of a message.
     block_bytes
-        What one rank sends to one other.
+        Bytes that one rank sends to one other.
     """
     moving = largest({name: seconds for name, seconds in terms.items() if name not in (LATENCY, MESSAGE_COST)})
     seconds = (moving.seconds if moving else 0.0) + terms.get(LATENCY, 0.0)

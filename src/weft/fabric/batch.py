@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ``[batch]`` section of a fabric file: how this site wants its jobs."""
+"""The ``[batch]`` section of a fabric file: what this site requires of a job."""
 
 from typing import Annotated, Literal
 
@@ -11,14 +11,26 @@ from weft.units import Seconds
 
 
 def one_word(text: str) -> str:
-    """A name as a scheduler has them: in the head of a script nothing is quoted."""
+    """Check a name for the head of a job script, where nothing is quoted: one word, no shell characters.
+
+    Raises
+    ------
+    ValueError
+        The text has white space, quotes or shell characters, or begins with a dash.
+    """
     if text.startswith("-") or any(char.isspace() or char in "\"'`$\\;&|<>" for char in text) or one_line(text) != text:
         raise ValueError("one word, without quotes or signs of the shell")
     return text
 
 
 def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Lines for the head of a script: what came after a line's end would be run."""
+    """Check lines for the head of a job script: the shell would run what follows a line break.
+
+    Raises
+    ------
+    ValueError
+        A line has a line break or another control character.
+    """
     for line in lines:
         if one_line(line) != line:
             raise ValueError(f"{line!r} has a line's end or another control character")

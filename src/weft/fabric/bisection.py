@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bisection bandwidth: what one half of the hosts can send to the other half.
+"""Bisection bandwidth: the rate at which one half of the hosts can send to the other half.
 
-Definition. Hosts are put in order by a coordinate (the fabric's own order, then x, y, z of a torus), and split in the
-middle. The bandwidth of a split is the maximum flow from the first half into the second over all links, host links
-included, each link carrying its rate: by the max-flow min-cut theorem that is the cheapest set of links whose loss
-parts the halves. The bisection is the smallest over these splits. It is therefore at most half the hosts times their
-adapter rate (*full bisection*), and an upper limit of the true minimum over all splits, which is NP-hard; for trees
-with equal leaves and for tori the two agree. It is what the cables allow: routes may reach less (see
-`weft.fabric.loads`).
+Definition. Hosts are sorted by a coordinate (the fabric's own order, then x, y, z of a torus) and split in the middle.
+The bandwidth of a split is the maximum flow from the first half into the second over all links, host links included,
+each link carrying its rate: by the max-flow min-cut theorem this is the smallest total rate of any set of links that
+separates the halves. The bisection is the smallest over these splits. It is therefore at most half the number of hosts
+times their adapter rate (*full bisection*). It is an upper limit of the minimum over all splits, which is NP-hard to
+find; for trees with equal leaves and for tori the two agree. It is what the cables allow: the routes may achieve less
+(see `weft.fabric.loads`).
 """
 
 from collections import deque
@@ -26,11 +26,11 @@ class Bisection:
     Attributes
     ----------
     rate
-        Bytes per second from one half into the other; nan where some rate is unknown.
+        Bytes per second from one half into the other; nan if a rate is unknown.
     full
         Bytes per second that the adapters of one half can send.
     split
-        The coordinate whose middle gave the smallest rate.
+        The coordinate along which the split has the smallest rate.
     """
 
     rate: float
@@ -72,7 +72,7 @@ def _cut(network: Network, half: NDArray[np.bool_]) -> float:
     capacity: dict[tuple[int, int], float] = {}
     links = network.links
     for a, b, rate in zip(links.source.tolist(), links.target.tolist(), links.rate.tolist(), strict=True):
-        # Hosts are folded into source and sink, which leaves a graph of switches only.
+        # Hosts are merged into source and sink, so only switches remain in the graph.
         tail = a - hosts if a >= hosts else (source if half[a] else None)
         head = b - hosts if b >= hosts else (None if half[b] else sink)
         if tail is not None and head is not None and tail != head:
@@ -98,7 +98,7 @@ class _Flow:
 
     def most(self, source: int, sink: int) -> float:
         total = 0.0
-        negligible = 1e-9 * max(self.left, default=0.0)  # rates are floats: what remains of rounding is no capacity
+        negligible = 1e-9 * max(self.left, default=0.0)  # rates are floats: a rounding residue is not capacity
         while (depth := self._depths(source, sink, negligible)) is not None:
             place = [0] * len(self.out)
             while pushed := self._push(source, sink, depth, place, negligible):
@@ -119,7 +119,7 @@ class _Flow:
         return depth if depth[sink] >= 0 else None
 
     def _push(self, source: int, sink: int, depth: list[int], place: list[int], negligible: float) -> float:
-        """Send along one shortest path; 0 when none is left. A walk with a stack: paths of a torus are long."""
+        """Send along one shortest path; 0 when none is left. Iterative, because paths on a torus are long."""
         path: list[int] = []
         at = source
         while at != sink:

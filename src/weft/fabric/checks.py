@@ -157,7 +157,7 @@ def _sources(fabric: "Fabric") -> list[Finding]:
 
 
 def check_network(network: Network) -> list[Finding]:
-    """Findings about a network: what is not connected, what is uneven, what is oversubscribed."""
+    """Findings about a network: disconnected parts, uneven leaves, oversubscription."""
     return [*_cables(network), *_unreachable(network), *_idle(network), *_uneven(network), *_oversubscribed(network)]
 
 
@@ -196,7 +196,7 @@ def _unreachable(network: Network) -> list[Finding]:
     cabled = np.flatnonzero(network.leaf >= 0).astype(np.int32)
     if len(cabled) < 2:
         return []
-    first, count = list[tuple[int, int]](), 0  # two islands have as many lost pairs as a matrix has entries
+    first, count = list[tuple[int, int]](), 0  # two separate parts lose as many pairs as a matrix has entries
     try:
         for leaf, hops in leaf_hops(network, cabled):
             lost = cabled[hops < 0]
@@ -216,7 +216,7 @@ def _unreachable(network: Network) -> list[Finding]:
 
 
 def _idle(network: Network) -> list[Finding]:
-    """Switches that carry nothing: no host below, and a single neighbour or none."""
+    """Switches that carry no traffic: no host below, and at most one neighbour."""
     hosts, count = len(network.hosts), len(network.switches)
     neighbours: list[set[int]] = [set() for _ in range(count)]
     for a, b in zip(network.links.source.tolist(), network.links.target.tolist(), strict=True):

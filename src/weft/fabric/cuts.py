@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cuts of a network: the rate over which any routing must carry what leaves a part of it.
+"""Cuts of a network: the total rate of the cables that leave a part of it.
 
-A cut is a true lower bound whatever routes the messages take (adaptive ones too): what leaves a set of switches crosses
-the cables that leave it. The parts looked at are those where machines are narrow: every leaf, the pods of a tree, the
-groups of a dragonfly, the halves of a torus along each dimension.
+A cut gives a lower bound of a time for any routing, adaptive routing included: traffic that leaves a set of switches
+crosses the cables that leave the set. The parts considered are those where machines have the least bandwidth: every
+leaf, the pods of a tree, the groups of a dragonfly, the halves of a torus along each dimension.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from weft.fabric.network.graph import Network, directions
 
 @dataclass(frozen=True)
 class Cut:
-    """A part of a network and the way out of it.
+    """A part of a network and the cables out of it.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Cut:
     hosts
         Host indices in the part.
     rate
-        Bytes per second that all cables out of it carry together, one way.
+        Total rate of the cables out of it, in bytes per second, one way.
     """
 
     name: str
@@ -36,15 +36,15 @@ class Cut:
 
 
 def cuts(network: Network) -> tuple[Cut, ...]:
-    """All cuts considered: of parts that have hosts and a way out of known rate."""
+    """All cuts of parts that have hosts and cables of known rate out of them."""
     return tuple(cut for name, inside in _parts(network) if (cut := _cut(network, name, inside)).hosts and cut.rate > 0)
 
 
 def _cut(network: Network, name: str, inside: NDArray[np.bool_]) -> Cut:
-    """The cut around some switches and the hosts on them."""
+    """The cut around the switches for which ``inside`` is true, and their hosts."""
     first, links = len(network.hosts), network.links
     at = np.concatenate([np.zeros(first, dtype=bool), inside])
-    # the hosts of a part are inside, so their own cables do not leave it
+    # the hosts of a part lie inside, so their own cables do not leave it
     at[:first] = (network.leaf >= 0) & inside[np.maximum(network.leaf, 0)]
     leaving = at[links.source] & ~at[links.target]
     rate = float(links.rate[leaving].sum())
@@ -52,7 +52,7 @@ def _cut(network: Network, name: str, inside: NDArray[np.bool_]) -> Cut:
 
 
 def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Names of parts, and which switches are in each."""
+    """The name of each part, and which switches are in it."""
     numbers = np.arange(len(network.switches))
     for leaf in np.unique(network.leaf[network.leaf >= 0]):
         yield link_name(network.switches[int(leaf)].name, UP), numbers == leaf
@@ -67,7 +67,7 @@ def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 
 def _halves(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Each half of a torus along each of its dimensions: as many switches as its ring has on one side."""
+    """Each half of a torus along each of its dimensions."""
     places = np.array([[int(word) for word in switch.name.split("-")[1:]] for switch in network.switches])
     for axis, name in zip(range(places.shape[1]), "xyzuvw", strict=False):
         size = int(places[:, axis].max()) + 1
@@ -77,7 +77,7 @@ def _halves(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 
 def _pods(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """The parts of a tree that only its top level of switches joins."""
+    """The parts of a tree that are connected only by the top level of switches."""
     level = np.array([switch.level for switch in network.switches])
     top = int(level.max(initial=1))
     if top < 3:
@@ -87,7 +87,7 @@ def _pods(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     a, b = network.links.source[cables] - first, network.links.target[cables] - first
     low = (level[a] < top) & (level[b] < top)
     part = np.arange(len(level))
-    while True:  # every switch takes the smallest number among its neighbours until nothing changes
+    while True:  # every switch takes the smallest number of its neighbours until nothing changes
         smaller = part.copy()
         np.minimum.at(smaller, a[low], part[b[low]])
         if (smaller == part).all():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of a dump before a network is made of it."""
+"""Checks of a dump before a network is built from it."""
 
 from collections import Counter, defaultdict
 
@@ -179,7 +179,7 @@ def _speeds(dump: Dump) -> list[Finding]:
 
 
 def _tolerated(dump: Dump) -> list[Finding]:
-    """What real dumps have and routes leave out: links that are down, several LIDs a port, waiting ports."""
+    """Notes on what a network ignores of a real dump: links that are down, several LIDs on a port, ports that wait."""
     waiting = sorted(((c.waited_ticks, key, port) for (key, port), c in dump.counters.items()), reverse=True)
     sent = max((c.sent_bytes for c in dump.counters.values()), default=0)
     hot = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Findings about a fabric: one for each cause, however many places it has."""
+"""Findings about a fabric: one for each cause, however often it occurs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Finding:
     what
         What was found, and where.
     cause
-        What it usually comes from, or what it does to results.
+        Its usual cause, or its effect on results.
     remedy
         The next step.
     """
@@ -37,8 +37,8 @@ def found(
 ) -> list[Finding]:
     """One finding for all ``places``, or none when there are none.
 
-    ``{n}`` in ``what`` becomes their number; ``{s}``, ``{es}``, ``{are}`` and ``{have}`` follow it. Where ``places``
-    holds only the first of many, ``count`` tells how many there are.
+    ``{n}`` in ``what`` becomes their number; ``{s}``, ``{es}``, ``{are}`` and ``{have}`` agree with it. If ``places``
+    holds only the first of many, ``count`` is the number of all.
     """
     count = len(places) if count is None else count
     if not count:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Node names written short, as node sets; `weft.fabric.nodeset` expands them."""
+"""Folding of node names into node sets; `weft.fabric.nodeset` expands them."""
 
 from collections.abc import Iterable
 
@@ -8,17 +8,17 @@ LONGEST_TEXT = 60
 
 
 def fold(names: Iterable[str]) -> str:
-    """Names as one node set: ``n[0-3]``. No group is looked up, so the site's ClusterShell files change nothing."""
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # costs 30 ms
+    """Names as one node set: ``n[0-3]``. Groups are not resolved, so the site's ClusterShell files have no effect."""
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # the import takes 30 ms
 
     return str(NodeSet.fromlist(list(names), resolver=RESOLVER_NOGROUP))
 
 
 def fold_for_people(names: Iterable[str]) -> str:
-    """Names as a node set of one readable line; otherwise the first and the last: ``h-00aa1 ... h-00ff7``."""
+    """Names as a node set if it fits one readable line; else the first and the last: ``h-00aa1 ... h-00ff7``."""
     listed = list(names)
     ends = listed[0] if len(listed) == 1 else f"{listed[0]} ... {listed[-1]}"
-    # A GUID is no range of nodes: h-00[1234-1240] reads worse than its first and last name.
+    # GUIDs do not number nodes: the first and the last name read better than h-00[1234-1240].
     if len(listed[0]) > LONGEST_RANGED:
         return ends
     text = fold(listed)

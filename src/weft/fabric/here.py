@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fabric whose node is this host: what its file leaves out is read from here."""
+"""A fabric whose only node is this host: keys that its file omits are read from the host."""
 
 from weft.fabric.model import Fabric
 from weft.host import Host, Limit, smallest
 
 
 def complete(fabric: Fabric, host: Host) -> Fabric:
-    """The fabric with what its file leaves out filled in from this host; other kinds than local stay as they are."""
+    """The fabric with the keys that its file omits filled in from this host; only kind local changes."""
     if not fabric.is_this_host:
         return fabric
     found = {"names": host.name, "cores": host.cores, "memory": host.memory_bytes or None}
@@ -17,7 +17,7 @@ def complete(fabric: Fabric, host: Host) -> Fabric:
 def memory_limit(fabric: Fabric, host: Host) -> Limit | None:
     """Memory that one node of the fabric has for a cell; None if unknown.
 
-    Only on kind local is this host the node: elsewhere its own limits mean nothing.
+    This host's own limits count only on kind local, where it is the node.
     """
     limits = list(host.limits) if fabric.is_this_host else []
     if fabric.node.memory is not None:

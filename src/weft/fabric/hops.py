@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hop classes: the distance of two ranks in links, for all pairs at once.
+"""Hop classes: the distance between two ranks in links, for all pairs at once.
 
 Levels: ``socket`` (same processor package), ``node``, ``leaf`` (same leaf switch), ``pod`` (same pod of a three-level
 tree, same group of a dragonfly) and ``core`` (all others). Hops: switch-to-switch links on the route, so 0 up to the
@@ -22,14 +22,14 @@ SOCKET, NODE, LEAF, POD, CORE = range(5)
 
 @dataclass(frozen=True)
 class HopClass:
-    """Pairs of ranks that sit equally far apart.
+    """Pairs of ranks at the same distance.
 
     Attributes
     ----------
     level
         One of `LEVELS`.
     hops
-        Links on the route as the network counts them; -1 where there is no route.
+        Links on the route as the network counts them; -1 if there is no route.
     pairs
         Ordered pairs of distinct ranks in this class.
     """
@@ -75,13 +75,13 @@ def host_levels(network: Network, hosts: Ints | None = None) -> NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class RankPairs:
-    """Hop class of every two ranks, shape (ranks, ranks), diagonal included (own socket, 0 hops)."""
+    """Hop class of each pair of ranks, shape (ranks, ranks), diagonal included (same socket, 0 hops)."""
 
     level: NDArray[np.int8]
     hops: NDArray[np.int16]
 
     def classes(self) -> tuple[HopClass, ...]:
-        """The classes with their pair counts, nearest first."""
+        """The classes with their numbers of pairs, nearest first."""
         return _count(self.level, self.hops)
 
 
@@ -95,7 +95,7 @@ def rank_pairs(network: Network, host_of_rank: Sequence[int] | Ints, socket_of_r
     host_of_rank
         Host index of each rank, shape (ranks,).
     socket_of_rank
-        Socket number of each rank on its host, shape (ranks,); with None two ranks of a node are ``node`` apart.
+        Socket number of each rank on its host, shape (ranks,); if None, any two ranks of a node have level ``node``.
     """
     host = np.asarray(host_of_rank, dtype=np.int32)
     used, place = np.unique(host, return_inverse=True)
@@ -110,7 +110,7 @@ def rank_pairs(network: Network, host_of_rank: Sequence[int] | Ints, socket_of_r
 def hop_classes(
     network: Network, ranks_per_socket: Sequence[int] = (1,), hosts: Ints | None = None
 ) -> tuple[HopClass, ...]:
-    """Hop classes with pair counts when every host holds the same ranks.
+    """Hop classes with numbers of pairs, if every host has the same number of ranks on each socket.
 
     Parameters
     ----------
@@ -136,14 +136,14 @@ def hop_classes(
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """Hosts that see all others at the same level and distance: those of one leaf switch, leaf and pod.
+    """Hosts with the same level and distance to all others: those with the same leaf switch, leaf and pod.
 
     Attributes
     ----------
     members
         Positions of these hosts among the chosen ones.
     level, hops
-        To each chosen host, shape (hosts,); to one of themselves as to another one of them.
+        Level (index into `LEVELS`) and hops to each chosen host, shape (hosts,); for a member, those to another member.
     """
 
     members: NDArray[np.intp]
@@ -152,9 +152,9 @@ class Alike:
 
 
 def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]:
-    """Groups of hosts with their rows of `host_levels` and `host_hops`, one after the other.
+    """Groups of hosts with their rows of `host_levels` and `host_hops`, one at a time.
 
-    A machine has far fewer groups than hosts, so the matrix of all pairs is never stored.
+    A machine has far fewer groups than hosts, so the matrix of all pairs need not be stored.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]
 
 
 def leaf_hops(network: Network, chosen: Ints) -> Iterator[tuple[int, NDArray[np.int16]]]:
-    """Of each switch with a chosen host, and of -1 where one has no cable, hops to each of them, shape (hosts,)."""
+    """Each switch with a chosen host, or -1 for hosts without a cable, and its hops to each of them, shape (hosts,)."""
     leaf = network.leaf[chosen]
     if (leaf < 0).any():
         yield -1, np.full(len(chosen), UNREACHABLE, dtype=np.int16)
@@ -197,7 +197,7 @@ def _chosen(network: Network, hosts: Ints | None) -> Ints:
 
 
 def _between_hosts(network: Network, chosen: Ints) -> tuple[HopClass, ...]:
-    """Ordered pairs of distinct hosts by (level, hops)."""
+    """Numbers of ordered pairs of distinct hosts by (level, hops)."""
     width = len(network.switches) + network.end_hops + 2
     counts = np.zeros(len(LEVELS) * width, dtype=np.int64)
     for group in groups_alike(network, chosen):
@@ -208,11 +208,11 @@ def _between_hosts(network: Network, chosen: Ints) -> tuple[HopClass, ...]:
 
 
 def _count(level: NDArray[np.int8], hops: NDArray[np.int16]) -> tuple[HopClass, ...]:
-    """Ordered pairs by (level, hops), the diagonal left out."""
+    """Numbers of ordered pairs by (level, hops), without the diagonal."""
     width = int(hops.max(initial=0)) + 2
     code = level.astype(np.int32) * width + (hops + 1)
     counts = -np.bincount(np.diagonal(code), minlength=len(LEVELS) * width)
-    for rows in np.array_split(code, max(1, code.size // 2**22)):  # bincount works on a 64-bit copy
+    for rows in np.array_split(code, max(1, code.size // 2**22)):  # bincount makes a 64-bit copy
         counts += np.bincount(rows.ravel(), minlength=len(counts))
     return _classes(counts, width)
 

@@ -52,7 +52,7 @@ def import_dump(
     form: Format | None = None,
     tables: Path | None = None,
 ) -> Dump:
-    """Write a fabric file that refers to a dump, and lay the dump beside it.
+    """Write a fabric file that refers to a dump, and copy the dump beside it.
 
     Parameters
     ----------
@@ -61,22 +61,22 @@ def import_dump(
     into
         The fabric file to write.
     names
-        A file of names by key, laid beside it as well.
+        A file of names by key, copied as well.
     node
-        hwloc's XML of one node (``lstopo --of xml``): sockets, cores and memory of all nodes.
+        hwloc's XML of one node (``lstopo --of xml``), which gives sockets, cores and memory of all nodes.
     form
-        The dump's format; found out when None.
+        The dump's format; detected if None.
     tables
-        Forwarding tables of the same fabric, laid beside it as well.
+        Forwarding tables of the same fabric, copied as well.
 
     Returns
     -------
-    What was read.
+    The dump.
 
     Raises
     ------
     FabricError
-        When a file cannot be read or written, or the fabric file is there already.
+        A file cannot be read or written, or the fabric file exists already.
     """
     if into.exists():
         raise FabricError(f"{into} is there already", "name another file with -o, or remove it")
@@ -93,7 +93,7 @@ def import_dump(
 
 
 def _write(into: Path, text: str, beside: Sequence[tuple[Path, Path]]) -> None:
-    """Write the fabric file, after what it refers to was laid beside it."""
+    """Copy the files that the fabric file refers to, then write it."""
     try:
         into.parent.mkdir(parents=True, exist_ok=True)
         for source, target in beside:
@@ -106,7 +106,7 @@ def _write(into: Path, text: str, beside: Sequence[tuple[Path, Path]]) -> None:
 
 
 def _lay(source: Path, target: Path) -> None:
-    """Copy a file unless it lies there already."""
+    """Copy a file unless it is there already."""
     if target.exists():
         if source.samefile(target) or source.read_bytes() == target.read_bytes():
             return
@@ -117,7 +117,7 @@ def _lay(source: Path, target: Path) -> None:
 
 
 def quoted(text: str) -> str:
-    """A TOML string."""
+    """A text as a TOML string, quoted."""
     plain = re.sub(r"[\x00-\x1f\x7f]", " ", text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{plain}"'
 
@@ -170,17 +170,17 @@ def _node(shape: NodeShape | None) -> str:
 
 
 def folded_names(hosts: Sequence[str]) -> str:
-    """Hosts as a node set: ranges where they keep every name, else all names.
+    """Hosts as a node set: with ranges if these expand to the same names, else all names.
 
     Raises
     ------
     FabricError
-        When a name cannot stand in a node set.
+        A name is not possible in a node set.
     """
     for name in hosts:
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name, re.ASCII):
             raise FabricError(f"{name!r} cannot be the name of a node", "give it a name with --names FILE")
-    # Dimensions fold slowly and read badly: GUIDs are listed.
+    # Folding in several dimensions is slow and hard to read: list GUIDs instead.
     listed = ",".join(hosts)
     if any(len(name) > 24 or len(re.findall(r"\d+", name)) > 2 for name in hosts):
         return listed

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kinds of fabrics and their properties, one row per kind. Other rooms ask for a property, never for a kind."""
+"""Kinds of fabrics and their properties, one row per kind. Other modules ask for a property, never for a kind."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class FabricKind:
-    """What the kind of a fabric implies; all of it false for a real cluster.
+    """Properties that the kind of a fabric implies; all false for a real cluster.
 
     Attributes
     ----------
     is_this_host
-        Its only node is the present host, which fills in what the file leaves out.
+        Its only node is this host, which supplies the keys that the file omits.
     runs_here
-        Its ranks run on the present host, so that memory is copied at this host's rate.
+        Its ranks run on this host, so memory is copied at this host's rate.
     is_emulated
         Its network is emulated by links that are limited with token buckets (:mod:`weft.fabric.shaping`).
     is_model
-        Its times come from a model: the same again at every launch, by the rates that the fabric file states.
+        Its times come from a model with the rates of the fabric file, and repeat exactly at every launch.
     label
-        Label of every title and number that was not measured on a real network; empty for one that was.
+        Label of titles and numbers that were not measured on a real network; empty for a real network.
     """
 
     is_this_host: bool = False
@@ -29,7 +29,7 @@ class FabricKind:
     label: str = ""
 
 
-#: By the name that fabric files and stored runs give it.
+#: By the name in fabric files and stored runs.
 KINDS: dict[str, FabricKind] = {
     "local": FabricKind(is_this_host=True, runs_here=True),
     "virtual": FabricKind(runs_here=True, is_emulated=True, label="virtual network"),
@@ -43,12 +43,12 @@ MODEL = "simulated"
 
 
 def known_kind(name: str) -> str:
-    """Return the name of a kind.
+    """Return ``name`` if it is the name of a kind.
 
     Raises
     ------
     ValueError
-        There is no such kind.
+        No kind has this name.
     """
     if name not in KINDS:
         *others, last = (repr(kind) for kind in KINDS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Oversubscription: what each level of switches has below and above it."""
+"""Oversubscription: rates below and above each level of switches."""
 
 from dataclasses import dataclass
 
@@ -18,14 +18,14 @@ class Level:
     level
         1 = leaves.
     switches, without_hosts
-        How many there are, and how many of them have no host below on their own ports.
+        Number of switches, and of those without a host on their own ports.
     down, up
-        Cables to lower levels and hosts, and to higher levels, summed over the level.
+        Number of cables to lower levels and hosts, and to higher levels, over the whole level.
     least, typical, most
         Oversubscription of its switches: rate of the cables down over that of the cables up; smallest, median, largest.
-        1 = full bandwidth; inf = no way up; nan where rates are unknown or the level is the top.
+        1 = full bandwidth; inf = no uplink; nan if rates are unknown or the level is the top.
     worst
-        Name of the switch with the largest.
+        Name of the switch with the largest oversubscription.
     """
 
     level: int
@@ -51,7 +51,7 @@ def levels(network: Network) -> tuple[Level, ...]:
         weights = None if values is None else values[chosen]
         return np.bincount(source[chosen], weights=weights, minlength=count).astype(float)
 
-    # Up is what a switch sends up; down is what may arrive from below, so the other direction of the cable counts.
+    # Up is what a switch sends up; down is what arrives from below, so use the rate of the cable's other direction.
     up, down = at_switch & (way > 0), at_switch & (way < 0)
     arriving = links.rate[np.arange(len(links)) ^ 1]
     with np.errstate(divide="ignore", invalid="ignore"):

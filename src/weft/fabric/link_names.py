@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of links: bounds, counters and reports name a link by its lower end and its direction.
+"""Names of links in bounds, counters and reports: the lower end and the direction.
 
-In a tree every host and switch has one way up (parallel cables count as one), so ``link leaf0 up`` says which link is
-meant without naming the spine; ``link node2 down`` is what arrives at a host.
+In a tree the uplinks of a host or switch count as one link, so ``link leaf0 up`` needs no name of a spine;
+``link node2 down`` is the traffic that arrives at a host.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 UP, DOWN = "up", "down"
-#: Traffic that leaves a pod is counted over all its spines together; generators call them pod0-spine3.
+#: Traffic that leaves a pod is summed over its spines, which generators call pod0-spine3.
 POD_SPINE = re.compile(r"(pod\d+)-spine\d*")
 
 
@@ -20,7 +20,7 @@ def link_name(lower: str, direction: str) -> str:
     Parameters
     ----------
     lower
-        The end nearer to the hosts.
+        Name of the end nearer to the hosts.
     direction
         ``up`` or ``down``.
     """
@@ -29,7 +29,7 @@ def link_name(lower: str, direction: str) -> str:
 
 
 def depths(hosts: Iterable[str], links: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """How many links each end is away from the nearest host: 0 for a host, 1 for a leaf.
+    """Distance of each end from the nearest host, in links: 0 for a host, 1 for a leaf.
 
     Parameters
     ----------

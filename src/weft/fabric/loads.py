@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Load of every link under a traffic pattern: exact, from the routes, without simulation."""
+"""Load of every link under a traffic pattern, computed exactly from the routes."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from weft.fabric.network.alike import LeavesAlike, leaves_alike
 from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 
-LEAF_ENTRIES = 2_000_000  # entries of the leaves' tables at a time
-COLUMNS = 256  # destinations at a time: bounds the work space to a few tens of MB on ten thousand hosts
+LEAF_ENTRIES = 2_000_000  # table entries of leaves processed at a time
+COLUMNS = 256  # destinations at a time: limits the work space to a few tens of MB on ten thousand hosts
 
 
 def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
     """Load of each link when every host sends to every other one.
 
-    The routes to one destination form a tree, so traffic is pushed along it from the leaves and added up where branches
+    The routes to one destination form a tree. Traffic is pushed along it from the leaves and summed where branches
     meet: O(hosts x switches) instead of O(hosts squared x hops).
 
     Parameters
@@ -25,17 +25,17 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
     network
         The network.
     weights
-        Shape (hosts,): host a sends ``weights[a] * weights[b]`` to host b, as ranks on a host do; 0 leaves a host out.
-        1 each when None.
+        Shape (hosts,): host a sends ``weights[a] * weights[b]`` to host b, as ranks on a host do; 0 excludes a host. 1
+        each if None.
 
     Returns
     -------
-    Shape (links,): units over each link; multiply by the bytes of a unit.
+    Units over each link, shape (links,); multiply by the bytes of a unit.
 
     Raises
     ------
     FabricError
-        When two hosts that exchange have no route.
+        Two hosts that exchange have no route.
     """
     count = len(network.hosts)
     weight = np.ones(count, dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
@@ -59,16 +59,18 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
 
 @dataclass(frozen=True, eq=False)
 class _Fan:
-    """What leaf switches that route alike hand on together.
+    """Traffic that leaf switches with the same routes forward together.
 
     Attributes
     ----------
     leaves
         Their indices, shape (leaves,).
     onward
-        Switch that takes what they send to each destination, shape (destinations,); negative where they deliver it.
+        Index of the next switch towards each destination, shape (destinations,); negative where they deliver
+        themselves.
     sent
-        What they send there over the weight of the destination; its own leaf delivers itself.
+        Units they send there, divided by the weight of the destination, shape (destinations,); without those from its
+        own leaf.
     """
 
     leaves: Ints
@@ -76,17 +78,17 @@ class _Fan:
     sent: NDArray[np.int64]
 
     def part(self, start: int) -> tuple[Ints, NDArray[np.int64]]:
-        """``onward`` and ``sent`` of the destinations that are pushed together."""
+        """``onward`` and ``sent`` of the block of destinations from index ``start``, shape (block,) each."""
         return self.onward[start : start + COLUMNS], self.sent[start : start + COLUMNS]
 
 
 def _fan(network: Network, alike: LeavesAlike, ends: Ints, below: NDArray[np.int64]) -> _Fan:
-    """The fan of some leaves.
+    """The `_Fan` of leaves that route alike.
 
     Raises
     ------
     FabricError
-        A leaf knows no way to a destination.
+        A leaf has no route to a destination.
     """
     home, onward = network.leaf[ends], alike.onward[ends]
     own = np.isin(home, alike.leaves)
@@ -103,12 +105,12 @@ def _fan(network: Network, alike: LeavesAlike, ends: Ints, below: NDArray[np.int
 def _first_links(
     network: Network, leaves: Ints, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Loads of the links that leave some leaf switches, up and to their own hosts.
+    """Loads of the links out of these leaf switches, up and to their own hosts, in units, shape (links,).
 
     Raises
     ------
     FabricError
-        A leaf does not deliver to a host of its own.
+        A leaf does not deliver to one of its own hosts.
     """
     load = np.zeros(len(network.links))
     some = max(1, LEAF_ENTRIES // len(ends))
@@ -122,7 +124,7 @@ def _first_links(
         if lost.any():
             end = int(ends[column[lost][0]])
             raise network.no_route(_start(network, int(rows[row[lost][0]]), end), end)
-        amounts[links < 0] = 0  # nothing goes there: see _fan
+        amounts[links < 0] = 0  # nothing is sent there: see _fan
         load += np.bincount(np.maximum(links, 0).ravel(), amounts.ravel(), len(load))
     return load.astype(np.int64)
 
@@ -137,12 +139,12 @@ def _require_cables(network: Network, taking: NDArray[np.intp]) -> None:
 def _push(
     network: Network, ends: Ints, weight: NDArray[np.int64], sources: list[tuple[Ints, NDArray[np.int64]]]
 ) -> NDArray[np.int64]:
-    """Loads of the traffic to some destinations, pushed switch by switch along their trees.
+    """Loads of the traffic to these destinations, pushed switch by switch along their trees, in units, shape (links,).
 
     Parameters
     ----------
     sources
-        Switch at which traffic to each destination begins, -1 for none, and how much; each of shape (destinations,).
+        Switch where traffic to each destination starts, -1 for none, and its units; shape (destinations,) each.
     """
     hosts, switches, width = len(network.hosts), len(network.switches), len(ends)
     # float64 sums in bincount are exact up to 2^53 units, far beyond any host count squared.
@@ -170,14 +172,14 @@ def _push(
 
 
 def _start(network: Network, switch: int, end: int) -> int:
-    """A host whose messages to ``end`` come past a switch, for an error message."""
+    """A host whose messages to ``end`` pass a switch, for an error message."""
     passing = np.flatnonzero(network.leaf == switch)
     others = passing[passing != end]
     return int(others[0]) if others.size else int(end == 0)
 
 
 def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Load of each link under any list of messages between hosts.
+    """Load of each link under a list of messages between hosts.
 
     Parameters
     ----------
@@ -200,19 +202,19 @@ def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[
 
 @dataclass(frozen=True)
 class Hottest:
-    """The link that an all-to-all among all hosts waits for.
+    """The slowest link of an all-to-all among all hosts.
 
     Attributes
     ----------
     link, name
         Index and name of the link with the longest time (load over rate).
     load
-        Units over it, where one unit is what one host sends to one other.
+        Units over it; one unit is what one host sends to one other.
     relative
-        Its time over that of the slowest host's own link: 1 = as fast as the adapters, 2 = the network halves an
-        all-to-all.
+        Its time over that of the slowest host's own link: 1 = as fast as the adapters, 2 = the network halves the rate
+        of an all-to-all.
     rate_per_host
-        Bytes per second that each host then sends; nan where no rate is known.
+        Bytes per second that each host then sends; nan if no rate is known.
     """
 
     link: int
@@ -225,7 +227,7 @@ class Hottest:
 def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.float64]:
     """Time of each link in an all-to-all of all hosts over the time of the slowest host's own link, shape (links,).
 
-    1 = no slower than the adapters; where rates are unknown all links count as equally fast.
+    1 = no slower than the adapters. If rates are unknown, all links count as equally fast.
 
     Parameters
     ----------
@@ -245,7 +247,7 @@ def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.flo
 def hottest(network: Network, loads: NDArray[np.int64]) -> Hottest:
     """The most loaded link of an all-to-all of all hosts, by time, not by units.
 
-    Where rates are unknown every link counts as equally fast, and the rate a host is nan.
+    If rates are unknown, all links count as equally fast, and the rate per host is nan.
 
     Parameters
     ----------
@@ -255,7 +257,7 @@ def hottest(network: Network, loads: NDArray[np.int64]) -> Hottest:
         Units over each link, shape (links,), as `all_to_all_loads` returns them.
     """
     times = relative_times(network, loads)
-    # Of equally slow links name the one between switches: it is shared, a host's own link is not.
+    # Of equally slow links, name one between switches: it is shared, a host's own link is not.
     slowest = np.flatnonzero(times >= times.max() * (1 - 1e-12))
     shared = slowest[network.switch_links[slowest]]
     link = int(shared[0] if shared.size else slowest[0])

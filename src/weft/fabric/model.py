@@ -26,7 +26,13 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 
 
 def checked_nodes(text: str) -> str:
-    """``text`` if it is a node set; otherwise NodeSetError, which is also a ValueError."""
+    """Return ``text`` if it is a node set.
+
+    Raises
+    ------
+    NodeSetError
+        It is not; also a ValueError.
+    """
     if not size(text):
         raise NodeSetError("an empty node set")
     return text
@@ -69,17 +75,17 @@ class Fabric(WholeFile, frozen=True):
 
     @property
     def implied(self) -> FabricKind:
-        """What its kind implies."""
+        """The properties that its kind implies."""
         return KINDS[self.kind]
 
     @property
     def is_this_host(self) -> bool:
-        """Whether its only node is the present host."""
+        """Whether its only node is this host."""
         return self.implied.is_this_host
 
     @property
     def runs_here(self) -> bool:
-        """Whether its ranks run on the present host."""
+        """Whether its ranks run on this host."""
         return self.implied.runs_here
 
     @property
@@ -89,7 +95,7 @@ class Fabric(WholeFile, frozen=True):
 
     @property
     def is_model(self) -> bool:
-        """Whether its times come from a model: the same again at every launch, by the rates that this file states."""
+        """Whether its times come from a model with the rates of this file, and repeat exactly at every launch."""
         return self.implied.is_model
 
     @property
@@ -103,7 +109,7 @@ class Fabric(WholeFile, frozen=True):
 
     @model_validator(mode="after")
     def described(self) -> Self:
-        """Refuse a fabric that cannot be planned on."""
+        """Refuse a fabric for which no plan can be made."""
         if not self.is_this_host:
             for key in ("names", "cores"):
                 if getattr(self.node, key) is None:
@@ -118,7 +124,7 @@ class Fabric(WholeFile, frozen=True):
 
     @model_validator(mode="after")
     def groups_are_of_the_fabric(self) -> Self:
-        """Refuse groups with foreign nodes, and sources of keys that are not there."""
+        """Refuse groups with nodes that are not in the fabric, and sources of keys that the file does not have."""
         named = sum(size(names) for names in self.groups.values())
         if named > MOST_GROUPED:
             raise ValueError(f"{named:,} names in all groups; at most {MOST_GROUPED:,} are looked up")
@@ -141,7 +147,7 @@ def load_fabric(given: str | Path) -> Fabric:
     Raises
     ------
     FabricError
-        No such file, no TOML, or a mistake in it: with file, key, value and what is allowed.
+        There is no such file, it is not TOML, or a key is wrong; names file, key, value and what is allowed.
     """
     path = locate(given, "fabrics", FabricError)
     text, tree = read_toml(path, FabricError)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of nodes: node sets as Slurm reads them, such as ``n[37-54]`` or ``rack[1-2]n[01-18],login1``.
+"""Node sets in Slurm's notation, such as ``n[37-54]`` or ``rack[1-2]n[01-18],login1``.
 
-A bracket holds numbers and ranges. Whatever stands before it is text, digits too: ``n1[8-11]`` is n18, n19, n110 and
-n111. The first number of a range sets the width: ``n[08-11]`` is n08, n09, n10, n11. Weft also takes text behind the
-last bracket, ``n[1-2]-ib``, which Slurm refuses. Nodes named twice count once.
+A bracket holds numbers and ranges. All before it is text, digits included: ``n1[8-11]`` is n18, n19, n110 and n111. The
+first number of a range sets the width: ``n[08-11]`` is n08, n09, n10, n11. Weft also accepts text after the last
+bracket, ``n[1-2]-ib``, which Slurm refuses. A node that occurs twice counts once.
 """
 
 import itertools
@@ -24,15 +24,15 @@ SEPARATORS = re.compile(r"[,\s]*")
 LITERAL = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)
 RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 Part = tuple[int, int, int]
-"""Lowest and highest number of a range, and the digits it is written with, at least."""
+"""Lowest and highest number of a range, and the least number of digits to write it with."""
 
 
 class NodeSetError(FabricError, ValueError):
-    """A text is no node set; a ValueError too, so that a key's check may raise it."""
+    """A text is not a node set. It is also a ValueError, so that a validator may raise it."""
 
 
 def size(text: str) -> int:
-    """Number of names that a node set writes down, those named twice counted twice; nothing is expanded.
+    """Number of names in a node set, repeated names counted twice; the set is not expanded.
 
     Raises
     ------
@@ -60,13 +60,13 @@ def expand(text: str) -> tuple[str, ...]:
 
 
 def natural(name: str) -> tuple[list[tuple[str, int]], str]:
-    """Sort key: texts between numbers by letter, numbers by value."""
+    """Sort key: numbers by value, texts between them alphabetically."""
     parts = re.split(r"([0-9]+)", name)
     return [(text, int(digits)) for text, digits in zip(parts[::2], [*parts[1::2], "-1"], strict=True)], name
 
 
 def _parsed(text: str) -> list[list[str | list[Part]]]:
-    """Each name of the set as its texts and its brackets; sizes and lengths are within their limits."""
+    """Each name of the set as its texts and its brackets, after checks of sizes and lengths."""
     if len(text) > MOST_TEXT:
         raise NodeSetError(f"no node set: {len(text):,} characters")
     found: list[list[str | list[Part]]] = []
@@ -115,7 +115,7 @@ def _pieces(word: str) -> list[str | list[Part]]:
 
 
 def _part(word: str, text: str) -> Part:
-    """A number or a range of a bracket."""
+    """One number or range of a bracket."""
     match = RANGE.fullmatch(text)
     if match is None:
         raise NodeSetError(f'"{_short(text)}" in "{_short(word)}" is no range: write [37-54] or [1,3,5-9]')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes a cell gets, and which leaf each of them hangs on."""
+"""Placement: which nodes a cell gets, and the leaf of each."""
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
@@ -7,7 +7,7 @@ from weft.fabric.nodeset import expand
 
 
 class NoRoomError(FabricError):
-    """The fabric cannot place a cell: becomes a row with status ``fabric``, not the end of a study."""
+    """The fabric has no place for a cell. The cell becomes a row with status ``fabric``; the study continues."""
 
 
 def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str, ...]:
@@ -17,9 +17,9 @@ def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str
     ----------
     wanted
         ``compact``: the fabric's first nodes; a node set; or a table from number of nodes to a group of the fabric
-        (a number that is not in the table is placed compactly).
+        (compact for a number that is not in the table).
     nodes
-        N.
+        Number of nodes.
 
     Raises
     ------
@@ -60,14 +60,14 @@ def grouped(fabric: Fabric, group: str, nodes: int) -> tuple[str, ...]:
 
 
 def count(nodes: int) -> str:
-    """Nodes in words: "1 node", "3 nodes"."""
+    """A number of nodes in words: "1 node", "3 nodes"."""
     return f"{nodes} node{'s' if nodes != 1 else ''}"
 
 
 def leaves(fabric: Fabric, hosts: tuple[str, ...]) -> dict[int, list[int]]:
-    """Positions of a cell's hosts under each leaf they hang on; one leaf on a star.
+    """Positions of a cell's hosts, by their leaf; one leaf on a star.
 
-    Leaves are counted from 0 and hold the fabric's nodes in the order of ``node.names``.
+    Leaves count from 0 and hold the fabric's nodes in the order of ``node.names``.
     """
     tree = fabric.network.tree if fabric.network else None
     if tree is None:

@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the links of a virtual fabric are limited: token buckets, and what one lets pass at once.
+"""Rate limits of the links of a virtual fabric: token buckets and their burst size.
 
-Numbers here were measured on two cores with Open MPI and MPICH; each constant says what goes wrong without it.
+The constants were measured on two cores with Open MPI and MPICH; each comment states what goes wrong with other values.
 """
 
 MTU = 9000
-"""Jumbo frames, as clusters use: headers are 0.7 % of the bytes counted, not 4.5 %, and fewer packets cost less CPU."""
+"""Jumbo frames, as on clusters: headers are 0.7 % of the bytes counted, not 4.5 %, and fewer packets cost less CPU."""
 
 FRAME = MTU + 14
 
 BURST_S = 0.0005
-"""Seconds of the rate that may pass at once: as short as timers on a busy machine allow."""
+"""Burst in seconds at the link's rate: as short as timers on a busy machine allow."""
 
 BURST_LEAST = 2 * FRAME
 BURST_MOST = 1 << 18
 
 
 def burst(rate: float) -> int:
-    """Bytes that may pass a link at once, for a rate in bytes per second."""
+    """Size of a bucket in bytes, for a rate in bytes per second."""
     return int(min(max(rate * BURST_S, BURST_LEAST), BURST_MOST))
 
 
 def link_seconds(size: float, rate: float, *, shaped: bool) -> float:
-    """Least time in which a link of a fabric passes some bytes.
+    """Least time in which a link transmits a number of bytes.
 
-    A bucket that had time to fill, as before every sample, lets its content pass at the speed of memory: only the rest
-    waits for the link's rate.
+    A full bucket, as before every sample, passes its content at memory speed; only the remaining bytes take the link's
+    rate.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def link_seconds(size: float, rate: float, *, shaped: bool) -> float:
     rate
         Bytes per second.
     shaped
-        Whether the link is limited by a bucket; real and simulated ones carry every byte in time.
+        Whether a token bucket limits the link; on real and simulated links every byte takes the rate.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from weft.units import Bytes, Seconds
 
 Count = Annotated[int, Field(strict=True, ge=0, le=10_000_000)]
 Samples = Annotated[int, Field(strict=True, ge=1, le=1000)]
-STAGING = "library staging"  # what a kernel's need calls it
+STAGING = "library staging"  # its name in a kernel's ``need``
 Library = Literal["mvapich2", "mpich", "ompi", "impi"]
 
 
@@ -51,20 +51,20 @@ class SimulationSection(Section, frozen=True):
 
     @model_validator(mode="after")
     def connections_need_ranks_apart(self) -> Self:
-        """SimGrid's InfiniBand model counts flows by host, so all ranks of a node are one host to it."""
+        """Refuse a combination: SimGrid's InfiniBand model counts flows by host, which all ranks of a node share."""
         if self.model == "infiniband" and self.connection_cost:
             raise ValueError('model = "infiniband" cannot distinguish the ranks of a node: leave out connection_cost')
         return self
 
     def staged(self, terms: Mapping[str, int], ranks: int) -> dict[str, int]:
-        """Bytes of each part of a rank's memory, with this library's own buffers where they are stated.
+        """Bytes of each part of a rank's memory, with this library's buffers if the section states them.
 
         Parameters
         ----------
         terms
-            As a kernel's ``need`` gives them, the estimate for an unknown library among them.
+            Bytes by name, as from a kernel's ``need``, with its estimate for an unknown library.
         ranks
-            Of the job: a rank keeps buffers for each, itself included.
+            Number of ranks of the job: a rank has buffers for each, itself included.
         """
         stated = {} if self.peer_buffers is None else {STAGING: ranks * self.peer_buffers}
         return {**terms, **stated}

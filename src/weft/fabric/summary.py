@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What follows from a fabric: the numbers that ``weft fabric show`` prints."""
+"""The numbers of a fabric that ``weft fabric show`` prints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Summary:
     network
         The network itself.
     hosts, switches, cables
-        How many.
+        Number of each.
     levels
         Switches by level with their oversubscription.
     bisection
@@ -32,11 +32,11 @@ class Summary:
     classes
         Hop classes of all pairs of ranks.
     ranks_per_socket
-        The ranks on each socket of a host that ``classes`` counts.
+        Ranks on each socket of a host, as counted in ``classes``.
     loads
         Units over each link in an all-to-all of all hosts, shape (links,).
     hottest
-        The link that such an all-to-all waits for; None with fewer than two hosts, or where cables are not known.
+        The slowest link of such an all-to-all; None with fewer than two hosts, or if cables are not known.
     """
 
     network: Network
@@ -91,7 +91,7 @@ class Summary:
 
 
 def summarise(network: Network, ranks_per_socket: Sequence[int] = (1,)) -> Summary:
-    """Work out what a network implies.
+    """Compute the numbers of a network.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def summarise(network: Network, ranks_per_socket: Sequence[int] = (1,)) -> Summa
     Raises
     ------
     FabricError
-        When two hosts have no route.
+        Two hosts have no route.
     """
     loads = all_to_all_loads(network)
     return Summary(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is inconsistent between a dump and its forwarding tables."""
+"""Checks of forwarding tables against their dump."""
 
 from weft.errors import FabricError
 from weft.fabric.findings import Finding, found
@@ -11,7 +11,7 @@ AGAIN = "dump tables and network again, at the same time"
 
 
 def check_tables(dump: Dump) -> list[Finding]:
-    """Findings about the tables of a dump; none where it has no tables."""
+    """Findings about the tables of a dump; none if it has no tables."""
     if dump.tables is None:
         return []
     try:

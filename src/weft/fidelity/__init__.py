@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The papers' figures, computed again on simulated machines and compared with the printed ones.
 
-A part is one file here with ``def compute(bench: Bench) -> Part``; the papers' figures are the ``.toml`` files.
+Each part is a module here with ``def compute(bench: Bench) -> Part``; the papers' figures are in the ``.toml`` files.
 """
 
 import tomllib
@@ -31,20 +31,20 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Part:
-    """What one part found.
+    """The result of one part.
 
     Attributes
     ----------
     name
-        As on the command line.
+        Its name on the command line.
     title
-        Over its tables.
+        Heading of its tables.
     found
-        Sentences, the most important first.
+        Findings as sentences, the most important first.
     tables
-        Paper beside simulation.
+        Tables of paper and simulation side by side.
     values
-        Numbers for tests, by name: errors as fractions, times in seconds.
+        Numbers by name, for tests: errors as fractions, times in seconds.
     """
 
     name: str
@@ -55,12 +55,12 @@ class Part:
 
 
 def published(cluster: str) -> dict[str, Any]:
-    """The figures that a paper prints of a cluster: ``tara``, ``yellowstone`` or ``biruni``."""
+    """The figures that the papers print for a cluster: ``tara``, ``yellowstone`` or ``biruni``."""
     return tomllib.loads((files("weft.fidelity") / f"{cluster}.toml").read_text())
 
 
 def wanted(names: Iterable[str]) -> list[str]:
-    """The parts asked for, each once, or all. An unknown name is refused before hours are spent on the others.
+    """The parts asked for, each once, or all. An unknown name is refused before any part runs.
 
     Raises
     ------

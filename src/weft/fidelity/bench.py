@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of shipped studies on shipped fabrics, in folders that are kept and resumed."""
+"""Runs of shipped studies on shipped fabrics, in folders that can be resumed."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,28 +15,28 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Bench:
-    """A folder of runs.
+    """A folder with the runs.
 
     Attributes
     ----------
     folder
-        Each study on each fabric gets a run folder in it.
+        The folder, with a run folder for each study and fabric.
     say
-        Takes one line before something that lasts seconds.
+        Takes a line of progress before each step that takes seconds.
     """
 
     folder: Path
     say: Callable[[str], None] = lambda _: None
 
     def run(self, study: str, fabric: str | Fabric) -> RunView:
-        """Run a study on a fabric, or take the result of the last time.
+        """Run a study on a fabric, or use the existing result.
 
         Parameters
         ----------
         study
             Name of a shipped study, or a path.
         fabric
-            Name of a shipped fabric, or one at hand.
+            Name of a shipped fabric, or a fabric.
 
         Raises
         ------
@@ -58,28 +58,28 @@ class Bench:
 
 
 def error_text(simulated: float | None, paper: float | None, limit: str = "") -> str:
-    """Relative error in per cent, or a dash where there is nothing to compare."""
+    """Relative error in per cent, or a dash if there is nothing to compare."""
     if simulated is None or not paper:
         return "–"
     return f"{simulated / paper - 1:+.1%}{limit}"
 
 
 def paper_text(seconds: float | None, *, below: bool = False) -> str:
-    """A time as the papers print it: two digits after the point."""
+    """A time as the papers print it, with two decimals."""
     if seconds is None or seconds != seconds:
         return "ERR"
     return f"{'< ' if below else ''}{seconds:.2f} s"
 
 
 def time_or_status(row: Row | None) -> str:
-    """The simulated time of a row, or why it has none."""
+    """The simulated time of a row, or its status if it has none."""
     if row is None:
         return "–"
     return measured_seconds(row["median_s"]) if row["status"] == "ok" else str(row["status"])
 
 
 def row_of(rows: Iterable[Mapping[str, Any]], **wanted: Any) -> Row | None:
-    """The first row with these values; ``series`` asks for membership."""
+    """The first row with these values; for ``series``, one that belongs to this series."""
     series = wanted.pop("series", None)
     for row in rows:
         if all(row[key] == value for key, value in wanted.items()) and (series is None or series in row["series"]):

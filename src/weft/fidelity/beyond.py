@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tara's tree extended beyond its 36 nodes: simulated as far as the budget goes, by the closed form further."""
+"""tara's tree extended beyond its 36 nodes: simulated as far as the budget allows, then by the closed form."""
 
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ from weft.report.view import RunView
 
 STUDY, FABRIC, CALL = "tara-beyond", "tara-extended", "C"
 COLUMNS = ("N", "p", "block", "simulated", "closed form", "at least")
-WORTH = 1.05  # a doubling of the nodes that saves less than this is not worth it
+WORTH = 1.05  # least speedup for which a doubling of the nodes is worthwhile
 
 
 def compute(bench: Bench) -> Part:
@@ -35,7 +35,7 @@ def compute(bench: Bench) -> Part:
 
 
 def closed_form(view: RunView, row: Row) -> float:
-    """Seconds of a row's cell by the closed form."""
+    """Seconds of a row's cell from the closed form."""
     cell = MeasuredCell(
         nodes=row["nodes"], ranks_per_node=row["ranks_per_node"], n=row["n"], m=row["m"], call=CALL, seconds=1.0,
         name="",
@@ -44,7 +44,7 @@ def closed_form(view: RunView, row: Row) -> float:
 
 
 def table(series: str, rows: list[Row]) -> Table:
-    """One series."""
+    """The table of one series."""
     lines = tuple(
         (
             str(row["nodes"]), str(row["ranks"]), f"{row['block_bytes']:,} B", time_or_status(row),
@@ -56,7 +56,7 @@ def table(series: str, rows: list[Row]) -> Table:
 
 
 def strong_sentence(rows: list[Row]) -> str:
-    """Where all-to-all stops scaling, as far as it was simulated."""
+    """The number of nodes at which the all-to-all stops scaling, as far as it was simulated, as a sentence."""
     seen = [row for row in rows if row["status"] == "ok"]
     for before, after in pairwise(seen):
         if before["median_s"] < WORTH * after["median_s"]:
@@ -71,7 +71,7 @@ def strong_sentence(rows: list[Row]) -> str:
 
 
 def weak_sentence(rows: list[Row]) -> str:
-    """The sentence about weak scaling."""
+    """The finding on weak scaling, as a sentence."""
     seen = [row for row in rows if row["status"] == "ok"]
     first, last, end = seen[0], seen[-1], rows[-1]
     return (
@@ -83,7 +83,7 @@ def weak_sentence(rows: list[Row]) -> str:
 
 
 def reach(view: RunView) -> str:
-    """How far the simulation went, and why it went no further."""
+    """How far the simulation went, and why it stopped there, as a sentence."""
     ends = [
         f"up to N = {max(row['nodes'] for row in rows if row['status'] == 'ok')} in {series.name}"
         for series in view.plan.series
@@ -97,7 +97,7 @@ def reach(view: RunView) -> str:
 
 
 def eager_words(view: RunView) -> str:
-    """How the cost of a message changes as blocks get small."""
+    """How the cost of a message changes as blocks become small, as a sentence."""
     network = view.plan.planned_fabric.network
     limit = (network.eager_limit if network else None) or 0
     return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Paper 004: four collectives on two clusters that differ in the interconnect alone."""
+"""Paper 004: four collectives on two clusters that differ only in the interconnect."""
 
 from weft.analyse.tables.times import timed
 from weft.fidelity import PARTS, Part, published
@@ -13,7 +13,7 @@ Times = dict[tuple[str, int], dict[int, float]]
 
 
 def compute(bench: Bench) -> Part:
-    """InfiniBand's time as a share of Gigabit Ethernet's."""
+    """Compare the ratio of InfiniBand's time to Gigabit Ethernet's."""
     paper = published("biruni")
     slow, fast = times(bench.run(STUDY, SLOW)), times(bench.run(STUDY, FAST))
     lines: list[tuple[str, ...]] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Table 4.6: the three calls of the exchange, and why B takes longer than C although it moves a 1024th of its bytes."""
+"""Table 4.6: the three calls of the exchange, and why B takes longer than C with 1/1024 of its bytes."""
 
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench, Row, error_text, paper_text, row_of, time_or_status
@@ -7,11 +7,11 @@ from weft.report.tabular import Table
 from weft.report.view import CALLS, RunView
 
 STUDY = "tara-constant-global"
-TOLD = 0.01  # the papers print hundredths: at or below this they give only an order of magnitude
+TOLD = 0.01  # the papers print hundredths: at or below this only the order of magnitude is known
 
 
 def compute(bench: Bench) -> Part:
-    """The first calls of a job beside later ones."""
+    """Compare the first calls of a job with later ones."""
     view, paper = bench.run(STUDY, "tara"), published("tara")
     nodes: list[int] = paper["experiment"]["nodes"]
     tables: list[Table] = []
@@ -20,7 +20,7 @@ def compute(bench: Bench) -> Part:
         rows: list[tuple[str, ...]] = []
         for count, seconds, below in zip(nodes, printed["seconds"], printed["below"], strict=True):
             cold, warm = at(view, call, "cold", count), at(view, call, "warm", count)
-            # In the papers' program A is called first, then B, then C, once each: so the first call of each is theirs.
+            # The papers' program calls A, then B, then C, once each: its times are those of first calls.
             seen = (warm if call == "C" else cold) or {}
             error = "–" if below or seconds <= TOLD else error_text(seen.get("median_s"), seconds)
             rows.append(
@@ -49,5 +49,5 @@ def compute(bench: Bench) -> Part:
 
 
 def at(view: RunView, call: str, phase: str, nodes: int) -> Row | None:
-    """The row of a call on so many nodes."""
+    """The row of a call and phase on ``nodes`` nodes."""
     return row_of(view.rows, call=call, phase=phase, nodes=nodes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables 4.2 and 4.4 from a data sheet: its nominal rate, under SimGrid's InfiniBand model."""
+"""Tables 4.2 and 4.4 from a data sheet: its nominal rate, with SimGrid's InfiniBand model."""
 
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
@@ -24,7 +24,7 @@ def nominal() -> Fabric:
 
 
 def compute(bench: Bench) -> Part:
-    """Fit what data sheets do not state, predict the rest."""
+    """Fit the parameters that data sheets do not state, and predict the other cells."""
     found = fit_cells(nominal(), cells(), FITTED, [], simulate=True, say=bench.say)
     largest, mean = errors(found)
     copies, asking = (found.parameters[name] for name in FITTED)

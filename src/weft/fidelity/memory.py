@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Table 4.5: how large an array 24 GB a node hold, and what the cells marked ERR say about the library's own memory."""
+"""Table 4.5: the largest array for 24 GB per node, and what the cells marked ERR imply for the library's memory."""
 
 import math
 
@@ -16,7 +16,7 @@ STUDY = "tara-memory-limit"
 
 
 def compute(bench: Bench) -> Part:
-    """Which cells fit, and how long those take."""
+    """Compare which cells fit, and the times of those that do."""
     view = bench.run(STUDY, "tara")
     low, high = peer_buffers_that_explain()
     plain = without_buffers(load_fabric("tara"))
@@ -25,7 +25,7 @@ def compute(bench: Bench) -> Part:
     right = wrong = 0
     for m, printed in published("tara")["memory"].items():
         if m == "512":
-            continue  # Table 4.4 has them
+            continue  # these are in Table 4.4
         rows: list[tuple[str, ...]] = []
         for nodes, seconds in zip(published("tara")["experiment"]["nodes"], printed, strict=True):
             seen = row_of(view.rows, nodes=nodes, phase="warm", series=f"m{m}N")
@@ -63,21 +63,21 @@ def text(row: Row) -> str:
 
 
 def error_of(row: Row, paper: float) -> str:
-    """Error of a row that has a time in both."""
+    """Error of a row that has a time in both paper and simulation."""
     return error_text(row["median_s"], paper) if row["status"] == "ok" and not math.isnan(paper) else "–"
 
 
 def without_buffers(fabric: Fabric) -> Fabric:
-    """The fabric without a value for what the library keeps for each peer."""
+    """The fabric without a value for the library's buffers per peer."""
     simulation = fabric.simulation or SimulationSection()  # pyright: ignore[reportCallIssue]
     return fabric.model_copy(update={"simulation": simulation.model_copy(update={"peer_buffers": None})})
 
 
 def peer_buffers_that_explain() -> tuple[float, float]:
-    """Bytes a pair of ranks between which exactly the cells marked ERR do not fit a node.
+    """Range of bytes per pair of ranks for which exactly the cells marked ERR do not fit into a node.
 
     A node needs twice its array, and c bytes for each of its ranks and each rank of the job: 2 a + r p c. Cells that
-    ran give c an upper end, those marked ERR a lower one.
+    ran limit c from above, those marked ERR from below.
     """
     tara = published("tara")
     memory = load_fabric("tara").node.memory or 0

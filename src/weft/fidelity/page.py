@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of all parts: Markdown, HTML in the report's style, and the numbers as JSON."""
+"""The page of all parts, as Markdown, as HTML in the report's style, and the numbers as JSON."""
 
 import json
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ def write(parts: Sequence[Part], page: Path) -> list[Path]:
     Raises
     ------
     StudyError
-        The page's name ends in something else than .html or .md.
+        The file name does not end in .html or .md.
     DataError
-        It cannot be written.
+        A file cannot be written.
     """
     check_name(page)
     texts = {".md": as_markdown(parts), ".html": as_html(parts), ".json": as_json(parts)}
@@ -55,10 +55,10 @@ def as_markdown(parts: Sequence[Part]) -> str:
 
 
 def as_html(parts: Sequence[Part]) -> str:
-    """All parts as one offline page."""
+    """All parts as one HTML page without external resources."""
     return fill("fidelity.html", charts=False, title=TITLE, opening=OPENING, parts=parts)
 
 
 def as_json(parts: Sequence[Part]) -> str:
-    """The numbers of all parts."""
+    """The numbers of all parts as JSON text."""
     return json.dumps({part.name: part.values for part in parts}, indent=1) + "\n"

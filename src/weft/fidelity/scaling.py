@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The papers' two verdicts: more nodes make the exchange of one array faster, and that of one array a node slower."""
+"""The papers' two verdicts: with more nodes strong scaling of the exchange is faster, weak scaling slower."""
 
 from weft.analyse.tables.answers import VerdictRow
 from weft.fidelity import PARTS, Part, published
@@ -10,7 +10,7 @@ STUDIES = {"constant-global": ("tara-constant-global", "strong"), "constant-loca
 
 
 def compute(bench: Bench) -> Part:
-    """Each study's verdict on C beside the paper's."""
+    """Compare each study's verdict on C with the paper's."""
     rows: list[tuple[str, ...]] = []
     values: dict[str, float] = {}
     told: list[str] = []
@@ -39,7 +39,7 @@ def compute(bench: Bench) -> Part:
 
 
 def words(outcome: str, factor: float | None) -> str:
-    """``rises, factor 2.02``."""
+    """An outcome in words: ``rises, factor 2.02``."""
     return (
         outcome
         if factor is None
@@ -50,5 +50,5 @@ def words(outcome: str, factor: float | None) -> str:
 
 
 def same(verdict: VerdictRow, paper: str) -> str:
-    """Whether the two agree."""
+    """Whether a verdict agrees with the paper's, in words."""
     return "equal" if verdict["outcome"] == paper else "differs"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables 4.2 and 4.4: tara's numbers fitted to three cells, the six others predicted."""
+"""Tables 4.2 and 4.4: tara's parameters fitted to three cells, the six others predicted."""
 
 from weft.fabric import load_fabric
 from weft.fidelity import PARTS, Part, published
@@ -19,7 +19,7 @@ TABLES = {
 
 
 def cells() -> list[MeasuredCell]:
-    """The nine cells of both tables: at N = 1 they are the same one."""
+    """The nine cells of both tables, which share the cell at N = 1."""
     tara = published("tara")
     made: dict[str, MeasuredCell] = {}
     for series, seconds in tara["seconds"].items():
@@ -34,7 +34,7 @@ def cells() -> list[MeasuredCell]:
 
 
 def compute(bench: Bench) -> Part:
-    """Fit, predict, compare."""
+    """Fit the parameters, predict the other cells, and compare."""
     fabric = load_fabric("tara")
     found = fit_cells(fabric, cells(), FITTED, [], simulate=True, say=bench.say)
     largest, mean = errors(found)
@@ -49,13 +49,13 @@ def compute(bench: Bench) -> Part:
 
 
 def errors(found: Fit) -> tuple[float, float]:
-    """Largest and mean absolute error of the predicted cells."""
+    """Largest and mean absolute relative error of the predicted cells."""
     sizes = [abs(cell.error) for cell in found.cells if not cell.fitted]
     return max(sizes), sum(sizes) / len(sizes)
 
 
 def both_tables(found: Fit) -> tuple[Table, ...]:
-    """Tables 4.2 and 4.4, paper beside simulation."""
+    """Tables 4.2 and 4.4, paper and simulation side by side."""
     nodes: list[int] = published("tara")["experiment"]["nodes"]
     by_name = {cell.name: cell for cell in found.cells}
     columns = ("N", "paper", "simulated", "error", "")
@@ -77,7 +77,7 @@ def row(nodes: int, cell: Cell) -> tuple[str, ...]:
 
 
 def parameters_table(found: Fit) -> Table:
-    """What was fitted, beside what the shipped fabric file states."""
+    """The fitted parameters, with the values of the shipped fabric file."""
     fabric = load_fabric("tara")
 
     def text(name: str, value: float) -> str:

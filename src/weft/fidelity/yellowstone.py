@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Paper 002: latency of 256 KiB by hops on Yellowstone, one pair of ranks at a time."""
+"""Paper 002: latency of 256 KiB by hops on Yellowstone, measured one pair of ranks at a time."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 def compute(bench: Bench) -> Part:
-    """Pairs, minimum and average of each class, as the paper's table has them."""
+    """Compare pairs, minimum and average of each class with the paper's table."""
     view, paper = bench.run(STUDY, FABRIC), published("yellowstone")["latency"]
     cell = view.plan.measured[0]
     network = build_network(view.plan.planned_fabric)
@@ -57,7 +57,7 @@ def pairs_by_hops(view: RunView) -> dict[int, int]:
 
 
 def sentences(values: dict[str, float], paper: Row) -> tuple[str, ...]:
-    """What agrees, what does not, and why."""
+    """Findings: what agrees, what does not, and why."""
     slope = (values["min6"] - values["min2"]) / 4
     paper_slope = (paper["min_us"][3] - paper["min_us"][1]) / 4
     above = [mean / least - 1 for mean, least in zip(paper["avg_us"], paper["min_us"], strict=True)][1:]

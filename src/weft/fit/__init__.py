@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fitting a few numbers of a machine to measured cells, and predicting the others."""
+"""Fitting of a few parameters of a machine to measured cells, and prediction of the others."""

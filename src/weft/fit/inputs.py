@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fit reads: measured cells, from a table or a run, and the parameters of a fabric that may be fitted."""
+"""Inputs of a fit: measured cells, from a table or a run, and the parameters of a fabric that can be fitted."""
 
 import csv
 from collections import Counter
@@ -23,14 +23,14 @@ from weft.store.folder import RunFolder
 
 
 def nodes_of(given: Any) -> Any:
-    """Names of a node set, where one is written."""
+    """Expand a node set into names; other values are returned unchanged."""
     return expand(given) if isinstance(given, str) and given else given or ()
 
 
 class MeasuredCell(Section, frozen=True):
     """One measured time of the exchange kernel.
 
-    A table has one such row a cell: TOML ``[[cell]]``, or CSV with these columns.
+    A table has one row per cell: TOML ``[[cell]]``, or CSV with these columns.
     """
 
     nodes: int = Field(ge=1, description="N")
@@ -40,13 +40,13 @@ class MeasuredCell(Section, frozen=True):
     call: str = Field("C", pattern="^[ABC]$", description="A, B or C")
     seconds: float = Field(gt=0, allow_inf_nan=False)
     name: str = Field("", description='what to call it; "N=3 m=512" by default')
-    # Where it ran, in a table as a node set ("n[37-39]"), and how its ranks lay there; by default the fabric's first.
+    # Its hosts (a node set in a table, "n[37-39]") and the order of its ranks; by default the fabric's first hosts.
     hosts: Annotated[tuple[str, ...], BeforeValidator(nodes_of)] = ()
     order: Literal["block", "cyclic"] = "block"
 
     @property
     def label(self) -> str:
-        """Its name, or one made of its sizes."""
+        """Its name, or one composed of its sizes."""
         call = "" if self.call == "C" else f" {self.call}"
         return self.name or f"N={self.nodes} m={self.m}{call}"
 
@@ -59,7 +59,7 @@ class MeasuredCell(Section, frozen=True):
 def read_cells(path: Path, calls: str = "ABC") -> list[MeasuredCell]:
     """Measured cells of a table (``.toml``, ``.csv``) or of a run folder (warm medians of its tables).
 
-    Cells that were measured twice under the same sizes are one, at their mean.
+    Cells that were measured twice with the same sizes become one, with the mean of their times.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def checked(row: Any, number: int, path: Path) -> MeasuredCell:
 
 
 def merged(cells: list[MeasuredCell]) -> list[MeasuredCell]:
-    """Cells of the same sizes on the same nodes as one, each with a name that no other has."""
+    """Merge cells of the same sizes on the same nodes, and give each a unique name."""
     found: dict[tuple[Any, ...], list[MeasuredCell]] = {}
     for cell in cells:
         key = (cell.nodes, cell.ranks_per_node, cell.n, cell.m, cell.call, cell.hosts, cell.order)
@@ -121,7 +121,7 @@ def merged(cells: list[MeasuredCell]) -> list[MeasuredCell]:
 
 
 def longer(cell: MeasuredCell) -> str:
-    """A name that tells a cell from one of the same N and m: with its ranks, its n, and where it ran."""
+    """A name that distinguishes cells of the same N and m: with ranks, n and hosts."""
     text = f"{cell.label} r={cell.ranks_per_node} n={cell.n}"
     return f"{text} {cell.order} on {cell.hosts[0]}..{cell.hosts[-1]}" if cell.hosts else text
 
@@ -144,16 +144,16 @@ def run_cells(folder: Path) -> list[MeasuredCell]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number of a fabric file that may be fitted.
+    """A number of a fabric file that can be fitted.
 
     Attributes
     ----------
     key
-        Its section of the file.
+        Its section in the file.
     unit
         ``B/s`` or ``s``.
     begin
-        Where a fit begins when the file states none, or zero.
+        Start value of a fit if the file states none, or zero.
     """
 
     key: str
@@ -161,14 +161,14 @@ class Parameter:
     begin: float
 
     def of(self, fabric: Fabric) -> float:
-        """Its value to begin with."""
+        """Its start value for a fabric."""
         value: Any = fabric
         for part in self.key.split("."):
             value = getattr(value, part) if value is not None else None
         return value or self.begin
 
     def put(self, fabric: Fabric, value: float) -> Fabric:
-        """The fabric with another value; StudyError if it lacks the parameter's section."""
+        """The fabric with another value; StudyError if it does not have the parameter's section."""
         section, _, name = self.key.rpartition(".")
         owners: list[Any] = [fabric]
         for part in section.split("."):
@@ -193,7 +193,7 @@ PARAMETERS = {
 
 
 def parameters_named(names: list[str]) -> dict[str, Parameter]:
-    """Parameters by name; StudyError on one that is not known."""
+    """Parameters by name; StudyError if one is not known."""
     for name in names:
         if name not in PARAMETERS:
             raise StudyError(f'"{name}" cannot be fitted', f"one of {', '.join(PARAMETERS)}")
@@ -201,7 +201,7 @@ def parameters_named(names: list[str]) -> dict[str, Parameter]:
 
 
 def with_values(fabric: Fabric, parameters: dict[str, Parameter], values: list[float]) -> Fabric:
-    """The fabric with all parameters set."""
+    """The fabric with these values of the parameters."""
     for parameter, value in zip(parameters.values(), values, strict=True):
         fabric = parameter.put(fabric, value)
     return fabric

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The machine to fit: a fabric of any kind as one that can be simulated, its gaps filled with what the run measured.
+"""The machine to fit: a fabric of any kind as a simulated one, with missing keys filled in from the run.
 
-A virtual or real fabric's file says how its network is built, and not what a node copies, what the shortest message
-takes or whose algorithms ran: nobody needs that to measure. The run knows all three.
+The file of a virtual or real fabric describes its network. It need not state the copy rate of a node, the shortest
+latency, or the library whose algorithms ran, which a measurement does not need. The run has all three.
 """
 
 from collections.abc import Sequence
@@ -22,16 +22,16 @@ COLLECTIVES: dict[str, Library] = {OPEN_MPI: "ompi", MPICH: "mpich", MVAPICH: "m
 
 @dataclass(frozen=True)
 class Filled:
-    """A key that the fabric's file left open.
+    """A key that the fabric's file omits.
 
     Attributes
     ----------
     key
-        Its section; a key without a section is at the top of the file (``kind``, ``name``).
+        Its section; empty for a key at the top of the file (``kind``, ``name``).
     text
-        Its value as the file has it.
+        Its value as written in a file.
     source
-        Where it comes from; empty where that needs no telling.
+        Its source; empty if that is obvious.
     """
 
     key: str
@@ -45,9 +45,9 @@ def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
     Parameters
     ----------
     fabric
-        Of any kind; one of kind ``simulated`` stays what it is, but for the gaps.
+        A fabric of any kind; one of kind ``simulated`` is only completed.
     run
-        The run that is fitted to; a table of cells fills no gaps.
+        The run to fit to; a table of cells does not complete the fabric.
     """
     machine, filled = as_simulated(fabric)
     if not run.is_dir():
@@ -69,7 +69,7 @@ def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
 
 
 def as_simulated(fabric: Fabric) -> tuple[Fabric, tuple[Filled, ...]]:
-    """The fabric under the kind ``simulated``, and a name of its own."""
+    """The fabric with kind ``simulated`` and a new name."""
     if fabric.is_model:
         return fabric, ()
     changed = fabric.as_model(f"{fabric.name}{SUFFIX}")
@@ -77,23 +77,23 @@ def as_simulated(fabric: Fabric) -> tuple[Fabric, tuple[Filled, ...]]:
 
 
 def floor_of(run: Path) -> list[FloorRow]:
-    """What the run measured of memory and of small messages."""
+    """Rows of the run's floor: copy rates and latencies."""
     return FLOOR.read(run) if FLOOR.path(run).is_file() else []
 
 
 def copy_rate(floor: Sequence[FloorRow]) -> float | None:
-    """What a node copies with most ranks on it, out of the largest working set: blocks do not lie in near caches."""
+    """Copy rate of a node in B/s with the most ranks and the largest working set, which does not fit into caches."""
     rows = [row for row in floor if row["quantity"] == "copy" and row["value"]]
     return max(rows, key=lambda row: (row["ranks_per_node"], row["bytes"]))["value"] if rows else None
 
 
 def latency(floor: Sequence[FloorRow]) -> float | None:
-    """The shortest way between two nodes."""
+    """Shortest latency between two nodes, in seconds."""
     found = [row["best"] for row in floor if row["quantity"] == "latency" and row["nodes"] > 1]
     return min((seconds for seconds in found if seconds), default=None)
 
 
 def library_of(run: Path) -> Library | None:
-    """The library whose algorithms ran; None if the records do not say, or if they cannot be simulated."""
+    """The library whose algorithms ran; None if the records do not state it, or if it cannot be simulated."""
     told = RunFolder(run).metadata().get("launcher", {}).get("mpi_library")
     return COLLECTIVES.get(parse_library(str(told)).family) if told else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of a cell's time: the bound with message costs, at once; and the simulation, in seconds a cell."""
+"""Models of a cell's time: the closed form, which is instant, and the simulation, which takes seconds per cell."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +14,12 @@ from weft.launch.launcher import LaunchCell, Launcher, LaunchRequest, Rules
 from weft.plan.wire import FlatHead, flat_launch
 from weft.study import Measure
 
-KERNEL = Exchange()  # a fit is one to cells of n and m, which this kernel alone has
+KERNEL = Exchange()  # cells of a fit have n and m, which only this kernel has
 UNLIMITED = Measure.model_validate({"budget": "1000 s", "limit": "10000 s"})
 
 
 def placed(fabric: Fabric, cell: MeasuredCell) -> PlacedCell:
-    """Put a cell where it ran; on the first nodes where nothing is said of that, or the fabric has no such nodes."""
+    """Place a cell on its hosts; on the first nodes if the cell states no hosts or the fabric does not have them."""
     values = {"n": cell.n, "m": cell.m, "data": "contention", "calls": [cell.call]}
     there = bool(cell.hosts) and set(cell.hosts) <= set(fabric.hosts)
     hosts = cell.hosts if there else fabric.hosts[: cell.nodes]
@@ -34,12 +34,12 @@ def bound_time(fabric: Fabric, cell: MeasuredCell) -> float:
 
 
 def simulated_times(fabric: Fabric, cells: Sequence[MeasuredCell], launcher: Launcher, folder: Path) -> list[float]:
-    """Simulated times of cells, in a folder of their own.
+    """Simulated times of cells in seconds; the simulations run in ``folder``.
 
     Raises
     ------
     LaunchError
-        A simulation ended badly: with the last of what it printed.
+        A simulation failed; gives the end of its output.
     """
     from weft.store.cells import read_cell
 

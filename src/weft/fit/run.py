@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fit from its files: a fabric, measured cells, and the model that is asked for."""
+"""A fit from its inputs: a fabric, measured cells, and the choice of the model."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -33,9 +33,9 @@ def fit_fabric(
     table
         A run folder or a table of cells.
     names
-        Parameters.
+        Names of the parameters.
     chosen
-        Names of the cells to fit to; none lets the fit choose.
+        Names of the cells to fit to; if empty, the fit chooses.
     simulate
         Whether times come from the simulator; from the closed form otherwise.
     calls
@@ -60,7 +60,7 @@ def fit_cells(
     simulate: bool,
     say: Callable[[str], None] = lambda _: None,
 ) -> Fit:
-    """As :func:`fit_fabric`, to cells that are read already."""
+    """As :func:`fit_fabric`, for cells that are already read."""
     parameters = parameters_named(names)
     labels = [cell.label for cell in cells]
     start = [parameter.of(fabric) for parameter in parameters.values()]
@@ -79,7 +79,7 @@ def index_of(name: str, labels: Sequence[str]) -> int:
 
 
 def bound_model(fabric: Fabric, parameters: dict[str, Parameter], cells: list[MeasuredCell]) -> Model:
-    """The closed form."""
+    """The model that evaluates the closed form."""
 
     def times(theta: Floats, indices: Sequence[int]) -> Floats:
         there = with_values(fabric, parameters, theta.tolist())
@@ -95,7 +95,7 @@ def simulation_model(
     scratch: Path,
     say: Callable[[str], None],
 ) -> Model:
-    """The simulator; the same parameters are not simulated twice."""
+    """The model that runs the simulator; results are cached by parameters."""
     from weft.launch.simulated.launcher import SimulatedLauncher
     from weft.launch.simulated.programs import build_programs
     from weft.launch.simulated.simgrid import find_simgrid

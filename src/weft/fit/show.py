@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fit's outcome for people."""
+"""Display of the result of a fit."""
 
 from rich.console import Group
 from rich.table import Table
@@ -10,7 +10,7 @@ from weft.format import format_rate, format_seconds
 
 
 def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:
-    """Parameters, cells with their errors, and the error on cells that the fit had not seen."""
+    """Parameters, cells with their errors, and the error on cells that the fit did not use."""
     values = Table(title=f"{fabric}: fitted")
     for heading in ("parameter", "key", "value"):
         values.add_column(heading)

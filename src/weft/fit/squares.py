@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Fitting a few physical parameters of a fabric to measured cells, by least squares on the logarithm of time.
+r"""Fitting of a few physical parameters of a fabric to measured cells, by least squares on the logarithm of time.
 
 With t_i measured and T_i(\theta) modelled, the fit minimises :math:`\sum_i (\log T_i(\theta) - \log t_i)^2` over
-:math:`\log\theta` (Gauss-Newton with halved steps): a cell of 0.1 s counts as much as one of 100 s, and no rate can
-turn negative. The slopes may come from a cheaper model of the same parameters: then a simulation is run once a step.
+:math:`\log\theta` (Gauss-Newton with halved steps): a cell of 0.1 s has the same weight as one of 100 s, and no rate
+can become negative. The derivatives may come from a cheaper model of the same parameters: then each step needs only one
+simulation.
 
-What a set of cells can tell is read from :math:`J_{ik} = \partial \log T_i / \partial \log \theta_k`, the share of a
-cell's time that parameter k causes. Its smallest singular value :math:`\sigma` says how far an error of 1 % in the
-times moves the parameters: by up to :math:`1/\sigma` per cent. Sets below :data:`LEAST_SIGHT` are refused: a triple of
-tara's cells drawn by lot errs by 12 % in the median, and some by a factor of 20.
+How well a set of cells determines the parameters follows from :math:`J_{ik} = \partial \log T_i / \partial \log
+\theta_k`, the share of a cell's time that parameter k causes. With :math:`\sigma` its smallest singular value, an error
+of 1 % in the times changes the parameters by up to :math:`1/\sigma` per cent. Sets below :data:`LEAST_SIGHT` are
+refused: for a random triple of tara's cells the median error is 12 %, and some triples err by a factor of 20.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +23,11 @@ from weft.errors import DataError, StudyError
 
 Floats = NDArray[np.float64]
 Model = Callable[[Floats, Sequence[int]], Floats]
-"""Times in seconds of some cells (by index), at given parameter values."""
+"""Gives times in seconds of cells (by index), shape (cells,), for parameter values, shape (parameters,)."""
 
 LEAST_SIGHT = 0.1
 AS_GOOD = 0.95
-STEP = 0.02  # of a logarithm, for derivatives: small against what is fitted, large against a simulator's own grain
+STEP = 0.02  # of a logarithm, for derivatives: small against parameter changes, large against a simulator's resolution
 MOST_STEPS = 12
 SETTLED = 1e-4
 MOST_SETS = 20_000
@@ -34,16 +35,16 @@ MOST_SETS = 20_000
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a fit's outcome.
+    """One cell in the result of a fit.
 
     Attributes
     ----------
     name
-        As in the table.
+        Its name in the table.
     measured_s, modelled_s
         Times in seconds.
     fitted
-        Whether the parameters were fitted to it; predicted otherwise.
+        Whether the parameters were fitted to it; otherwise it is predicted.
     """
 
     name: str
@@ -53,13 +54,13 @@ class Cell:
 
     @property
     def error(self) -> float:
-        """Relative error of the model."""
+        """Relative error of the modelled time."""
         return self.modelled_s / self.measured_s - 1
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Parameters, and what they say of each cell.
+    """Fitted parameters, and the modelled time of each cell.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class Fit:
     sight
         Smallest singular value of the fitted cells' sensitivities, see the module.
     left_out
-        Relative error of each fitted cell when it is left out of the fit, by name; empty where the rest is too few.
+        Relative error of each fitted cell in a fit without it, by name; empty if too few cells remain.
     """
 
     parameters: dict[str, float]
@@ -80,7 +81,7 @@ class Fit:
 
     @property
     def leave_out_error(self) -> float:
-        """Mean absolute relative error over all cells that a fit had not seen: never that of the fit itself."""
+        """Mean absolute relative error over predicted cells and left-out cells; never that of the cells fitted to."""
         unseen = [abs(cell.error) for cell in self.cells if not cell.fitted] + [abs(e) for e in self.left_out.values()]
         return float(np.mean(unseen))
 
@@ -99,22 +100,23 @@ def fit(
     Parameters
     ----------
     names, start
-        Parameters and where to begin, all above zero.
+        Names of the parameters and their start values, all above zero.
     cells, seconds
         Names and measured times of all cells.
     model
         Predicts times.
     chosen
-        Indices of the cells to fit to; as many as there are parameters, chosen by :func:`choose`, by default.
+        Indices of the cells to fit to; by default :func:`choose` selects as many as there are parameters.
     slope_model
-        A cheaper model of the same parameters, for derivatives and for choosing cells; ``model`` by default.
+        A cheaper model of the same parameters, for derivatives and the choice of cells; ``model`` by default.
 
     Raises
     ------
     StudyError
-        More parameters than cells, cells that cannot tell the parameters apart, or no cell left to disprove the fit.
+        There are more parameters than cells, the cells cannot separate the parameters, or no cell is left to test the
+        fit.
     DataError
-        Times or a model without a number.
+        A time is not a positive number, or the model gives none.
     """
     theta, times = np.asarray(start, dtype=float), np.asarray(seconds, dtype=float)
     refuse_impossible(names, theta, cells, times, chosen)
@@ -125,7 +127,7 @@ def _fitted(
     names: Sequence[str], theta: Floats, cells: Sequence[str], times: Floats, model: Model,
     chosen: Sequence[int] | None, slopes: Model,
 ) -> Fit:  # fmt: skip
-    # What cells see depends on where one stands: a cost that begins far too small is seen by none.
+    # Sensitivities depend on the parameters: to a cost with a start value far too small no cell is sensitive.
     theta = solve(slopes, theta, times, list(range(len(cells)) if chosen is None else chosen), slopes)
     picked = list(choose(names, theta, cells, slopes) if chosen is None else chosen)
     seen = sensitivities(slopes, theta, picked)
@@ -226,10 +228,10 @@ def smallest_sight(jacobian: Floats) -> float:
 
 
 def choose(names: Sequence[str], theta: Floats, cells: Sequence[str], model: Model) -> tuple[int, ...]:
-    """As many cells as parameters: indices of those that determine the parameters, shape (parameters,), best.
+    """Indices of the cells that determine the parameters best, as many as parameters, shape (parameters,).
 
-    With a copy rate, an adapter's rate and a cost per message, these are one cell inside a node, one limited by its
-    bytes and one limited by its messages. Of sets that are equally good (within 5 %) the one with the longest times is
+    For a copy rate, an adapter's rate and a cost per message these are one cell within a node, one limited by bytes and
+    one limited by messages. Of sets that are equally good (within 5 %) the one with the longest times is
     taken, because clocks, noise and rounding affect long times least.
     """
     every = range(len(cells))
@@ -265,7 +267,7 @@ def solve(model: Model, start: Floats, times: Floats, cells: Sequence[int], slop
     residual = log_times(model, theta, cells) - goal
     for _ in range(MOST_STEPS):
         jacobian = sensitivities(slopes, theta, cells)
-        # At a kink of a max() a derivative may vanish on the way: the shortest step of all that do as well.
+        # At a kink of a max() a derivative may vanish: take the shortest of the equivalent steps.
         step = np.clip(-np.linalg.lstsq(jacobian, residual, rcond=1e-3)[0], -1.0, 1.0)
         if np.abs(step).max() < SETTLED:
             break

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fabric file with fitted numbers in the place of its own, each with its source; all else as it was written."""
+"""Writing of a fabric file with fitted numbers, each with its source; all other lines stay as they were."""
 
 import re
 from collections.abc import Sequence
@@ -18,25 +18,25 @@ DIGITS = 4
 
 
 def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool, filled: Sequence[Filled] = ()) -> None:
-    """Write the fabric with the fitted values, and read it again.
+    """Write the fabric with the fitted values, and check that it can be read.
 
     Parameters
     ----------
     fabric
-        As it was read, of any kind.
+        The fabric as read, of any kind.
     filled
-        What makes it a machine to simulate (:func:`weft.fit.machine.machine_of`).
+        Keys that make it a simulated machine (:func:`weft.fit.machine.machine_of`).
     path
-        The new file, ``.toml``; never the one that was read.
+        The new ``.toml`` file; not the one that was read.
     simulated
-        Whether the times came from the simulator; from the closed form otherwise.
+        Whether the times were modelled with the simulator instead of the closed form.
 
     Raises
     ------
     StudyError
-        The path is that of the given file, or none of a .toml.
+        The path is that of the given file, or does not end in .toml.
     FabricError
-        What was written cannot be read as a fabric.
+        The written file cannot be read as a fabric.
     """
     if path.suffix != ".toml":
         raise StudyError(f"{path} is no fabric file", "give -o NEW.toml")
@@ -50,7 +50,7 @@ def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool, fille
 
 
 def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled] = ()) -> str:
-    """The file's text with the fitted values and where they come from."""
+    """The file's text with the fitted values and their sources."""
     cells = ", ".join(cell.name for cell in fit.cells if cell.fitted)
     how = "simulation" if simulated else "the closed form"
     source = f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {fit.leave_out_error:.1%}"
@@ -68,14 +68,14 @@ def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled
 
 
 def written(value: float, unit: str) -> str:
-    """A value as a fabric file has it: ``5.364 GB/s``, ``15.5 MB/s``, ``165.1 us``."""
+    """A value as written in a fabric file: ``5.364 GB/s``, ``15.5 MB/s``, ``165.1 us``."""
     return format_rate(value, DIGITS) if unit == "B/s" else format_seconds(value, DIGITS)
 
 
 def put(lines: list[str], section: str, key: str, value: str) -> None:
-    """Set a key of a section in place: the line that has it, or a new one at the section's end, or a new section.
+    """Set a key of a section in place: replace its line, or add one at the end of the section, or add the section.
 
-    The section without a name is what stands before the first header.
+    The section with an empty name is the part before the first header.
     """
     line = f'{key} = "{value}"'
     found = [(at, header["section"].strip()) for at, text in enumerate(lines) if (header := HEADER.match(text.strip()))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels as the plan sees them: their keys in a study, cells, sizes, memory and traffic. One folder a kernel.
+"""Kernels as the plan sees them: keys of their studies, cells, sizes, memory and traffic. One folder per kernel.
 
 :mod:`weft.kernel.registry` lists them all.
 """
@@ -13,19 +13,19 @@ from weft.kernel.traffic import Traffic
 from weft.study import Measure, Series, Study
 
 FlatValue = str | int | Sequence[str | int]
-"""What a key of the flat plan may hold: a text, a number, or words."""
+"""Value of a key of the flat plan: a text, a number, or a list of words."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Where a cell's ranks are, before it is known what they do.
+    """Number and placement of a cell's ranks, before the kernel sets its values.
 
     Attributes
     ----------
     oversubscribed
-        More ranks on a node than cores, and meant so.
+        More ranks on a node than cores, by intent.
     hosts
-        Names of its nodes, where the kernel has chosen them; otherwise the study's placement does.
+        Names of its nodes, if the kernel has chosen them; otherwise the study's placement chooses.
     """
 
     nodes: int
@@ -35,13 +35,13 @@ class Shape:
 
     @property
     def ranks(self) -> int:
-        """How many: nodes * ranks_per_node."""
+        """Number of ranks: nodes * ranks_per_node."""
         return self.nodes * self.ranks_per_node
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of a cell's data: rank to rank, one rank's part of one array, one whole array."""
+    """Bytes of a cell's data: one block from rank to rank, one rank's part of an array, the whole array."""
 
     block: int = 0
     local: int = 0
@@ -50,43 +50,43 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A series worked out: the kernel's values at each shape, and what a reader should know about them."""
+    """The cells of a series: the kernel's values at each shape, and notes for the user."""
 
     values: tuple[tuple[Shape, dict[str, Any]], ...]
     notes: tuple[str, ...] = ()
 
 
 class Kernel(Protocol):
-    """What the plan asks of a kernel. ``values`` are a cell's ``parameters``."""
+    """What the plan needs from a kernel. ``values`` are a cell's ``parameters``."""
 
     @property
     def name(self) -> str:
-        """As studies and flat plans call it."""
+        """Its name in studies and flat plans."""
         ...
 
     @property
     def main(self) -> str:
-        """The operation a cell is known by."""
+        """The main operation of a cell."""
         ...
 
     @property
     def batched(self) -> bool:
-        """Whether one launch measures all cells of one placement; otherwise each cell has launches of its own."""
+        """Whether one launch measures all cells of a placement; otherwise each cell has its own launches."""
         ...
 
     @property
     def is_floor(self) -> bool:
-        """Whether it is what other times are compared with, and no cell of a study."""
+        """Whether it is the floor, the reference of other times, and not a cell of a study."""
         ...
 
     @property
     def has_pair_samples(self) -> bool:
-        """Whether its samples are of pairs of ranks, which are stored and analysed pair by pair."""
+        """Whether its samples belong to pairs of ranks, which are stored and analysed pair by pair."""
         ...
 
     @property
     def fitted(self) -> tuple[str, ...]:
-        """Operations whose times a machine's numbers can be fitted to; none for most kernels."""
+        """Operations to whose times the parameters of a machine can be fitted; none for most kernels."""
         ...
 
     @property
@@ -108,7 +108,7 @@ class Kernel(Protocol):
         ranks
             Ranks that measure the cell.
         measure
-            Gives the most samples of an operation, which are stored.
+            Sets the maximum number of samples of an operation.
         """
         ...
 
@@ -117,44 +117,44 @@ class Kernel(Protocol):
         ...
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """Bytes that each operation moves, by its name; only of operations whose traffic is known before they run."""
+        """Traffic of each operation, by name; only of operations whose traffic is known before they run."""
         ...
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """Operations that a cell measures, as its records will name them, without those that refining adds."""
+        """Names of the operations that a cell measures, as in its records, without those that refinement adds."""
         ...
 
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """Operations beside which the kernel measures a ladder (:mod:`weft.kernel.steps`)."""
+        """Operations for which the kernel also measures a ladder (:mod:`weft.kernel.steps`)."""
         ...
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
-        """Which of its parameters are paths of files that the kernel reads."""
+        """Names of the parameters that are paths of input files."""
         ...
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
-        """How many operations of a cell may take the study's ``budget`` each, with those that refining adds."""
+        """Number of operations of a cell with a time ``budget`` each, including those that refinement adds."""
         ...
 
     def collective_of(self, operation: str) -> str:
-        """The MPI collective that an operation measures, in small letters (``alltoall``); empty where it is none."""
+        """The MPI collective that an operation measures, in lower case (``alltoall``); empty if it is none."""
         ...
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """What a cell measures, in a few words for a table."""
+        """A short description of what a cell measures, for a table."""
         ...
 
     def cache(self, values: Mapping[str, Any]) -> str:
-        """``hot`` or ``cold``: whether operations find their data in the caches (METHOD 10); empty: not known."""
+        """``hot`` or ``cold``: whether operations find their data in the caches (METHOD 10); empty if not known."""
         ...
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
-        """Expected seconds of one call of each operation that has no lower bound, where that is known.
+        """Expected seconds of one call of each operation that has no lower bound, if known.
 
         Parameters
         ----------
         copy_rate
-            Bytes per second that a node copies; None where the fabric does not say.
+            Bytes per second that a node copies; None if the fabric does not state it.
         """
         ...
 
@@ -163,28 +163,28 @@ class Kernel(Protocol):
         ...
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Messages that all ranks together send in so many calls of each operation, barriers included."""
+        """Messages that all ranks together send in ``calls`` calls of each operation, barriers included."""
         ...
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether many of them are sent without asking first, up to ``limit`` bytes; None where all are."""
+        """Whether many of them are sent eagerly: at most ``limit`` bytes; if None, all are eager."""
         ...
 
     def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """Bytes of all ranks' buffers whose content decides what is sent; 0 where any content would do.
+        """Bytes of all ranks' buffers whose content determines what is sent; 0 if the content does not matter.
 
-        A simulator lets buffers of any content share their memory.
+        A simulator lets buffers share memory if their content does not matter.
         """
         ...
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
-        """Collective calls of MPI that a cell times, in small letters; a simulator runs them as the library does."""
+        """MPI collectives that a cell times, in lower case; a simulator runs them with the library's algorithms."""
         ...
 
     def cases(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Different calls that the samples of an operation go through in turn; 1 where all are alike.
+        """Number of different calls that the samples of an operation cycle through; 1 if all calls are alike.
 
-        Where times repeat exactly, a sample of each says all: the flat plan then asks for so many (``cases``).
+        If times repeat exactly, one sample of each is enough: the flat plan then asks for this number (``cases``).
         """
         ...
 
@@ -194,7 +194,7 @@ class MeasuredKernel(Kernel, Protocol):
 
     @property
     def study(self) -> type[Study]:
-        """Model of its study files."""
+        """The model of its study files."""
         ...
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
@@ -203,16 +203,16 @@ class MeasuredKernel(Kernel, Protocol):
         Raises
         ------
         StudyError, FabricError
-            The sweep is impossible as it is written, or the fabric does not say what it needs.
+            The sweep is impossible as written, or the fabric does not state what it needs.
         """
         ...
 
     def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
-        """The sweep with a cell for each way in which the MPI library is to be set.
+        """The sweep, with a cell for each setting of the MPI library that the study asks for.
 
         Parameters
         ----------
         library
-            The MPI library in its own words; empty where it is not known yet.
+            The MPI library's version string; empty if not yet known.
         """
         ...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the memory and the time of every kernel are counted with (METHOD 22); the C++ kernels count the same bytes."""
+"""Constants and sums for the memory and time of all kernels (METHOD 22); the C++ kernels count the same bytes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,26 +14,26 @@ INT_BYTES = 4
 ROW_BYTES = 24
 """One sample of one rank: start, duration and taint, eight bytes each."""
 SCRATCH_BYTES = 33
-"""What the stop rule keeps of a sample: a number to reduce, a longest duration, a first start, a span, a late mark."""
+"""Bytes that the stop rule keeps per sample: value to reduce, longest duration, first start, span, late mark."""
 LEAST_ROWS = 16
-"""Rows that an operation gets at least: a floor takes so many samples whatever the study asks for."""
+"""Least number of rows of an operation: a floor takes this many samples whatever the study asks for."""
 
-# What an MPI library takes for itself: its heap and shared segments, and the eager buffers it keeps for each peer it
-# has spoken to. An estimate over Open MPI, MPICH and MVAPICH2 with their default settings, on the high side.
+# Memory of the MPI library itself: its heap and shared segments, and the eager buffers for each peer it has exchanged
+# messages with. A high estimate for Open MPI, MPICH and MVAPICH2 with their default settings.
 STAGING_BASE_BYTES = 32 * 2**20
 STAGING_PEER_BYTES = 128 * 2**10
 
 ROOM = 1.2
-"""Of a cell's limit over the budgets of its operations, for first calls and the proof."""
+"""Ratio of a cell's limit to the budgets of its operations: leaves time for first calls and the proof."""
 
 
 def sample_bytes(operations: int, measure: Measure) -> int:
-    """Bytes of one rank's samples: each operation's rows, preallocated, and the scratch of the stop rule.
+    """Bytes of one rank's samples: the preallocated rows of each operation, and the scratch of the stop rule.
 
     Parameters
     ----------
     operations
-        Operations of the cell that are sampled; each has a cold row beside its warm ones.
+        Operations of the cell that are sampled; each has a cold row besides its warm ones.
     measure
         Gives the most samples of an operation.
     """
@@ -42,30 +42,30 @@ def sample_bytes(operations: int, measure: Measure) -> int:
 
 
 def staging(ranks: int) -> dict[str, int]:
-    """Bytes that the MPI library of one rank takes, by estimate: a base, and eager buffers for each of ``ranks``."""
+    """Estimated bytes of one rank's MPI library: a base, and eager buffers for each of ``ranks``."""
     return {STAGING: STAGING_BASE_BYTES + STAGING_PEER_BYTES * ranks}
 
 
 def time_limit(operations: int, measure: Measure) -> float:
-    """Seconds after which a cell counts as hung: as the study says, else room for the budgets of its operations.
+    """Seconds after which a cell counts as hung: as the study states, else `ROOM` times the budgets of its operations.
 
     Parameters
     ----------
     operations
-        How many operations of the cell have a budget each.
+        Number of operations of the cell with a budget each.
     measure
-        Its ``limit`` counts as given where the study file has it.
+        Its ``limit`` applies if the study file states it.
     """
     return measure.limit if is_given(measure) else max(measure.limit, ROOM * operations * measure.budget)
 
 
 def is_given(measure: Measure) -> bool:
-    """Whether a study says how long a cell may take."""
+    """Whether a study states ``measure.limit``."""
     return "limit" in measure.model_fields_set
 
 
 def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measure, path: str) -> None:
-    """Refuse a given limit within which a cell's sizes cannot be measured: a cell that runs longer counts as hung.
+    """Refuse a limit that is too short to measure a cell's sizes: a cell that runs longer counts as hung.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measu
     StudyError
         The budgets of a cell's operations do not fit into the ``measure.limit`` that the study gives.
     """
-    # the ladder of a size has the budget of one operation
+    # the ladder of a size gets the budget of one operation
     each = [(1 + bool(values.get("explain")), len(values["bytes"]) + values["refine"]) for _, values in found]
     operations = max((parts * sizes + 1 for parts, sizes in each), default=0)
     ladders = any(parts > 1 for parts, _ in each)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the report calls one operation of a cell over its sizes."""
+"""Names of lines in the report: one operation of a cell over its sizes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,14 @@ from weft.mpi.algorithms import DEFAULT
 
 
 def line_name(call: str, parameters: Mapping[str, Any]) -> str:
-    """A call as MPI names it, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, 2 hops, cold``.
+    """MPI's name of a call, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, 2 hops, cold``.
 
     Parameters
     ----------
     call
         The operation without its size.
     parameters
-        Of its cell.
+        Parameters of its cell.
     """
     if "collective" in parameters:
         collective, *rest = call.split("-")
@@ -27,5 +27,5 @@ def line_name(call: str, parameters: Mapping[str, Any]) -> str:
 
 
 def cell_place(nodes: int, ranks: int, oversubscribed: bool) -> str:
-    """``N = 1, p = 4``, with a star where ranks share cores."""
+    """``N = 1, p = 4``, with a star if ranks share cores."""
     return f"N = {nodes}, p = {ranks}{' *' if oversubscribed else ''}"

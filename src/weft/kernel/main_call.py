@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The call that a run is about."""
+"""The main call of a run."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,7 @@ from weft.kernel.registry import kernel_named
 
 
 def main_call(kernel: str, calls: Collection[str]) -> str:
-    """The call that a kernel is known by, or the last of those that were measured where it is none of them.
+    """The kernel's main call, or the last one measured if the run has not measured it.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What most kernels answer: a kernel derives from this class and overrides what is special about it."""
+"""Defaults of most kernels: a kernel derives from this class and overrides what differs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,9 +10,9 @@ from weft.study import Study
 
 
 class PlainKernel:
-    """Defaults of :class:`weft.kernel.Kernel`: sweeps of operations that nothing more is known of."""
+    """Defaults of :class:`weft.kernel.Kernel`, for a sweep over operations of unknown traffic."""
 
-    main = ""  # a cell is known by its last operation
+    main = ""  # the last operation is the main one
     batched = True
     is_floor = False
     has_pair_samples = False
@@ -20,37 +20,37 @@ class PlainKernel:
     incidental: frozenset[str] = frozenset()
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """No arrays."""
+        """Zeros: no arrays."""
         return Sizes()
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """Not known: nothing bounds it."""
+        """None: the traffic is not known, so there is no bound."""
         return {}
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """Those whose traffic is known."""
+        """The operations whose traffic is known."""
         return list(self.traffic(values, ranks))
 
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """No all-to-all is among them."""
+        """None: no operation is an all-to-all."""
         return []
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
-        """It reads no file."""
+        """None: it reads no file."""
         return []
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Its operations, the sizes that refining adds, the ladders of either, and an empty operation."""
+        """Number of its operations, the sizes that refinement adds, the ladders of both, and an empty operation."""
         ladders = len(self.explained(values, ranks))
         refined = values.get("refine", 0) * (2 if ladders else 1)
         return len(self.operations(values, ranks)) + ladders + refined + 1
 
     def collective_of(self, operation: str) -> str:
-        """No collective call."""
+        """Empty: not a collective."""
         return ""
 
     def cache(self, values: Mapping[str, Any]) -> str:
-        """Every call has the buffers of the last one."""
+        """``hot``: all calls use the same buffers."""
         return "hot"
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
@@ -58,19 +58,19 @@ class PlainKernel:
         return frozenset()
 
     def cases(self, values: Mapping[str, Any], ranks: int) -> int:
-        """All calls are alike."""
+        """1: all calls are alike."""
         return 1
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The number of its sizes, where it sweeps over sizes."""
+        """The number of its sizes, if it sweeps over sizes."""
         return counted(values) if "bytes" in values else ""
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
-        """None are known of."""
+        """None: no times are known."""
         return []
 
     def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
-        """The sweep as it is."""
+        """The sweep, unchanged."""
         return sweep
 
 
@@ -80,7 +80,7 @@ def counted(values: Mapping[str, Any], *words: str) -> str:
     Parameters
     ----------
     values
-        Of a kernel that sweeps over sizes: ``bytes`` holds them.
+        A cell's values; ``bytes`` holds the sizes.
     """
     sizes = len(values["bytes"])
     return ", ".join(filter(None, (" ".join(filter(None, words)), f"{sizes} size{'s' if sizes != 1 else ''}")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All kernels, by name: the one table that a new kernel is entered in."""
+"""All kernels, by name; a new kernel is entered here."""
 
 from weft.errors import DataError
 from weft.kernel import Kernel, MeasuredKernel
@@ -15,7 +15,7 @@ KERNELS: dict[str, MeasuredKernel] = {
 """Kernels that a study can name."""
 
 FLOOR = Floor()
-"""The built-in kernel that each run measures once for each placement: what other times are compared with."""
+"""The built-in kernel that each run measures once for each placement, as the reference of other times."""
 
 
 def measured_kernels() -> dict[str, MeasuredKernel]:
@@ -24,12 +24,12 @@ def measured_kernels() -> dict[str, MeasuredKernel]:
 
 
 def kernel_named(name: str) -> Kernel:
-    """The kernel of a cell, the built-in one included.
+    """The kernel with a name, the built-in one included.
 
     Raises
     ------
     DataError
-        This Weft has no such kernel.
+        This version of Weft has no such kernel.
     """
     if name == FLOOR.name:
         return FLOOR

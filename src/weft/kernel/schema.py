@@ -14,7 +14,7 @@ from weft.kernel.registry import measured_kernels
 
 
 def written(schema: Any) -> Any:
-    """The schema without defaults that are numbers inside Weft but texts with a unit in files."""
+    """The schema without defaults that are numbers in Weft but texts with a unit in files."""
     if is_list(schema):
         return [written(each) for each in schema]
     if not is_table(schema):

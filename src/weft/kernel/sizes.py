@@ -15,7 +15,7 @@ RANGE = " .. "
 
 
 def in_all(series: Iterable[Iterable[int]]) -> set[int]:
-    """Sizes that each of some series has.
+    """Sizes that all series have in common.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def split_op(op: str) -> tuple[str, int | None]:
 
 
 def powers_of_two(first: int, last: int) -> tuple[int, ...]:
-    """``first``, twice that, and so on up to ``last``, which ends the list whatever it is; 0 is followed by 1.
+    """``first``, twice that, and so on up to ``last``, which is always included; 0 is followed by 1.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def parse_sizes(value: object) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        Neither of the two, a size twice, or more than 200 of them.
+        Neither of the two, a repeated size, or more than 200 sizes.
     """
     if isinstance(value, str) and RANGE.strip() in value:
         first, _, last = value.partition(RANGE.strip())
@@ -81,19 +81,19 @@ def parse_sizes(value: object) -> tuple[int, ...]:
 
 
 def few_enough(listed: Sequence[object]) -> None:
-    """Refuse a list of more than 200 sizes before any of them is read.
+    """Refuse a list of more than 200 sizes before any of them is parsed.
 
     Raises
     ------
     ValueError
-        With how many there are.
+        There are more than 200; states how many.
     """
     if len(listed) > MOST_SIZES:
         raise ValueError(f"holds {len(listed):,} sizes; at most {MOST_SIZES} keep a table readable")
 
 
 def write_sizes(sizes: Sequence[int]) -> list[str]:
-    """What :func:`parse_sizes` reads again."""
+    """Texts that :func:`parse_sizes` reads."""
     return [f"{size} B" for size in sizes]
 
 

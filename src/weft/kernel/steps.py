@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ladder of an all-to-all: what its steps are called, and what measuring it takes.
+"""The ladder of an all-to-all: names of its steps, memory and messages to measure it.
 
-Beside a call ``C`` the kernels measure, in turns (``native/measure/ladder``):
+For a call ``C`` the kernels also measure, in turns (``native/measure/ladder``):
 
 ===============  ========================================================================
 ``C:within``     the blocks that stay in a node, by plain messages, all ranks at once
@@ -24,9 +24,9 @@ from weft.study import Measure
 MARK = ":"
 WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE, ROUNDS = "within", "between", "shift", "pairwise", "whole", "rounds"
 TURNS = (WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE)
-"""What is measured in turns."""
+"""Steps that are measured in turns."""
 RUNS_KEPT = 15
-"""Of the rounds: the last so many runs; the kernel keeps the end of each round of them."""
+"""Number of runs, the last ones, of which the kernel keeps the end time of each round."""
 
 Explain = Annotated[bool, Field(strict=True, description="the ladder of each all-to-all: why it takes its time")]
 """The key ``explain`` of a study."""
@@ -38,22 +38,22 @@ def step_op(call: str, step: str) -> str:
 
 
 def split_step(op: str) -> tuple[str, str]:
-    """Call and step of an operation; the step is empty for one that is no step."""
+    """Call and step of an operation; the step is empty if the operation is not a step."""
     call, _, step = op.partition(MARK)
     return call, step
 
 
 def ladder_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
-    """Bytes of one rank for the ladders of so many calls, by their names; nothing without a call.
+    """Bytes of one rank for the ladders of ``calls`` calls, by name; empty without a call.
 
     Parameters
     ----------
     calls
-        That have a ladder.
+        Number of calls with a ladder.
     ranks
-        Of the cell.
+        Number of ranks of the cell.
     measure
-        Gives the most samples of an operation.
+        Sets the maximum number of samples of an operation.
     """
     if not calls:
         return {}
@@ -62,15 +62,15 @@ def ladder_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
 
 
 def ladder_messages(ranks: int) -> int:
-    """Messages of one turn of all steps, without those of the call itself, at most: three exchanges of all blocks."""
+    """Most messages of one turn of all steps, without those of the call itself: three exchanges of all blocks."""
     return 3 * ranks * (ranks - 1)
 
 
 def is_explained(values: Mapping[str, Any], ranks: int) -> bool:
-    """Whether a cell's all-to-alls have a ladder: the study asks for it, and a rank alone has none."""
+    """Whether a cell's all-to-alls have a ladder: if the study asks for it and there is more than one rank."""
     return bool(values.get("explain")) and ranks > 1
 
 
 def without_steps(ops: Sequence[str]) -> list[str]:
-    """Operations that are no steps of a ladder."""
+    """The operations that are not steps of a ladder."""
     return [op for op in ops if not split_step(op)[1]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading study files: each by the rules of the kernel that it names."""
+"""Reading of study files, each with the model of the kernel that it names."""
 
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,12 @@ from weft.study import Study
 
 
 def make_study(tree: dict[str, Any], source: str) -> Study:
-    """Make the study of a TOML tree, by the rules of the kernel it names.
+    """Make the study of a TOML tree, with the model of the kernel it names.
 
     Raises
     ------
     StudyError
-        A mistake: with ``source``, key, value and what is allowed.
+        A key is wrong; names ``source``, key, value and what is allowed.
     """
     kernels = measured_kernels()
     name = tree.get("kernel")
@@ -32,7 +32,7 @@ def load_study(given: str | Path) -> Study:
     Raises
     ------
     StudyError
-        No such file, no TOML, or a mistake in it: with file, key, value and what is allowed.
+        There is no such file, it is not TOML, or a key is wrong; names file, key, value and what is allowed.
     """
     path = locate(given, "studies", StudyError)
     text, tree = read_toml(path, StudyError)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which ranks of a launch measure a cell, and where these sit."""
+"""Which ranks of a launch measure a cell, and on which nodes they are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from weft.errors import StudyError
 
 @dataclass(frozen=True)
 class Team:
-    """Ranks of a launch that measure together, and how they lie over its nodes.
+    """Ranks of a launch that measure together, and their distribution over its nodes.
 
     Attributes
     ----------
     members
-        Ranks of the launch, in the order of the team's own ranks.
+        Ranks in the launch, in the order of the team's own ranks.
     counts
-        Ranks of the team on each node that has any, in the order of the nodes' first ranks.
+        Number of the team's ranks on each node that has any, in the order of the nodes' first ranks.
     places
         Index of each of these nodes among the launch's hosts.
     """
@@ -28,18 +28,18 @@ class Team:
 
     @property
     def ranks(self) -> int:
-        """How many."""
+        """Number of ranks."""
         return len(self.members)
 
     def is_whole(self, ranks: int) -> bool:
-        """Whether these are all ranks of a launch of so many, in their order."""
+        """Whether the team is all ranks of a launch of ``ranks`` ranks, in order."""
         return len(self.members) == ranks and (
             isinstance(self.members, range) or tuple(self.members) == tuple(range(ranks))
         )
 
     @property
     def even(self) -> bool:
-        """Whether every node has as many."""
+        """Whether every node has the same number of ranks."""
         return len(set(self.counts)) == 1
 
 
@@ -59,7 +59,7 @@ def team_of(values: Mapping[str, Any], nodes: int, ranks_per_node: int, order: L
     Raises
     ------
     StudyError
-        More ranks than the launch has.
+        The team has more ranks than the launch.
     """
     whole = nodes * ranks_per_node
     members: Sequence[int] = values.get("members") or range(values.get("ranks", whole))
@@ -80,7 +80,7 @@ def team_of(values: Mapping[str, Any], nodes: int, ranks_per_node: int, order: L
 def _first_ranks(
     ranks: int, nodes: int, ranks_per_node: int, order: Literal["block", "cyclic"]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Counts and places of the first ranks of a launch, without looking at each: there may be ten million."""
+    """Counts and places of the first ranks of a launch, in closed form: there may be ten million ranks."""
     each, more = divmod(ranks, ranks_per_node if order == "block" else nodes)
     if order == "block":
         counts = (ranks_per_node,) * each + ((more,) if more else ())
@@ -90,6 +90,6 @@ def _first_ranks(
 
 
 def team_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of the flat plan that name a cell's team; none where all ranks of the launch take part."""
+    """Keys of the flat plan that name a cell's team; none if all ranks of the launch take part."""
     key = "members" if "members" in values else "ranks"
     return {key: values[key]} if key in values else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a kernel asks of the network, in bytes, by counting: no loop over pairs, so 4608 ranks cost as little as 2."""
+"""Traffic of a kernel in bytes, in closed form: without a loop over pairs, so 4608 ranks cost as little as 2."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ class Traffic(Protocol):
 
     @property
     def rounds(self) -> int:
-        """Messages that must follow one another, at least."""
+        """Least number of messages that must follow one another."""
         ...
 
     @property
     def messages(self) -> int:
-        """Messages one rank must send, at least."""
+        """Least number of messages that one rank must send."""
         ...
 
     @property
     def pairwise(self) -> bool:
-        """Whether it is known how much each node sends to each other; otherwise only what must cross a cut is."""
+        """Whether the bytes from each node to each other are known; otherwise only those that cross a cut are."""
         ...
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
@@ -29,7 +29,7 @@ class Traffic(Protocol):
         ...
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
-        """Bytes that leave a set of nodes (as many enter it: every pattern here is symmetric)."""
+        """Bytes that leave a set of nodes; the same number enter it, since every pattern here is symmetric."""
         ...
 
 
@@ -37,7 +37,7 @@ class Traffic(Protocol):
 class Uniform:
     """Every rank sends ``block_bytes`` to every rank, itself included.
 
-    The block a rank keeps is copied too: from ``unsorted`` to ``sorted``, within its node.
+    A rank's own block is copied too, from ``unsorted`` to ``sorted``, within its node.
     """
 
     block_bytes: int
@@ -46,15 +46,15 @@ class Uniform:
 
     @property
     def pairwise(self) -> bool:
-        """Each node sends as much to each."""
+        """True: each node sends the same number of bytes to each."""
         return True
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
-        """r^2 blocks stay on each node."""
+        """r^2 blocks, which stay on each node."""
         return ranks_per_node * ranks_per_node * self.block_bytes
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
-        """Each rank inside sends one block to each rank outside."""
+        """One block from each rank inside to each rank outside."""
         inside = len(group) * ranks_per_node
         return inside * (nodes * ranks_per_node - inside) * self.block_bytes
 
@@ -63,7 +63,7 @@ class Uniform:
 class Mirror:
     """Rank r sends all it has to rank p - 1 - r: keys in reverse order.
 
-    Node i faces node N - 1 - i in block order (r // R) and in cyclic order (r mod N) alike.
+    Node i sends to node N - 1 - i both in block order (r // R) and in cyclic order (r mod N).
     """
 
     local_bytes: int
@@ -72,14 +72,14 @@ class Mirror:
 
     @property
     def pairwise(self) -> bool:
-        """Each node sends to one other."""
+        """True: each node sends to one other."""
         return True
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
-        """Only the middle one of an odd number of nodes keeps its bytes."""
+        """The bytes of the middle one of an odd number of nodes; else 0."""
         return ranks_per_node * self.local_bytes if nodes % 2 else 0
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
-        """All bytes of the nodes whose mirror image lies outside."""
+        """All bytes of the nodes in the set whose mirror image is outside."""
         inside = set(group)
         return sum(ranks_per_node * self.local_bytes for node in inside if nodes - 1 - node not in inside)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Routes of real fabrics: which link limits which traffic, what is wrong with the tables, and better ones."""
+"""Routes of real fabrics: the link that limits a traffic pattern, faults of the tables, and better tables."""

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Effective bisection bandwidth, as ORCS defines it.
 
-Hosts are split at random into two halves, and each of the first sends to one of the second (T. Hoefler, T. Schneider,
-A. Lumsdaine, "Multistage switches are not crossbars: effects of static routing in high-performance networks", 2008). A
-flow gets the rate of the fullest link on its route over the flows there; its share is that over the rate of its own two
-hosts' links. The mean over flows and splits is the share of full bisection that a random pattern gets.
+Hosts are divided at random into two halves, and each host of the first sends to one of the second (T. Hoefler, T.
+Schneider, A. Lumsdaine, "Multistage switches are not crossbars: effects of static routing in high-performance
+networks", 2008). The rate of a flow is that of the most loaded link on its route, divided by the number of flows there;
+its share is this rate over that of its two hosts' links. The mean over flows and splits is the share of full bisection
+of a random pattern.
 """
 
 from dataclasses import dataclass
@@ -48,13 +49,12 @@ def effective_bisection(
     routes
         The network.
     hosts
-        Indices of the hosts that take part, shape (hosts,); all with a cable if None. With an odd number, one host
-        rests in
-    each split, never the same.
+        Indices of the hosts that take part, shape (hosts,); all with a cable if None. With an odd number, a different
+        host is idle in each split.
     samples
         Random splits.
     seed
-        The same seed gives the same splits, whatever the threads.
+        The same seed gives the same splits, for any number of threads.
     """
     members = routes.members(hosts)
     each = np.ones(samples)

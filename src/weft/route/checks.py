@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is wrong with routes: pairs that are cut off, circles, deadlocks, idle and uneven cables, detours."""
+"""Checks of routes: pairs without a route, loops, deadlocks, unused and uneven cables, detours."""
 
 from collections.abc import Callable, Iterable
 
@@ -29,7 +29,7 @@ def check_routes(routes: Routes, lanes: Lanes | None = None) -> list[Finding]:
     routes
         The network.
     lanes
-        Virtual lanes of the routes; all on one when None.
+        Virtual lanes of the routes; all on one if None.
     """
     findings = [*_broken(routes), *_deadlock(routes, find_circle(routes, lanes))]
     load = all_to_all(routes).load
@@ -37,14 +37,14 @@ def check_routes(routes: Routes, lanes: Lanes | None = None) -> list[Finding]:
 
 
 def hosts_text(network: Network, hosts: Iterable[int]) -> str:
-    """The first hosts by name, and how many more there are."""
+    """The first hosts by name, and the number of others."""
     listed = list(hosts)
     more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
     return ", ".join(network.hosts[h] for h in listed[:NAMED]) + more
 
 
 def _by_leaf(routes: Routes, wrong: NDArray[np.bool_]) -> list[str]:
-    """The leaves whose hosts do not reach others, with both."""
+    """Descriptions of the leaves whose hosts do not reach others, with both."""
     network = routes.network
     places: list[str] = []
     for row in np.flatnonzero(wrong.any(axis=1)).tolist():
@@ -59,7 +59,7 @@ def _broken(routes: Routes) -> list[Finding]:
     loose = [hosts[h] for h in np.flatnonzero(routes.network.uplink < 0)]
     reachable = np.broadcast_to(routes.network.uplink >= 0, lengths.shape)
     of_leaf = np.bincount(routes.row[routes.row >= 0], minlength=len(lengths))
-    # how many pairs a route serves: every host of the leaf but the destination itself
+    # number of pairs of a route: every host of the leaf except the destination itself
     served = of_leaf[:, np.newaxis] - (routes.row == np.arange(len(lengths))[:, np.newaxis])
 
     def told(reason: int, what: str, cause: str) -> list[Finding]:
@@ -105,7 +105,7 @@ def _deadlock(routes: Routes, circle: Circle | None) -> list[Finding]:
 
 
 def _detours(routes: Routes) -> list[Finding]:
-    """Routes longer than need be."""
+    """Routes that are longer than the shortest path."""
     network = routes.network
     hosts, switches = len(network.hosts), len(network.switches)
     out, peer = ports_by_switch(hosts, switches, network.links)
@@ -124,7 +124,7 @@ def _detours(routes: Routes) -> list[Finding]:
 
 
 def _parallel(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
-    """Cables between the same two switches of which one carries much more than another."""
+    """Parallel cables between two switches with very different loads."""
     network, links = routes.network, routes.network.links
     between = np.flatnonzero(network.switch_links)
     vertices = len(network.hosts) + len(network.switches)
@@ -160,7 +160,7 @@ def _idle(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
     up = np.flatnonzero((directions(network) > 0) & network.switch_links & (load == 0))
     below = network.links.source[up] - len(network.hosts)
     with_hosts = np.isin(below, routes.leaves)
-    empty = (np.array([s.level for s in network.switches])[below] == 1) & ~with_hosts  # a leaf that has no hosts yet
+    empty = (np.array([s.level for s in network.switches])[below] == 1) & ~with_hosts  # a leaf without hosts yet
     idle = np.concatenate([up[with_hosts], up[~with_hosts & ~empty]])
 
     def place(link: int) -> str:
@@ -178,5 +178,5 @@ def _idle(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
 
 
 def _lazily(items: list[int], place: Callable[[int], str]) -> list[str]:
-    """Words for the first items; the others only count."""
+    """Descriptions of the first items; the others are only counted."""
     return [place(item) if number < NAMED else "" for number, item in enumerate(items)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Routes side by side: one network under several engines, the fullest links of each, and a verdict."""
+"""Comparison of routes: one network under several routing engines, the most loaded links of each, and a verdict."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ FULLEST = 10
 class Routed:
     """A network as an engine routes it.
 
-    ``note`` says what a reader must know of it; ``service`` gives its virtual lanes, where they are known.
+    ``note`` is a remark for the user; ``service`` has its virtual lanes, if known.
     """
 
     name: str
@@ -39,20 +39,20 @@ class Routed:
 
 @dataclass(frozen=True, eq=False)
 class Full:
-    """One of the fullest links.
+    """One of the most loaded links.
 
     Attributes
     ----------
     link, name
         Its index and name.
     time
-        Its time over that of a host's own link; of a schedule of phases the mean over all phases.
+        Its time over that of a host's own link; for a schedule of phases the mean over all phases.
     load
         Units over it.
     slowest_in
         Phases in which it is the slowest link; 0 for an all-to-all.
     users
-        The hosts that use it.
+        The hosts whose messages cross it.
     """
 
     link: int
@@ -65,20 +65,20 @@ class Full:
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """What one engine's routes are worth.
+    """The evaluation of one engine's routes.
 
     Attributes
     ----------
     name, note
-        As given.
+        Name and remark as given.
     routes, score
         The routed network and its scores.
     value
-        Relative time of the pattern that was asked for.
+        Relative time of the pattern asked for.
     fullest
-        The fullest links in it.
+        The most loaded links in that pattern.
     findings
-        What is wrong with the routes.
+        Findings of the checks of the routes.
     """
 
     name: str
@@ -97,13 +97,14 @@ class Comparison:
     Attributes
     ----------
     pattern
-        What ranks them.
+        The pattern whose time orders the engines.
     ranks
         Host of each rank, or None for one on each host.
     engines
         In the order given.
     bound, cut
-        What no tables can beat in an all-to-all of all hosts; 0 for a placement of part of them.
+        Lower bound of the relative time of an all-to-all of all hosts for any tables, and the name of its cut; 0 for a
+        placement on part of them.
     """
 
     pattern: Pattern
@@ -122,27 +123,27 @@ def compare(
     matrix: Floats | None = None,
     checks: bool = True,
 ) -> Comparison:
-    """Score a network under several engines.
+    """Evaluate a network under several engines.
 
     Parameters
     ----------
     given
         The network as each engine routes it.
     library
-        What computes.
+        The compiled library.
     pattern
         ``all-to-all``, a schedule of phases (``shift`` or ``exchange``), or ``matrix``.
     ranks
-        Host of each rank, in rank order; one on each host when None.
+        Host index of each rank, shape (ranks,); one rank on each host if None.
     matrix
-        What each rank sends to each other, shape (ranks, ranks), for the pattern of that name.
+        Amount from each rank to each other, shape (ranks, ranks), in any unit, for the pattern ``matrix``.
     checks
-        Look for what is wrong with the routes too.
+        Whether to check the routes too.
 
     Raises
     ------
     FabricError
-        Fewer than two ranks: there is no traffic.
+        There are fewer than two ranks, so no traffic.
     """
     many = len(Routes(given[0].network, library).members(ranks))
     if many < 2:
@@ -169,7 +170,7 @@ def _engine(
 
 
 def _by_matrix(routes: Routes, matrix: Floats, ranks: Ints | None) -> tuple[float, tuple[Full, ...]]:
-    """Time of the fullest link over that of the busiest host's own, and the fullest links."""
+    """Time of the slowest link over that of the busiest host's own link, and the most loaded links."""
     load = placed_matrix(routes, matrix, ranks)
     time = load * routes.slowness
     own = float(time[~routes.network.switch_links].max(initial=0))
@@ -192,7 +193,7 @@ def _scattered(routes: Routes, worth: Score, ranks: Ints | None) -> tuple[Full, 
 
 
 def _phased(routes: Routes, worth: Score, pattern: Pattern, ranks: Ints | None) -> tuple[float, tuple[Full, ...]]:
-    """Mean time of a phase, and the links that are the slowest of most phases."""
+    """Mean relative time of a phase, and the links that are the slowest in the most phases."""
     done = worth.phases if pattern == "shift" else phases(routes, "exchange", ranks)
     count = max(1, len(done.time))
     mean = done.load * routes.slowness / count

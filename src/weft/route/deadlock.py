@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether routes can deadlock: circles of the channel dependency graph.
+"""Whether routes can deadlock: cycles of the channel dependency graph.
 
-A packet that holds a buffer of one link waits for one of the next. Routes are free of deadlock exactly when these
-dependencies, over all routes that are used, hold no circle (W. Dally, C. Seitz, "Deadlock-free message routing in
-multiprocessor interconnection networks", 1987). Links of hosts are in no circle: adapters forward nothing.
+A packet that holds a buffer of one link waits for one of the next. Routes are free of deadlock if and only if these
+dependencies, over all routes in use, have no cycle (W. Dally, C. Seitz, "Deadlock-free message routing in
+multiprocessor interconnection networks", 1987). Host links are in no cycle: adapters do not forward.
 """
 
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ Whole = NDArray[np.integer]
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """A circle of dependencies.
+    """A cycle of dependencies.
 
     Attributes
     ----------
     links
-        Links in order; each waits for the next, the last one for the first.
+        Link indices in order; each waits for the next, the last one for the first.
     lane
-        The virtual lane that its first link is on.
+        The virtual lane of its first link.
     """
 
     links: tuple[int, ...]
@@ -36,15 +36,15 @@ class Circle:
 
 
 def find_circle(routes: Routes, lanes: Lanes | None = None) -> Circle | None:
-    """A circle of dependencies between links, or None where the routes cannot deadlock.
+    """A cycle of dependencies between links, or None if the routes cannot deadlock.
 
     Parameters
     ----------
     routes
         The network.
     lanes
-        Virtual lanes of the routes: buffers of one lane do not wait for those of another. All routes on one when None,
-        which is on the safe side.
+        Virtual lanes of the routes: buffers of one lane do not wait for those of another. If None, all routes are taken
+        to be on one lane, which is conservative.
     """
     if lanes is None:
         left = _peeled(*dependencies(routes))
@@ -62,13 +62,13 @@ def find_circle(routes: Routes, lanes: Lanes | None = None) -> Circle | None:
 
 
 def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple[Ints, Ints]:
-    """Indices of links of which the first waits for the second, shape (pairs,) each; only for routes in ``used``."""
+    """Index pairs of links, the first waiting for the second, shape (pairs,) each; only for routes in ``used``."""
     network, paths = routes.network, routes.links
     count = len(network.links)
     place = _places(network.links.source)
     most = int(place.max(initial=0)) + 1
     found = np.zeros(count * most, dtype=bool)
-    for row in range(len(paths)):  # leaf by leaf: bounds the work space
+    for row in range(len(paths)):  # leaf by leaf, to limit the work space
         ways = paths[row] if used is None else paths[row][used[row]]
         first, second = ways[:, :-1], ways[:, 1:]
         real = second < count
@@ -81,7 +81,7 @@ def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple
 
 
 def _places(source: Ints) -> Ints:
-    """Each link's number among those that begin at the same vertex."""
+    """Number of each link among those from the same vertex."""
     order = np.argsort(source, kind="stable")
     begin = np.searchsorted(source[order], source[order])
     place = np.empty(len(source), dtype=np.int32)
@@ -103,7 +103,7 @@ def _peeled(first: Whole, second: Whole) -> tuple[Whole, Whole]:
 
 
 def _walk(first: Whole, second: Whole) -> tuple[int, ...]:
-    """A circle in a graph where every link has a next one."""
+    """A cycle in a graph where every link has a successor."""
     following = dict(zip(first.tolist(), second.tolist(), strict=True))
     seen: dict[int, int] = {}
     at = int(first[0])

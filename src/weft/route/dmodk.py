@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""D-mod-k: routes for trees by the number of the destination, for any tree, whole or degraded.
+"""D-mod-k: routes by the number of the destination, for any tree, complete or degraded.
 
 Towards host d a leaf takes its spine number d mod k, that spine its core number (d div k) mod k', and so on (E. Zahavi,
-"D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", 2010). On whole trees no
-two flows of a shift meet. Where the switch so named leads nowhere the next one by number that does is taken.
+"D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", 2010). On complete trees
+no two flows of a shift share a link. If the switch with this number does not lead to the destination, the next one that
+does is used.
 """
 
 from collections import defaultdict
@@ -20,7 +21,7 @@ LABEL = "d-mod-k, made by Weft"
 
 
 def d_mod_k(network: Network) -> Network:
-    """The network with d-mod-k tables; on graphs that are no trees, minimal routes spread by destination."""
+    """The network with d-mod-k tables; on graphs that are not trees, minimal routes spread by destination."""
     hosts, count = len(network.hosts), len(network.switches)
     out, peer = ports_by_switch(hosts, count, network.links)
     number, most = _numbers(network, out, peer)
@@ -34,7 +35,7 @@ def d_mod_k(network: Network) -> Network:
         near = distances(home, out, peer)
         nearer = (out >= 0) & (near[peer] < near[:, np.newaxis])
         rows = np.flatnonzero(nearer.any(axis=1))
-        # The lower end of a cable counts which of several parallel ones a destination takes, up and down alike.
+        # The lower switch chooses among parallel cables by destination, the same cable up and down.
         ahead = peer[rows, nearer[rows].argmax(axis=1)]
         lower = np.where(level[ahead] < level[rows], ahead, rows)
         for end in np.flatnonzero(network.leaf == home).tolist():
@@ -42,7 +43,7 @@ def d_mod_k(network: Network) -> Network:
             turn = rank[end] // (stride[lower] * most[lower])
             away = (number[rows[:, np.newaxis], peer[rows]] - wanted[:, np.newaxis]) % most[rows][:, np.newaxis]
             away = np.where(nearer[rows], away, np.iinfo(np.int64).max)
-            same = away == away.min(axis=1)[:, np.newaxis]  # parallel cables to the switch so chosen
+            same = away == away.min(axis=1)[:, np.newaxis]  # parallel cables to the chosen switch
             place = np.cumsum(same, axis=1) - 1
             chosen = (same & (place == (turn % same.sum(axis=1))[:, np.newaxis])).argmax(axis=1)
             forward[rows, end] = out[rows, chosen]
@@ -61,7 +62,7 @@ def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
     for s, ups in enumerate(above):
         for up in ups:
             below[up].append(s)
-    # Brothers: switches that some switch below has in common; a leaf that lost a cable still counts with all of them.
+    # Siblings: switches that share a switch below; a leaf that lost a cable still numbers all of them.
     number = np.zeros((count, count), dtype=np.int64)
     most = np.ones(count, dtype=np.int64)
     for s, ups in enumerate(above):
@@ -72,7 +73,7 @@ def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
 
 
 def _strides(level: Longs, most: Longs) -> Longs:
-    """How many destinations in a row a switch sends the same way: 1 on leaves, the leaves' k on spines, and so on."""
+    """Count of consecutive destinations that a switch sends over one link, shape (switches,): 1 on leaves."""
     stride = np.ones(len(level), dtype=np.int64)
     for height in range(2, int(level.max(initial=1)) + 1):
         lower = level == height - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tree of a fabric, its cables coloured by load under one engine."""
+"""The drawing of a fabric, with cables coloured by load under one engine."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,6 @@ def draw_engine(found: Comparison, title: str, path: Path) -> None:
     Raises
     ------
     FabricError
-        A name with another ending, or a file that cannot be written.
+        The name has another extension, or the file cannot be written.
     """
     save(drawing(found, found.engines[0], title), path)

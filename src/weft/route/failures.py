@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A network with links or switches gone."""
+"""A network with failed links or switches."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from weft.fabric.network import Network
 
 
 def fail(network: Network, names: Sequence[str]) -> Network:
-    """The network without some links or switches; entries that led over them are gone from the tables.
+    """The network without some links or switches, and without the table entries that use them.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def fail_random(network: Network, count: int, seed: int) -> Network:
     Raises
     ------
     FabricError
-        There are not that many.
+        There are fewer cables.
     """
     cables = np.flatnonzero(network.switch_links[::2])
     if count > len(cables):
@@ -55,7 +55,7 @@ def without(network: Network, gone: NDArray[np.bool_]) -> Network:
     gone = gone | gone[np.arange(len(gone)) ^ 1]
     if not gone.any():
         return network
-    number = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)  # the last one is "no link"
+    number = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)  # the last one means "no link"
     links = network.links
     kept = ~gone
     columns = ("source", "target", "source_port", "target_port", "rate", "latency")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the verbs of routes are given: a fabric with failures, a placement, a file to write."""
+"""Inputs of the commands on routes: a fabric with failures, a placement, a file to write."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,12 +19,12 @@ from weft.route.subnet import tables_text
 
 
 def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0, seed: int = 1) -> tuple[str, Network]:
-    """Name and network of a fabric file, with some links or switches gone.
+    """Name and network of a fabric file, without the failed links or switches.
 
     Raises
     ------
     FabricError
-        No such fabric, its cables are not known, or no such link.
+        There is no such fabric or link, or the fabric's cables are not known.
     """
     fabric = load_fabric(file)
     network = build_network(fabric)
@@ -59,7 +59,7 @@ def hosts_of(network: Network, placement: str | None, ranks: int = 1) -> Ints | 
 
 
 def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None:
-    """Relative load of other jobs on each link, shape (links,), no unit: each runs an all-to-all as fast as ours.
+    """Relative load of other jobs on each link, shape (links,), no unit: each runs an all-to-all at our job's rate.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None
     jobs
         Their node sets.
     nodes
-        Number of hosts of our job: while one of its hosts sends to all others, a host of another job sends as much.
+        Number of hosts of our job: while one of its hosts sends to all others, a host of another job sends the same
+        amount.
     """
     if not jobs:
         return None
@@ -81,18 +82,18 @@ def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None
 
 
 def matrix_of(path: Path | None) -> Floats | None:
-    """What each rank sends to each other, shape (ranks, ranks), of a file as the kernel ``collective`` takes it.
+    """Amount from each rank to each other, shape (ranks, ranks), in any unit, from a file of kernel ``collective``.
 
     Raises
     ------
     WeftError
-        No square of numbers from 0 up.
+        The file is not a square matrix of non-negative numbers.
     """
     return None if path is None else np.array(read_matrix(path), dtype=np.float64)
 
 
 def write_tables(network: Network, path: Path) -> None:
-    """Write the tables of a network as OpenSM loads them.
+    """Write the tables of a network in the format that OpenSM loads.
 
     Raises
     ------

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Better tables: made from several starts, never worse than the present ones on any score, free of deadlock.
+"""Better tables: from several starts, not worse than the present ones on any score, free of deadlock.
 
-Starts are the present tables, d-mod-k, and tables made for an all-to-all alone. Each is then bettered entry by entry
-where its fullest link is (native/route/relieve.cpp), and the fastest of these phase by phase (native/route/swap.cpp).
-Of all stages the one with the fastest all-to-all is taken that is no worse than the present tables on any score and
-whose channel dependencies hold no circle.
+Starts are the present tables, d-mod-k, and tables made only for an all-to-all. Each is improved entry by entry at its
+most loaded link (native/route/relieve.cpp), and the fastest of them phase by phase (native/route/swap.cpp). Of all
+stages that are not worse than the present tables on any score, and whose channel dependencies have no cycle, the one
+with the fastest all-to-all is the result.
 """
 
 import time
@@ -20,27 +20,27 @@ from weft.route.remake import d_mod_k_of, relieved, rerouted, swapped
 from weft.route.routes import Routes
 from weft.route.score import Score, lower_bound, score
 
-BRANCHING = (1.0, 100.0, 1000.0)  # what a new branch of a tree costs, see native/route/reroute.cpp
+BRANCHING = (1.0, 100.0, 1000.0)  # cost of a new branch of a tree, see native/route/reroute.cpp
 LOOKS = 10
-FASTEST = 2  # stages of each start whose phases are bettered
-STEPS = 12  # stages of bettering that are scored, from each start
+FASTEST = 2  # stages of each start whose phases are improved
+STEPS = 12  # stages of improvement that are scored, from each start
 BUDGET_S = 45.0
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Tables that were tried.
+    """Tables that were evaluated.
 
     Attributes
     ----------
     how
-        What they were made of.
+        How they were made.
     routes
         The network with them.
     score
         Their scores.
     changes
-        Entries that differ from the present tables, of those that lead from a switch to a host.
+        Number of entries that differ from the present tables.
     """
 
     how: str
@@ -51,22 +51,22 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Improvement:
-    """What was found.
+    """The result of a search for better tables.
 
     Attributes
     ----------
     present
-        The present tables with their score.
+        The present tables with their scores.
     best
-        The best that is no worse on any score; the present ones where nothing is better.
+        The best tables that are not worse on any score; the present ones if none are better.
     fastest
-        The fastest in an all-to-all of all that were tried, whatever its other scores.
+        The fastest tables in an all-to-all of all that were evaluated, for any other scores.
     bound, cut
-        What no tables can beat in an all-to-all, and the cut that says so.
+        Lower bound of the relative time of an all-to-all for any tables, and the name of its cut.
     tried
-        How many were scored.
+        Number of tables evaluated.
     deadlocks
-        Whether the present tables' dependencies hold a circle on one virtual lane.
+        Whether the present tables' dependencies have a cycle on one virtual lane.
     """
 
     present: Candidate
@@ -79,7 +79,7 @@ class Improvement:
 
     @property
     def better(self) -> bool:
-        """Whether anything better was found."""
+        """Whether better tables were found."""
         return self.best is not self.present
 
 
@@ -98,11 +98,11 @@ def improve(
     routes
         The network with its present tables.
     most_changes
-        Change at most so many entries of the present tables; any number when None.
+        Most entries of the present tables to change; any number if None.
     others
         The same network with more tables to start from, such as those of OpenSM's engines.
     budget_s
-        Seconds after which no further stage is begun.
+        Seconds after which no further stage starts.
     say
         Takes a line of progress.
     """
@@ -119,11 +119,11 @@ def improve(
         if most_changes is None:
             for stage in sorted(stages, key=lambda stage: stage.score.all_to_all)[:FASTEST]:
                 found.look(_in_phase(stage, found.best, present, rank, until))
-            # Where no stage of the present tables keeps all scores, smaller steps may.
+            # If every stage from the present tables made a score worse, try smaller steps.
             if found.best is not before or (start is routes and found.best is present):
                 found.best = _refined(found.best, present, rank, until)
         say(f"{how}: best so far {found.best.score.all_to_all:.3f} (bound {bound:.3f})")
-        if found.best.score.all_to_all <= bound + 1e-9:  # what is left could only better the other scores
+        if found.best.score.all_to_all <= bound + 1e-9:  # further stages could improve only the other scores
             break
     return Improvement(
         present, found.best, found.fastest, bound, cut, found.tried, deadlocks=find_circle(routes) is not None
@@ -132,7 +132,7 @@ def improve(
 
 @dataclass
 class _Found:
-    """What was found so far; `best` starts as the present tables."""
+    """The results so far; `best` starts as the present tables."""
 
     best: Candidate
     fastest: Candidate
@@ -142,7 +142,7 @@ class _Found:
         self._present = self.best
 
     def looking(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Look at candidates one by one, and hand them on."""
+        """Evaluate candidates one by one, and pass them on."""
         for candidate in candidates:
             self.tried += 1
             self.fastest = min(self.fastest, candidate, key=lambda c: (c.score.lost, c.score.all_to_all))
@@ -151,7 +151,7 @@ class _Found:
             yield candidate
 
     def look(self, candidates: Iterable[Candidate]) -> None:
-        """Look at all candidates."""
+        """Evaluate all candidates."""
         for _ in self.looking(candidates):
             pass
 
@@ -164,7 +164,7 @@ def _better(one: Candidate, best: Candidate, present: Candidate) -> bool:
 
 
 def _rank(routes: Routes) -> Ints | None:
-    """An order of switches for up*/down* routes; None where minimal routes hold no circle anyway."""
+    """An order of the switches for up*/down* routes, shape (switches,); None if minimal routes have no cycle."""
     if find_circle(d_mod_k_of(routes)) is None:
         return None
     level = np.array([s.level for s in routes.network.switches], dtype=np.int32)
@@ -177,7 +177,7 @@ def _starts(
     if most_changes is not None:
         yield "the present tables", routes
         return
-    # On large fabrics the time may end after some starts: the most promising come first.
+    # On large fabrics the time may be over after some starts: the most promising come first.
     own = d_mod_k_of(routes)
     if rank is None and (own.network.forward != routes.network.forward).any():
         yield "d-mod-k", own
@@ -191,7 +191,7 @@ def _starts(
 def _stages(
     how: str, start: Routes, present: Candidate, rank: Ints | None, most_changes: int | None, until: float
 ) -> Iterator[Candidate]:
-    """A start and what comes of it by more and more changes."""
+    """A start, and its improvements with more and more changes."""
     if start is not present.routes:
         yield _candidate(how, start, present)
     left = most_changes
@@ -212,7 +212,7 @@ def _stages(
 def _in_phase(
     stage: Candidate, best: Candidate, present: Candidate, rank: Ints | None, until: float
 ) -> Iterator[Candidate]:
-    """A stage with ever faster phases; nothing where the best so far has a faster all-to-all."""
+    """A stage with faster and faster phases; none if the best so far has a faster all-to-all."""
     if stage.score.all_to_all > best.score.all_to_all + 1e-9 or stage.score.lost:
         return
     routes, total = stage.routes, 0
@@ -225,7 +225,7 @@ def _in_phase(
 
 
 def _refined(best: Candidate, present: Candidate, rank: Ints | None, until: float) -> Candidate:
-    """The best stage with some more changes, as far as no score gets worse: stages grow too fast to end there."""
+    """The best stage with some more changes, as long as no score gets worse: steps between stages are too large."""
     step = max(1, len(best.routes.network.hosts) // 16)
     while step > 0 and time.monotonic() < until:
         routes, done = relieved(best.routes, step, rank)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Virtual lanes of routes, from the service levels of paths and the tables of switches."""
+"""Virtual lanes of routes, from the service levels of paths and the SL2VL tables of switches."""
 
 from dataclasses import dataclass
 
@@ -18,9 +18,9 @@ class Lanes:
     Attributes
     ----------
     used
-        By service level which routes use it, shape (leaves, hosts).
+        By service level, true for the routes that use it, shape (leaves, hosts).
     lane
-        The lane on which each switch sends each service level, shape (switches, 16).
+        Virtual lane of each service level on each switch, shape (switches, 16).
     """
 
     used: dict[int, NDArray[np.bool_]]
@@ -28,14 +28,14 @@ class Lanes:
 
 
 def lanes_of(routes: Routes, service: Service | None) -> Lanes | None:
-    """Lanes of the routes of a network; None where nothing is known of them.
+    """Lanes of the routes of a network; None if they are not known.
 
     Routes without a path record are taken to have service level 0.
 
     Raises
     ------
     FabricError
-        The network states no LIDs, or none of the paths is one of its hosts'.
+        The network states no LIDs, or no path is between two of its hosts.
     """
     if service is None:
         return None

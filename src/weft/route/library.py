@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``libweft-route.so`` as functions on arrays; `weft.launch.route_library` builds it."""
+"""Bindings of ``libweft-route.so`` to arrays; `weft.launch.route_library` builds it."""
 
 import ctypes
 import os
@@ -107,5 +107,5 @@ def delivery_of(network: Network) -> Ints:
 
 
 def threads_here() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     return max(1, len(os.sched_getaffinity(0)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What patterns of traffic put on every link: exact, from the routes, without simulating anything.
+"""Load of every link under traffic patterns, computed exactly from the routes.
 
-Units are what one rank sends to one other; times are relative to one unit over the slowest host's own link.
+A unit is what one rank sends to one other; times are relative to one unit over the slowest host's own link.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Loads:
     load
         Units over each link, shape (links,).
     lost
-        Units that had no route.
+        Units without a route.
     """
 
     load: Longs
@@ -36,14 +36,14 @@ class Loads:
 
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """What a schedule of phases asks of the links.
+    """Loads of a schedule of phases.
 
     Attributes
     ----------
     time
         Relative time of the slowest link in each phase, shape (phases,).
     link
-        That link, -1 for a phase without traffic.
+        Index of that link, shape (phases,); -1 for a phase without traffic.
     load
         Units over each link, summed over all phases, shape (links,).
     lost
@@ -57,7 +57,7 @@ class Phases:
 
     @property
     def mean(self) -> float:
-        """Mean time of a phase: what a schedule takes, over what it would take on links as fast as the adapters."""
+        """Mean relative time of a phase: time of the schedule over its time with all links as fast as the adapters."""
         return float(self.time.mean()) if len(self.time) else 0.0
 
 
@@ -85,12 +85,12 @@ def phases(routes: Routes, schedule: Schedule = "shift", ranks: Ints | None = No
     routes
         The network.
     schedule
-        ``shift``: in phase k rank r sends to rank r + k modulo the ranks (what pairwise all-to-alls do). ``exchange``:
-        rank r exchanges with rank r xor k (recursive schedules; ranks without a partner rest).
+        ``shift``: in phase k rank r sends to rank (r + k) mod p, as in pairwise all-to-alls. ``exchange``: rank r
+        exchanges with rank r xor k, as in recursive schedules; ranks without a partner are idle.
     ranks
         Host of each rank, shape (ranks,); one on each host with a cable when None.
     most
-        Look at the first phases only; all when None.
+        Number of phases to compute, the first ones; all if None.
     """
     host = routes.members(ranks)
     count = len(host) - 1 if schedule == "shift" else (1 << max(0, len(host) - 1).bit_length()) - 1
@@ -110,7 +110,7 @@ def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | N
     routes
         The network.
     amounts
-        Shape (ranks, ranks): what each rank sends to each other.
+        Amount from each rank to each other, shape (ranks, ranks), in any unit.
     ranks
         Host of each rank, shape (ranks,); one on each host with a cable when None.
 
@@ -121,7 +121,7 @@ def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | N
     Raises
     ------
     FabricError
-        A matrix of another number of ranks, or a message without a route.
+        The matrix has another number of ranks, or a message has no route.
     """
     members = routes.members(ranks)
     if amounts.shape != (len(members), len(members)):
@@ -141,7 +141,7 @@ def matrix_loads(routes: Routes, amounts: NDArray[np.floating]) -> Floats:
     routes
         The network.
     amounts
-        Shape (hosts, hosts): what each host sends to each other; the diagonal crosses no link.
+        Amount from each host to each other, shape (hosts, hosts), in any unit; the diagonal crosses no link.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def matrix_loads(routes: Routes, amounts: NDArray[np.floating]) -> Floats:
     Raises
     ------
     FabricError
-        Another shape, or traffic between hosts without a route.
+        The matrix has another shape, or hosts without a route have traffic.
     """
     network = routes.network
     hosts = len(network.hosts)
@@ -181,7 +181,7 @@ def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np
     sources, targets
         Host indices, shape (messages,); messages to oneself cross no link.
     amounts
-        What each carries, shape (messages,); 1 each when None.
+        Amount of each message, shape (messages,), in any unit; 1 each if None.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np
     Raises
     ------
     FabricError
-        When a message has no route.
+        A message has no route.
     """
     network = routes.network
     away = sources != targets
@@ -203,7 +203,7 @@ def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np
         raise network.no_route(int(source[at]), int(target[at]))
     between = routes.links[row, target]
     count = len(network.links)
-    load = np.zeros(count + 1)  # the last one stands for "no link"
+    load = np.zeros(count + 1)  # the last one means "no link"
     np.add.at(load, routes.arrays[2][source], weight)
     np.add.at(load, routes.arrays[3][target], weight)
     np.add.at(load, between, weight[:, np.newaxis])

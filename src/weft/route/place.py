@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which free hosts to ask for: the sets of N whose all-to-all is fastest and slowest, and how far off they can be.
+"""Which free hosts to ask for: the sets of N with the fastest and the slowest all-to-all, and bounds on both.
 
-The value of a set is the relative time of the fullest link in its all-to-all, then the mean over the phases of its
-shift. Few sets are all looked at; of many, some built from neighbours and bettered by swaps of one host.
+Sets are ordered by the relative time of the slowest link in their all-to-all, then by the mean over the phases of their
+shift. If there are few sets, all are evaluated; else the search starts from sets of neighbours and swaps single hosts.
 """
 
 import math
@@ -16,8 +16,8 @@ from weft.route.library import Floats, Ints
 from weft.route.patterns import all_to_all, phases
 from weft.route.routes import Routes
 
-EXHAUSTIVE = 20_000  # sets that are all looked at
-SWAPS = 400  # swaps tried on each start
+EXHAUSTIVE = 20_000  # most sets for an exhaustive search
+SWAPS = 400  # swaps tried from each start
 STARTS = 12
 SEED = 7
 
@@ -31,7 +31,7 @@ class Placement:
     hosts
         Host indices in rank order.
     all_to_all, shift
-        Times among them, relative: 1 = links as fast as the fastest adapter of all hosts to choose from.
+        Relative times among them: 1 = links as fast as the fastest adapter of all hosts to choose from.
     """
 
     hosts: Ints
@@ -40,26 +40,26 @@ class Placement:
 
     @property
     def key(self) -> tuple[float, float]:
-        """What placements are ordered by."""
+        """The sort key of placements."""
         return (round(self.all_to_all, 9), round(self.shift, 9))
 
 
 @dataclass(frozen=True, eq=False)
 class Placements:
-    """What was found.
+    """The result of a search for placements.
 
     Attributes
     ----------
     best, worst
         The fastest and the slowest set.
     bound
-        No set is faster.
+        Lower bound of the time of any set.
     limit
-        No set is slower.
+        Upper bound of the time of any set.
     exact
-        Whether all sets were looked at.
+        Whether all sets were evaluated.
     looked_at
-        How many.
+        Number of sets evaluated.
     """
 
     best: Placement
@@ -71,23 +71,23 @@ class Placements:
 
 
 def place(routes: Routes, count: int, free: Ints | None = None, beside: Floats | None = None) -> Placements:
-    """The best and the worst ``count`` hosts of those that are free.
+    """The best and the worst set of ``count`` free hosts.
 
     Parameters
     ----------
     routes
         The network.
     count
-        Hosts wanted.
+        Number of hosts wanted.
     free
-        Host indices to choose from; all with a cable when None.
+        Host indices to choose from, shape (free,); all with a cable if None.
     beside
-        Load that others put on each link, shape (links,), in units of what one host sends to one other; none when None.
+        Load of other jobs on each link, shape (links,), in units of what one host sends to one other; none if None.
 
     Raises
     ------
     FabricError
-        Fewer hosts are free than wanted, or fewer than two are wanted.
+        Fewer hosts are free than wanted, or fewer than two hosts are wanted.
     """
     members = np.unique(routes.members(free))
     if count < 2 or count > len(members):
@@ -102,31 +102,31 @@ def place(routes: Routes, count: int, free: Ints | None = None, beside: Floats |
             for start in search.starts(sign):
                 search.better(start, sign)
     best, worst = (search.found[sign] for sign in (1, -1))
-    assert best is not None  # count hosts are there, so at least one set was looked at
+    assert best is not None  # there are count hosts, so at least one set was evaluated
     assert worst is not None
     bound, limit = (best.all_to_all, worst.all_to_all) if exact else (search.bound(), search.limit())
     return Placements(best, worst, bound, limit, exact, search.looked_at)
 
 
 class _Search:
-    """Looks at sets and keeps the best (1) and the worst (-1)."""
+    """Evaluates sets and keeps the best (sign 1) and the worst (sign -1)."""
 
     def __init__(self, routes: Routes, members: Ints, count: int, beside: Floats | None) -> None:
         self.routes, self.members, self.count = routes, members, count
         self.beside = np.zeros(len(routes.network.links)) if beside is None else beside
         own = routes.slowness[routes.arrays[2][members]]
-        self.unit = float(own.min())  # not that of the slowest host: others would look faster than their adapters
+        self.unit = float(own.min())  # not that of the slowest host: others would seem faster than their adapters
         self.own, self.slowness = np.sort(own / self.unit), routes.slowness / self.unit
         self.found: dict[int, Placement | None] = {1: None, -1: None}
         self.looked_at = 0
         self.random = np.random.default_rng(SEED)
 
     def look(self, hosts: Ints) -> Placement:
-        """The value of a set; remembered where it is the best or the worst so far."""
+        """Evaluate a set; keep it if it is the best or the worst so far."""
         self.looked_at += 1
         load = all_to_all(self.routes, hosts).load
         time = (load + np.where(load > 0, self.beside, 0)) * self.slowness
-        # Rank order follows the switches: neighbours in rank are neighbours in the network.
+        # Order ranks by switch: neighbours in rank are neighbours in the network.
         order = hosts[np.argsort(self.routes.row[hosts], kind="stable")]
         shift = phases(self.routes, "shift", order).mean / self.unit
         seen = Placement(order, float(time.max()) / (self.count - 1), shift)
@@ -137,7 +137,7 @@ class _Search:
         return seen
 
     def starts(self, sign: int) -> list[Ints]:
-        """Sets to begin with: packed on few leaves, spread over all, and at random."""
+        """Start sets: packed on few leaves, spread over all leaves, and random."""
         row = self.routes.row[self.members]
         by_leaf = [self.members[row == leaf] for leaf in np.unique(row)]
         largest = sorted(by_leaf, key=len, reverse=True)
@@ -152,7 +152,7 @@ class _Search:
         return [np.asarray(hosts, dtype=np.int32) for hosts in chosen]
 
     def better(self, start: Ints, sign: int) -> None:
-        """Swap one host for another while the set gets better (or worse, for sign -1)."""
+        """Swap single hosts while the set gets better (or worse, for sign -1)."""
         inside, kept = start.copy(), self.look(start)
         for _ in range(SWAPS):
             outside = np.setdiff1d(self.members, inside)
@@ -165,9 +165,9 @@ class _Search:
                 inside, kept = tried, seen
 
     def bound(self) -> float:
-        """No set is faster than the slowest link of the fastest hosts: 1 unless all free hosts are slow."""
+        """Lower bound of the time: the slowest link of the fastest hosts; 1 unless all free hosts are slow."""
         return float(self.own[self.count - 1])
 
     def limit(self) -> float:
-        """No set is slower than all its messages one after the other over the slowest link."""
+        """Upper bound of the time: all messages one after the other over the slowest link."""
         return float(self.count * self.slowness.max())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A placement for people, for schedulers and for programs."""
+"""Placements as text, as options of schedulers, and as JSON."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def names(network: Network, placement: Placement) -> list[str]:
 
 
 def scheduler_words(network: Network, placement: Placement, free: list[str]) -> dict[str, str]:
-    """Words for a scheduler: ask for these hosts, or leave out the other free ones."""
+    """Options for a scheduler: request these hosts, or exclude the other free ones."""
     chosen = names(network, placement)
     others = [name for name in free if name not in set(chosen)]
     words = {"nodelist": f"--nodelist={folded_names(sorted(chosen))}"}
@@ -27,7 +27,7 @@ def scheduler_words(network: Network, placement: Placement, free: list[str]) -> 
 
 
 def placement_text(found: Placements, network: Network, title: str, free: list[str]) -> RenderableType:
-    """Best and worst, the verdict first."""
+    """Best and worst placement as text, the verdict first."""
     best, worst = found.best, found.worst
     how = f"all {found.looked_at:,} sets looked at" if found.exact else f"{found.looked_at:,} sets looked at"
     head = (
@@ -51,7 +51,7 @@ def placement_text(found: Placements, network: Network, title: str, free: list[s
 
 
 def placement_tree(found: Placements, network: Network, free: list[str]) -> dict[str, Any]:
-    """Best and worst for JSON (schema ``weft-place/1``)."""
+    """Best and worst placement for JSON (schema ``weft-place/1``)."""
 
     def tree(placement: Placement) -> dict[str, Any]:
         return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Networks with other tables: made for an all-to-all, relieved entry by entry, swapped for the phases of a shift."""
+"""Networks with other tables: made for an all-to-all, improved entry by entry, or changed for the phases of a shift."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from weft.route.routes import Routes
 PASSES = 4
 SEED = 1
 LABEL = "better tables, made by Weft"
-SPREAD = 0.05  # what phases must gain for routes taken apart, see native/route/swap.cpp
+SPREAD = 0.05  # gain of phases for which routes may diverge, see native/route/swap.cpp
 ROUNDS = 2
 
 
@@ -25,13 +25,13 @@ def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes:
     Parameters
     ----------
     routes
-        The network; its own tables are not looked at.
+        The network; its own tables are ignored.
     branching
-        0 spreads the routes to each host most; more keeps them on fewer branches, which helps shifts.
+        Cost of a branch: 0 spreads the routes to each host most; more keeps them on fewer branches, better for shifts.
     rank
-        A total order of the switches, shape (switches,), for up*/down* routes; minimal ones when None.
+        A total order of the switches, shape (switches,), for up*/down* routes; minimal ones if None.
     passes
-        How often each destination's routes are chosen, each time beside all others.
+        Number of passes; each chooses every destination's routes again, with those of all others in place.
     """
     network = routes.network
     forward = np.empty((len(network.switches), len(network.hosts)), dtype=np.int32)
@@ -40,7 +40,7 @@ def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes:
 
 
 def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Routes, int]:
-    """The network with at most ``most`` entries changed to relieve its fullest links, and the number of changes.
+    """The network with at most ``most`` entries changed to relieve its most loaded links, and the number of changes.
 
     ``rank`` is the host index of each rank, shape (ranks,).
     """

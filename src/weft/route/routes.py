@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A routed network in the form that the library takes, and the routes between all of its leaves and hosts."""
+"""A routed network in the library's form, and the routes between all of its leaves and hosts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,9 +24,9 @@ class Routes:
     network
         The network, with forwarding tables.
     library
-        What computes.
+        The compiled library.
     threads
-        How many threads it may use.
+        Number of threads that it may use.
     """
 
     network: Network
@@ -53,7 +53,7 @@ class Routes:
 
     @cached_property
     def graph(self) -> Graph:
-        """The network as the library takes it."""
+        """The network in the library's form."""
         network = self.network
         sizes = (len(network.hosts), len(network.switches), len(network.links), self.threads or threads_here())
         return Graph(*sizes, *(pointer(column) for column in self.arrays))
@@ -109,7 +109,7 @@ class Routes:
 
     @cached_property
     def paths(self) -> Paths:
-        """Those routes as the library takes them."""
+        """Those routes in the library's form."""
         shape = self.links.shape
         return Paths(shape[0], shape[2], pointer(self.row), pointer(self.links), pointer(self.lengths))
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What routes are worth: three numbers, since tables that are best for one pattern can be worse for another.
+"""Scores of routes: three numbers, since tables that are best for one pattern can be worse for another.
 
-- **all-to-all**: time of the fullest link over that of a host's own link; 1 = as fast as the adapters. What an
-  all-to-all takes whose messages are in no particular order.
-- **shift**: the same, mean over the phases of a shift. What pairwise and ring algorithms take.
-- **bisection**: effective bisection bandwidth, the share of a host's rate that random pairs get.
+- **all-to-all**: time of the slowest link over that of a host's own link; 1 = as fast as the adapters. The time of an
+  all-to-all with messages in no particular order.
+- **shift**: the same, as the mean over the phases of a shift. The time of pairwise and ring algorithms.
+- **bisection**: effective bisection bandwidth, the share of a host's rate that random pairs achieve.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from weft.route.routes import Routes
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Scores of one network with its routes.
+    """Scores of the routes of a network.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Score:
     time
         Relative time of each link in it, shape (links,).
     phases
-        All phases of the shift.
+        Times and loads of all phases of the shift.
     lost
         Pairs of ranks without a route.
     """
@@ -47,7 +47,7 @@ class Score:
     lost: int
 
     def no_worse_than(self, other: "Score") -> bool:
-        """Whether no score is worse than another's; the bisections are of the same random splits."""
+        """Whether no score is worse than that of ``other``; both bisections use the same random splits."""
         slack = 1e-9
         return (
             self.lost <= other.lost
@@ -57,7 +57,7 @@ class Score:
         )
 
     def fullest(self, routes: Routes, count: int) -> list[int]:
-        """The links that take longest in the all-to-all: those between switches, and hosts' own where they are slow."""
+        """Indices of the slowest links in the all-to-all: those between switches, and slow hosts' own links."""
         telling = (self.load > 0) & (routes.network.switch_links | (self.time > 1 + 1e-9))
         order = np.argsort(-np.round(self.time, 9), kind="stable")
         return order[telling[order]][:count].tolist()
@@ -73,7 +73,7 @@ def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> 
     ranks
         Host index of each rank, shape (ranks,), in rank order; one on each host with a cable if None.
     samples
-        Random splits of the bisection.
+        Number of random splits for the bisection.
     """
     members = routes.members(ranks)
     scattered = all_to_all(routes, members)
@@ -86,10 +86,10 @@ def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> 
 
 
 def lower_bound(routes: Routes) -> tuple[float, str]:
-    """What no tables can beat in an all-to-all of all hosts, as relative time, and the cut that says so.
+    """Lower bound of the relative time of an all-to-all of all hosts for any tables, and the name of its cut.
 
     The cut around a leaf of h hosts with u uplinks of a host's rate gives ``h (N - h) / (u (N - 1))``; pods, groups and
-    halves are looked at the same way, see `weft.fabric.cuts`. A host's own link gives 1.
+    halves likewise, see `weft.fabric.cuts`. A host's own link gives 1.
     """
     network = routes.network
     unit = network.links if np.isfinite(network.links.rate).all() else None

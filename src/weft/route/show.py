@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison of routes for people and for programs: the verdict first, then engines, links, findings."""
+"""A comparison of routes as text and as JSON: the verdict first, then engines, links, findings."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def verdict(found: Comparison) -> str:
-    """The answer in one or two sentences."""
+    """The verdict in one or two sentences."""
     best = min(found.engines, key=lambda e: (e.score.lost, e.value))
     worst = max(found.engines, key=lambda e: (e.score.lost, e.value))
     what = WORDS[found.pattern]
@@ -116,7 +116,7 @@ def _link_tree(engine: Engine, full: Full) -> dict[str, Any]:
 
 
 def improvement_text(found: Improvement, title: str) -> RenderableType:
-    """Better tables beside the present ones, the verdict first."""
+    """Better tables and the present ones as text, the verdict first."""
     present, best = found.present.score, found.best.score
     if found.better:
         head = (
@@ -148,7 +148,7 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
 
 
 def improvement_tree(found: Improvement) -> dict[str, Any]:
-    """Better tables for JSON (schema ``weft-route-fix/1``)."""
+    """Better tables and the present ones for JSON (schema ``weft-route-fix/1``)."""
 
     def tree(candidate: Candidate) -> dict[str, Any]:
         worth = candidate.score

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Between a network and a subnet manager: the network as ibsim reads it, its dumps, and tables as OpenSM loads them."""
+"""Exchange of a network with a subnet manager: ibsim's input, OpenSM's dumps, and tables that OpenSM loads."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,17 +16,17 @@ from weft.route.library import Ints
 
 MOST_PORTS = 254
 MOST_LIDS = 0xBFFF
-#: Made-up GUIDs, far enough apart that ibsim's GUIDs of ports (the node's plus the port) meet no other's.
+#: Artificial GUIDs, spaced so that ibsim's port GUIDs (the node's plus the port) are unique.
 HOST_GUIDS, SWITCH_GUIDS, SPACING = 0x0010_0000_0000_0000, 0x0020_0000_0000_0000, 0x100
 
 
 def ibsim_text(network: Network) -> str:
-    """The network as an ibsim ``.net`` file; ports keep their numbers, GUIDs are made up.
+    """The network as an ibsim ``.net`` file; ports keep their numbers, GUIDs are artificial.
 
     Raises
     ------
     FabricError
-        More ports on a switch, or more hosts and switches, than InfiniBand addresses.
+        A switch has more ports, or there are more hosts and switches, than InfiniBand can address.
     """
     hosts, links = len(network.hosts), network.links
     if hosts + len(network.switches) > MOST_LIDS:
@@ -70,12 +70,12 @@ def _identity(network: Network, vertex: int) -> str:
 
 
 def first_host(network: Network) -> str:
-    """The id, as ibsim knows it, of a host that the subnet manager can run on.
+    """The ibsim id of a host on which the subnet manager can run.
 
     Raises
     ------
     FabricError
-        When no host has a cable.
+        No host has a cable.
     """
     cabled = np.flatnonzero(network.uplink >= 0)
     if not cabled.size:
@@ -89,7 +89,7 @@ def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> t
     Parameters
     ----------
     network
-        What `ibsim_text` wrote.
+        The network that `ibsim_text` wrote.
     subnet, tables
         ``opensm-subnet.lst`` and ``opensm-lfts.dump`` as read.
     routing
@@ -97,7 +97,7 @@ def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> t
 
     Returns
     -------
-    The network with routes; its own GUIDs and LIDs where it states them, else those under ibsim. And what did not fit.
+    The network with routes, with its own GUIDs and LIDs if it states them, else those under ibsim; and the differences.
     """
     made_up = simulated_addresses(network)
     hosts = len(network.hosts)
@@ -116,7 +116,7 @@ def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> t
 
 
 def simulated_addresses(network: Network) -> Addresses:
-    """GUIDs as `ibsim_text` makes them up, and LIDs in some order: ibsim's ports have the node's GUID plus the port."""
+    """GUIDs as in `ibsim_text`, and LIDs in some order; the GUID of a port in ibsim is the node's plus the port."""
     hosts, count = len(network.hosts), len(network.switches)
     guid = np.array([_guid(network, vertex) for vertex in range(hosts + count)], dtype=np.uint64)
     lid = np.arange(1, hosts + count + 1, dtype=np.int32)
@@ -125,7 +125,7 @@ def simulated_addresses(network: Network) -> Addresses:
 
 
 def _ports(network: Network) -> list[int]:
-    """The port of each host's cable, 0 without one."""
+    """The port number of each host's cable; 0 without a cable."""
     return [int(network.links.source_port[link]) if link >= 0 else 0 for link in network.uplink.tolist()]
 
 
@@ -135,7 +135,7 @@ def require_addresses(network: Network) -> Addresses:
     Raises
     ------
     FabricError
-        When it states none.
+        The network states none.
     """
     addresses = network.addresses
     if addresses is None or not (addresses.host_lids > 0).any() or not addresses.switch_guids.all():
@@ -147,15 +147,15 @@ def require_addresses(network: Network) -> Addresses:
 
 
 def tables_text(network: Network) -> str:
-    """The network's tables as ``opensm -R file -U FILE`` loads them.
+    """The network's tables in the format that ``opensm -R file -U FILE`` loads.
 
-    OpenSM finds destinations by the GUIDs of their ports where these are known, else by LID. Routes to switches and to
-    what else is addressed follow those to a host on the same switch; minimal ones are made where there is none.
+    OpenSM identifies destinations by port GUID if known, else by LID. Routes to switches and other addresses follow
+    those to a host on the same switch, or are minimal if there is none.
 
     Raises
     ------
     FabricError
-        When the network states no GUIDs and LIDs.
+        The network states no GUIDs and LIDs.
     """
     addresses = require_addresses(network)
     towards = _towards_switches(network)
@@ -179,7 +179,7 @@ def tables_text(network: Network) -> str:
 
 
 def _destinations(addresses: Addresses) -> list[tuple[str, str] | None]:
-    """LID and comment of each host, switch and other address, in words; None without a LID."""
+    """LID and comment of each host, switch and other address; None without a LID."""
     found: list[tuple[str, str] | None] = []
     for kind, lids, guids in (
         ("Channel Adapter", addresses.host_lids, addresses.port_guids),
@@ -193,7 +193,7 @@ def _destinations(addresses: Addresses) -> list[tuple[str, str] | None]:
 
 
 def _towards_switches(network: Network) -> Ints:
-    """The link that each switch takes towards each switch, shape (switches, switches); -1 for itself or no way."""
+    """Index of the link from each switch towards each other, shape (switches, switches); -1 without a path."""
     hosts, count = len(network.hosts), len(network.switches)
     found = np.full((count, count), -1, dtype=np.int32)
     out, peer = ports_by_switch(hosts, count, network.links)

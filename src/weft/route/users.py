@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Users of a link: the source and target hosts of the messages that cross it."""
+"""Users of a link: source and target hosts of the messages that cross it."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ class Users:
     Attributes
     ----------
     sources, targets
-        Host indices that send over it, and that are sent to.
+        Indices of the hosts whose messages cross it, and of the hosts they are sent to.
     routes
-        Routes from a leaf switch to a host that cross it.
+        Number of routes from a leaf switch to a host that cross it.
     """
 
     sources: Ints
@@ -27,7 +27,7 @@ class Users:
 
 
 def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
-    """The hosts among ``members``, indices (hosts,), all if None, whose messages cross a link."""
+    """The users of a link in an all-to-all among ``members``, host indices (hosts,); all hosts if None."""
     network = routes.network
     taking = np.zeros(len(network.hosts), dtype=bool)
     taking[routes.members(members)] = True
@@ -37,7 +37,7 @@ def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
         return Users(np.array([source], dtype=np.int32), np.flatnonzero(taking).astype(np.int32), 1)
     if target < hosts:
         return Users(np.flatnonzero(taking).astype(np.int32), np.array([target], dtype=np.int32), 1)
-    # Only the rows and columns that can matter: destinations that the switch sends over this link.
+    # Only destinations that the switch sends over this link can matter.
     columns = np.flatnonzero((network.forward[source - hosts] == link) & taking)
     rows = np.unique(routes.row[taking & (routes.row >= 0)])
     over = (routes.links[np.ix_(rows, columns)] == link).any(axis=2)

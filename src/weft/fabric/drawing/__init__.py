@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines drawn: as text, and as a picture."""
+"""Drawings of fabrics, as text and as pictures."""

@@ -30,7 +30,7 @@ COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def role(network: Network, level: int) -> str:
-    """What the switches of a level are called."""
+    """Name of the switches of a level, such as "leaf" or "spine"."""
     if network.topology == "star":
         return "switches"
     if network.topology in ("dragonfly", "torus"):
@@ -45,7 +45,7 @@ def counted(network: Network, level: int, count: int) -> str:
 
 
 def describe(summary: Summary, title: str) -> RenderableType:
-    """The tree and the tables of a fabric."""
+    """The tree and the tables of a fabric, for the terminal."""
     parts = [_tree(summary, title), Text(), _implications(summary)]
     return Group(*parts, Text(), _classes(summary)) if summary.classes else Group(*parts)
 
@@ -93,7 +93,7 @@ def _level_facts(network: Network, level: Level) -> str:
 
 
 def _leaf_lines(network: Network) -> list[Text]:
-    """A line for each leaf; with many, the first and the last ones and how many stand between."""
+    """A line for each leaf; if there are many, the first and the last ones and how many are omitted."""
     order = np.argsort(network.leaf, kind="stable")
     order = order[network.leaf[order] >= 0]
     leaves, first = np.unique(network.leaf[order], return_index=True)
@@ -114,8 +114,8 @@ def _leaf_lines(network: Network) -> list[Text]:
 
 
 def rate(value: float) -> str:
-    """A rate for people; "unknown" where it is not stated."""
-    # Rounded first: 999.9999999 MB/s, a quotient's last digit, is 1 GB/s.
+    """A rate in bytes per second as text; "unknown" if it is not finite."""
+    # format_rate rounds first: a quotient of 999.9999999 MB/s reads 1 GB/s.
     return format_rate(value) if np.isfinite(value) else "unknown"
 
 
@@ -155,7 +155,7 @@ def _classes(summary: Summary) -> Table:
 
 
 def show_findings(name: str, findings: Sequence[Finding], console: Console) -> None:
-    """Print findings: severity and what, then cause and remedy below; and how many there are."""
+    """Print each finding (severity and what, then cause and remedy), and how many there are."""
     for finding in findings:
         console.print(Text.assemble((f"{finding.severity}: ", COLOURS[finding.severity]), finding.what), soft_wrap=True)
         console.print(Text(f"  {finding.cause}", style="dim"), soft_wrap=True)

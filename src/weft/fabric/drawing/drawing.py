@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import altair
 
 FORMATS = (".svg", ".png", ".html", ".json")
-LEFT = 130.0  # room for the texts of the rows
-LESS = "\ue03c"  # stands for "<" until a page is written
+LEFT = 130.0  # space for the texts of the rows
+LESS = "\ue03c"  # a placeholder for "<" until a page is written
 INK, PAPER, QUIET = "#1f2933", "#f4f6f8", "#6b7785"
 CALM, BUSY, HOT = "#cfd8e3", "#f0a429", "#c01c1c"
 
@@ -40,11 +40,11 @@ def draw(
     title, subtitle
         Texts above the drawing.
     values
-        A value for each link, shape (links,), any unit, by which cables between switches are coloured; None draws grey.
+        A value for each link, shape (links,), any unit, that colours the cables between switches; None draws grey.
     meaning
         Description of the values for the legend.
     scale
-        Values drawn in grey, amber and red; the colour is clamped outside.
+        Values drawn in grey, amber and red; values outside take the end colours.
     """
     import altair as alt
 
@@ -74,11 +74,11 @@ def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float]
     plan
         Positions of all parts.
     meaning
-        What the lines' values are; None draws all lines grey.
+        Description of the lines' values; None draws all lines grey.
     scale
-        As `draw` has it.
+        As in `draw`.
     legend
-        Whether the colours are explained under the drawing.
+        Whether to draw a legend of the colours under the drawing.
     """
     import altair as alt
 
@@ -87,12 +87,12 @@ def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float]
 
 
 def save(chart: "altair.LayerChart", path: Path) -> None:
-    """Write a drawing; the ending of the name chooses SVG, PNG, HTML (offline) or the Vega-Lite JSON.
+    """Write a drawing; the file extension selects SVG, PNG, HTML (offline) or Vega-Lite JSON.
 
     Raises
     ------
     FabricError
-        On another ending, and when the file cannot be written.
+        The extension is another one, or the file cannot be written.
     """
     if path.suffix.lower() not in FORMATS:
         raise FabricError(
@@ -100,7 +100,7 @@ def save(chart: "altair.LayerChart", path: Path) -> None:
         )
     import altair as alt
 
-    told = plain_tree(chart.to_dict())  # names of boxes: vl-convert aborts at control characters
+    told = plain_tree(chart.to_dict())  # vl-convert aborts at control characters in names
     shown = alt.LayerChart.from_dict(told, validate=False)
     try:
         if path.suffix.lower() == ".png":
@@ -114,7 +114,7 @@ def save(chart: "altair.LayerChart", path: Path) -> None:
 
 
 def _page(told: dict[str, Any]) -> str:
-    """A drawing as a page of its own; altair writes names into the script as they are, ``</script>`` too."""
+    """A drawing as a complete HTML page; altair does not escape ``</script>`` in names."""
     import altair as alt
 
     marked = json.loads(json.dumps(told).replace("<", LESS))
@@ -142,7 +142,7 @@ def _cables(
         for step, (x, y) in enumerate(line.points)
     ]
     most = max((line.cables for line in plan.lines), default=1)
-    crowd = min(1.0, 60 / max(1, len(plan.lines)))  # many lines are drawn thin and faint, or they hide each other
+    crowd = min(1.0, 60 / max(1, len(plan.lines)))  # many lines would hide each other, so they are thin and faint
     fields = dict.fromkeys(name for line in plan.lines for name in line.details)
     tooltip = [alt.Tooltip(f"{name}:N") for name in fields]
     colour = alt.value("#9aa5b1")
@@ -163,7 +163,7 @@ def _cables(
 
 
 def _labels(plan: Sketch, left: float) -> list["altair.Chart"]:
-    """The lines' labels on their middles, over a white edge."""
+    """The lines' labels at their middles, with a white outline."""
     import altair as alt
 
     rows = [{"x": x, "y": y, "text": line.label} for line in plan.lines if line.label for x, y in [line.middle]]
@@ -186,7 +186,7 @@ def _boxes(plan: Sketch, left: float) -> list["altair.Chart"]:
             "y": place.y - place.height / 2,
             "y2": place.y + place.height / 2,
             "middle": place.x,
-            "centre": place.y - 7 * place.text.count("\n"),  # a text of two lines hangs from its first
+            "centre": place.y - 7 * place.text.count("\n"),  # a text of two lines is placed by its first line
             "under": place.y + place.height / 2 + 13,
             "text": place.text,
             "below": place.below,
@@ -221,7 +221,7 @@ def _text(
 
 
 def _texts(plan: Sketch, left: float) -> list["altair.Chart"]:
-    """The texts at the left of each row."""
+    """The texts to the left of each row."""
     import altair as alt
 
     if not plan.rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Grouping thousands of switches into the few boxes that fit on a page."""
+"""Grouping of thousands of switches into the few boxes that fit on a page."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ import numpy as np
 from weft.fabric.network.graph import Ints, Network
 
 MOST_BOXES = 32
-MOST_ABOVE = 12  # boxes of a row of cores: each is joined to every pod, so their cables multiply
+MOST_ABOVE = 12  # boxes in a row of cores: each has cables to every pod
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Box:
     Attributes
     ----------
     level, order
-        Row, and place in it.
+        Row, and position in it.
     switches, hosts
         Switch indices, and host indices on them.
     pod
@@ -33,7 +33,7 @@ class Box:
 
 
 def boxes(network: Network) -> list[Box]:
-    """The boxes of a network, leaves first: single switches where they fit, else pods, else runs of neighbours."""
+    """The boxes of a network, leaves first: single switches if they fit, else pods, else runs of neighbours."""
     level = np.array([s.level for s in network.switches], dtype=int)
     pod = switch_pods(network)
     made: list[Box] = []
@@ -55,15 +55,15 @@ def boxes(network: Network) -> list[Box]:
 
 
 def runs_of(count: int, most: int) -> int:
-    """Into how many runs of neighbours to cut ``count`` switches: a divisor where there is a fair one."""
+    """Number of runs of neighbours into which to divide ``count`` switches: a suitable divisor if there is one."""
     fair = [n for n in range(most, most // 2, -1) if count % n == 0]
     return fair[0] if fair else most
 
 
 def switch_pods(network: Network) -> Ints:
-    """Index of the pod of each switch, shape (switches,): that of its hosts or of all switches below it.
+    """Index of the pod of each switch, shape (switches,): the pod of its hosts or of all switches below it.
 
-    -1 if there are several or none.
+    -1 if these are in several pods or in none.
     """
     pod = np.full(len(network.switches), -1, dtype=np.int32)
     column = network.coordinates.get("pod")
@@ -88,7 +88,7 @@ def switch_pods(network: Network) -> Ints:
 
 
 def _leaves_without_hosts(network: Network, pod: Ints, level: Ints) -> Ints:
-    """Leaves without hosts belong to the pod of the leaves that share their spines; else to a pod of their own."""
+    """Put leaves without hosts into the pod of the leaves that share their spines; else into a pod of their own."""
     hosts = len(network.hosts)
     empty = np.flatnonzero((level == 1) & (pod < 0))
     between = network.switch_links

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the boxes of a drawing stand: a tree in rows, a dragonfly in a ring, a torus in a grid."""
+"""Layout of the boxes of a drawing: a tree in rows, a dragonfly in a ring, a torus in a grid."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ Point = tuple[float, float]
 
 
 def arrange(network: Network) -> tuple[list[Box], list[Point]]:
-    """The boxes of a network and the middle of each, in points from the upper left."""
+    """The boxes of a network and the centre of each, in points from the upper left."""
     if network.topology == "dragonfly":
         made = _groups(network)
         return made, _ring(len(made))
@@ -28,20 +28,20 @@ def arrange(network: Network) -> tuple[list[Box], list[Point]]:
 
 
 def box_width(centres: list[Point]) -> float:
-    """A width that lets no two boxes of a row touch, at most `WIDEST`."""
+    """Width at which no two boxes of a row touch, in points; at most `WIDEST`."""
     beside = [abs(a[0] - b[0]) for a, b in combinations(centres, 2) if abs(a[1] - b[1]) < GRID / 2]
     return min([WIDEST, *(0.86 * distance for distance in beside)])
 
 
 def over_the_middle(links: Sequence[tuple[str, str]], depth: Mapping[str, int]) -> dict[str, float]:
-    """Where the ends of a tree's links stand, from 0 (left) to 1, each switch above the middle of what hangs on it.
+    """Horizontal positions of a tree's vertices, from 0 (left) to 1; each switch is centred above what it connects.
 
     Parameters
     ----------
     links
         Both ends of each link, in any order.
     depth
-        How many links each end is away from the nearest host.
+        Distance of each end from the nearest host, in links.
     """
     below: dict[str, list[str]] = {}
     for one, other in dict.fromkeys(tuple(sorted(pair, key=lambda end: depth.get(end, 0))) for pair in links):
@@ -64,12 +64,12 @@ def over_the_middle(links: Sequence[tuple[str, str]], depth: Mapping[str, int]) 
 
 
 def row_y(level: int, top: int) -> float:
-    """Height of a row of switches; the top level is drawn at the top."""
+    """Vertical position of a row of switches, in points; the top level is at the top."""
     return TOP + (top - level) * ROW
 
 
 def _rows(made: list[Box]) -> list[Point]:
-    """Pods beside each other, as wide as their widest row; rows without pods over the whole width."""
+    """Place pods side by side, each as wide as its widest row, and rows without pods over the whole width."""
     top = max((box.level for box in made), default=1)
     rows = {level: [box for box in made if box.level == level] for level in range(1, top + 1)}
     podded = {level for level, row in rows.items() if all(box.pod >= 0 for box in row) and level < max(top, 2)}
@@ -114,12 +114,12 @@ def _ring(count: int) -> list[Point]:
 
 
 def _place_of(network: Network, switch: int) -> tuple[int, ...]:
-    """Place of a switch of a torus in its first two dimensions."""
+    """Coordinates of a switch in the first two dimensions of a torus."""
     return tuple(map(int, network.switches[switch].name.removeprefix("switch-").split("-")[:2]))
 
 
 def _columns(network: Network) -> list[Box]:
-    """Switches of a torus by their first two dimensions; further ones stand behind each other in one box."""
+    """One box for each place in the first two dimensions of a torus, with all switches of further dimensions in it."""
     made: dict[tuple[int, ...], Box] = {}
     holder: list[Box] = []
     for switch in range(len(network.switches)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the counted links of a run lie in a drawing: every host and switch a box, each direction of a link a line."""
+"""Drawing of the links that a run counted: a box for every host and switch, a line for each direction of a link."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from weft.fabric.link_names import depths
 
 ROW, BELOW, HIGH = 90.0, 18.0, 26.0
 CHARACTER = 6.4
-#: More labels than this could not be read on their links.
+#: More labels than this would not be readable.
 MOST_LABELS = 20
-#: Both directions of a cable are labelled where their values differ by more than this.
+#: Both directions of a cable get a value if their values differ by more than this.
 APART = 0.1
 
 
@@ -27,11 +27,11 @@ class LinkLoad:
     cable
         The cable that both directions share.
     value
-        What colours it, such as the share of its rate (0 to 1).
+        The value that sets its colour, such as the share of its rate (0 to 1).
     text
-        The value as it is written on the link; empty where it is not known.
+        The value as written on the link; empty if it is not known.
     details
-        What a tooltip says, by name.
+        Contents of its tooltip, by name.
     """
 
     source: str
@@ -52,7 +52,7 @@ def sketch_loads(loads: Sequence[LinkLoad], hosts: Sequence[str], width: float) 
     hosts
         Names of the hosts.
     width
-        Of the drawing, in points.
+        Width of the drawing, in points.
     """
     links = [(load.source, load.target) for load in loads]
     depth = depths(hosts, links)
@@ -67,7 +67,7 @@ def sketch_loads(loads: Sequence[LinkLoad], hosts: Sequence[str], width: float) 
 
 
 def _row(centres: Mapping[str, Point]) -> list[Place]:
-    """The boxes of one row, with their names where all of them fit."""
+    """The boxes of one row, with their names if all of them fit."""
     wide = box_width(list(centres.values()))
     named = max(map(len, centres), default=0) * CHARACTER <= wide
     high = HIGH if named else min(HIGH, wide)
@@ -75,14 +75,14 @@ def _row(centres: Mapping[str, Point]) -> list[Place]:
 
 
 def _line(load: LinkLoad, centres: Mapping[str, Point], aside: float) -> Line:
-    """A little to the left (up) or to the right (down) of the cable's middle."""
+    """The line of one direction, a little to the left (up) or to the right (down) of the cable's centre line."""
     (x, y), (x2, y2) = centres[load.source], centres[load.target]
     points = ((x - aside, y), (x2 - aside, y2))
     return Line(points, f"{load.source} - {load.target}", 1, float("nan"), load.value, details=load.details)
 
 
 def _labelled(loads: Sequence[LinkLoad], lines: Sequence[Line], depth: Mapping[str, int]) -> tuple[Line, ...]:
-    """Lines with a label on the busier direction of each cable, with both values where they differ."""
+    """Lines with a label on the busier direction of each cable; it gives both values if they differ."""
     cables: dict[str, list[int]] = {}
     for index, load in enumerate(loads):
         cables.setdefault(load.cable, []).append(index)

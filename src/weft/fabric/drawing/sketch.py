@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The geometry of a drawing: where its boxes and cables lie."""
+"""The geometry of a drawing: positions of its boxes and cables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -36,17 +36,17 @@ class Line:
     Attributes
     ----------
     points
-        Their way, in points from the upper left.
+        Points of the line, in points from the upper left.
     between
         Names of both ends.
     cables, rate
-        How many, and bytes a second each way of all together.
+        Number of cables, and their total rate in bytes per second, each way.
     value
-        What colours them: the largest value of any of their links.
+        The value that sets their colour: the largest of any of their links.
     label
-        A text on their middle.
+        A text at the middle of the line.
     details
-        What a tooltip says, by name.
+        Contents of the tooltip, by name.
     """
 
     points: tuple[Point, ...]
@@ -63,7 +63,7 @@ class Line:
 
     @property
     def middle(self) -> Point:
-        """Half way between its ends."""
+        """The point half way between its ends."""
         (x, y), (x2, y2) = self.points[0], self.points[-1]
         return (x + x2) / 2, (y + y2) / 2
 
@@ -100,7 +100,7 @@ def sketch(network: Network, values: NDArray[np.floating] | None = None) -> Sket
 
 
 def _place(network: Network, box: Box, centre: Point, width: float) -> Place:
-    compact = network.topology in ("dragonfly", "torus")  # no room below a box: its hosts stand inside it
+    compact = network.topology in ("dragonfly", "torus")  # no space below a box: its hosts are drawn inside it
     names = fold_for_people(network.hosts[h] for h in box.hosts) if box.hosts else ""
     hosts = f"{len(box.hosts)}" if width < 64 else f"{len(box.hosts)} host{'s' if len(box.hosts) != 1 else ''}"
     if not compact and box.hosts and width >= 64 and len(names) * 5.2 < width * 1.1:
@@ -138,7 +138,7 @@ def _shortened(name: str, width: float) -> str:
 def _lines(
     network: Network, made: list[Box], places: tuple[Place, ...], values: NDArray[np.floating] | None
 ) -> list[Line]:
-    """Cables between boxes, added up."""
+    """Lines between boxes, each with the sum of its cables."""
     hosts, links = len(network.hosts), network.links
     holder = np.full(len(network.switches), -1)
     for i, box in enumerate(made):
@@ -162,7 +162,7 @@ def _lines(
 
 
 def _way(one: Place, other: Place) -> tuple[tuple[float, float], ...]:
-    """Straight; but round the boxes that stand between two of the same row or column."""
+    """Points of the line between two boxes: straight, or around boxes between them in the same row or column."""
     dx, dy = abs(other.x - one.x), abs(other.y - one.y)
     if dy < 1 and dx > 1.5 * one.width + 40:
         y = one.y - one.height / 2 - 9
@@ -174,7 +174,7 @@ def _way(one: Place, other: Place) -> tuple[tuple[float, float], ...]:
 
 
 def _row_texts(network: Network, made: list[Box], top: int) -> tuple[tuple[float, str, str], ...]:
-    """The text left of each row: numbers of switches and hosts, and of switches per box."""
+    """The text to the left of each row: numbers of switches and hosts, and of switches per box."""
     texts: list[tuple[float, str, str]] = []
     for level in range(1, top + 1):
         row = [box for box in made if box.level == level]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fabric's drawing with its cables coloured by an all-to-all."""
+"""The drawing of a fabric, with its cables coloured by their load in an all-to-all."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Networks: the graph, its generators, and the sections that describe them in a fabric file."""
+"""Networks: the graph, its generators, and the sections of a fabric file that describe them."""
 
 from weft.fabric.network.build import build_network, make_network
 from weft.fabric.network.dragonfly import DragonflyShape, dragonfly

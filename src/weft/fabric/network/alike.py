@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Leaf switches that route alike: those of a pod mostly do, so that routes are followed once a pod, not once a leaf."""
+"""Leaf switches with the same routes, as most leaves of a pod have: routes are then followed once per pod."""
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from weft.fabric.network.graph import Ints, Network
 
 @dataclass(frozen=True, eq=False)
 class LeavesAlike:
-    """Leaf switches that hand whatever is not for their own hosts to the same neighbours.
+    """Leaf switches that forward traffic for other leaves' hosts to the same neighbours.
 
     Attributes
     ----------
     leaves
         Their indices.
     onward
-        Vertex that each host's traffic is handed to, shape (hosts,); -1 for none. For a host of one of several leaves
-        it is what the other leaves take.
+        Index of the next vertex towards each host, shape (hosts,); -1 for none. For a host of one of these leaves it is
+        the vertex that the other leaves use.
     """
 
     leaves: Ints
@@ -38,17 +38,17 @@ class LeavesAlike:
 
 
 def leaves_alike(network: Network, wanted: Container[int] | None = None) -> Iterator[LeavesAlike]:
-    """Leaf switches with a host, in groups; a leaf with tables of its own is a group of one.
+    """Leaf switches with a host, grouped by equal tables.
 
-    Those that are joined to the same switches are compared with the first of them alone: linear in the tables, whatever
-    they hold.
+    Of the leaves with the same neighbours each is compared with the first one only, so the time is linear in the size
+    of the tables.
 
     Parameters
     ----------
     network
         The network.
     wanted
-        Only these leaf switches; all when None.
+        Only these leaf switches; all if None.
     """
     hosts_of = _hosts_of(network)
     chosen = [leaf for leaf in hosts_of if wanted is None or leaf in wanted]
@@ -80,13 +80,13 @@ def _hosts_of(network: Network) -> dict[int, NDArray[np.intp]]:
 
 
 def _onward(network: Network, switch: int) -> Ints:
-    """The vertex that a switch hands each host's traffic to, -1 for none."""
+    """Index of the next vertex from a switch towards each host, shape (hosts,); -1 for none."""
     link = network.forward[switch]
     return np.where(link >= 0, network.links.target[link], np.int32(-1))
 
 
 def _joined_alike(network: Network, leaves: Ints) -> Iterator[Ints]:
-    """Leaves in groups of those joined to the same switches."""
+    """Leaves grouped by their neighbouring switches."""
     hosts, links = len(network.hosts), network.links
     between = network.switch_links & np.isin(links.source, leaves + hosts)
     ends = np.unique(np.stack([links.source[between], links.target[between]]), axis=1) - hosts

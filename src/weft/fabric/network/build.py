@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a fabric file to its network."""
+"""Building the network of a fabric file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 def build_network(fabric: "Fabric") -> Network:
     """The network of a fabric.
 
-    Half of ``network.latency`` stands on each host link, so that two nodes on one switch are ``latency`` apart. Rates
-    that the file does not state are nan.
+    Each host link has half of ``network.latency``, so two nodes on one switch are ``latency`` apart. Rates that the
+    file does not state are nan.
 
     Raises
     ------
     FabricError
-        When the numbers make no network, when a dump cannot be read, or when a node of the fabric is not in its dump.
+        The numbers do not describe a network, a dump cannot be read, or a node of the fabric is not in its dump.
     """
     if fabric.network is None:
         return star(fabric.hosts or ("localhost",), rate=float("nan"))
@@ -37,7 +37,7 @@ def build_network(fabric: "Fabric") -> Network:
 
 
 def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path) -> Network:
-    """The network of a section: ``hosts`` in order, files relative to ``folder``."""
+    """The network of a section, with ``hosts`` in this order; file names are relative to ``folder``."""
     rate = float("nan") if section.adapter_rate is None else section.adapter_rate
     latency = (section.latency or 0.0) / 2
     if section.tree is not None:
@@ -55,7 +55,7 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path) ->
 
 
 def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
-    """The network with some links of another rate.
+    """The network with other rates for some links.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
         The network.
     rates
         Bytes per second by the two ends of a link: ``leaf1 - spine0`` for both directions, ``leaf1 -> spine0`` for one;
-        all cables between the two where there are several.
+        all cables between the two if there are several.
 
     Raises
     ------
     FabricError
-        No link joins the two, or they are not written so.
+        There is no link between the two ends, or a key has another form.
     """
     if not rates:
         return network
@@ -93,7 +93,7 @@ def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
 
 
 def read_section_dump(section: DumpSection, folder: Path) -> Dump:
-    """The dump that a section names, with its forwarding tables."""
+    """Read the dump that a section names, with its forwarding tables."""
     dump = read_dump(folder / section.file, section.format)
     return dump if section.tables is None else replace(dump, tables=read_tables(folder / section.tables))
 

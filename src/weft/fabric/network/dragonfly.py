@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dragonfly: groups of routers, all joined inside a group, every two groups joined by global links.
+"""Dragonfly: groups of routers, fully connected inside a group, with global links between every two groups.
 
 After Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008. Routes are
-minimal: at most one local, one global and one local link. Several global links between two groups are shared out by
-destination. Real machines add non-minimal (Valiant, adaptive) routes when the minimal one is busy; those are not
-modelled, so the loads here are what minimal routing alone does.
+minimal: at most one local, one global and one local link. Several global links between two groups are distributed over
+the destinations. Real machines add non-minimal (Valiant, adaptive) routes when the minimal one is busy. These are not
+modelled: the loads are those of minimal routing alone.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ class DragonflyShape:
     nodes_per_router, routers_per_group, global_links
         Hosts on a router, routers in a group, and global links of each router.
     groups
-        Number of groups; as many as the hosts need when None.
+        Number of groups; as many as the hosts need if None.
     local_rate, global_rate, local_latency, global_latency
-        Of the links inside a group and between groups.
+        Rate and latency of the links inside a group and between groups.
     """
 
     nodes_per_router: int
@@ -62,12 +62,12 @@ def _groups(shape: DragonflyShape, hosts: int) -> int:
 
 
 def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, latency: float = 0.0) -> Network:
-    """A dragonfly.
+    """Make a dragonfly.
 
     Parameters
     ----------
     hosts
-        Host names, filled router by router and group by group.
+        Host names, which fill router after router and group after group.
     shape
         The dragonfly.
     rate, latency
@@ -76,7 +76,7 @@ def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, laten
     Raises
     ------
     FabricError
-        When the groups cannot all be joined.
+        There are too few global links to connect all groups.
     """
     groups, size = _groups(shape, len(hosts)), shape.routers_per_group
     refuse_oversize(len(hosts), groups * size, len(hosts) + groups * size * (size + shape.global_links) // 2)
@@ -84,7 +84,7 @@ def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, laten
     host = np.arange(len(hosts), dtype=np.int32)
     router_of = host // shape.nodes_per_router
     down = np.array([cables.add(h, first + int(router_of[h]), rate, latency) + 1 for h in range(first)], dtype=np.int32)
-    local = np.full((groups * size, size), -1, dtype=np.int32)  # link from a router to the i-th of its group
+    local = np.full((groups * size, size), -1, dtype=np.int32)  # link from a router to the i-th router of its group
     for group in range(groups):
         for i, j in combinations(range(size), 2):
             a, b = group * size + i, group * size + j
@@ -101,7 +101,7 @@ def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, laten
 def _global_links(
     cables: Cables, shape: DragonflyShape, groups: int, first: int
 ) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """Cables between groups: for (from, to) the routers that own one and the link they take."""
+    """Cables between groups: by (from, to), the routers with such a cable and the link of each."""
     between: dict[tuple[int, int], list[tuple[int, int]]] = {}
     if groups < 2:
         return between
@@ -109,7 +109,7 @@ def _global_links(
     used = np.zeros(groups * size, dtype=int)
     for _ in range(size * shape.global_links // (groups - 1)):
         for g, h in combinations(range(groups), 2):
-            # The router with most ports left: spreads the global links evenly over a group.
+            # The router with the most free ports: this spreads the global links evenly over a group.
             a = g * size + int(np.argmin(used[g * size : (g + 1) * size]))
             b = h * size + int(np.argmin(used[h * size : (h + 1) * size]))
             used[[a, b]] += 1

@@ -15,7 +15,7 @@ from weft.fabric.network.minimal import minimal_tables
 from weft.fabric.network.tables import forward_of
 from weft.fabric.readers.dump import Box, Dump, End
 
-MOST_LIDS = 0xC000  # unicast ones end there
+MOST_LIDS = 0xC000  # end of the unicast LIDs
 GUID = re.compile(r"[SH]-([0-9a-f]{1,16})", re.ASCII)
 
 
@@ -28,27 +28,27 @@ def network_of(
     latency: float = 0.0,
     link_latency: float = 0.0,
 ) -> Network:
-    """The network that a dump describes, routed by its forwarding tables, or minimally where it has none.
+    """The network that a dump describes, with its forwarding tables, or minimal routes if it has none.
 
-    Adapters become hosts, leaf by leaf and port by port. SHARP aggregation nodes and routers are left out.
+    Adapters become hosts, in the order of leaves and ports. SHARP aggregation nodes and routers are omitted.
 
     Parameters
     ----------
     dump
-        What a reader gave.
+        The dump as read.
     names
-        Names by key; a key without one is its own name.
+        Names by key; a key without a name serves as the name.
     adapter_rate
-        Bytes per second that an adapter reaches: caps the rate of its cable, or gives it where the dump knows no rates.
+        Bytes per second that an adapter reaches: limits the rate of its cable, or sets it if the dump has no rates.
     link_rate
-        Rate of links between switches where the dump knows no rates.
+        Bytes per second of links between switches, if the dump has no rates.
     latency, link_latency
-        Seconds of each host link and of each link between switches; dumps do not know them.
+        Seconds of each host link and of each link between switches; dumps do not contain them.
 
     Raises
     ------
     FabricError
-        When there is no host, two boxes get the same name, or the tables are of another fabric.
+        There is no host, two boxes get the same name, or the tables are of another fabric.
     """
     network = unrouted(
         dump,
@@ -75,7 +75,7 @@ def unrouted(
     latency: float = 0.0,
     link_latency: float = 0.0,
 ) -> Network:
-    """The network that a dump describes, without routes; parameters as for `network_of`, also its FabricError."""
+    """The network that a dump describes, without routes; parameters and FabricError as for `network_of`."""
     called = names or {}
     cables = cable_ends(dump)
     switches = [box for box in dump.boxes.values() if box.kind == "switch"]
@@ -109,7 +109,7 @@ def unrouted(
 
 
 def addresses_of(dump: Dump, network: Network, hosts: Sequence[Box], switches: Sequence[Box]) -> Addresses:
-    """GUIDs, and the LIDs of the cables that the routes use; 0 where the dump does not say."""
+    """GUIDs, and the LIDs of the cables that the routes use; 0 if the dump does not contain them."""
     links, up = network.links, network.uplink
     ports = [int(links.source_port[link]) if link >= 0 else 0 for link in up.tolist()]
     lids = [
@@ -134,7 +134,7 @@ def addresses_of(dump: Dump, network: Network, hosts: Sequence[Box], switches: S
 def _others(
     dump: Dump, switch: Mapping[str, int], taken: set[tuple[str, int]]
 ) -> Iterator[tuple[tuple[int, int, int], int]]:
-    """(LID, switch, port) and port GUID of all that is addressed besides hosts' own cables and switches."""
+    """(LID, switch, port) and port GUID of all addresses other than those of hosts' own cables and switches."""
     for end in dump.ends:
         place, far = switch.get(end.key), (end.peer, end.peer_port)
         box = dump.boxes.get(end.peer)
@@ -153,11 +153,10 @@ def _guid(key: str) -> int:
 
 
 def cable_ends(dump: Dump) -> list[tuple[End, End]]:
-    """Each cable once, as both of its ends report it, in the order of the file.
+    """Each cable once, as a pair of ends, in the order of the file.
 
-    A cable that only one end reports is taken as the other end's too. Cables from a port to itself, to a box that the
-    dump does not describe, or on a port that holds another cable already are left out;
-    `weft.fabric.checks` reports them.
+    A cable that only one end reports is completed with the other end. Cables from a port to itself, to a box that the
+    dump does not describe, or on a port that has another cable already are omitted; `weft.fabric.checks` reports them.
     """
     at: dict[tuple[str, int], End] = {}
     for end in dump.ends:
@@ -170,7 +169,7 @@ def cable_ends(dump: Dump) -> list[tuple[End, End]]:
             continue
         back = at.get(there)
         if back is not None and (back.peer, back.peer_port) != here:
-            continue  # the far end sees another box on that port
+            continue  # the far end reports another box on that port
         taken |= {here, there}
         cables.append((end, back or End(end.peer, end.peer_port, end.key, end.port, end.speed, end.rate, end.line)))
     return cables
@@ -184,7 +183,7 @@ def _rate(end: End, at_host: bool, adapter_rate: float | None, link_rate: float 
 
 
 def _in_order(dump: Dump, cables: Iterable[tuple[End, End]], switches: list[Box]) -> list[Box]:
-    """Hosts by the switch they hang on (in the order of the file) and its port; those without a cable last."""
+    """Hosts sorted by their switch (in the order of the file) and its port; those without a cable last."""
     order = {box.key: i for i, box in enumerate(switches)}
     place: dict[str, tuple[int, int]] = {}
     for cable in cables:
@@ -204,7 +203,7 @@ def _refuse_same_names(title: Mapping[str, str]) -> None:
 
 
 def _levels(hosts: int, switches: int, links: Links) -> Ints:
-    """Level of each switch: 1 with hosts on it, else one more than the nearest such switch is links away."""
+    """Level of each switch, shape (switches,): 1 with hosts on it, else 1 + its distance to such a switch in links."""
     level = np.zeros(switches, dtype=np.int32)
     bears = (links.source >= hosts) & (links.target < hosts)
     level[np.unique(links.source[bears] - hosts)] = 1
@@ -223,7 +222,7 @@ def _levels(hosts: int, switches: int, links: Links) -> Ints:
 
 
 def _coordinates(network: Network) -> Mapping[str, Ints]:
-    """Leaf of each host, and its pod where a third level of switches joins several parts."""
+    """Leaf of each host, and its pod if a third level of switches connects several pods."""
     count = len(network.switches)
     found = {"leaf": network.leaf}
     level = np.array([s.level for s in network.switches], dtype=np.int32)
@@ -235,7 +234,7 @@ def _coordinates(network: Network) -> Mapping[str, Ints]:
     a, b = network.links.source[inside] - first, network.links.target[inside] - first
     low = (level[a] < 3) & (level[b] < 3)
     a, b = a[low], b[low]
-    while True:  # every switch takes the smallest number among its neighbours until nothing changes
+    while True:  # every switch takes the smallest number of its neighbours until nothing changes
         smaller = part.copy()
         np.minimum.at(smaller, a, part[b])
         if (smaller == part).all():

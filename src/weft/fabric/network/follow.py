@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Following forwarding tables for many pairs at once."""
+"""Routes of many pairs at once, from the forwarding tables."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,12 @@ def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
 
     Returns
     -------
-    Link indices, shape (pairs, longest route), padded with -1. A pair of equal hosts has an empty route.
+    Link indices, shape (pairs, longest route), padded with -1. The route of a host to itself is empty.
 
     Raises
     ------
     FabricError
-        When a pair has no route.
+        A pair has no route.
     """
     hosts = len(network.hosts)
     link = np.where(sources == targets, -1, network.uplink[sources]).astype(np.int32)
@@ -50,7 +50,7 @@ def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
 
 
 def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int16]:
-    """Switch-to-switch links from given switches to given hosts.
+    """Number of switch-to-switch links from given switches to given hosts.
 
     Parameters
     ----------
@@ -63,19 +63,19 @@ def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int1
 
     Returns
     -------
-    Shape (rows, columns); `UNREACHABLE` where the tables do not lead to the host.
+    Hops, shape (rows, columns); `UNREACHABLE` where the tables do not lead to the host.
 
     Raises
     ------
     FabricError
-        The tables lead round in a circle.
+        The tables contain a loop.
     """
     at, end = np.repeat(rows, len(targets)), np.tile(targets, len(rows))
     return steps_on(network, at, end).reshape(len(rows), len(targets))
 
 
 def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
-    """Hops between switches from a switch to a host, for many such pairs; `UNREACHABLE` if there is no route.
+    """Hops between switches from a switch to a host, shape (pairs,); `UNREACHABLE` if there is no route.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A network: hosts, switches, directed links, and which link each switch takes towards each host."""
+"""A network: hosts, switches, directed links, and forwarding tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 
 
 MOST_CABLES = 2_000_000
-MOST_ENTRIES = 500_000_000  # of forwarding tables: 2 GB
+MOST_ENTRIES = 500_000_000  # in the forwarding tables: 2 GB
 
 
 def refuse_oversize(hosts: int, switches: int, cables: int) -> None:
-    """Refuse a network that would fill the memory before anything is built: a file may ask for any number.
+    """Refuse a network that would not fit into memory, before it is built: a file may state any numbers.
 
     Raises
     ------
     FabricError
-        With the numbers and the limits.
+        The network is too large; names the numbers and the limits.
     """
     if cables > MOST_CABLES or hosts * switches > MOST_ENTRIES:
         raise FabricError(
@@ -36,7 +36,7 @@ def refuse_oversize(hosts: int, switches: int, cables: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One switch: its name, its level (1 = leaf, the switches that hosts hang on) and what a dump calls it."""
+    """One switch: its name, its level (1 = leaf, a switch with hosts) and its key in a dump."""
 
     name: str
     level: int
@@ -56,7 +56,7 @@ class Links:
     source_port, target_port
         Port number at either end, counted from 1.
     rate
-        Bytes per second that the link carries in its direction; nan where it is not stated.
+        Bytes per second in the direction of the link; nan if it is not stated.
     latency
         Seconds that the link adds to a message.
     """
@@ -74,7 +74,7 @@ class Links:
 
 @dataclass
 class Cables:
-    """Collects cables and turns them into `Links`; both directions of a cable may differ in rate."""
+    """Collects cables and turns them into `Links`; the two directions of a cable may have different rates."""
 
     rows: list[tuple[int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int]])
     rates: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
@@ -82,7 +82,7 @@ class Cables:
     _ports: dict[int, int] = field(default_factory=dict[int, int])
 
     def free_port(self, vertex: int) -> int:
-        """The next port number of a vertex that no cable uses yet (for generators; dumps name their ports)."""
+        """The next unused port number of a vertex (for generators; dumps state their ports)."""
         port = self._ports.get(vertex, 0) + 1
         self._ports[vertex] = port
         return port
@@ -97,7 +97,7 @@ class Cables:
         back_rate: float | None = None,
         ports: tuple[int, int] | None = None,
     ) -> int:
-        """Add a cable between vertices ``a`` and ``b``; gives the index of the link ``a -> b``."""
+        """Add a cable between vertices ``a`` and ``b``, and return the index of the link ``a -> b``."""
         port_a, port_b = ports if ports is not None else (self.free_port(a), self.free_port(b))
         self.rows.append((a, b, port_a, port_b))
         self.rates.append((rate, rate if back_rate is None else back_rate))
@@ -120,7 +120,7 @@ class Cables:
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """How a subnet manager names hosts and switches.
+    """Addresses of hosts and switches in an InfiniBand subnet.
 
     Attributes
     ----------
@@ -131,8 +131,8 @@ class Addresses:
     host_lids, switch_lids
         LIDs of each host's cable and of each switch, shapes as above; 0 where unknown.
     others, other_guids
-        What else is addressed: second cables of hosts, further LIDs of a port, aggregation nodes, routers. LID, switch
-        index and port there, shape (others, 3); GUIDs of their ports, shape (others,), 0 where unknown.
+        All other addresses: second cables of hosts, further LIDs of a port, aggregation nodes, routers. LID, switch
+        index and port on it, shape (others, 3); GUIDs of their ports, shape (others,), 0 where unknown.
     """
 
     host_guids: NDArray[np.uint64]
@@ -151,29 +151,29 @@ class Network:
     Attributes
     ----------
     topology
-        What made it: ``star``, ``fat-tree``, ``dragonfly``, ``torus`` or ``dump``.
+        Its origin: ``star``, ``fat-tree``, ``dragonfly``, ``torus`` or ``dump``.
     hosts
-        Host names; a host's index is its place here.
+        Host names; a host's index is its position here.
     switches
-        All switches; a switch's index is its place here.
+        All switches; a switch's index is its position here.
     links
         Directed links, see `Links`.
     forward
-        Shape (switches, hosts): the link a switch takes towards a host, -1 where it knows none. Every InfiniBand
-        subnet routes this way (a linear forwarding table a switch), so a real one fits in place of a computed one.
+        Index of the link that a switch takes towards a host, shape (switches, hosts); -1 for none. An InfiniBand subnet
+        has one linear forwarding table per switch, so real tables have the same form as computed ones.
     coordinates
         Columns for ``ranks.parquet``, shape (hosts,): ``leaf`` always, then ``pod``, ``group``, ``x`` ... as the
-        topology has them. Numbers count from 0.
+        topology has them. All count from 0.
     routing
         Origin of ``forward``, in words.
     cables_known
-        False when a connection stands for any number of cables (Slurm's topologies): hops are right, loads mean
-        nothing.
+        False if a connection represents an unknown number of cables (Slurm's topologies): hops are valid, loads are
+        not.
     end_hops
-        Hops that the two host links add to every pair on different hosts: 0 counts switch-to-switch links alone, 2
-        counts every link of the route, as the table of the Yellowstone study does (0 there means the same node).
+        Hops that the two host links add for a pair on different hosts: with 0 only switch-to-switch links count, with 2
+        every link of the route, as in the table of the Yellowstone study (where 0 means the same node).
     addresses
-        GUIDs and LIDs where a dump states them.
+        GUIDs and LIDs if a dump states them.
     """
 
     topology: str
@@ -194,9 +194,9 @@ class Network:
 
     @cached_property
     def uplink(self) -> Ints:
-        """The link each host sends into, shape (hosts,); -1 for a host without a cable.
+        """Index of the link from each host to its switch, shape (hosts,); -1 for a host without a cable.
 
-        A host with several cables uses the one on its lowest port, as one LID of an adapter does.
+        A host with several cables uses the one on its lowest port.
         """
         up = np.full(len(self.hosts), -1, dtype=np.int32)
         from_host = np.flatnonzero(self.links.source < len(self.hosts))
@@ -206,7 +206,7 @@ class Network:
 
     @cached_property
     def leaf(self) -> Ints:
-        """The switch index each host hangs on, shape (hosts,); -1 for none (or for a cable from host to host)."""
+        """Index of each host's switch, shape (hosts,); -1 for none (or for a cable from host to host)."""
         leaf = np.full(len(self.hosts), -1, dtype=np.int32)
         cabled = self.uplink >= 0
         leaf[cabled] = self.links.target[self.uplink[cabled]] - len(self.hosts)
@@ -219,7 +219,7 @@ class Network:
         return (self.links.source >= hosts) & (self.links.target >= hosts)
 
     def host(self, name: str) -> int:
-        """Index of a host; FabricError when the network has no such host."""
+        """Index of a host; FabricError if the network has no such host."""
         found = self.index.get(name)
         if found is None:
             raise FabricError(
@@ -244,12 +244,12 @@ class Network:
         return f"{source}:{links.source_port[link]}->{target}:{links.target_port[link]}"
 
     def route(self, a: str | int, b: str | int) -> tuple[int, ...]:
-        """Links that a message from host ``a`` to host ``b`` crosses, in order; none when they are the same host.
+        """Indices of the links from host ``a`` to host ``b``, in order; none if they are the same host.
 
         Raises
         ------
         FabricError
-            When no route leads there, or the forwarding tables turn in a circle.
+            There is no route, or the forwarding tables contain a loop.
         """
         start = self.host(a) if isinstance(a, str) else a
         end = self.host(b) if isinstance(b, str) else b
@@ -278,7 +278,7 @@ class Network:
         return sum(bool(self.switch_links[link]) for link in route) + (self.end_hops if route else 0)
 
     def latency(self, a: str | int, b: str | int) -> float:
-        """Seconds that the links of the route add up to."""
+        """Sum of the latencies of the links on the route, in seconds."""
         return float(sum(self.links.latency[link] for link in self.route(a, b)))
 
     def with_tables(self, forward: Ints, routing: str) -> "Network":

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Minimal routes over any graph of switches, spread by destination: for dumps, whose real tables are not known.
 
-For each destination in turn the switches choose, farthest first, among the links that lead one step nearer the one
-whose way to the destination costs least. A link costs (load / rate)^8, so the hottest link of a way decides; the load
-is that of an all-to-all among all hosts, kept up to date. The result is what the fabric could do. What its subnet
-manager does is in a table dump (dump_fts, opensm-lfts.dump), and may be several times worse.
+For each destination in turn every switch chooses a link, the farthest switches first: of the links that lead one hop
+nearer, the one with the cheapest path. A link costs (load / rate)^8, so the most loaded link dominates the cost of a
+path; the load is that of an all-to-all among all hosts, updated after each choice. The result shows what the fabric can
+do. The tables of its subnet manager (dump_fts, opensm-lfts.dump) may be several times worse.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ FAR = np.iinfo(np.int32).max
 
 
 STEEPNESS = 8
-WORK = 5_000  # choices by destination: larger fabrics let more switches choose at the same time
+WORK = 5_000  # choices by destination: on larger fabrics more switches choose at the same time
 
 
 def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
@@ -25,13 +25,13 @@ def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
     Parameters
     ----------
     hosts, switches
-        How many of each.
+        Number of each.
     links
-        The links between them; where a rate is unknown all count as equal.
+        The links between them; if a rate is unknown, all count as equal.
 
     Returns
     -------
-    Shape (switches, hosts); -1 where a switch cannot reach a host.
+    Link indices, shape (switches, hosts); -1 where a switch cannot reach a host.
     """
     graph = _Graph(hosts, switches, links)
     forward = np.full((switches, hosts), -1, dtype=np.int32)
@@ -51,23 +51,23 @@ class _Graph:
         self.out, self.peer = ports_by_switch(hosts, switches, links)
         self.leaf, self.delivery, self.injected = _attachments(hosts, switches, links)
         known = np.isfinite(links.rate).all() and len(links) > 0
-        # One unit of cost: all traffic of the fabric spread over its links between switches.
+        # One unit of cost: the fabric's traffic spread evenly over the links between its switches.
         fastest = float(links.rate.max()) if known else 1.0
         between = max(1, int((self.out >= 0).sum()))
         self.slowness = np.append(fastest / links.rate if known else np.ones(len(links)), 1.0)
         self.unit = max(1.0, float(self.injected.sum()) ** 2 / between)
         self.target = np.append(np.maximum(links.target - hosts, 0), 0)
-        self.load = np.zeros(len(links) + 1)  # the last one stands for "no link"
-        self.price = np.full(len(links) + 1, 1e-3**STEEPNESS)  # what using a link costs at its present load
+        self.load = np.zeros(len(links) + 1)  # the last one means "no link"
+        self.price = np.full(len(links) + 1, 1e-3**STEEPNESS)  # cost of a link at its present load
 
     def add(self, link: Ints, flow: NDArray[np.float64]) -> None:
-        """Add flow to links, each named once."""
+        """Add flow to links; each link occurs once."""
         self.load[link] += flow
         self.price[link] = (1e-3 + self.load[link] * self.slowness[link] / self.unit) ** STEEPNESS
 
 
 class _Near:
-    """The ways to the hosts of one leaf switch."""
+    """Paths to the hosts of one leaf switch."""
 
     def __init__(self, graph: _Graph, home: int, turns: int) -> None:
         self.graph = graph
@@ -78,7 +78,7 @@ class _Near:
         self.far_first = [part for ring in self.rings[::-1] for part in np.array_split(ring, min(turns, len(ring)))]
 
     def route(self, column: Ints) -> None:
-        """Choose a link for each switch and add its load."""
+        """Choose a link for each switch (towards one host), and add its load."""
         graph, flow, ahead = self.graph, self.graph.injected.copy(), self._plan()
         for part in self.far_first:
             ways = np.where(self.nearer[part], graph.price[graph.out[part]] + ahead[graph.peer[part]], np.inf)
@@ -97,7 +97,7 @@ class _Near:
 
 
 def ports_by_switch(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints]:
-    """Links between switches by (switch, place): link index (-1 = none) and the switch it leads to (0 where none)."""
+    """Links from switch to switch, shape (switches, most links): link index (-1 = none), target switch (0 = none)."""
     between = np.flatnonzero((links.source >= hosts) & (links.target >= hosts) & (links.source != links.target))
     between = between[np.lexsort((links.source_port[between], links.source[between]))]
     source = links.source[between] - hosts
@@ -111,7 +111,7 @@ def ports_by_switch(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints
 
 
 def _attachments(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """For each host its switch and the link that delivers to it (-1 = none); for each switch how many hosts it has."""
+    """Each host's switch, and the link to the host (-1 = none), shape (hosts,); hosts on each switch, (switches,)."""
     leaf, delivery = np.full(hosts, -1, dtype=np.int32), np.full(hosts, -1, dtype=np.int32)
     last = np.flatnonzero((links.source >= hosts) & (links.target < hosts))
     last = last[np.argsort(links.target_port[last], kind="stable")[::-1]]  # the lowest port is written last and wins

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A dump's forwarding tables, by LID and port, put onto a network, by host and link."""
+"""Conversion of a dump's forwarding tables, by LID and port, to those of a network, by host and link."""
 
 from dataclasses import dataclass
 
@@ -16,24 +16,24 @@ LIDS = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class TableReport:
-    """What did not fit when tables were put onto a network. Indices are of the network's switches and hosts.
+    """Differences between tables and a network. Indices are those of the network's switches and hosts.
 
     Attributes
     ----------
     without_table
-        Switches that no table is for.
+        Switches without a table.
     foreign
-        Headings of tables for switches that the network does not have.
+        Headings of tables of switches that the network does not have.
     repeated
-        Headings of tables for a switch that had one already; the last one counts.
+        Headings of further tables of the same switch; the last one counts.
     truncated
-        (switch, entries missing) of tables with fewer entries than their end or heading promises.
+        (switch, missing entries) of tables with fewer entries than their last line or heading states.
     no_cable
         (switch, port, entries) where entries lead to a port without a cable.
     without_lid
         Hosts whose LID the dump does not state.
     unknown_lids
-        Hosts that no table has an entry for.
+        Hosts without an entry in any table.
     """
 
     without_table: tuple[int, ...]
@@ -45,12 +45,12 @@ class TableReport:
     unknown_lids: tuple[int, ...]
 
     def refuse_foreign(self, network: Network) -> None:
-        """Refuse tables of which none is for a switch of the network.
+        """Refuse tables if none is of a switch of the network.
 
         Raises
         ------
         FabricError
-            Names a switch of each.
+            No table fits; names one switch of the tables and one of the network.
         """
         if len(self.without_table) == len(network.switches):
             raise FabricError(
@@ -68,17 +68,17 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
     network
         A network with addresses.
     tables
-        What a reader gave.
+        The tables as read.
 
     Returns
     -------
-    Shape (switches, hosts): the link a switch takes towards a host, -1 where its table has none or leads to a port
-    without a cable; and what did not fit.
+    Index of the link that a switch takes towards a host, shape (switches, hosts), -1 where its table has no entry or
+    names a port without a cable; and the differences found.
 
     Raises
     ------
     FabricError
-        When the network knows neither GUIDs nor LIDs.
+        The network has neither GUIDs nor LIDs.
     """
     addresses = network.addresses
     if addresses is None or not (addresses.host_lids > 0).any():
@@ -114,7 +114,7 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
 
 
 def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable], tuple[str, ...], tuple[str, ...]]:
-    """The table of each switch, by GUID or else by LID; headings of foreign and of repeated ones."""
+    """The table of each switch, by GUID or else by LID; headings of tables of unknown switches and of repeated ones."""
     by_guid = {int(guid): s for s, guid in enumerate(addresses.switch_guids.tolist()) if guid}
     by_lid = {int(lid): s for s, lid in enumerate(addresses.switch_lids.tolist()) if lid}
     owner: dict[int, SwitchTable] = {}
@@ -133,7 +133,7 @@ def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable
 
 
 def _links_by_port(network: Network) -> NDArray[np.int32]:
-    """The link out of each port of each switch, shape (switches, 256); -1 without a cable."""
+    """Index of the link out of each port of each switch, shape (switches, 256); -1 without a cable."""
     hosts, links = len(network.hosts), network.links
     found = np.full((len(network.switches), PORTS), -1, dtype=np.int32)
     out = np.flatnonzero((links.source >= hosts) & (links.source_port < NO_PORT))
@@ -142,7 +142,7 @@ def _links_by_port(network: Network) -> NDArray[np.int32]:
 
 
 def _missing(table: SwitchTable) -> int:
-    """Entries that the table promises and does not have: by its end where it has one, else by its last LID."""
+    """Number of missing entries: by the count in its last line if there is one, else by the last LID of its heading."""
     if table.promised >= 0:
         return max(0, table.promised - len(table.lids))
     last = int(table.lids.max(initial=0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A torus of any number of dimensions, routed dimension by dimension, the short way round."""
+"""A torus with dimension-order routing, the shorter way round."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class TorusShape:
     nodes_per_switch
         Hosts on each switch.
     link_rate, link_latency
-        Of each link between switches.
+        Rate and latency of each link between switches.
     """
 
     dimensions: tuple[int, ...]
@@ -35,10 +35,10 @@ class TorusShape:
 
 
 def torus(hosts: Sequence[str], shape: TorusShape, *, rate: float, latency: float = 0.0) -> Network:
-    """A torus; the last dimension varies fastest in the order of the hosts.
+    """Make a torus; the last dimension varies fastest in the order of the hosts.
 
-    Routes correct the first dimension first. Half way round an even dimension both ways are equally short: hosts with
-    an even place along it are reached upwards, others downwards.
+    Routes correct the first dimension first. Half way round an even dimension both directions are equally short: hosts
+    with an even coordinate are reached upwards, others downwards.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def torus(hosts: Sequence[str], shape: TorusShape, *, rate: float, latency: floa
     Raises
     ------
     FabricError
-        When the switches cannot hold the hosts, or there are more than six dimensions.
+        There are more hosts than the switches have places for, or more than six dimensions.
     """
     switches = math.prod(shape.dimensions)
     if len(hosts) > switches * shape.nodes_per_switch or not 1 <= len(shape.dimensions) <= len(AXES):
@@ -77,12 +77,12 @@ def torus(hosts: Sequence[str], shape: TorusShape, *, rate: float, latency: floa
 
 
 def _wire(cables: Cables, shape: TorusShape, place: NDArray[np.int_], first: int) -> Ints:
-    """Links by (switch, dimension, 0 = upwards | 1 = downwards), -1 where the dimension has one switch."""
+    """Link indices, shape (switches, dimensions, 2): upwards, downwards; -1 if the dimension has one switch."""
     steps = np.full((len(place), len(shape.dimensions), 2), -1, dtype=np.int32)
     for switch, at in enumerate(place):
         for axis, length in enumerate(shape.dimensions):
             if length == 1 or (length == 2 and at[axis] == 1):
-                continue  # both switches of a dimension of 2 are each other's neighbour on either side: one cable
+                continue  # in a dimension of 2 either neighbour is the other switch: one cable
             beside = at.copy()
             beside[axis] = (at[axis] + 1) % length
             other = int(np.ravel_multi_index(tuple(beside.tolist()), shape.dimensions))
@@ -96,7 +96,7 @@ def _wire(cables: Cables, shape: TorusShape, place: NDArray[np.int_], first: int
 def _tables(shape: TorusShape, place: NDArray[np.int_], leaf_of: Ints, steps: Ints) -> Ints:
     """Forwarding tables between switches, shape (switches, hosts)."""
     forward = np.full((len(place), len(leaf_of)), -1, dtype=np.int32)
-    for axis in reversed(range(len(shape.dimensions))):  # the first dimension is written last and so wins
+    for axis in reversed(range(len(shape.dimensions))):  # written last, so the first dimension takes precedence
         length = shape.dimensions[axis]
         here, there = place[:, axis][:, np.newaxis], place[leaf_of, axis][np.newaxis, :]
         ahead = (there - here) % length

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fat trees of two or three levels, with any oversubscription and parallel uplinks.
 
-Wiring. Uplink ``k`` of a leaf ends on spine ``k mod spines`` of its pod (a two-level tree is one pod). Uplink ``k`` of
-the pod's spine ``j`` ends on core ``j * c + k mod c`` when the cores divide into ``spines`` planes of ``c`` cores, as
-director switches are built; else on core ``(j * u + k) mod cores`` with ``u`` uplinks a spine.
+Wiring. Uplink ``k`` of a leaf goes to spine ``k mod spines`` of its pod (a two-level tree is one pod). Uplink ``k`` of
+the pod's spine ``j`` goes to core ``j * c + k mod c`` if the cores divide into ``spines`` planes of ``c`` cores, as in
+director switches; else to core ``(j * u + k) mod cores`` with ``u`` uplinks per spine.
 
-Routes. Up by destination, then down the only way there is (d-mod-k: Zahavi, "D-Mod-K routing providing non-blocking
-traffic for shift permutations on real life fat trees", 2010): towards host ``d`` every leaf takes uplink ``d mod
-uplinks`` and every spine uplink ``(d div spines) mod u``. So all traffic to one host passes one spine and one core,
-and comes down over the cable of the same number, which spreads the hosts of a leaf evenly over its cables in both
-directions.
+Routes. Up by destination, then down the only path (d-mod-k: Zahavi, "D-Mod-K routing providing non-blocking traffic for
+shift permutations on real life fat trees", 2010): towards host ``d`` every leaf takes uplink ``d mod uplinks`` and
+every spine uplink ``(d div spines) mod u``. So all traffic to one host passes one spine and one core, and goes down
+over the cable of the same number, which spreads the hosts of a leaf evenly over its cables in both directions.
 """
 
 from collections.abc import Sequence
@@ -29,21 +28,21 @@ class TreeShape:
     Attributes
     ----------
     nodes_per_leaf, uplinks
-        Hosts on a leaf switch, and links from a leaf up.
+        Hosts per leaf switch, and uplinks per leaf.
     link_rate, link_latency
-        Of each link between a leaf and a spine.
+        Rate and latency of each link between a leaf and a spine.
     spines
-        Spine switches that a leaf's uplinks spread over (in its pod); one for each uplink when None.
+        Spine switches over which a leaf's uplinks are spread (in its pod); one for each uplink if None.
     leaves
-        Leaf switches; as many as the hosts need when None. More of them stand there without hosts.
+        Leaf switches; as many as the hosts need if None. Any further ones have no hosts.
     leaves_per_pod
-        Leaves under one pod: makes a third level. None: two levels.
+        Leaves per pod, for a tree of three levels. None: two levels.
     pod_uplinks
-        Links from a pod up, over all its spines.
+        Uplinks of a pod, over all its spines.
     pod_link_rate, pod_link_latency
-        Of each link between a spine and a core; as ``link_rate`` and ``link_latency`` when None.
+        Rate and latency of each link between a spine and a core; as ``link_rate`` and ``link_latency`` if None.
     cores
-        Core switches; one for each uplink of a pod when None.
+        Core switches; one for each uplink of a pod if None.
     """
 
     nodes_per_leaf: int
@@ -61,7 +60,7 @@ class TreeShape:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """A shape worked out for a number of hosts."""
+    """The sizes of a tree for a number of hosts."""
 
     hosts: int
     leaves: int
@@ -73,7 +72,7 @@ class _Sizes:
     spine_uplinks: int  # of a spine
 
     def core_of(self, spine: int, uplink: int) -> int:
-        """The core that a spine's uplink ends on, the same in every pod."""
+        """Index of the core at the end of a spine's uplink, the same in every pod."""
         if self.cores % self.spines == 0:
             plane = self.cores // self.spines
             return spine * plane + uplink % plane
@@ -136,7 +135,7 @@ def fat_tree(hosts: Sequence[str], shape: TreeShape, *, rate: float, latency: fl
     Parameters
     ----------
     hosts
-        Host names, filled into the leaves in this order.
+        Host names; they fill the leaves in this order.
     shape
         The tree.
     rate
@@ -147,7 +146,7 @@ def fat_tree(hosts: Sequence[str], shape: TreeShape, *, rate: float, latency: fl
     Raises
     ------
     FabricError
-        When the numbers do not make a tree.
+        The numbers do not describe a tree.
     """
     sizes = _sizes(shape, len(hosts))
     above = sizes.pods * sizes.spines
@@ -199,11 +198,11 @@ def _switches(sizes: _Sizes) -> tuple[Switch, ...]:
 def _tables(sizes: _Sizes, leaf_of: Ints, host_up: NDArray[np.int_], leaf_up: Ints, spine_up: Ints) -> Ints:
     """Forwarding tables of all switches, shape (switches, hosts). A link's other direction is its index + 1."""
     host = np.arange(sizes.hosts)
-    cable = host % sizes.uplinks  # the cable of a leaf that a host's traffic uses, up and down
+    cable = host % sizes.uplinks  # the leaf's cable that a host's traffic uses, up and down
     plane = cable % sizes.spines  # the spine in a pod
     pod_of = leaf_of // sizes.leaves_per_pod
     above = sizes.pods * sizes.spines
-    # Filled in place, row by row: of the tables of a large machine there must never be a second copy.
+    # Filled in place, row by row: a second copy of the tables of a large machine would not fit.
     forward = np.full((sizes.leaves + above + sizes.cores, sizes.hosts), -1, dtype=np.int32)
     leaves, spines, cores = np.split(forward, [sizes.leaves, sizes.leaves + above])
     np.take(leaf_up, cable, axis=1, out=leaves, mode="clip")
@@ -213,12 +212,11 @@ def _tables(sizes: _Sizes, leaf_of: Ints, host_up: NDArray[np.int_], leaf_up: In
     for spine in range(sizes.spines):
         if sizes.cores:
             np.take(spine_up[:, spine], uplink, axis=1, out=spines[:, spine], mode="clip")
-        # Every spine of the host's pod can come down to it, also one off its own plane: over the leaf's cable that ends
-        # there.
+        # Every spine of the host's pod has a way down to it, also off its own plane: the leaf's cable to that spine.
         spines[pod_of, spine, host] = leaf_up[leaf_of, spine + cable - plane] + 1
     for spine in range(sizes.spines):
         for k in range(sizes.spine_uplinks):
-            # Cables of the host's own number win over those that merely lead to its pod.
+            # Cables of the host's own number take precedence over others that lead to its pod.
             core, down = sizes.core_of(spine, k), spine_up[pod_of, spine, k] + 1
             chosen = (plane == spine) & (uplink == k)
             cores[core] = np.where(chosen | (cores[core] < 0), down, cores[core])

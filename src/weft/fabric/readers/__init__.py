@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Readers of what real machines say about themselves."""
+"""Readers of dumps of real machines."""
 
 import re
 from pathlib import Path
@@ -40,7 +40,7 @@ def detect(lines: Lines) -> Format:
     Raises
     ------
     FabricError
-        When no line looks like any of the formats.
+        No line belongs to a known format.
     """
     for line in lines.lines:
         if re.match(r"\s*(Switch|Ca|Hca|Rt)\s+\d+\s+\"", line, re.IGNORECASE) or re.match(r"\s*(vendid|devid)=", line):
@@ -75,12 +75,12 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
     path
         The file.
     form
-        Its format; found out from the file when None.
+        Its format; detected from the file if None.
 
     Raises
     ------
     FabricError
-        Names file and line, what is wrong, the text seen and what was expected.
+        The dump is malformed; names file and line, what is wrong, the text seen and what was expected.
     """
     lines = Lines.read(path)
     chosen = form or detect(lines)
@@ -104,7 +104,7 @@ def read_names(path: str | Path) -> dict[str, str]:
     Raises
     ------
     FabricError
-        On a line that is neither, and on a name given twice.
+        A line has neither form, or a name occurs twice.
     """
     lines = Lines.read(path)
     names: dict[str, str] = {}

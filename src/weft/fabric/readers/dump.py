@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a dump of a fabric says, before anything is made of it: boxes and the cable ends they report."""
+"""The contents of a dump of a fabric: boxes and the cable ends that they report."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,25 +10,25 @@ from weft.fabric.readers.tables import Tables
 
 BoxKind = Literal["switch", "host", "aggregation", "router"]
 MOST_BYTES = 1 << 30
-AGGREGATION = "aggregation node"  # how SHARP's adapters inside switches describe themselves
+AGGREGATION = "aggregation node"  # in the description of SHARP's adapters inside switches
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A switch, an adapter, or what a switch hides inside itself.
+    """A switch, an adapter, a router, or an aggregation node inside a switch.
 
     Attributes
     ----------
     key
-        What identifies it: the quoted id with its GUID (``S-0008f1...``), or the name where the format has no GUID.
-        Never the description: real dumps repeat "MT25408 ConnectX Mellanox Technologies" for every node.
+        Its identifier: the quoted id with its GUID (``S-0008f1...``), or the name if the format has no GUID. Never the
+        description: real dumps repeat "MT25408 ConnectX Mellanox Technologies" for every node.
     kind
         ``aggregation`` is a SHARP node: an adapter inside a switch chip that reduces data. It takes part in no
         point-to-point traffic, and routes over it would show false credit loops.
     ports
-        How many ports the dump says it has; 0 where it does not say.
+        Number of ports that the dump states; 0 if it does not.
     label
-        Its description, for people.
+        Its description, for display.
     lids
         Local identifiers of its ports (of port 0 for a switch).
     line
@@ -45,16 +45,16 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a cable as the box at that end reports it: most dumps list each cable twice.
+    """One end of a cable, as the box at that end reports it. Most dumps list each cable twice.
 
     Attributes
     ----------
     key, port
-        Box and port that report it.
+        Box and port at this end.
     peer, peer_port
-        What they see at the other end.
+        Box and port at the other end.
     speed
-        As written, ``4xQDR``; empty where the dump does not say.
+        As written, ``4xQDR``; empty if the dump does not state it.
     rate
         Bytes of data per second; nan where unknown.
     line
@@ -72,7 +72,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a port has counted since it was last reset: bytes sent, and ticks that data waited for credits."""
+    """Counters of a port since the last reset: bytes sent, and ticks during which data waited for credits."""
 
     sent_bytes: int
     waited_ticks: int
@@ -85,27 +85,27 @@ class Dump:
     Attributes
     ----------
     path, format
-        The file, and what it was read as.
+        The file, and the format it was read as.
     boxes
         By key, in the order of the file.
     ends
         Cable ends in the order of the file.
     both_ends
-        True when the format lists each cable at both ends, so that a missing end is a finding.
+        True if the format lists each cable at both ends, so that a missing end is a finding.
     cables_known
-        False when the format knows no cables (Slurm): then a connection stands for any number of them.
+        False if the format does not list cables (Slurm): a connection then represents an unknown number of them.
     repeated
         (line, key) of boxes that the dump describes again.
     port_lids
-        LID by (key, port), where the dump says which port holds it.
+        LID by (key, port), if the dump states the port.
     port_guids
-        GUID by (key, port) of adapters' ports, where the dump has them.
+        GUID by (key, port) of adapters' ports, if the dump has them.
     lmc
-        LMC by key of boxes with one: each of their ports answers to 2^LMC LIDs.
+        LMC by key of boxes that have one: each of their ports has 2^LMC LIDs.
     down
-        (line, what) of links that are described but carry nothing.
+        (line, what) of links that are listed but not active.
     counters
-        By (key, port), where the dump has them.
+        By (key, port), if the dump has them.
     tables
         Forwarding tables that belong to the dump.
     """
@@ -143,19 +143,19 @@ class Dump:
 
 @dataclass(frozen=True)
 class Lines:
-    """The text of a dump, for readers that name the line at fault."""
+    """The lines of a dump; readers name the line at fault."""
 
     path: str
     lines: tuple[str, ...]
 
     @classmethod
     def read(cls, path: str | Path) -> "Lines":
-        """Read a file; bytes that are no UTF-8 are replaced, since descriptions hold anything.
+        """Read a file; bytes that are not UTF-8 are replaced, since descriptions may hold any bytes.
 
         Raises
         ------
         FabricError
-            When it cannot be read, or is larger than 1 GiB.
+            The file cannot be read, or is larger than 1 GiB.
         """
         try:
             if Path(path).stat().st_size > MOST_BYTES:
@@ -167,7 +167,7 @@ class Lines:
 
     @classmethod
     def of(cls, path: str, text: str) -> "Lines":
-        """Lines of a text; only line feeds end a line, so that numbers agree with an editor's."""
+        """Lines of a text; only line feeds end a line, so that line numbers agree with an editor's."""
         return cls(path, tuple(line.rstrip("\r") for line in text.split("\n")))
 
     def fault(self, number: int, what: str, expected: str) -> FabricError:
@@ -177,10 +177,10 @@ class Lines:
         return FabricError(f"{self.path}:{number}: {what}: {seen!r}", f"expected {expected}")
 
     def numbered(self) -> list[tuple[int, str]]:
-        """Line numbers from 1 and texts."""
+        """Line numbers, from 1, and texts."""
         return list(enumerate(self.lines, start=1))
 
 
 def kind_of_adapter(label: str) -> BoxKind:
-    """``aggregation`` for a SHARP node, recognised by its description only; ``host`` otherwise."""
+    """``aggregation`` for a SHARP node, which only its description reveals; ``host`` otherwise."""
     return "aggregation" if AGGREGATION in label.lower() else "host"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A list of cables as CSV, for fabrics that nothing dumps: one cable a line, columns by name.
+"""A list of cables as CSV, for fabrics without a tool that dumps them: one cable per line, columns by name.
 
     a,a_port,b,b_port,rate
     leaf0,1,node0,1,4xQDR
     leaf0,7,spine0,1,4 GB/s
 
-``rate`` is a width and speed, a rate with its unit, or empty. Ports may be left out: they are counted then. Columns
-``a_kind`` and ``b_kind`` say ``host`` or ``switch``; without them a box with one cable is a host.
+``rate`` is a width and speed, a rate with its unit, or empty. Ports may be omitted; they are then numbered in order.
+Columns ``a_kind`` and ``b_kind`` say ``host`` or ``switch``; without them a box with one cable is a host.
 """
 
 import csv
@@ -25,7 +25,7 @@ Edge = tuple[int, dict[str, str]]
 
 
 def is_edge_list(line: str) -> bool:
-    """Whether a line is the column names of such a list."""
+    """Whether a line is the header of such a list."""
     names = {name.strip().lower() for name in line.split(",")}
     return {"a", "b"} <= names <= KNOWN
 
@@ -87,7 +87,7 @@ def _edges(lines: Lines) -> list[Edge]:
 
 
 def _port(lines: Lines, number: int, text: str, name: str, used: set[tuple[str, int]], free: dict[str, int]) -> int:
-    """The port written, or the next free one."""
+    """The port as written, or the next free one."""
     if not text:
         port = free.get(name, 1)
         while (name, port) in used:

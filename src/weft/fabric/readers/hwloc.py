@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from weft.errors import FabricError
 from weft.fabric.readers.dump import Lines
 
-PACKAGES = {"Package", "Socket"}  # hwloc 1.x wrote Socket
+PACKAGES = {"Package", "Socket"}  # hwloc 1.x writes Socket
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class NodeShape:
     Attributes
     ----------
     host
-        Its name; empty where hwloc does not say.
+        Its name; empty if hwloc does not state it.
     processor
         Model of its processors.
     cores
@@ -26,7 +26,7 @@ class NodeShape:
     memory
         Bytes over all its NUMA nodes.
     numa_nodes
-        How many there are.
+        Number of NUMA nodes.
     """
 
     host: str
@@ -55,7 +55,7 @@ def read_hwloc(lines: Lines) -> NodeShape:
         Names file and line, what is wrong, the text seen and what was expected.
     """
     for number, line in lines.numbered():
-        # Entities can name other files or grow without end; hwloc writes none.
+        # Entities can refer to other files or expand without limit; hwloc writes none.
         if "<!ENTITY" in line.upper():
             raise lines.fault(number, "an entity declaration", "the output of lstopo --of xml, which has none")
     try:
@@ -88,7 +88,7 @@ def _shape(lines: Lines, machine: ET.Element) -> NodeShape:
 
 
 def _cores(package: ET.Element) -> list[ET.Element]:
-    """Cores of a package; its processing units where hwloc saw no cores (some virtual machines)."""
+    """Cores of a package; its processing units if hwloc sees no cores (some virtual machines)."""
     found = [o for o in package.iter("object") if o.get("type") == "Core"]
     return found or [o for o in package.iter("object") if o.get("type") == "PU"]
 

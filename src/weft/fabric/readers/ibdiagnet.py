@@ -6,7 +6,7 @@
     START_LINKS      NodeGuid1,PortNum1,NodeGuid2,PortNum2
     START_PM_INFO    NodeGUID,PortGUID,PortNumber,...,PortXmitDataExtended,...,PortXmitWait,...
 
-Columns are found by name, since they differ between versions; unknown sections are passed over. Counters of data are in
+Columns are found by name, since they differ between versions; unknown sections are skipped. Counters of data are in
 units of four bytes.
 """
 
@@ -31,7 +31,7 @@ def read_ibdiagnet(lines: Lines) -> Dump:
     Raises
     ------
     FabricError
-        No section of nodes or of links, or a row that lacks what it needs: file, line, text and what was expected.
+        There is no section of nodes or of links, or a row lacks a value; names file, line, text and what was expected.
     """
     dump = Dump(lines.path, "ibdiagnet2 db_csv")
     keys: dict[int, str] = {}
@@ -77,7 +77,7 @@ def _rows(lines: Lines, section: str) -> Iterator[tuple[int, Row]]:
 
 
 def _value(lines: Lines, number: int, row: Row, *names: str, default: int | None = None) -> int:
-    """The number of the first of some columns that the row has."""
+    """The number in the first of these columns that the row has."""
     for name in names:
         text = row.get(name, "").strip()
         if text in ("", "N/A", "NA"):
@@ -121,7 +121,7 @@ def _port(
     if _value(lines, number, row, "lmc", default=0):
         dump.lmc[key] = _value(lines, number, row, "lmc", default=0)
     state = _value(lines, number, row, "portstate", default=ACTIVE)
-    if port and state in TRAINED:  # a port that is down is one without a cable, as most dumps have by the hundred
+    if port and state in TRAINED:  # a port that is down has no cable; most dumps have hundreds of them
         dump.down.append((number, f"{key} port {port}: state {state}"))
     width = ACTIVE_WIDTHS.get(_value(lines, number, row, "linkwidthactv", default=0))
     speed = ACTIVE_SPEEDS.get(_value(lines, number, row, "linkspeedactv", default=0))

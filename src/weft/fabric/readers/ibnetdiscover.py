@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``ibnetdiscover`` (plain and ``--full``) and the ``.net`` files of ibsim, which are the same format with less in it.
+"""``ibnetdiscover`` (plain and ``--full``) and the ``.net`` files of ibsim, which are a subset of that format.
 
-A block describes a box: a header line, then a line for each port with a cable.
+Each block describes a box: a header line, then a line for each port with a cable.
 
     Switch  36 "S-0008f10500200b50"   # "Voltaire 4036" enhanced port 0 lid 9 lmc 0
     [1]     "S-0008f10500108c5c"[15]  # "Voltaire 4036" lid 16 4xQDR
@@ -54,7 +54,7 @@ def read_ibnetdiscover(lines: Lines) -> Dump:
             dump.add(current)
             if (lmc := LMC.search(line.rpartition('"')[2])) is not None:
                 dump.lmc[current.key] = int(lmc[1])
-        elif line.split(None, 1)[0] != "do":  # a console command to ibsim, nothing about the fabric
+        elif line.split(None, 1)[0] != "do":  # "do" is a console command of ibsim
             raise lines.fault(number, "neither a box nor a port", 'Switch|Ca|Rt <ports> "<id>", or [port] "<id>"[port]')
     if not dump.boxes:
         raise lines.fault(len(lines.lines), "no box up to the end", "output of ibnetdiscover, or an ibsim .net file")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Virtual lanes: service levels of paths (``saquery -p``), and what each switch makes of them (``smpquery sl2vl LID``).
+"""Virtual lanes: service levels of paths (``saquery -p``) and the SL2VL table of each switch (``smpquery sl2vl LID``).
 
 PathRecord dump:                              # SL2VL table: Lid 1
 dlid....................1             #                 SL: | 0| 1| 2| ...
@@ -26,15 +26,15 @@ ROW = re.compile(r"^ports: in +\d{1,3}, out +\d{1,3}: ((?:\| *\d{1,2}){16}\|)", 
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """How a fabric spreads its paths over virtual lanes.
+    """Service levels of paths, and virtual lanes of service levels.
 
     Attributes
     ----------
     source, target, level
         LIDs and service level of each path, shape (paths,).
     lanes
-        By a switch's LID the lane of each service level, shape (16,); a switch that is not there sends a level on the
-        lane of its number.
+        By LID of a switch, the lane of each service level, shape (16,); a switch without an entry uses the lane with
+        the number of the level.
     """
 
     source: NDArray[np.int64]
@@ -44,12 +44,12 @@ class Service:
 
 
 def read_service(paths: Path, tables: Path | None = None) -> Service:
-    """Read the output of ``saquery -p``, and those of ``smpquery sl2vl`` for all switches, one after the other.
+    """Read the output of ``saquery -p``, and the concatenated outputs of ``smpquery sl2vl`` for all switches.
 
     Raises
     ------
     FabricError
-        A file that cannot be read or holds none of that, or a table that depends on ports, as torus-2QoS makes them.
+        A file cannot be read or has another format, or a table depends on ports, as those of torus-2QoS do.
     """
     found: list[tuple[int, int, int]] = []
     for record in _text(paths).split(RECORD)[1:]:

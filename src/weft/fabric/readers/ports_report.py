@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``ibnetdiscover -p``: one line a port, with the far end where a cable is plugged.
+"""``ibnetdiscover -p``: one line per port, with the far end of its cable if there is one.
 
     SW     3  8 0x0000000000200001 4x SDR - SW     4  4 0x0000000000200002 ( 'leaf1' - 'spine0' )
     SW     3  6 0x0000000000200001 4x SDR                                    'leaf1'
 
-The GUID is that of the port: for a switch its node's, for an adapter one of each of its ports. Two ports of one
-adapter are therefore two hosts here; the plain format keeps them together.
+The GUID is that of the port: for a switch the node's GUID, for an adapter a different one for each port. Two ports of
+one adapter are therefore two hosts here; the plain format keeps them together.
 """
 
 import re
@@ -54,7 +54,7 @@ def read_ports_report(lines: Lines) -> Dump:
 
 
 def _see(dump: Dump, kind: str, guid: str, lid: int, label: str, number: int) -> str:
-    """Add the box of a port unless it is known; gives its key."""
+    """Add the box of a port if it is new, and return its key."""
     key = f"{LETTERS[kind]}-{int(guid, 16):016x}"
     box = dump.boxes.get(key)
     if box is None:

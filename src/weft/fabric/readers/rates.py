@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""InfiniBand speeds: what ``4xQDR`` carries.
+"""InfiniBand speeds: the data rate of ``4xQDR``.
 
-Lanes signal faster than data flows, by the line code. The rates here are data rates, which is what a link can carry at
-most; headers of packets take a few per cent more.
+Because of the line code, the signalling rate of a lane is higher than its data rate. The rates here are data rates, the
+most a link can carry; packet headers take a few per cent of them.
 
 | speed | Gbit/s signalled a lane | line code          | Gbit/s of data a lane |
 |-------|-------------------------|--------------------|-----------------------|
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 
 class Speed(NamedTuple):
-    """One generation: signalled Gbit/s a lane, line code, and the share of it that is data."""
+    """One generation: signalling rate per lane in Gbit/s, line code, and the share of the rate that is data."""
 
     signalled: float
     code: str
@@ -30,7 +30,7 @@ class Speed(NamedTuple):
 
     @property
     def data(self) -> float:
-        """Bytes of data per second and lane."""
+        """Data rate per lane in bytes per second."""
         return self.signalled * self.share * 1e9 / 8
 
 
@@ -59,7 +59,7 @@ TEXT = re.compile(r"([0-9]{1,2})x ?([A-Za-z0-9?.]{1,8})", re.ASCII)
 
 
 def rate_of(text: str) -> float:
-    """Bytes of data per second of a width and speed such as ``4xQDR``; nan when either is not in the table."""
+    """Data rate in bytes per second of a width and speed such as ``4xQDR``; nan if either is not in the table."""
     found = TEXT.fullmatch(text.strip())
     if not found or int(found[1]) not in WIDTHS or found[2].upper() not in SPEEDS:
         return float("nan")

@@ -6,7 +6,7 @@
     SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[1-18]        # scontrol, which repeats the nodes below at every level
     SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[1-72] Switches=leaf[0-3]
 
-The file states which switch hangs below which, never how many cables join them nor their rates: hop classes come out of
+The file states which switch is below which, but neither the number of cables nor their rates: hop classes follow from
 it, loads do not.
 """
 
@@ -23,7 +23,7 @@ MOST_CHILDREN = 1_000_000
 
 
 def read_slurm(lines: Lines) -> Dump:
-    """Switches, nodes and which hangs on which.
+    """Switches, nodes and the connections between them.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def read_slurm(lines: Lines) -> Dump:
     for number, text in _records(lines):
         name, nodes, switches = _record(lines, number, text)
         dump.add(Box(name, "switch", 0, "", (), number))
-        # scontrol repeats at each switch the nodes of those below it
+        # scontrol repeats the nodes of lower switches at each switch
         parts = (switches,) if reported and switches else (switches, nodes)
         named += sum(_size(lines, number, part) for part in parts)
         if named > MOST_CHILDREN:
@@ -61,7 +61,7 @@ def read_slurm(lines: Lines) -> Dump:
 
 
 def _records(lines: Lines) -> list[tuple[int, str]]:
-    """Logical lines without comments, those ending in a backslash joined with the next."""
+    """Logical lines without comments; a line that ends in a backslash is joined with the next."""
     records: list[tuple[int, str]] = []
     start, text = 0, ""
     for number, raw in lines.numbered():
@@ -91,7 +91,7 @@ def _record(lines: Lines, number: int, text: str) -> tuple[str, str, str]:
 
 
 def _size(lines: Lines, number: int, text: str) -> int:
-    """Names in a node set, counted before any is made."""
+    """Number of names in a node set, without expanding it."""
     try:
         return size(text)
     except ValueError as error:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``opensm-subnet.lst``: OpenSM's list of links, each listed once from either end.
+"""``opensm-subnet.lst``: OpenSM's list of links, with one line for each end.
 
     { CA Ports:01 SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:.. DevID:.. Rev:.. {node0} LID:0001 PN:01 } { SW ... }
     (the same line:) PHY=4x LOG=ACT SPD=2.5
 
-LIDs are hexadecimal there. ``SPD`` is the signalling rate of a lane in Gbit/s.
+LIDs are hexadecimal. ``SPD`` is the signalling rate of a lane in Gbit/s.
 """
 
 import re
@@ -24,7 +24,7 @@ EXPECTED = "{ CA|SW Ports:.. NodeGUID:.. {name} LID:.. PN:.. } { ... } PHY=4x LO
 
 
 def read_subnet_list(lines: Lines) -> Dump:
-    """Boxes and cable ends of an ``opensm-subnet.lst``; links that are not active are counted, not taken.
+    """Boxes and cable ends of an ``opensm-subnet.lst``; links that are not active are only recorded as down.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def read_subnet_list(lines: Lines) -> Dump:
 
 
 def _see(dump: Dump, side: tuple[str, ...], number: int) -> tuple[str, int]:
-    """Key and port of a side; its box is added unless it is known."""
+    """Key and port of a side; adds its box if it is new."""
     kind, ports, guid, port_guid, label, lid, port = side
     kind = kind.removesuffix("-SM")
     key = f"{LETTERS[kind]}-{int(guid, 16):016x}"

@@ -8,8 +8,8 @@
     dump_ucast_routes: Switch 0x0002c90200000001                                 opensm.fdbs
     0x0001 : 009  : 03   : yes
 
-A table of ten thousand hosts is a gigabyte of text, nearly all of it lines of one shape. NumPy reads those from their
-first bytes; only the others (headings, ends, oddities) are looked at one by one.
+The tables of a fabric with ten thousand hosts are a gigabyte of text, nearly all of it lines of one form. NumPy parses
+these from their first bytes; only other lines (headings, last lines, unknown ones) are read one by one.
 """
 
 import re
@@ -23,8 +23,8 @@ from weft.errors import FabricError
 
 NO_PORT = 255
 MOST_BYTES = 1 << 34
-BLOCK = 1 << 22  # bytes at a time: what fits into the cache
-WORD = 8  # bytes of a line that are looked at together
+BLOCK = 1 << 22  # bytes at a time: fits into the cache
+WORD = 8  # bytes of a line that are read as one number
 MOST_ODD = 2_000_000
 
 HEADING = re.compile(
@@ -48,13 +48,13 @@ class SwitchTable:
     Attributes
     ----------
     guid, lid
-        What names the switch; 0 where the heading does not say.
+        Identifiers of the switch; 0 if the heading does not state them.
     last
-        The last LID that the heading promises; -1 where it does not.
+        The last LID that the heading states; -1 if it does not.
     lids, ports
-        Shape (entries,): destination LID and the port towards it.
+        Destination LID and the port towards it, shape (entries,) each.
     promised
-        How many entries the line at the end counts; -1 where there is none.
+        Number of entries that the last line states; -1 if there is none.
     line
         Line of the heading, counted from 1.
     """
@@ -79,7 +79,7 @@ class Tables:
     switches
         In the order of the file.
     odd
-        (line, text) of the first lines that say nothing known; ``odd_lines`` counts them all.
+        (line, text) of the first unrecognised lines; ``odd_lines`` counts them all.
     """
 
     path: str
@@ -90,7 +90,7 @@ class Tables:
 
 @dataclass
 class _Open:
-    """A table that is being read."""
+    """A table while it is read."""
 
     guid: int
     lid: int
@@ -112,12 +112,12 @@ def read_tables(path: str | Path) -> Tables:
     Parameters
     ----------
     path
-        The file; one switch after the other.
+        The file; the tables of all switches in sequence.
 
     Raises
     ------
     FabricError
-        When it cannot be read, is larger than 16 GiB, or holds no table.
+        The file cannot be read, is larger than 16 GiB, or has no table.
     """
     try:
         size = Path(path).stat().st_size
@@ -138,18 +138,18 @@ def read_tables(path: str | Path) -> Tables:
 
 
 def tables_of(path: str, content: bytes) -> Tables:
-    """`read_tables` of bytes in memory."""
+    """As `read_tables`, from bytes in memory."""
     reader = _Reader(path)
     reader.take(content)
     return reader.done()
 
 
 class _Reader:
-    """Takes whole lines, block by block."""
+    """Reads whole lines, block by block."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.line = 0  # lines before this block
+        self.line = 0  # number of lines before this block
         self.made: list[SwitchTable] = []
         self.open: _Open | None = None
         self.odd: list[tuple[int, str]] = []
@@ -206,17 +206,17 @@ class _Reader:
         self.open = _Open(guid, lid, last, number)
 
     def done(self) -> Tables:
-        """All that was read."""
+        """The tables read so far."""
         if self.open is None:
             raise FabricError(f"{self.path} has no forwarding table in {self.line} lines", f"expected {EXPECTED}")
         return Tables(self.path, (*self.made, self.open.closed()), tuple(self.odd), self.odd_lines)
 
 
 def _entries(head: Words, tail: Words) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.bool_]]:
-    """LID and port of lines by their bytes 0-7 and 7-14, shape (lines,) each, and which lines are entries.
+    """LID, port, and whether it is an entry, of each line, shape (lines,) each, from its bytes 0-7 and 7-14, (lines,).
 
-    ``0x0001 009`` with a space, ``:`` or the line's end behind it, or ``0x0001 : 009``. All four digits of a LID are
-    read at once, and all three of a port: a byte each of one number.
+    An entry is ``0x0001 009`` followed by a space, ``:`` or the end of the line, or ``0x0001 : 009``. The four digits
+    of a LID are parsed at once, as the bytes of one number; so are the three of a port.
     """
     text = (head >> np.uint64(16)).astype(np.uint32)
     digit = (text & 0x0F0F0F0F) + 9 * ((text >> 6) & 0x01010101)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel ``bandwidth``: streams between two ranks of each class."""
+"""The kernel ``bandwidth``: streams of messages between two ranks of each class."""

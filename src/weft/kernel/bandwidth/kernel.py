@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel ``bandwidth``: many messages at a time, one way, between two ranks of each kind the fabric has."""
+"""The kernel ``bandwidth``: a window of messages, one way, between two ranks of each class of the fabric."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from weft.kernel.traffic import Traffic
 from weft.study import Measure, Series, Study
 
 OP = "send"
-WINDOW = 64  # messages under way at a time, at the most
+WINDOW = 64  # messages in flight at a time, at most
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A message of a stream from the first rank of two to the second: both on one node, or one on each of two.
+    """One message of a stream from the first of two ranks to the second, on one node or on two.
 
-    Others are under way beside it, so neither a latency nor a message's cost bounds it.
+    Others are in flight at the same time, so neither latency nor message cost bounds it.
     """
 
     block_bytes: int
@@ -37,15 +37,15 @@ class Stream:
 
     @property
     def pairwise(self) -> bool:
-        """One node sends to the other."""
+        """True: it is known that one node sends to the other."""
         return True
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
-        """It is copied once, where both are on one node."""
+        """Its bytes, copied once, if both ranks are on one node."""
         return self.block_bytes if nodes == 1 else 0
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
-        """It leaves the first node."""
+        """Its bytes, if it leaves the first node."""
         return self.block_bytes if nodes == 2 and len(group) == 1 else 0
 
 
@@ -58,7 +58,7 @@ class Bandwidth(PlainKernel):
     study: type[Study] = BandwidthStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """A pair for each pattern that the fabric has; patterns it has none of are noted.
+        """A pair for each pattern that the fabric has; a note for each pattern that it does not have.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Bandwidth(PlainKernel):
         notes: list[str] = []
         sweeps = [swept(section, cache, notes) for cache in section.caches]
         found: list[tuple[Shape, dict[str, Any]]] = []
-        # Hosts are candidates here, so of several shapes the largest says it all.
+        # Hosts are only candidates here, so the largest of several shapes is enough.
         within = [shape for shape in shapes if not shape.oversubscribed]
         for shape in sorted(within, key=lambda shape: (shape.nodes, shape.ranks_per_node))[-1:]:
             hosts, classes = representatives(study, fabric, shape, notes)
@@ -88,7 +88,7 @@ class Bandwidth(PlainKernel):
         return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory: messages under way, samples, and MPI's own, by estimate."""
+        """Bytes of each part of one rank's memory: messages in flight, samples, and an estimate of MPI's own."""
         return {
             "messages under way": values["footprint"],
             "samples": sample_bytes(len(values["bytes"]) + values["refine"], measure),
@@ -96,7 +96,7 @@ class Bandwidth(PlainKernel):
         }
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """The largest message, and what all messages go round in."""
+        """The largest message, and the footprint that all messages cycle through."""
         largest = values["bytes"][-1]
         return Sizes(block=largest, local=values.get("footprint", largest * outstanding(largest, values)))
 
@@ -109,7 +109,7 @@ class Bandwidth(PlainKernel):
         return counted(values, values["pattern"], values.get("level", ""), values.get("cache", ""))
 
     def cache(self, values: Mapping[str, Any]) -> str:
-        """What the study chose; before Weft 0.2 the footprint grew with the size."""
+        """As the study chose; empty for runs from before Weft 0.2, whose footprint grew with the size."""
         return str(values.get("cache", ""))
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
@@ -118,26 +118,26 @@ class Bandwidth(PlainKernel):
         return {key: values[key] for key in keys}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """A full window a call, as if both ranks sent."""
+        """A full window per call, as if both ranks sent."""
         return len(values["bytes"]) * calls * (WINDOW * ranks + barrier_messages(ranks))
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether the smallest size needs no asking."""
+        """Whether the smallest size is sent eagerly."""
         return any_eager(values["bytes"], limit)
 
     def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """Any content would do."""
+        """None: the content does not matter."""
         return 0
 
 
 def outstanding(size: int, values: Mapping[str, Any]) -> int:
-    """Messages of a size that are under way together. Runs of before Weft 0.2 had no footprint."""
+    """Number of messages of a size in flight together. Runs from before Weft 0.2 had no footprint."""
     most = min(values["window_bytes"], values.get("footprint", values["window_bytes"]))
     return max(1, min(values["window"], most // max(size, 1)))
 
 
 def swept(section: BandwidthSection, cache: Cache, notes: list[str]) -> dict[str, Any]:
-    """Values of a cell that say what is swept, and in which memory; sizes that no cache holds are noted."""
+    """Values of a cell for its sizes and footprint; adds a note on sizes that do not fit into a cache."""
     sizes, footprint = section.sizes_of(cache), section.footprint(cache)
     if len(sizes) < len(section.sizes):
         most = exact_bytes(footprint // FEWEST_PLACES)
@@ -159,14 +159,14 @@ Place = tuple[int, int]
 def representatives(
     study: BandwidthStudy, fabric: Fabric, shape: Shape, notes: list[str]
 ) -> tuple[tuple[str, ...], Classes]:
-    """Hosts of the launch, and (index of a host, level, hops) for each class of hosts as seen from the first.
+    """Hosts of the launch, and (index of a host, level, hops) for each class of hosts relative to the first.
 
-    Only a host of each class is taken: a launch over all nodes of a machine to speak between two of them is waste.
+    Only one host of each class is used: a launch over all nodes to measure between two of them would be waste.
     """
     try:
         candidates = place(fabric, study.placement.nodes, shape.nodes)
     except NoRoomError:
-        return (), []  # the plan makes it a row
+        return (), []  # the plan adds a row with the reason
     if len(candidates) == 1 or fabric.network is None:
         return candidates[:1], []
     network = build_network(fabric)
@@ -184,7 +184,7 @@ def representatives(
 
 
 def pairs_of(pattern: str, fabric: Fabric, job: Shape, classes: Classes) -> list[tuple[Place, Place, dict[str, Any]]]:
-    """Pairs of a pattern, each end as (node, rank on it), with the values that distinguish them within the pattern."""
+    """Pairs of a pattern, each end as (node, rank on it), with the values that distinguish the pairs of a pattern."""
     if pattern == "inter-node":
         return [((0, 0), (host, 0), {"level": level, "hops": hops}) for host, level, hops in classes]
     socket = cores_of_a_socket(fabric, job)
@@ -194,13 +194,13 @@ def pairs_of(pattern: str, fabric: Fabric, job: Shape, classes: Classes) -> list
 
 
 def cores_of_a_socket(fabric: Fabric, job: Shape) -> int:
-    """Ranks of a node that one socket takes, at a rank a core in order; the kernel verifies what became of that."""
+    """Ranks of a node on one socket, with one rank per core in order; the kernel verifies the binding."""
     cores = fabric.node.cores or job.ranks_per_node
     return max(1, cores // (fabric.node.sockets or 1))
 
 
 def nothing(pattern: str, fabric: Fabric, job: Shape) -> str:
-    """Why there is no pair of a pattern."""
+    """The reason why there is no pair of a pattern."""
     if pattern == "inter-node":
         return "there is one node"
     stated = fabric.node.sockets

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a study of the kernel ``bandwidth`` may say."""
+"""Keys of a study of the kernel ``bandwidth``."""
 
 from typing import Annotated, Literal, Self
 
@@ -13,7 +13,7 @@ from weft.units import Bytes
 PATTERNS = ("intra-socket", "inter-socket", "inter-node")
 Pattern = Literal["intra-socket", "inter-socket", "inter-node"]
 Cache = Literal["hot", "cold"]
-#: Hot messages under way together, at the least: one alone would show what it costs to wait for each.
+#: Least number of hot messages in flight together: with a single one the time would include waiting for each.
 FEWEST_PLACES = 4
 
 
@@ -42,7 +42,7 @@ class BandwidthSection(Section, frozen=True):
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
-        """Refuse a pattern twice, and messages without bytes."""
+        """Refuse a repeated pattern, and messages without bytes."""
         if len(set(self.patterns)) != len(self.patterns):
             raise ValueError("patterns holds one pattern twice")
         if self.sizes[0] < 1:
@@ -55,15 +55,15 @@ class BandwidthSection(Section, frozen=True):
 
     @property
     def caches(self) -> tuple[Cache, ...]:
-        """The series to measure."""
+        """The series to measure: hot, cold or both."""
         return ("hot", "cold") if self.cache == "both" else (self.cache,)
 
     def footprint(self, cache: Cache) -> int:
-        """Bytes of either side that the messages of a series go round in, whatever their size."""
+        """Bytes on either side that the messages of a series cycle through, for all sizes."""
         return self.hot_footprint if cache == "hot" else self.cold_footprint
 
     def sizes_of(self, cache: Cache) -> tuple[int, ...]:
-        """Sizes of a series: of the hot one those of which some fit its footprint together."""
+        """Sizes of a series; for the hot series only those of which several fit into its footprint."""
         most = self.hot_footprint // FEWEST_PLACES if cache == "hot" else self.cold_footprint
         return tuple(size for size in self.sizes if size <= most)
 

@@ -7,11 +7,11 @@ LIGHT_SHARE = 8
 
 
 def least_share(pattern: str, ranks: int, outside: int) -> Fraction:
-    """What one rank sends to ``outside`` others at the very least, in largest blocks, whoever they are."""
+    """The least that one rank sends to any ``outside`` other ranks, in units of the largest block."""
     if pattern == "equal":
         return Fraction(outside)
     if pattern == "linear":
         return Fraction(outside * (outside + 1), 2 * ranks)
     if pattern == "heavy":
         return Fraction(outside, LIGHT_SHARE)
-    return Fraction(0)  # a matrix may hold nothing for just these
+    return Fraction(0)  # a matrix may have zeros for exactly these

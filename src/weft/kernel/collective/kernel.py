@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel ``collective``: a collective call of MPI over sizes, process counts and nodes."""
+"""The kernel ``collective``: an MPI collective over sizes, process counts and nodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
@@ -22,8 +22,8 @@ from weft.kernel.steps import is_explained, ladder_messages, ladder_need
 from weft.kernel.traffic import Traffic, Uniform
 from weft.study import Measure, Series, Study, doubling
 
-MOST_ROOTS = 32  # of those that take turns, where each is measured once
-ELEMENT = 8  # of what is added up, and of a derived datatype
+MOST_ROOTS = 32  # most roots that take turns, if each is measured once
+ELEMENT = 8  # bytes of an element of a reduction or of a derived datatype
 ALL_SENT = frozenset({"alltoall", "alltoallv", "scatter", "reduce_scatter"})
 ALL_RECEIVED = frozenset({"alltoall", "alltoallv", "gather", "allgather"})
 ROOTED = frozenset({"bcast", "scatter", "gather", "reduce"})
@@ -39,12 +39,12 @@ class Collective(PlainKernel):
     study: type[Study] = CollectiveStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """Values of each call, form and pattern at each shape and process count.
+        """Values for each call, form and pattern at each shape and process count.
 
         Raises
         ------
         StudyError
-            No size is left, the limit of a cell is too short for its sizes, a root or a matrix that does not fit.
+            No size is left, the limit of a cell is too short for its sizes, or a root or matrix does not fit.
         """
         assert isinstance(study, CollectiveStudy)
         assert isinstance(series, CollectiveSeries)
@@ -65,14 +65,14 @@ class Collective(PlainKernel):
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 
         ``send``, ``receive``
-            A block each, or p blocks where the call has one for every rank; both at the largest size, twice that for
-            ``vector``, whose every other double is a gap.
+            A block each, or p blocks if the call has one for every rank; both at the largest size, and twice that for
+            ``vector``, in which every other double is a gap.
         ``counts``
             Counts and displacements of calls with unequal blocks.
         ``samples``
             24 bytes a sample, preallocated for every size and for the barrier, and the scratch of the stop rule.
         ``library staging``
-            What MPI itself takes, by estimate.
+            An estimate of MPI's own memory.
         """
         collective, largest = values["collective"], values["bytes"][-1]
         spread = 2 if values["form"] == "vector" else 1
@@ -91,42 +91,42 @@ class Collective(PlainKernel):
         }
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
-        """A traffic matrix."""
+        """The traffic matrix, if there is one."""
         return [key for key in ("matrix",) if key in values]
 
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """Every size of an all-to-all."""
+        """All sizes of an all-to-all."""
         return self.operations(values, ranks) if is_explained(values, ranks) else []
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """The largest block, what one rank has of blocks, and all ranks together."""
+        """The largest block, all blocks of one rank, and all blocks of all ranks."""
         block = values["bytes"][-1]
         blocks = ranks if values["collective"] in ALL_SENT | ALL_RECEIVED else 1
         return Sizes(block=block, local=block * blocks, array=block * blocks * ranks)
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """Least traffic of the call at each size, ascending; the barrier is the floor and has none."""
+        """Least traffic of the call at each size, ascending; the barrier has none."""
         return {op_name(op_prefix(values), size): traffic_at(values, size, ranks) for size in values["bytes"]}
 
     def collective_of(self, operation: str) -> str:
-        """The part of a name before the size, the pattern and the form."""
+        """The part of the name before size, pattern and form."""
         return split_op(operation)[0].partition("-")[0]
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
-        """The one of the cell."""
+        """The collective of the cell."""
         return frozenset({values["collective"]})
 
     def cases(self, values: Mapping[str, Any], ranks: int) -> int:
-        """The roots that take turns: all ranks, or a sample of them that is evenly spread."""
+        """Number of roots that take turns: all ranks, or evenly spaced ones."""
         return min(ranks, MOST_ROOTS) if values.get("root", 0) < 0 else 1
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The call, what is special about it, and the number of its sizes."""
+        """The call, its form or pattern, and the number of its sizes."""
         special = (values.get("pattern", ""), values["form"], values.get("algorithm", ""))
         return counted(values, values["collective"], *(word for word in special if word not in ("plain", "equal")))
 
     def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
-        """A cell for each algorithm of the library, where the study asks for them."""
+        """A cell for each algorithm of the library, if the study asks for them."""
         assert isinstance(study, CollectiveStudy)
         return variants(study.collective, sweep, library)
 
@@ -141,7 +141,7 @@ class Collective(PlainKernel):
         return found
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Calls with a block for each rank send from every rank to every other at worst, the rest about four a rank."""
+        """At most one from every rank to every other, if the call has a block for each; else about four per rank."""
         all_pairs = values["collective"] in ("alltoall", "alltoallv", "allgather", "reduce_scatter")
         each = ranks * (ranks - 1) if all_pairs else 4 * ranks
         each += barrier_messages(ranks)
@@ -149,11 +149,11 @@ class Collective(PlainKernel):
         return calls * (len(values["bytes"]) * each + ladders)
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether the smallest size needs no asking."""
+        """Whether the smallest size is sent eagerly."""
         return any_eager(values["bytes"], limit)
 
     def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """Any content would do."""
+        """None: the content does not matter."""
         return 0
 
 
@@ -168,7 +168,7 @@ def op_prefix(values: Mapping[str, Any]) -> str:
 
 
 def traffic_at(values: Mapping[str, Any], size: int, ranks: int) -> Traffic:
-    """Least traffic of a cell's call at one size; between equal ranks an all-to-all is just that."""
+    """Least traffic of a cell's call at one size; it is exact for an all-to-all of equal blocks on even nodes."""
     least = CollectiveTraffic(
         collective=values["collective"],
         block_bytes=size,
@@ -184,7 +184,7 @@ def traffic_at(values: Mapping[str, Any], size: int, ranks: int) -> Traffic:
 
 
 def process_counts(series: CollectiveSeries, shape: Shape, notes: list[str]) -> list[int]:
-    """Process counts of a shape, ascending; those it has no room for are noted."""
+    """Process counts of a shape, ascending; adds a note on those larger than its number of ranks."""
     if series.processes is None:
         return [shape.ranks]
     if series.processes == UP_TO_ALL:
@@ -200,12 +200,12 @@ def process_counts(series: CollectiveSeries, shape: Shape, notes: list[str]) -> 
 
 
 def fitting(section: CollectiveSection, rows: int, ranks: int, where: str) -> None:
-    """Refuse a root or a traffic matrix that a number of ranks does not have.
+    """Refuse a root or a traffic matrix that does not fit a number of ranks.
 
     Raises
     ------
     StudyError
-        There is no such root among so many ranks, or the matrix has another number of rows.
+        The root is not below the number of ranks, or the matrix has another number of rows.
     """
     if section.root >= ranks:
         raise StudyError(f"{where}.root = {section.root} is none of {ranks} ranks", 'give a lower one, or "rotating"')
@@ -219,7 +219,7 @@ def fitting(section: CollectiveSection, rows: int, ranks: int, where: str) -> No
 def calls_of(
     section: CollectiveSection, ranks: int, study: CollectiveStudy, notes: list[str]
 ) -> Iterable[dict[str, Any]]:
-    """Values of each call, pattern and form that exists."""
+    """Values for each call, pattern and form that exists."""
     for collective, form in product(section.collectives, section.forms):
         for pattern in section.patterns if collective == "alltoallv" else ("",):
             if why := impossible(collective, form, pattern):
@@ -240,7 +240,7 @@ def calls_of(
 
 
 def impossible(collective: str, form: str, pattern: str) -> str:
-    """Why MPI has no such form of a call; empty where it has."""
+    """Why MPI does not have this form of a call; empty if it does."""
     if form == "inplace" and collective == "bcast":
         return "it has one buffer as it is"
     if form == "inplace" and pattern not in ("", "equal"):
@@ -253,7 +253,7 @@ def impossible(collective: str, form: str, pattern: str) -> str:
 def fitting_sizes(
     section: CollectiveSection, collective: str, form: str, ranks: int, study: CollectiveStudy, notes: list[str]
 ) -> list[int]:
-    """The section's sizes without those that a call cannot have: no whole elements, or over ``memory_most``.
+    """The section's sizes that a call can have: whole elements, and not over ``memory_most``.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a study of the kernel ``collective`` may say."""
+"""Keys of a study of the kernel ``collective``."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -20,12 +20,12 @@ UP_TO_ALL = "2..p"
 
 
 def parse_collectives(value: object) -> tuple[str, ...]:
-    """Names of collective calls in small letters, from MPI's own spelling: ``["Bcast", "Alltoall"]``.
+    """Names of collectives in lower case, from MPI's own spelling: ``["Bcast", "Alltoall"]``.
 
     Raises
     ------
     ValueError
-        None, one twice, or a name that is no collective call.
+        The list is empty, a name occurs twice, or it is not a collective.
     """
     names = [str(each).removeprefix("MPI_").lower() for each in as_list(value)]
     if not names or len(set(names)) != len(names) or not set(names) <= set(NAMES):
@@ -34,12 +34,12 @@ def parse_collectives(value: object) -> tuple[str, ...]:
 
 
 def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
-    """Process counts that are measured within one launch.
+    """Process counts to measure in one launch.
 
     Raises
     ------
     ValueError
-        Another text, or a list that holds something else than different whole numbers from 1.
+        Another text, or a list of anything but distinct whole numbers from 1.
     """
     if value is None:
         return None
@@ -54,7 +54,7 @@ def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
 
 
 def parse_root(value: object) -> int:
-    """The root of rooted calls; -1 where it goes round.
+    """The root of rooted calls; -1 if it rotates.
 
     Raises
     ------
@@ -117,7 +117,7 @@ class CollectiveSection(Section, frozen=True):
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
-        """Refuse keys that would have no effect, and what MPI cannot do."""
+        """Refuse keys that would have no effect, and combinations that MPI does not have."""
         if len(set(self.forms)) != len(self.forms) or len(set(self.patterns)) != len(self.patterns):
             raise ValueError("forms or patterns hold one word twice")
         if ("matrix" in self.patterns) != (self.matrix is not None):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""What a collective must move at the least, whatever its algorithm.
+r"""The least traffic of a collective, for any algorithm.
 
 Cut bounds (Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication: theory, practice, and experience",
-2007, section 3, in which n is the whole vector; b here is a block or the message): between g ranks inside a set of
-nodes and the p - g outside there cross, in the busier direction, at least
+2007, section 3, where n is the whole vector; b here is a block or the message). Between g ranks inside a set of nodes
+and the p - g outside at least these bytes cross, in the busier direction:
 
 ===================  =====================================================================
 bcast, reduce        b: the message, or a partial result
@@ -14,8 +14,8 @@ reduce_scatter       b max(g, p - g): partial results of blocks that the other s
 alltoall(v)          b g (p - g)
 ===================  =====================================================================
 
-A rank can send to all others at once, so one latency is all that must pass; trees and rings take more, by choice.
-Within a node only what is certain is counted: on one node every rank but one must be given what it did not have.
+A rank can send to all others at once, so only one latency is certain; trees and rings take more, by choice. Within a
+node only certain copies count: on a single node every rank but one must receive data that it did not have.
 """
 
 from collections.abc import Collection
@@ -36,13 +36,13 @@ class CollectiveTraffic:
     Attributes
     ----------
     collective, block_bytes, ranks
-        Which, of how many bytes, between how many ranks.
+        The collective, the bytes of a block, and the number of ranks.
     node_ranks
-        Ranks on each node, where these differ; otherwise empty.
+        Ranks on each node, if the numbers differ; otherwise empty.
     in_place
-        The block that a rank keeps is not copied.
+        Whether a rank's own block is not copied.
     pattern
-        Of alltoallv.
+        Pattern of the blocks of alltoallv.
     """
 
     collective: str
@@ -54,12 +54,12 @@ class CollectiveTraffic:
 
     @property
     def rounds(self) -> int:
-        """One, unless a rank is alone."""
+        """One, or 0 for a single rank."""
         return min(1, self.ranks - 1)
 
     @property
     def messages(self) -> int:
-        """One: results can be combined on the way, and passed on by others."""
+        """One, since other ranks can combine and forward."""
         return min(1, self.ranks - 1)
 
     def counts(self, nodes: int, ranks_per_node: int) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ class CollectiveTraffic:
 
     @property
     def pairwise(self) -> bool:
-        """Its algorithm decides: only what must cross a cut is known."""
+        """False: it depends on the algorithm; only the bytes across a cut are known."""
         return False
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
@@ -95,8 +95,8 @@ class CollectiveTraffic:
         if self.collective in MESSAGE:
             return self.block_bytes
         if self.collective in ROOTED_BLOCKS:
-            # Where the root is, all blocks of the other side pass; elsewhere those of this side do. Of single nodes,
-            # one has the root.
+            # On the root's side all blocks of the other side cross; else those of this side do. One single node has the
+            # root.
             return self.block_bytes * (self.ranks - max(counts) if len(group) == 1 else min(inside, outside))
         if self.collective in WHOLE:
             return self.block_bytes * max(inside, outside)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One cell for each algorithm that the library can be made to use: ``algorithms = "each"``."""
+"""One cell for each algorithm that the library can be set to use: ``algorithms = "each"``."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,22 +12,22 @@ Values = tuple[Shape, dict[str, Any]]
 
 
 def variants(section: CollectiveSection, sweep: Sweep, library: str) -> Sweep:
-    """The cells of a sweep, once for the library's own choice and once for each of its algorithms where asked for.
+    """The cells of a sweep for the library's own choice and, if the study asks for them, for each of its algorithms.
 
     Parameters
     ----------
     section
-        Of the study.
+        The section of the study.
     sweep
         Shape and values of each cell.
     library
-        The MPI library in its own words; empty where it is not known yet.
+        The MPI library's version string; empty if not yet known.
 
     Returns
     -------
     Sweep
-        Each value with ``algorithm`` (a name) and ``setting`` (variables of the ranks' environment, none for the
-        default), where the study asks for each algorithm; otherwise the sweep as it was.
+        With ``algorithm`` (a name) and ``setting`` (environment variables of the ranks, none for the default) in each
+        cell's values, if the study asks for each algorithm; otherwise unchanged.
     """
     if section.algorithms != "each":
         return sweep
@@ -40,7 +40,7 @@ def variants(section: CollectiveSection, sweep: Sweep, library: str) -> Sweep:
 
 
 def each_algorithm(shape: Shape, cell: dict[str, Any], library: str) -> Iterable[Values]:
-    """A cell under the library's own choice, then under each of its algorithms."""
+    """A cell with the library's own choice, then one with each of its algorithms."""
     yield shape, cell | {"algorithm": DEFAULT, "setting": {}}
     collective, ranks = str(cell["collective"]), int(cell.get("ranks", shape.ranks))
     for algorithm in algorithms(library, collective, ranks):

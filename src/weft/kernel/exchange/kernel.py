@@ -40,7 +40,7 @@ class Exchange(PlainKernel):
         Raises
         ------
         StudyError
-            An n that p^2 does not divide (it names the nearest that it does), or an m that is no whole number from 1.
+            p^2 does not divide n (names the nearest values that it divides), or m is not a whole number from 1.
         """
         assert isinstance(study, ExchangeStudy)
         assert isinstance(series, ExchangeSeries)
@@ -67,21 +67,21 @@ class Exchange(PlainKernel):
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 
         ``unsorted``, ``sorted``
-            l_n m-vectors each, l_n = ceil(n / p). A sample sort may receive more than it sent: both arrays hold what
-            regular sampling allows at most (:class:`weft.kernel.exchange.sampling.Sampling`). The proof works in these
-            two, on iterations of its own: it needs no third.
+            l_n m-vectors each, l_n = ceil(n / p). A rank of a sample sort may receive more than it sent: both arrays
+            have the size of the upper bound of regular sampling (:class:`weft.kernel.exchange.sampling.Sampling`). The
+            proof uses the same two arrays, in its own iterations.
         ``int buffers``
             Send and receive of call B: l_n ints each (contention only).
         ``index``
-            The order found by the local sort: a key and a place for each vector (sample sort of m > 1 only).
+            The order from the local sort: a key and a position for each vector (sample sort with m > 1 only).
         ``counts``
-            Counts and displacements to send and receive, 4 p ints, and where blocks begin.
+            Counts and displacements to send and receive, 4 p ints, and the starts of blocks.
         ``splitters``
-            Samples of the sample sort: rank 0 holds those of all ranks.
+            Samples of the sample sort; rank 0 has those of all ranks.
         ``samples``
             24 bytes a sample, preallocated for every operation, and the scratch of the stop rule.
         ``library staging``
-            What MPI itself takes, by estimate: a base, and eager buffers for each peer.
+            An estimate of MPI's own memory: a base, and eager buffers for each peer.
         """
         n, m = values["n"], values["m"]
         local = math.ceil(n / ranks)
@@ -107,11 +107,11 @@ class Exchange(PlainKernel):
         }
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
-        """A file of keys."""
+        """The file of keys, if there is one."""
         return [key for key in ("file",) if key in values]
 
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """C, or B where C is not measured; a sort has blocks that only its keys decide."""
+        """C, or B if C is not measured; none for a sort, whose blocks depend on its keys."""
         calls = [call for call in ("C", "B") if call in values.get("calls", ())]
         return calls[:1] if is_explained(values, ranks) else []
 
@@ -123,9 +123,9 @@ class Exchange(PlainKernel):
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """Traffic of A, B and C, and of a whole sample sort (``total``).
 
-        A needs ceil(log2 p) rounds at least: no rank can know of more than 2^k others after k. Blocks of a vector call
-        go straight to their rank: one latency, p - 1 messages. Uniform and skewed keys lie in random order, so each
-        rank has the same share for every other. What a file holds is not known: only the latency bounds it.
+        A needs at least ceil(log2 p) rounds: after k rounds a rank can have data from at most 2^k ranks. Blocks of a
+        vector call go directly to their rank: one latency, p - 1 messages. Uniform and skewed keys are in random order,
+        so each rank has the same share for every other. The content of a file is not known: only the latency bounds it.
         """
         rounds, direct = math.ceil(math.log2(ranks)), min(1, ranks - 1)
         sizes = self.sizes(values, ranks)
@@ -142,11 +142,11 @@ class Exchange(PlainKernel):
         return {"A": counts, "C": moved, "total": moved}
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """The calls that a study of the contention set asks for; the whole of a sort."""
+        """The calls that a study of the contention set asks for; ``total`` for a sort."""
         return list(values["calls"]) if values["data"] == "contention" else ["total"]
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
-        """A is an all-to-all of counts; B and C have counts of their own."""
+        """``alltoall`` for A, which exchanges counts; ``alltoallv`` for B and C."""
         return frozenset({"alltoall", "alltoallv"})
 
     def words(self, values: Mapping[str, Any]) -> str:
@@ -159,19 +159,19 @@ class Exchange(PlainKernel):
         return found | {"calls": timed_calls(values)} | ({"explain": 1} if values.get("explain") else {})
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Each call of A, B or C sends a message from every rank to every other."""
+        """One from every rank to every other in each call of A, B or C."""
         each = ranks * (ranks - 1) + barrier_messages(ranks)
         ladders = len(self.explained(values, ranks)) * (each + ladder_messages(ranks))
         return calls * (len(timed_calls(values)) * each + ladders)
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """A and B always send small messages; C sends blocks of n m / p^2 doubles."""
+        """True if A or B is timed, whose messages are small; C sends blocks of n m / p^2 doubles."""
         if {"A", "B"} & set(timed_calls(values)):
             return True
         return limit is None or DOUBLE_BYTES * values["n"] * values["m"] <= limit * ranks**2
 
     def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """Both arrays of a sort, twice for what is under way; the contention set sends the same whatever they hold."""
+        """Both arrays of a sort, twice for data in flight; 0 for the contention set, whose content does not matter."""
         return 0 if values["data"] == "contention" else 4 * DOUBLE_BYTES * values["n"] * values["m"]
 
 
@@ -181,12 +181,12 @@ def timed_calls(values: Mapping[str, Any]) -> list[str]:
 
 
 def vector_length(series: ExchangeSeries, shape: Shape, first: Shape, where: str) -> int:
-    """``m`` at a shape. With ``s`` local memory can be held constant whether nodes or ranks are added.
+    """``m`` at a shape. With ``s`` an expression can keep local memory constant as nodes or ranks are added.
 
     Raises
     ------
     StudyError
-        The expression cannot be evaluated, or is no whole number from 1.
+        The expression cannot be evaluated, or its value is not a whole number from 1.
     """
     grown = Fraction(shape.ranks, first.ranks)
     names = {"N": shape.nodes, "p": shape.ranks, "r": shape.ranks_per_node, "s": grown}
@@ -200,12 +200,12 @@ def vector_length(series: ExchangeSeries, shape: Shape, first: Shape, where: str
 
 
 def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tuple[int, tuple[str, ...]]:
-    """The multiple of ``step`` that makes one array of the series' first cell nearest to the size wanted.
+    """The multiple of ``step`` for which one array of the series' first cell is nearest to the size wanted.
 
     Raises
     ------
     FabricError
-        The series wants a share of a memory that the fabric does not state.
+        The series asks for a share of the memory, which the fabric does not state.
     """
     wanted = series.array
     if isinstance(wanted, float):
@@ -234,7 +234,7 @@ def common_multiple(squares: Sequence[int], where: str) -> int:
     Raises
     ------
     StudyError
-        It is over the largest n there may be.
+        It is larger than the largest n allowed.
     """
     found = 1
     for square in squares:
@@ -248,7 +248,7 @@ def common_multiple(squares: Sequence[int], where: str) -> int:
 
 
 def divisible(n: int, shapes: Sequence[Shape], step: int, where: str) -> None:
-    """Refuse an ``n`` whose blocks would not be whole, naming the nearest that are.
+    """Refuse an ``n`` whose blocks would not be whole; the message names the nearest that are.
 
     Raises
     ------

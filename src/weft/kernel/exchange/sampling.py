@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much a rank of the sample sort can receive; the C++ kernel (exchange/splitters.hpp) counts the same."""
+"""Upper bound of what a rank of the sample sort receives; the C++ kernel (exchange/splitters.hpp) computes the same."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class Sampling:
     Attributes
     ----------
     n, ranks
-        Vectors, and the ranks that share them: n / p each, the first n mod p ranks one more.
+        Number of vectors, and of ranks: n / p vectors each, the first n mod p ranks one more.
     """
 
     n: int
@@ -26,16 +26,16 @@ class Sampling:
 
     @property
     def total(self) -> int:
-        """Samples of all ranks together; rank 0 holds and sorts them."""
+        """Number of samples of all ranks; rank 0 collects and sorts them."""
         share, longer = divmod(self.n, self.ranks)
         return longer * ((share + 1) // self.width) + (self.ranks - longer) * (share // self.width)
 
     @property
     def receive_bound(self) -> int:
-        """Vectors any rank can receive, whatever the keys are.
+        """Most vectors that any rank can receive, for any keys.
 
-        Between two splitters lie at most ceil(total / p) samples, each standing for ``width`` vectors, and on each rank
-        up to ``width`` - 1 vectors behind the last of them.
+        Between two splitters lie at most ceil(total / p) samples, each of which represents ``width`` vectors, and on
+        each rank up to ``width`` - 1 vectors after the last of them.
         """
         most = math.ceil(self.total / self.ranks)
         return min(self.n, self.width * most + self.ranks * (self.width - 1))

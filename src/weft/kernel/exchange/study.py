@@ -28,12 +28,12 @@ def listed(*kinds: dict[str, Any]) -> dict[str, Any]:
 
 
 def each_of(series: dict[str, Any]) -> list[dict[str, Any]]:
-    """A series with lists of n or m as one series for each value, named after it: ``grid-m8``, ``grid-n4096-m8``.
+    """Split a series with lists of n or m into a series for each value, named after it: ``grid-m8``, ``grid-n4096-m8``.
 
     Raises
     ------
     ValueError
-        More than a thousand series.
+        There would be more than a thousand series.
     """
     keys = [key for key in LISTED if isinstance(series.get(key), list) and series[key]]
     if not keys or not isinstance(series.get("name"), str):
@@ -59,7 +59,7 @@ def word(value: object) -> str:
 
 
 def parse_n(value: object) -> int | Literal["auto"]:
-    """Vectors in the global array.
+    """Parse the number of vectors in the global array.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def parse_n(value: object) -> int | Literal["auto"]:
 
 
 def parse_m(value: object) -> str:
-    """Doubles in a vector, as an expression.
+    """Parse the number of doubles in a vector, as an expression.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def parse_m(value: object) -> str:
 
 
 def parse_array(value: object) -> int | float:
-    """Bytes of one global array (int), or its share of a node's memory (float)."""
+    """Parse the bytes of one global array (int), or its share of a node's memory (float)."""
     return parse_share(value) if isinstance(value, str) and value.rstrip().endswith("%") else parse_bytes(value)
 
 
@@ -160,7 +160,7 @@ class ExchangeSeries(Series, frozen=True):
 
     @model_validator(mode="after")
     def sized(self) -> Self:
-        """Refuse an n that is given twice, or not at all."""
+        """Refuse a series that gives n twice or not at all."""
         given = self.array is not None or self.array_most is not None
         if self.n == "auto" and not given:
             raise ValueError('n = "auto" needs array (such as "1 %") or array_most (such as "256 MiB")')
@@ -182,7 +182,7 @@ class ExchangeStudy(Study, frozen=True):
     @model_validator(mode="before")
     @classmethod
     def one_series_a_value(cls, tree: Any) -> Any:
-        """Take a series with lists of n or m as the series of their values, so that each is a line of its own."""
+        """Split series with lists of n or m into one series for each value."""
         if not is_table(tree):
             return tree
         given = tree.get("series")

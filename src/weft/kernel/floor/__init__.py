@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The built-in kernel ``floor``: what a node and an empty operation can do at best."""
+"""The built-in kernel ``floor``: copy rates of a node, latency, and the cost of an empty operation."""

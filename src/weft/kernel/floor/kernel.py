@@ -16,26 +16,26 @@ from weft.study import Measure
 
 SMALLEST = 16_384
 LARGEST = 256 * 2**20
-"""No cache holds so much: beyond, a copy has the rate of memory, and only touching its buffers takes longer."""
+"""Larger than any cache: a larger copy has the same rate, that of memory, and only takes longer."""
 
 
 def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
-    """Sizes at which a floor copies, in bytes of one rank, ascending.
+    """Sizes of the copies that a floor measures, in bytes per rank, ascending.
 
     Parameters
     ----------
     staying
-        Bytes that each rank keeps in its node, of every operation of the cells that stand on this floor.
+        Bytes that each rank copies within its node, for every operation of the cells that use this floor.
     most
-        No size above this one, nor above 256 MiB; None where nothing is known of the memory.
+        Largest size allowed, besides the limit of 256 MiB; None if the memory is not known.
 
     Returns
     -------
     list
-        Each of those counts from 16 KiB to 256 MiB, and octaves from 16 KiB up to the largest: a bound takes the
-        largest size not above its own cell's, so the sizes between serve what refinement adds.
+        The given sizes from 16 KiB to 256 MiB, and powers of two from 16 KiB up to the largest. A bound uses the
+        largest size not above its own cell's, so the sizes between serve the sizes that refinement adds.
     """
-    wanted = {size for size in staying if size > SMALLEST}  # below, what counts is the rate of a cache at its best
+    wanted = {size for size in staying if size > SMALLEST}  # below this only the best rate of a cache matters
     most = LARGEST if most is None else min(most, LARGEST)
     wanted = {min(size, max(most, SMALLEST)) for size in wanted}
     largest = max(wanted, default=SMALLEST)
@@ -56,11 +56,11 @@ class Floor(PlainKernel):
 
     @staticmethod
     def copies(staying: Iterable[int], most: int | None = None) -> list[int]:
-        """Sizes at which it copies, in bytes of one rank; see :func:`copy_sizes`."""
+        """Sizes of its copies in bytes per rank; see :func:`copy_sizes`."""
         return copy_sizes(staying, most)
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Two buffers of the largest copy, the samples of every operation, and MPI's own."""
+        """Bytes of two buffers of the largest copy, of the samples, and of MPI itself."""
         copies = values["copies"]
         return {
             "copy buffers": 2 * max(copies),
@@ -69,19 +69,19 @@ class Floor(PlainKernel):
         }
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """A floor has no arrays."""
+        """Zeros: a floor has no arrays."""
         return Sizes()
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """A floor is what other things are compared with: nothing bounds it."""
+        """None: a floor is the reference of bounds and has no bound itself."""
         return {}
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Its copies, the empty operation and the latency."""
+        """Number of its copies, plus the empty operation and the latency."""
         return len(values["copies"]) + 2
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
-        """Its copies: each rank of a node copies so many bytes at once."""
+        """Expected seconds of its copies: all ranks of a node copy at the same time."""
         return [ranks_per_node * size / copy_rate if copy_rate else 0.0 for size in values["copies"]]
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
@@ -89,13 +89,13 @@ class Floor(PlainKernel):
         return {"copies": [str(size) for size in values["copies"]]}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Barriers alone."""
+        """Those of its barriers."""
         return calls * barrier_messages(ranks)
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Its messages are empty."""
+        """True: its messages are empty."""
         return True
 
     def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """Any content would do."""
+        """None: the content does not matter."""
         return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long rounds of pairs take, by estimate, and the blocks of rounds that make a cell each."""
+"""Estimated times of rounds of pairs, and the blocks of rounds that form cells."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from weft.fabric.model import Fabric
 from weft.kernel.pairs.schedule import PairSchedule
 from weft.kernel.pairs.study import PairsStudy
 
-# What is taken for a latency or rate that the fabric does not state: good to a factor of ten, a block needs no more.
+# Defaults if the fabric states no latency or rate; a factor of ten is accurate enough for blocks.
 LATENCY_WITHIN_S, LATENCY_BETWEEN_S = 1e-6, 20e-6
 RATE_WITHIN, RATE_BETWEEN = 2e9, 1e9
-TAKES = 11  # looks at the stop rule for one round and size: cold, warm-up, a few chunks
-TAKE_S, TURN_S = 50e-6, 200e-6  # barrier and decision of a look; waking those whose turn it is
+TAKES = 11  # decisions of the stop rule for one round and size: cold, warm-up, a few chunks
+TAKE_S, TURN_S = 50e-6, 200e-6  # barrier and one decision; waking the ranks whose turn it is
 MOST_BLOCKS = 900
 
 
@@ -24,7 +24,7 @@ class Pace:
     Attributes
     ----------
     together, isolated
-        As the study asks for, and one pair after the other; each for rounds between nodes and within them.
+        With the study's concurrency, and one pair at a time; each for rounds between nodes and within them.
     """
 
     together: tuple[float, float]
@@ -36,7 +36,7 @@ class Pace:
         return schedule.between * between + schedule.within * within
 
     def pair_s(self, schedule: PairSchedule) -> float:
-        """Seconds of one isolated pair, the slower kind."""
+        """Seconds of one isolated pair, of the slower kind of round."""
         return 2 * max(self.isolated) / (schedule.nodes * schedule.slots)
 
     def of(self, schedule: PairSchedule, number: int, *, contention: bool) -> float:
@@ -46,7 +46,7 @@ class Pace:
 
 
 def pace_of(study: PairsStudy, fabric: Fabric, schedule: PairSchedule) -> Pace:
-    """How long rounds take on a fabric."""
+    """Estimated seconds of rounds on a fabric."""
 
     def both(concurrency: str) -> tuple[float, float]:
         return round_s(study, fabric, schedule, concurrency, False), round_s(study, fabric, schedule, concurrency, True)
@@ -70,7 +70,7 @@ def round_s(study: PairsStudy, fabric: Fabric, schedule: PairSchedule, concurren
 
 
 def one_way_s(fabric: Fabric, size: int, within: bool, sharing: int) -> float:
-    """Seconds a message takes one way, while so many share the adapter."""
+    """Seconds of a message one way, while ``sharing`` pairs share the adapter."""
     if within:
         return (fabric.node.latency or LATENCY_WITHIN_S) + size / RATE_WITHIN
     network = fabric.network
@@ -81,7 +81,7 @@ def one_way_s(fabric: Fabric, size: int, within: bool, sharing: int) -> float:
 
 @dataclass(frozen=True)
 class Block:
-    """Rounds ``first`` to ``last``, both included, and how long they are expected to take."""
+    """Rounds ``first`` to ``last``, both included, and their expected seconds."""
 
     first: int
     last: int
@@ -92,7 +92,7 @@ class Block:
 def blocks(
     schedule: PairSchedule, chosen: Iterable[int], also_isolated: set[int], pace: Pace, target_s: float
 ) -> list[Block]:
-    """Cut the chosen rounds into blocks of neighbours that take about ``target_s`` each."""
+    """Divide the chosen rounds into blocks of consecutive rounds that take about ``target_s`` seconds each."""
     rounds = sorted(chosen)
     total_s = sum(pace.of(schedule, number, contention=number in also_isolated) for number in rounds)
     target_s = max(target_s, total_s / MOST_BLOCKS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hop classes of pairs of ranks, counted and drawn from group by group: a matrix of all pairs would fill the memory."""
+"""Hop classes of pairs of ranks, counted and sampled by groups of nodes: a matrix of all pairs would be too large."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,15 +16,14 @@ SAME_NODE = 0
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Nodes that see all others in the same classes.
+    """Nodes with the same classes to all others.
 
     Attributes
     ----------
     members
-        Nodes of the group.
+        Indices of the nodes of the group.
     class_of
-        Class of a member with each node, shape (nodes,): 1 + hops, or 1 where nothing is known of the network; -1 for
-        none.
+        Class of a member with each node, shape (nodes,): 1 + hops, or 1 if the network is not known; -1 for none.
     """
 
     members: NDArray[np.int64]
@@ -37,9 +36,9 @@ class Classes:
     Parameters
     ----------
     node_of
-        Node of each rank.
+        Node index of each rank.
     network, hosts
-        Where the nodes are; None where nothing is known.
+        The network and the nodes' host indices; None if not known.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class Classes:
         self._first = np.cumsum(self._size) - self._size
 
     def draw(self, count: int, seed: int) -> dict[int, list[tuple[int, int]]]:
-        """So many pairs (low, high) of each class, drawn at random without repetition; all where it has no more."""
+        """Draw ``count`` pairs (low, high) of each class at random without repetition; all if a class has no more."""
         dice = np.random.default_rng([seed, 26])
         found: dict[int, list[tuple[int, int]]] = {}
         near = self._size * (self._size - 1)
@@ -71,7 +70,7 @@ class Classes:
             yield Group(group.members, np.where(group.hops < 0, -1, group.hops + 1).astype(np.int16))
 
     def _counted(self) -> list[dict[int, int]]:
-        """Of each group, how many ordered pairs of ranks its members begin, by class."""
+        """For each group, the number of ordered pairs of ranks that start at its members, by class."""
         found: list[dict[int, int]] = []
         for group in self._groups():
             known = group.class_of >= 0
@@ -79,7 +78,7 @@ class Classes:
             own = self._size[group.members]
             begun = ranks * own.sum()
             inner = group.class_of[group.members]
-            for number in np.unique(inner[inner >= 0]).tolist():  # a node's ranks with themselves are of class 0
+            for number in np.unique(inner[inner >= 0]).tolist():  # pairs within a node are of class 0
                 begun[number] -= int((own[inner == number] ** 2).sum())
             found.append({int(number): int(begun[number]) for number in np.flatnonzero(begun)})
         return found
@@ -94,7 +93,7 @@ class Classes:
             return self._rank(node, low), self._rank(node, high)
 
         ends = np.cumsum(near)
-        if ends[-1] // 2 > 2 * count:  # over half of all are free, so that few draws are in vain
+        if ends[-1] // 2 > 2 * count:  # over half of the pairs are free, so few draws are repeats
             drawn: dict[tuple[int, int], None] = {}
             while len(drawn) < count:
                 drawn[_ordered(*one())] = None
@@ -109,12 +108,12 @@ class Classes:
         return _some_of(every, count, dice)
 
     def _between(self, number: int, weights: list[int], count: int, dice: np.random.Generator) -> list[tuple[int, int]]:
-        """Pairs of ranks of two nodes, of one class."""
+        """Pairs of ranks on two nodes, of one class."""
         ends = np.cumsum(np.array(weights, np.int64))
         if ends[-1] // 2 <= 2 * count:
             return _some_of(sorted(set(self._all_of(number))), count, dice)
         found: dict[tuple[int, int], None] = {}
-        while len(found) < count:  # over half of all are free, so that once is nearly always enough
+        while len(found) < count:  # over half of the pairs are free, so one pass is nearly always enough
             drawn = np.bincount(np.searchsorted(ends, dice.integers(ends[-1], size=2 * count), side="right"))
             for group, times in zip(self._groups(), drawn.tolist(), strict=False):
                 if times:
@@ -122,7 +121,7 @@ class Classes:
         return _some_of(sorted(found), count, dice)
 
     def _some_of_group(self, group: Group, number: int, times: int, dice: np.random.Generator) -> list[tuple[int, int]]:
-        """So many pairs that a member of the group begins, each drawn from all of them."""
+        """``times`` pairs that start at a member of the group, drawn independently."""
         targets = np.flatnonzero(group.class_of == number)
         ends = [np.cumsum(self._size[nodes]) for nodes in (group.members, targets)]
         found: list[tuple[int, int]] = []
@@ -132,7 +131,7 @@ class Classes:
                 draw = int(dice.integers(int(until[-1])))
                 place = int(np.searchsorted(until, draw, side="right"))
                 nodes.append((int(of[place]), int(until[place]) - 1 - draw))
-            if nodes[0][0] != nodes[1][0]:  # a node with itself is of another class
+            if nodes[0][0] != nodes[1][0]:  # pairs within a node are of another class
                 found.append(_ordered(self._rank(*nodes[0]), self._rank(*nodes[1])))
         return found
 
@@ -157,5 +156,5 @@ def _ordered(one: int, other: int) -> tuple[int, int]:
 
 
 def _some_of(every: list[tuple[int, int]], count: int, dice: np.random.Generator) -> list[tuple[int, int]]:
-    """So many of a list at random, or all."""
+    """``count`` entries of a list at random, or all."""
     return [every[i] for i in dice.permutation(len(every))[:count].tolist()]

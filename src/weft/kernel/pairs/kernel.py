@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel ``pairs``: one-way latency of every pair of ranks, a block of rounds of a tournament a cell."""
+"""The kernel ``pairs``: one-way latency of every pair of ranks. A cell is a block of rounds of a tournament."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,14 +15,14 @@ from weft.kernel.traffic import Traffic
 from weft.study import DOUBLING, Measure, Series, Study
 
 MOST_RANKS = 100_000
-PINGS = 8  # messages of a sample of a pair: there and back, both ways, and who may begin
-BESIDE = 3  # rows a finding has beside its samples: cold, forward, again
-RAW_FORWARD_BYTES = 16  # when a ping left and when it arrived
-SUMMARY_ROWS = 7 + 128  # order statistics, and as many buckets as a slow tail may fill
+PINGS = 8  # messages per sample of a pair: round trips that either rank starts, timed ones and those before them
+BESIDE = 3  # rows of a result besides its samples: cold, forward, again
+RAW_FORWARD_BYTES = 16  # send and arrival time of a ping
+SUMMARY_ROWS = 7 + 128  # order statistics, and the most buckets that a slow tail fills
 
 
 class Pairs(PlainKernel):
-    """Rounds, memory and flat keys of the pairs."""
+    """Cells, memory and keys of the flat plan of the pairs."""
 
     name = "pairs"
     main = "pairs"
@@ -42,7 +42,7 @@ class Pairs(PlainKernel):
 
         assert isinstance(study, PairsStudy)
         several = [shape for shape in shapes if shape.ranks > 1]
-        if series.nodes == DOUBLING:  # smaller sets of nodes hold some of the same pairs
+        if series.nodes == DOUBLING:  # smaller sets of nodes have only pairs that larger ones have too
             several = [shape for shape in several if shape.nodes == max(shape.nodes for shape in shapes)]
         if not several:
             raise StudyError(
@@ -75,11 +75,11 @@ class Pairs(PlainKernel):
         ``messages``
             One message of the largest size to send, one to receive.
         ``samples``
-            24 bytes a sample of each round, size and way of measuring (or 135 rows for a summary), three more for
-            first contact, forward time and second look; twice, because what is written is a copy. When each ping left
-            and arrived, 16 bytes, until the clock is closed. And the scratch of the stop rule.
+            24 bytes per sample of each round, size and concurrency (or 135 rows for a summary), and three more rows for
+            first contact, forward time and repeat; twice, because the data written are a copy. 16 bytes for the send
+            and arrival time of each ping, until the clocks are corrected. The scratch of the stop rule.
         ``library staging``
-            What MPI itself takes, by estimate: a base, and eager buffers for each peer.
+            An estimate of MPI's own memory: a base, and eager buffers for each peer.
         """
         kept = measure.max_samples if values["store"] == "raw" else min(measure.max_samples, SUMMARY_ROWS)
         modes = 2 if values["contention"] else 1
@@ -97,15 +97,15 @@ class Pairs(PlainKernel):
         return Sizes(block=max(values["bytes"]))
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """A pair is bounded by its own route, not by what all send: the table of pairs says more."""
+        """None: the route of each pair bounds it, which the table of pairs shows."""
         return {}
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """One for all pairs: there are thousands, whose times stand in a table of their own."""
+        """One for all pairs; the times of each are in the table of pairs."""
         return [self.main]
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """How many meet at a time, which rounds or how many pairs, and the number of sizes."""
+        """Concurrency, the rounds or the number of pairs, and the number of sizes."""
         mode = f"isolated and {values['mode']}" if values["contention"] else values["mode"]
         if "pairs" in values:
             return counted(values, mode, f"{sum(map(len, values['pairs']))} drawn pairs")
@@ -122,7 +122,7 @@ class Pairs(PlainKernel):
         return found | {key: values[key] for key in ("leaf", "pod") if key in values}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Eight messages a sample of a pair, there and back; a barrier opens each round."""
+        """Eight messages per sample of a pair, and a barrier before each round."""
         if "pairs" in values:
             rounds, pairs = 1, sum(map(len, values["pairs"]))
         else:
@@ -131,14 +131,14 @@ class Pairs(PlainKernel):
         return len(values["bytes"]) * (2 * PINGS * calls * pairs + rounds * barrier_messages(ranks))
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether the smallest size needs no asking."""
+        """Whether the smallest size is sent eagerly."""
         return any_eager(values["bytes"], limit)
 
     def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """Any content would do."""
+        """None: the content does not matter."""
         return 0
 
 
 def count_rounds(values: Mapping[str, Any]) -> int:
-    """Rounds of a cell."""
+    """Number of rounds of a cell."""
     return len(values["pairs"]) if "pairs" in values else values["last_round"] - values["first_round"] + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cells of a study of pairs at one shape: which rounds, or which drawn pairs, in which blocks."""
+"""The cells of a study of pairs at one shape: blocks of rounds or of drawn pairs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,12 +19,12 @@ from weft.kernel.pairs.sampling import Chosen, draw_pairs, draw_rounds
 from weft.kernel.pairs.schedule import PairSchedule
 from weft.kernel.pairs.study import PairsStudy
 
-RAW_MOST = 2**30  # bytes of a run's samples that are kept one by one
-SEED = 26  # where the study gives none
+RAW_MOST = 2**30  # most bytes of a run's samples that are stored individually
+SEED = 26  # if the study gives none
 
 
 def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[dict[str, Any]], list[str]]:
-    """The cells of a shape, and what a reader should know about them."""
+    """The cells of a shape, and notes for the user."""
     section = study.pairs
     ranks = np.arange(shape.ranks, dtype=np.int32)
     node_of = ranks // shape.ranks_per_node if study.placement.order == "block" else ranks % shape.nodes
@@ -52,7 +52,7 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
 
 
 def stretches(chosen: Chosen, pair_s: float, target_s: float) -> Iterable[tuple[Chosen, float]]:
-    """Rounds of drawn pairs, cut into stretches of about ``target_s``; each with the seconds it is expected to take."""
+    """Rounds of drawn pairs, divided into parts of about ``target_s`` seconds; each with its expected seconds."""
     some: Chosen = []
     for number, pairs in enumerate(chosen):
         some.append(pairs)
@@ -65,7 +65,7 @@ def stretches(chosen: Chosen, pair_s: float, target_s: float) -> Iterable[tuple[
 def tournament(
     study: PairsStudy, schedule: PairSchedule, pace: Pace, common: dict[str, Any], where: str, seed: int
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Cells of the tournament, or of the rounds drawn from it."""
+    """Cells of the tournament, or of rounds drawn from it, and notes."""
     section, notes = study.pairs, list[str]()
     rounds = list(range(schedule.rounds))
     if section.sample_rounds is not None and section.sample_rounds < schedule.rounds:
@@ -100,12 +100,12 @@ def tournament(
 
 
 def store_of(study: PairsStudy, operations: int, where: str, notes: list[str]) -> str:
-    """How samples are stored, ``raw`` or ``summary``: by their bytes where the study leaves it open. Adds to ``notes``.
+    """How to store samples, ``raw`` or ``summary``: by their bytes if the study leaves it open. Adds to ``notes``.
 
     Parameters
     ----------
     operations
-        Of all ranks in one launch: rounds, sizes and ways of measuring.
+        Operations of all ranks in one launch: rounds times sizes times concurrencies.
     """
     if study.pairs.store != "auto":
         return study.pairs.store
@@ -120,12 +120,12 @@ def store_of(study: PairsStudy, operations: int, where: str, notes: list[str]) -
 def coordinates(
     study: PairsStudy, fabric: Fabric, shape: Shape
 ) -> tuple[dict[str, list[int]], Network | None, Ints | None]:
-    """Leaf and pod of each node, the network, and host indices (nodes,); empty or None if the fabric does not say."""
+    """Leaf and pod of each node, the network, and host indices (nodes,); empty or None if not in the fabric file."""
     if fabric.network is None or shape.nodes < 2:
         return {}, None, None
     try:
         hosts = place(fabric, study.placement.nodes, shape.nodes)
-    except NoRoomError:  # becomes a row of its own, with the reason
+    except NoRoomError:  # the plan adds a row with the reason
         return {}, None, None
     network = build_network(fabric)
     chosen = network.indices(list(hosts))
@@ -134,5 +134,5 @@ def coordinates(
 
 
 def class_name(number: int) -> str:
-    """A class in words."""
+    """Name of a hop class."""
     return "on one node" if number == SAME_NODE else f"at {number - 1} hops"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Drawing pairs and rounds where all of them would take too long (METHOD 26), by a recorded seed."""
+"""Random samples of pairs and rounds if all of them would take too long (METHOD 26), with a recorded seed."""
 
 import random
 from collections.abc import Sequence
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from weft.kernel.pairs.classes import Classes
 from weft.kernel.pairs.schedule import PairSchedule
 
-# Drawn pairs are measured one after the other, so a large round would gain nothing, and a killed job would lose it.
+# Drawn pairs are measured one at a time: a larger round would not be faster, and a killed job would lose more.
 MOST_A_ROUND = 32
 Chosen = list[list[tuple[int, int]]]
 
 
 def draw_rounds(schedule: PairSchedule, count: int, seed: int) -> list[int]:
-    """Rounds drawn at random, those within nodes and those between them each by their share, but one of each at least.
+    """Draw rounds at random: within nodes and between nodes in proportion to their numbers, at least one of each.
 
     Parameters
     ----------
     schedule
         The tournament.
     count
-        How many rounds; all of them where there are no more.
+        Number of rounds; all if there are no more.
     seed
         The same seed draws the same rounds.
     """
@@ -38,20 +38,20 @@ def draw_rounds(schedule: PairSchedule, count: int, seed: int) -> list[int]:
 
 
 def draw_pairs(classes: Classes, count: int, seed: int) -> tuple[Chosen, dict[int, int]]:
-    """So many pairs of each class, drawn at random, in rounds of pairs that share no rank.
+    """Draw ``count`` pairs of each class at random, and arrange them in rounds of pairs that share no rank.
 
     Parameters
     ----------
     classes
-        Where the ranks are.
+        The pairs of ranks by class.
     count
-        Pairs (low, high) of each class, or all that it has.
+        Number of pairs (low, high) of each class; all if it has no more.
     seed
         The same seed draws the same pairs.
 
     Returns
     -------
-    The rounds, and how many pairs were drawn of each class.
+    The rounds, and the number of pairs drawn from each class.
     """
     drawn = classes.draw(count, seed)
     counts = {number: len(pairs) for number, pairs in drawn.items()}
@@ -59,10 +59,10 @@ def draw_pairs(classes: Classes, count: int, seed: int) -> tuple[Chosen, dict[in
 
 
 def disjoint(pairs: Sequence[tuple[int, int]], most: int = MOST_A_ROUND) -> Chosen:
-    """Pairs put into rounds by first fit, so that no rank is twice in one, and none has more than ``most`` pairs."""
+    """Arrange pairs in rounds by first fit: no rank occurs twice in a round, no round has more than ``most`` pairs."""
     rounds: Chosen = []
     busy: list[set[int]] = []
-    full = 0  # rounds before this one take no more: looked at once, not once a pair
+    full = 0  # rounds before this one are full and are not searched again
     for pair in pairs:
         while full < len(busy) and len(busy[full]) >= 2 * most:
             full += 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order in which all pairs of ranks meet (METHOD 26); native/measure/pairs/pair_schedule.cpp gives the same rounds.
+"""The schedule of all pairs of ranks (METHOD 26); native/measure/pairs/pair_schedule.cpp computes the same rounds.
 
-A tournament of two levels: nodes meet by the circle method, and while two nodes meet, their ranks do by cyclic shifts;
-then the ranks of each node meet among themselves, on all nodes at once.
+A tournament of two levels. Nodes are paired by the circle method; while two nodes are paired, their ranks are paired by
+cyclic shifts. Then the ranks within each node are paired, on all nodes at once.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ def circle(players: int, number: int) -> Pairs:
 
 
 class PairSchedule:
-    """A tournament of ranks: each pair meets once, and no rank meets two others in a round.
+    """A tournament of ranks: each pair occurs once, and no rank is in two pairs of a round.
 
-    Every round is of one class, either between nodes or within them. N nodes of r ranks take p - 1 rounds for even r,
-    p for odd r and even N, and p + r where both are odd: then one rank has a bye in every round. Nodes of unequal
+    Every round is either between nodes or within them. N nodes of r ranks take p - 1 rounds for even r,
+    p for odd r and even N, and p + r if both are odd: then one rank has a bye in every round. Nodes of unequal
     size are padded with byes to the largest, so that a round may be empty.
 
     Parameters
@@ -40,8 +40,8 @@ class PairSchedule:
         sizes = np.bincount(nodes) if len(nodes) else np.zeros(0, np.int64)
         self.nodes = len(sizes)
         self.slots = int(sizes.max(initial=0))
-        # an odd number of nodes would give one node a bye in each round: halves of nodes are an even number, and the
-        # round in which the two halves of every node would meet is left out
+        # with an odd number of nodes one would have a bye in each round: pair halves of nodes instead, whose number is
+        # even, and omit the round in which the two halves of every node would meet
         self.halved = self.nodes > 1 and self.nodes % 2 == 1 and self.slots % 2 == 0
         self.width = self.slots // 2 if self.halved else self.slots
         self.camps = 2 * self.nodes if self.halved else self.nodes + self.nodes % 2
@@ -56,7 +56,7 @@ class PairSchedule:
         return self.between + self.within
 
     def is_within(self, number: int) -> bool:
-        """Whether a round joins ranks of one node."""
+        """Whether a round pairs ranks within nodes."""
         return number >= self.between
 
     def pairs(self, number: int) -> Pairs:
@@ -66,7 +66,7 @@ class PairSchedule:
         return found[np.argsort(found[:, 0])]
 
     def _table(self, nodes: NDArray[np.int32], sizes: NDArray[np.int64]) -> Pairs:
-        """Rank of each (node, slot); -1 if there is none. A last row without ranks is the bye."""
+        """Rank of each (node, slot), shape (nodes, slots); -1 if there is none. A last row without ranks is the bye."""
         table = np.full((self.nodes + 1, max(self.slots, 1)), -1, np.int32)
         order = np.argsort(nodes, kind="stable")
         ends = np.concatenate([[0], np.cumsum(sizes)])
@@ -75,10 +75,10 @@ class PairSchedule:
         return table
 
     def _camp_table(self) -> Pairs:
-        """Ranks of each camp of the outer tournament, shape (camps, width)."""
+        """Ranks of each camp (a node, or half of one) of the outer tournament, shape (camps, width)."""
         if not self.halved:
             return self._ranks[: max(self.camps, 1)]
-        # in round 0 meet the last player and 0, and k and last - k: these are the halves of one node
+        # round 0 pairs the last player with 0, and k with last - k: the halves of one node
         last = self.camps - 1
         number = np.arange(self.camps)
         node = np.where(number < self.nodes, number, np.where(number == last, 0, last - number))
@@ -94,6 +94,6 @@ class PairSchedule:
 
     def _within(self, number: int) -> Pairs:
         met = circle(self.slots + self.slots % 2, number)
-        met = met[(met < self.slots).all(axis=1)]  # whoever meets the bye waits
+        met = met[(met < self.slots).all(axis=1)]  # who is paired with the bye waits
         ranks = self._ranks[: self.nodes]
         return np.stack([ranks[:, met[:, 0]].ravel(), ranks[:, met[:, 1]].ravel()], axis=1)

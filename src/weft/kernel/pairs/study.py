@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a study of the kernel ``pairs`` may say."""
+"""Keys of a study of the kernel ``pairs``."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -11,7 +11,7 @@ from weft.study import MOST_CELLS, Count, Measure, Series, Study
 from weft.units import Seconds, parse_bytes
 
 MOST_DRAWN = 10_000
-MOST_BYTES = 2**31 - 1  # the count of an MPI call is an int
+MOST_BYTES = 2**31 - 1  # counts of MPI calls are ints
 
 
 def parse_sizes(value: object) -> tuple[int, ...]:
@@ -20,7 +20,7 @@ def parse_sizes(value: object) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        None, one twice, or a size over what one MPI call can count.
+        There is no size, one occurs twice, or one is larger than an MPI count.
     """
     listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
     few_enough(listed)
@@ -33,7 +33,7 @@ def parse_sizes(value: object) -> tuple[int, ...]:
 
 
 def write_sizes(value: tuple[int, ...]) -> list[str]:
-    """What :func:`parse_sizes` reads again."""
+    """Texts that :func:`parse_sizes` reads."""
     return [f"{size} B" for size in value]
 
 
