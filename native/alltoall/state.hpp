@@ -32,8 +32,8 @@ class State {
     int home() const { return nodes_.node_of(rank_); }
     int local() const { return nodes_.local_of(rank_); }
 
-    /// After a call that failed here: messages may still be on their way to this rank, and a library may give the number
-    /// of a freed communicator to the next one (MPICH does), which would then receive them.
+    /// After a call that failed here: messages may still be on their way to this rank, and a library may give the
+    /// number of a freed communicator to the next one (MPICH does), which would then receive them.
     void keep_for_good() noexcept { comm_.keep_for_good(); }
 
     /// Has shared memory for staging, `bytes` each for what goes out and what comes in; counts tables too. `bytes` must
