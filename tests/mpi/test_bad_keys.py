@@ -59,7 +59,6 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "pickled": (pickled, "type '|O'"),
     "of two dimensions": (lambda path: np.save(path, GOOD.reshape(20, 20)), "not one dimension"),
     "no .npy": (lambda path: path.write_text("1 2 3\n" * 100), "does not begin like a .npy file"),
-    "missing": (lambda path: path.unlink(missing_ok=True), "cannot be opened: No such file"),
 }
 
 
@@ -77,6 +76,14 @@ def test_a_bad_key_file_is_told_in_the_kernels_words(what: str, make: Callable[.
     assert done.returncode == 1
     starts = sorted(path.name for path in weft.folder.glob("launches/*.outcome.json"))
     assert starts == ["c000.l1.outcome.json", "f000.l1.outcome.json"]
+
+
+def test_a_missing_key_file_is_named_before_anything_is_started(make: Callable[..., Weft]) -> None:
+    weft = make(launches=1, text=STUDY)
+    done = weft.run()
+    assert done.returncode == 1
+    assert "keys.npy is no file, and the study names it" in done.stderr
+    assert not list(weft.folder.glob("launches/*.outcome.json"))
 
 
 def test_a_better_key_file_is_all_it_takes(make: Callable[..., Weft]) -> None:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.simulated
 STUDY = """
 name = "small"
 kernel = "exchange"
+explain = false
 [exchange]
 calls = ["C"]
 [[series]]

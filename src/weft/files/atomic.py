@@ -42,6 +42,27 @@ def write_atomic(path: Path, data: bytes) -> None:
             raise
 
 
+def copy_atomic(source: Path, path: Path) -> None:
+    """Copy a file of any size, complete or not at all.
+
+    Raises
+    ------
+    DataError
+        The source cannot be read, or the disk is full or read-only; nothing is left behind.
+    """
+    part = path.with_name(path.name + ".part")
+    with file_errors(path):
+        try:
+            with source.open("rb") as given, own_file(part) as file:
+                shutil.copyfileobj(given, file, 1 << 20)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except OSError:
+            try_remove(part)
+            raise
+
+
 def own_handle(path: Path, flags: int) -> int:
     """Open a file in a folder that another user may own: never a link, pipe or device, or a file with a second name.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from weft.errors import DataError
-from weft.files.atomic import file_errors, write_atomic
+from weft.files.atomic import copy_atomic, file_errors
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.store.folder import RunFolder
@@ -24,14 +24,14 @@ def copy_inputs(folder: RunFolder, plan: Plan) -> None:
     Raises
     ------
     DataError
-        A file cannot be read, or the folder cannot be written.
+        A file is missing or no plain file, or the folder cannot be written.
     """
     for source in named(plan):
-        with file_errors(source):
-            text = source.read_bytes()
+        if not source.is_file():
+            raise DataError(f"{source} is no file, and the study names it", "write it, or name another in the study")
         with file_errors(folder.inputs):
             folder.inputs.mkdir(parents=True, exist_ok=True)
-        write_atomic(folder.inputs / source.name, text)
+        copy_atomic(source, folder.inputs / source.name)
 
 
 def check_inputs(folder: RunFolder, plan: Plan) -> None:
@@ -44,19 +44,15 @@ def check_inputs(folder: RunFolder, plan: Plan) -> None:
     """
     for source in named(plan):
         copy = folder.inputs / source.name
-        with file_errors(copy):
-            kept = copy.read_bytes()
-        if not source.is_file():
-            continue
-        with file_errors(source):
-            now = source.read_bytes()
-        if now != kept:
+        kept = _digest(copy)
+        if source.is_file() and (now := _digest(source)) != kept:
             raise DataError(
-                f"{source} has changed since {folder.path} was begun with it: SHA-256 {_digest(kept)} there, "
-                f"{_digest(now)} now",
+                f"{source} has changed since {folder.path} was begun with it: SHA-256 {kept} there, {now} now",
                 f"measure anew with --into DIR, or put the earlier one back: {copy}",
             )
 
 
-def _digest(text: bytes) -> str:
-    return hashlib.sha256(text).hexdigest()[:12]
+def _digest(path: Path) -> str:
+    """The first digits of a file's SHA-256."""
+    with file_errors(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
