@@ -6,7 +6,8 @@
 
 namespace weft::interpose {
 
-/// Chooses an algorithm, runs it, counts the call, and verifies it if it is its turn. Returns what the MPI call would return.
+/// Chooses an algorithm, runs it, counts the call, and verifies it if it is its turn. Returns what the MPI call would
+/// return.
 template <typename Call> int intercept(Call const &call, char const *name) noexcept;
 
 } // namespace weft::interpose
