@@ -39,7 +39,7 @@ TEST_CASE("a first call says how many of its peers were met before") {
     bench.sampler.cold("B", [] {});
     CHECK(*bench.last().peers_met == 0);
     bench.sampler.cold("B again", [] {});
-    CHECK(*bench.last().peers_met == bench.team.size - 1); // B may have spoken to all
+    CHECK(*bench.last().peers_met == bench.team.size - 1); // B may have opened connections to all
     weft::Peers::met().forget();
     weft::Comm const part = weft::Comm::split(MPI_COMM_SELF, 0, 0);
     bench.sampler.cold("C", [] {});
