@@ -10,14 +10,14 @@
 
 namespace weft::alltoall {
 
-/// Runs it by the algorithm of `spec`; collective over the state's communicator.
+/// Runs `exchange` with the algorithm of `spec`; collective over the state's communicator.
 ///
-/// Returns false, on all ranks and having done nothing, where the algorithm cannot serve and the MPI library must: one
-/// rank or one node, no shared memory on some node, a file of rounds for another number of ranks. That is decided on
-/// what all ranks know. Throws Error after an error of MPI, or a call whose counts do not match.
+/// Returns false, on all ranks and without any effect, if the algorithm is not applicable and the MPI
+/// library must run: one rank or one node, no shared memory on some node, a file of rounds for another number of ranks.
+/// All ranks decide on the same information. Throws Error after an error of MPI, or a call whose counts do not match.
 bool run(Spec const &spec, Exchange const &exchange, State &state);
 
-// One algorithm a file. Each returns as `run` does.
+// One algorithm per file. Each returns the same as `run`.
 bool flat_window(Spec const &spec, Exchange const &exchange, State &state);
 bool flat_pairwise(Spec const &spec, Exchange const &exchange, State &state);
 bool bruck(Spec const &spec, Exchange const &exchange, State &state);

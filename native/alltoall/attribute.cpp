@@ -10,13 +10,13 @@ namespace weft::alltoall {
 
 namespace {
 
-/// A communicator that is still to be cleared at MPI_Finalize, in the order in which they came.
+/// A communicator to be cleared at MPI_Finalize, in the order of creation.
 struct Live {
     MPI_Comm comm;
     State *state;
 };
 
-std::mutex guard; // held for moments only, never over communication
+std::mutex guard; // held briefly, never during communication
 std::vector<Live> live;
 std::once_flag once;
 int key = MPI_KEYVAL_INVALID;

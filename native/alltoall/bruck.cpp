@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bruck{r}: ceil(log_r p) rounds of at most r - 1 messages; blocks are forwarded by other ranks.
 //
-// Messages about (r - 1) log_r(p) a rank. Every byte travels about (1 - 1/r) log_r(p) times and is copied as often.
-// Best for blocks of some bytes on many ranks with one rank a node. Loses as soon as bytes count. Blocks larger than a
-// slice go in several passes; a slice is the same part of all blocks, so MPI_IN_PLACE needs no copy.
+// Messages per rank: about (r - 1) log_r(p). Every byte is sent about (1 - 1/r) log_r(p) times and copied as often.
+// Best for blocks of a few bytes on many ranks with one rank per node; slower as soon as bandwidth matters. Blocks
+// larger than a slice take several passes; a slice is the same part of all blocks, so MPI_IN_PLACE needs no copy.
 #include "algorithms.hpp"
 #include "bruck_exchange.hpp"
 #include "transfer.hpp"
@@ -14,7 +14,7 @@ namespace weft::alltoall {
 
 namespace {
 
-constexpr std::int64_t memory_bytes = std::int64_t(64) << 20; // of a rank: what leaves and what came, in all rounds
+constexpr std::int64_t memory_bytes = std::int64_t(64) << 20; // per rank: data sent and received, in all rounds
 
 std::int64_t part(std::int64_t bytes, std::int64_t first, std::int64_t slice) {
     return std::clamp<std::int64_t>(bytes - first, 0, slice);

@@ -37,7 +37,7 @@ std::vector<std::byte> message_of(BruckStep const &step, std::vector<Held> const
     return message;
 }
 
-/// Points `held` to the blocks in a message that came.
+/// Points `held` to the blocks in a received message.
 void take(BruckStep const &step, std::vector<std::byte> const &message, bool equal, std::vector<Held> &held) {
     std::byte const *sizes = message.data();
     std::byte const *at = sizes + (equal ? 0 : size_bytes * std::int64_t(step.blocks.size()));

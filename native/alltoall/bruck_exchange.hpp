@@ -10,13 +10,13 @@
 
 namespace weft::alltoall {
 
-/// A block on its way: not owned.
+/// A block in transit, not owned.
 struct Held {
     std::byte const *data;
     std::int64_t bytes;
 };
 
-/// Members that exchange blocks, each standing for one of `ranks`.
+/// Members that exchange blocks; each is one of `ranks`.
 struct BruckTeam {
     MPI_Comm comm;
     int tag;
@@ -25,13 +25,13 @@ struct BruckTeam {
     int radix;
 };
 
-/// Memory of blocks that came.
+/// Memory of received blocks.
 using Kept = std::vector<std::vector<std::byte>>;
 
 /// Before: `held[j]` is my block for member me + j. After: the block of member me - j for me. All modulo the members.
 ///
 /// `equal`: all blocks of all members have one size; else each message carries the sizes of its blocks in front.
-/// What came stays in `kept` for as long as `held` is read.
+/// Received data stay in `kept`, which must live as long as `held` is read.
 void bruck_exchange(BruckTeam const &team, std::vector<Held> &held, bool equal, Kept &kept);
 
 } // namespace weft::alltoall

@@ -7,7 +7,7 @@ namespace weft::alltoall {
 
 std::vector<std::vector<BruckStep>> bruck_rounds(int members, int radix) {
     std::vector<std::vector<BruckStep>> rounds;
-    // 64 bits: weight * radix may pass 2^31. Digits by division of integers: logarithms of floats miss exact powers.
+    // 64 bits: weight * radix may pass 2^31. Digits by integer division: floating-point logarithms miss exact powers.
     for (std::int64_t weight = 1; weight < members; weight *= radix) {
         std::vector<BruckStep> round;
         for (std::int64_t digit = 1; digit < radix && digit * weight < members; ++digit) {

@@ -67,7 +67,7 @@ template <typename Count> Exchange AlltoallCall<Count>::exchange(int ranks) cons
 }
 
 template <typename Count> int AlltoallCall<Count>::by_library() const {
-    bool const in_place = send_buffer == MPI_IN_PLACE; // then the send arguments mean nothing
+    bool const in_place = send_buffer == MPI_IN_PLACE; // then the send arguments are ignored
 #if MPI_VERSION >= 4
     if constexpr (!std::is_same_v<Count, int>) {
         return PMPI_Alltoall_c(send_buffer, in_place ? 0 : send_count, send_type, receive_buffer, receive_count,
@@ -147,7 +147,7 @@ template <typename Call> Outcome perform(Call const &call, Spec const &spec) noe
 
 int raise(MPI_Comm comm, int code, std::string const &what) noexcept {
     last_error() = what;
-    // a code of its own class with our words: a handler that prints will print them
+    // a new code of its class with our text, which a handler that prints errors will print
     int error_class = MPI_ERR_OTHER, own = MPI_ERR_OTHER;
     PMPI_Error_class(code, &error_class);
     if (PMPI_Add_error_code(error_class, &own) == MPI_SUCCESS) {

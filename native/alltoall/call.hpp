@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An MPI_Alltoall(v) as its caller wrote it, in any of the integer widths that MPI has.
+// The arguments of an MPI_Alltoall(v), in any of MPI's integer widths.
 #pragma once
 
 #include "side.hpp"
@@ -20,7 +20,7 @@ template <typename Count> struct AlltoallCall {
     MPI_Comm comm;
 
     Exchange exchange(int ranks) const;
-    /// By the MPI library's own. Throws Error where it cannot take such counts.
+    /// Makes the call with the MPI library's own algorithm. Throws Error if the library cannot take these counts.
     int by_library() const;
 };
 
@@ -40,22 +40,22 @@ template <typename Count, typename Displacement> struct AlltoallvCall {
     int by_library() const;
 };
 
-/// How a call went.
+/// Outcome of a call.
 struct Outcome {
-    int code; // MPI_SUCCESS, or what the communicator's error handler was given
+    int code; // MPI_SUCCESS, or the code passed to the communicator's error handler
     Kind ran; // pmpi after a fallback
 };
 
-/// Does a call by the algorithm of `spec`. Errors are raised on the call's communicator.
+/// Makes a call with the algorithm of `spec`. Errors are raised on the call's communicator.
 template <typename Call> Outcome perform(Call const &call, Spec const &spec) noexcept;
 
-/// Raises an error on a communicator by its error handler; returns the code.
+/// Raises an error through the error handler of a communicator; returns the code.
 int raise(MPI_Comm comm, int code, std::string const &what) noexcept;
 
-/// What the last error on this thread said.
+/// Text of the last error on this thread.
 std::string &last_error() noexcept;
 
-/// What the last call on this thread ran.
+/// The algorithm that the last call on this thread ran.
 Kind &last_ran() noexcept;
 
 } // namespace weft::alltoall

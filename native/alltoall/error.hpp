@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ends an all-to-all early: an MPI error code for the caller's error handler, and words.
+// An error of an all-to-all: an MPI error code for the caller's error handler, and a text.
 #pragma once
 
 #include <mpi.h>

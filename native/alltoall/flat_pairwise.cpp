@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flat.pairwise: one partner after the other; by exclusive or where p is a power of two, else by shifts.
+// flat.pairwise: one partner after another; by exclusive or if p is a power of two, else by shifts.
 //
-// As flat.window{w=1}, but a step begins only when the one before has ended. Loses where one late rank holds up all.
+// As flat.window{w=1}, but a step begins only when the one before has ended. Slow if one late rank delays all.
 #include "algorithms.hpp"
 #include "flat_steps.hpp"
 

@@ -21,7 +21,7 @@ void FlatSteps::add(Step const &step) {
     }
     if (exchange_.in_place) {
         window_.send(bytes_at(copy.data(), out), step.to);
-        copies_[window_.last_slot()] = std::move(copy); // moving a vector leaves its bytes where they are
+        copies_[window_.last_slot()] = std::move(copy); // moving a vector does not move its bytes
     } else {
         window_.send(block_of(exchange_.send, step.to), step.to);
     }

@@ -10,7 +10,7 @@
 
 namespace weft::alltoall {
 
-/// Exchanges blocks step by step through a window. Empty blocks are no messages: both sides know that they are empty.
+/// Exchanges blocks step by step through a window. Empty blocks are not sent: both sides know that they are empty.
 class FlatSteps {
   public:
     FlatSteps(Exchange const &exchange, SlidingWindow &window, MPI_Comm comm);
@@ -22,7 +22,7 @@ class FlatSteps {
     Exchange const &exchange_;
     SlidingWindow &window_;
     MPI_Comm comm_;
-    std::map<int, std::vector<std::byte>> copies_; // [slot]: what goes, where what comes takes its place
+    std::map<int, std::vector<std::byte>> copies_; // [slot]: data to send, whose place the received data take
 };
 
 } // namespace weft::alltoall

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flat.window{w,order,bytes_in_flight}: a message for each pair of ranks, a limited number of them under way.
+// flat.window{w,order,bytes_in_flight}: a message for each pair of ranks, a limited number of them in flight.
 //
-// Messages p - 1 a rank. Copies none. Memory none, but with MPI_IN_PLACE a copy of the blocks under way. Best for large
-// blocks, where the wire is busy anyway. Loses for small ones: each message costs the adapter its time.
+// Messages per rank: p - 1. No copies. No memory, except with MPI_IN_PLACE a copy of the blocks in flight. Best for
+// large blocks, which are limited by bandwidth. Slow for small ones, because of the adapter's cost per message.
 #include "algorithms.hpp"
 #include "flat_steps.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RAII for the MPI handles of the library. Its traffic uses PMPI_, so that it never meets itself in an interposer.
+// RAII for the MPI handles of the library. Its traffic uses PMPI_ names, so that an interposer does not intercept it.
 #pragma once
 
 #include "error.hpp"
@@ -8,7 +8,7 @@
 
 namespace weft::alltoall {
 
-/// An owned communicator whose errors come back as codes.
+/// An owned communicator with MPI_ERRORS_RETURN.
 class Comm {
   public:
     Comm() = default;

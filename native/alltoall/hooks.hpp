@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where tests can put a failure or a delay into each step of an algorithm. Costs one relaxed load a step.
+// Hooks for tests to insert a failure or a delay into each step of an algorithm. Cost: one relaxed load per step.
 #pragma once
 
 #include <atomic>

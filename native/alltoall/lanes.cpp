@@ -11,7 +11,7 @@ std::int64_t Slice::of(std::int64_t block_bytes) const {
 
 namespace {
 
-/// Walks the blocks of one direction in the order in which they lie. `visit(lane, node, mine, rank, bytes)`: `mine` and
+/// Visits the blocks of one direction in memory order. `visit(lane, node, mine, rank, bytes)`: `mine` and
 /// `rank` are the ends of the block on this node (local index) and on the other.
 template <typename Visit>
 void walk_out(Nodes const &nodes, int home, NodeCounts const &counts, int lanes, Slice slice, Visit visit) {
@@ -40,7 +40,7 @@ void walk_in(Nodes const &nodes, int home, NodeCounts const &counts, int lanes, 
     }
 }
 
-/// Notes where things lie while a walk goes over them.
+/// Records the positions of blocks and regions during a visit.
 struct Notes {
     std::vector<std::int64_t> &at; // [rank]: blocks of mine
     std::vector<Region> &regions;  // [node]: of my lane

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How node.bruck lays blocks out in staging: a lane is the share of a node's ranks that one core forwards. Pure: no
-// MPI.
+// Layout of blocks in the staging memory of node.bruck: a lane is the share of a node's ranks whose blocks one core
+// forwards. Pure: no MPI.
 //
-// Lane l has the blocks of the source ranks whose local index is l modulo the number of lanes. What goes out lies as
-// [lane][destination node][source rank][destination rank], what comes in as [lane][source node][source rank]
-// [destination rank]; ranks ascending. Of each block only the bytes [first, first + slice) are there.
+// Lane l has the blocks of the source ranks whose local index is l modulo the number of lanes. Outgoing data are laid
+// out as [lane][destination node][source rank][destination rank], incoming data as [lane][source node][source rank]
+// [destination rank]; ranks ascending. Of each block only the bytes [first, first + slice) are present.
 #pragma once
 
 #include "streams.hpp"
@@ -15,7 +15,7 @@ struct Slice {
     std::int64_t first;
     std::int64_t length;
 
-    /// Bytes of a block of so many that lie in the slice.
+    /// Bytes of a block of `block_bytes` that lie in the slice.
     std::int64_t of(std::int64_t block_bytes) const;
 };
 
@@ -28,13 +28,13 @@ struct Region {
 struct LaneLayout {
     std::vector<std::int64_t> out_at; // [rank]: my block for it
     std::vector<std::int64_t> in_at;  // [rank]: its block for me
-    std::vector<Region> out;          // [node]: what my lane has for it; empty where I forward nothing
+    std::vector<Region> out;          // [node]: what my lane has for it; empty if I forward nothing
     std::vector<Region> in;           // [node]: what my lane gets from it
     std::int64_t out_bytes = 0;       // all lanes
     std::int64_t in_bytes = 0;
 };
 
-/// `lanes` must not be over the number of ranks of any node.
+/// `lanes` must not exceed the number of ranks of any node.
 LaneLayout lane_layout(Nodes const &nodes, int me, NodeCounts const &counts, int lanes, Slice slice);
 
 } // namespace weft::alltoall

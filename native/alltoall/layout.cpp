@@ -10,7 +10,7 @@ namespace {
 
 bool is_in_order(MPI_Datatype type);
 
-/// Whether the type that `type` is a plain repetition of is in order; frees what MPI hands out.
+/// Whether the type that `type` repeats contiguously is in order; frees the handles that MPI returns.
 bool content_in_order(MPI_Datatype type, int integers, int addresses, int types) {
     std::vector<int> ints(std::size_t(std::max(integers, 1)));
     std::vector<MPI_Aint> aints(std::size_t(std::max(addresses, 1)));
@@ -28,8 +28,8 @@ bool content_in_order(MPI_Datatype type, int integers, int addresses, int types)
     return good;
 }
 
-/// Whether the order of the data in memory is that of the type signature. A struct of two integers at 4 and 0 has
-/// neither gap nor overhang, and yet must not be copied as it lies: so only types that cannot be out of order pass.
+/// Whether the order of the data in memory is that of the type signature. A struct of two integers at 4 and 0 has no
+/// gap, yet its bytes must not be copied as they are: so only types that cannot be out of order pass.
 bool is_in_order(MPI_Datatype type) {
     int integers = 0, addresses = 0, types = 0, combiner = 0;
     check(PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");

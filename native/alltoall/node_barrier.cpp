@@ -11,7 +11,7 @@ namespace weft::alltoall {
 
 namespace {
 
-constexpr int spins_before_yield = 200; // a few microseconds: on a node with a core a rank the others come within that
+constexpr int spins_before_yield = 200; // a few microseconds: with one core per rank the others arrive within that
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -47,7 +47,8 @@ void NodeBarrier::wait_for(std::uint32_t round) {
             relax();
             continue;
         }
-        // Someone may be on his way here and wait for a message of the user's that only our MPI can move on.
+        // A rank that has not arrived may wait for a message of the application that only progress in our MPI can
+        // complete.
         int flag = 0;
         PMPI_Iprobe(MPI_ANY_SOURCE, tag_progress, comm_, &flag, MPI_STATUS_IGNORE);
         sched_yield();

@@ -9,11 +9,11 @@
 
 namespace weft::alltoall {
 
-/// What of a barrier lies in shared memory; all zero at first.
+/// The part of a barrier in shared memory; initially zero.
 struct alignas(64) BarrierCells {
     std::atomic<std::uint32_t> came;
     alignas(64) std::atomic<std::uint32_t> round;
-    alignas(64) std::atomic<std::uint32_t> failed; // a rank of the node met an error: nobody waits any more
+    alignas(64) std::atomic<std::uint32_t> failed; // a rank of the node had an error: no rank waits any more
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "other processes know nothing of our locks");
 
@@ -21,12 +21,12 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "other processes 
 class NodeBarrier {
   public:
     NodeBarrier() = default;
-    /// `comm` is polled while waiting: messages of the user's may need this rank's MPI to go on.
+    /// `comm` is polled while waiting: messages of the application may need progress in this rank's MPI.
     NodeBarrier(BarrierCells *cells, int ranks, MPI_Comm comm);
 
-    /// Returns when all ranks of the node came. Throws Error when one of them met an error.
+    /// Returns when all ranks of the node have arrived. Throws Error if one of them had an error.
     void wait();
-    /// Lets all that wait, now or later, throw.
+    /// Makes all ranks that wait, now or later, throw.
     void fail() noexcept;
 
   private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node.bruck{r}: Bruck's exchange over the nodes, each of their ranks (as many as the smallest node has) forwarding a
-// share of the blocks, which are put together and taken apart in memory that a node shares.
+// node.bruck{r}: Bruck's exchange over the nodes. Some of their ranks (as many as the smallest node has) each forward a
+// share of the blocks, which are gathered and scattered in shared memory of the node.
 //
-// Messages about P (r - 1) log_r(N) a node. Best for blocks of some bytes on very many nodes. Loses as soon as bytes
-// count: they travel log_r(N) times. Forwarded blocks carry their sizes. Memory: 2 P p times a slice of the blocks; all
-// nodes go over the slices together, as many as the largest block of all needs.
+// Messages per node: about P (r - 1) log_r(N). Best for blocks of a few bytes on very many nodes; slower as soon as
+// bandwidth matters, since bytes are sent log_r(N) times. Forwarded blocks carry their sizes. Memory: 2 P p times a
+// slice of the blocks; all nodes process the slices together, as many as the largest block needs.
 #include "algorithms.hpp"
 #include "bruck_exchange.hpp"
 #include "lanes.hpp"
@@ -18,7 +18,7 @@ namespace weft::alltoall {
 
 namespace {
 
-constexpr std::int64_t most_passes = 256; // blocks that large, or sizes that uneven, are none for Bruck
+constexpr std::int64_t most_passes = 256; // larger blocks, or more uneven sizes, are not suited to Bruck
 
 class NodeBruck {
   public:
@@ -36,11 +36,11 @@ class NodeBruck {
             Slice const part{first, slice};
             layout_ = lane_layout(nodes_, state_.rank(), counts, lanes_, part);
             copy_in(part);
-            state_.barrier().wait(); // all is there that goes out; all have read the counts, and what came before
+            state_.barrier().wait(); // outgoing data are complete; all have read the counts and the previous data
             if (state_.local() < lanes_) {
                 forward();
             }
-            state_.barrier().wait(); // all is there that came in
+            state_.barrier().wait(); // incoming data are complete
             copy_out(part);
         }
         if (largest == 0) {

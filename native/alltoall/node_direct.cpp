@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node.direct{w}: each rank sends one message to each other node, straight from the user's buffer, to the rank with its
-// own index there; that one receives it into memory its node shares, from which each takes what is his.
+// node.direct{w}: each rank sends one message to each other node, directly from the user's buffer, to the rank with its
+// own index there. That rank receives it into shared memory of its node, from which each rank copies its own data.
 //
-// Messages P (N - 1) a node, w of them under way; copies 1; barriers 2 a batch; memory P p m a node, in batches when
-// that is over the limit. Best for medium blocks. Loses to node.multi where messages cost, to flat.window where copies
-// do.
+// Per node: P (N - 1) messages, w of them in flight; 1 copy; 2 barriers per batch; memory P p m, in batches if that
+// exceeds the limit. Best for medium blocks. Slower than node.multi if the cost of messages dominates, and than
+// flat.window if that of copies does.
 #include "algorithms.hpp"
 #include "staging.hpp"
 #include "transfer.hpp"
@@ -18,7 +18,7 @@ namespace weft::alltoall {
 
 namespace {
 
-/// Parts of memory as one datatype: what is under way keeps it.
+/// Parts of memory as one datatype; messages in flight keep it alive.
 class PartsType {
   public:
     PartsType(std::vector<int> const &lengths, std::vector<MPI_Aint> const &places) {
@@ -41,7 +41,7 @@ class Direct {
     Direct(Spec const &spec, Exchange const &exchange, State &state)
         : exchange_(exchange), send_(&exchange.send), state_(state), nodes_(state.nodes()) {
         std::int64_t const most = std::min<std::int64_t>(spec.window, state.limits().requests_per_node);
-        // a rank may hear from several of a larger node in one step: all of them and its own message must fit
+        // in one step a rank may receive from several ranks of a larger node: all these and its own message must fit
         int const heard = nodes_.largest() / nodes_.smallest() + 2;
         window_ = std::max(heard, int(std::min<std::int64_t>(most / nodes_.size_of(state.home()), INT_MAX)));
     }
@@ -56,10 +56,10 @@ class Direct {
         }
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (i > 0) {
-                state_.barrier().wait(); // all have read what came in the batch before
+                state_.barrier().wait(); // all have read the data of the batch before
             }
             exchange_messages(all[i]);
-            state_.barrier().wait(); // all is there that came in
+            state_.barrier().wait(); // incoming data are complete
             for (Item const &item : all[i]) {
                 copy_out(item);
             }
@@ -79,7 +79,7 @@ class Direct {
         return fragment_bytes(streams_.in_bytes[std::size_t(rank)], fragment, length_);
     }
 
-    /// What all ranks of this node send and receive: all of them must come to the same batches.
+    /// What all ranks of this node send and receive; all of them must compute the same batches.
     ItemSizes sizes() const {
         ItemSizes made;
         for (int node = 0; node < nodes_.count(); ++node) {
@@ -155,7 +155,7 @@ class Direct {
         });
     }
 
-    /// From the user's buffer where the data lie there byte by byte, else packed first.
+    /// Sends from the user's buffer if the data are contiguous there, else packs them first.
     void send_piece(SlidingWindow &window, Item const &item, std::int64_t bytes,
                     std::map<int, std::vector<std::byte>> &packed) {
         int const peer = nodes_.members(item.to)[std::size_t(state_.local() % nodes_.size_of(item.to))];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node.multi{nl}: one message for each pair of nodes, put together and taken apart in memory that a node shares.
+// node.multi{nl}: one message for each pair of nodes, gathered and scattered in shared memory of the node.
 //
 // After Kumar, Mamidala and Panda, "Scaling alltoall collective on multi-core systems", IPDPS 2008: nl = 1 is their
-// single leader, nl = P their scheme for adapters that many cores must drive. nl of a node's ranks exchange messages,
-// each for 1/nl of the other nodes; the pair {A, B} belongs to rank (A + B) mod nl on both, so one connection serves
-// it. Messages N - 1 a node; copies 2; barriers 3 a batch; memory 2 P p m a node, in batches when that is over the
-// limit. Best for small blocks, where messages cost more than copies. Loses for large ones.
+// single leader, nl = P their scheme for adapters that need many cores. nl of a node's ranks exchange messages, each
+// for 1/nl of the other nodes; the pair {A, B} belongs to rank (A + B) mod nl on both, so it needs one connection. Per
+// node: N - 1 messages; 2 copies; 3 barriers per batch; memory 2 P p m, in batches if that exceeds the limit. Best for
+// small blocks, whose messages cost more than copies. Slow for large ones.
 #include "algorithms.hpp"
 #include "staging.hpp"
 #include "transfer.hpp"
@@ -32,7 +32,7 @@ class Multi {
         }
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (i > 0) {
-                state_.barrier().wait(); // all have read what came in the batch before
+                state_.barrier().wait(); // all have read the data of the batch before
             }
             run_batch(all[i]);
         }
@@ -42,7 +42,7 @@ class Multi {
     }
 
   private:
-    /// Our own node's blocks go through the staging for what comes in: nobody else writes there before the barrier.
+    /// Our own node's blocks go through the staging for incoming data: no other rank writes there before the barrier.
     ItemSizes sizes() const {
         ItemSizes made;
         for (int node = 0; node < nodes_.count(); ++node) {
@@ -68,9 +68,9 @@ class Multi {
         for (Item const &item : batch) {
             copy_in(item);
         }
-        state_.barrier().wait(); // all is there that goes out
+        state_.barrier().wait(); // outgoing data are complete
         exchange_messages(batch);
-        state_.barrier().wait(); // all is there that came in
+        state_.barrier().wait(); // incoming data are complete
         for (Item const &item : batch) {
             copy_out(item);
         }

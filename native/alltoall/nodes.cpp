@@ -76,7 +76,7 @@ std::vector<int> fake_labels(std::string_view text, int ranks) {
     std::vector<int> labels;
     std::mt19937 random(name == "random" ? unsigned(numbers[1]) : 0u);
     for (int rank = 0; rank < ranks; ++rank) {
-        // no std distribution: they differ between standard libraries, and all ranks must come to the same nodes
+        // no std distribution: these differ between standard libraries, and all ranks must get the same nodes
         labels.push_back(name == "random" ? int(random() % unsigned(numbers[0])) : rank % numbers[0]);
     }
     if (name != "random" && name != "cyclic") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rank is on which node. Pure: no MPI.
+// Placement of ranks on nodes. Pure: no MPI.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace weft::alltoall {
 class Nodes {
   public:
     Nodes() = default;
-    /// `label_of_rank[i]`: any number that the ranks of one node, and only they, have in common.
+    /// `label_of_rank[i]`: a number that is the same exactly for the ranks of one node.
     explicit Nodes(std::span<int const> label_of_rank);
 
     int ranks() const noexcept { return int(node_of_.size()); }
@@ -34,10 +34,10 @@ class Nodes {
     int smallest_ = 0;
 };
 
-/// Labels for `ranks` ranks as a text describes them: `block:3` (3 a node), `cyclic:4` (over 4 nodes),
-/// `random:4:SEED` (over 4 nodes), `sizes:3,5,8` (so many on each node, again from the start while ranks are left).
+/// Labels for `ranks` ranks from a text: `block:3` (3 per node), `cyclic:4` (over 4 nodes),
+/// `random:4:SEED` (over 4 nodes), `sizes:3,5,8` (ranks on each node, repeated while ranks are left).
 ///
-/// Throws Error (MPI_ERR_ARG) where the text is none of these.
+/// Throws Error (MPI_ERR_ARG) for any other text.
 std::vector<int> fake_labels(std::string_view text, int ranks);
 
 } // namespace weft::alltoall

@@ -42,7 +42,7 @@ std::vector<int> across_nodes(Nodes const &nodes) {
 
 std::vector<int> shuffled(int ranks) {
     std::vector<int> sequence = counted(ranks);
-    std::mt19937 random(20081113); // any number: but every rank the same
+    std::mt19937 random(20081113); // an arbitrary seed, the same on every rank
     for (std::size_t i = sequence.size(); i > 1; --i) {
         std::swap(sequence[i - 1], sequence[random() % i]); // std::shuffle differs between standard libraries
     }

@@ -25,7 +25,7 @@ struct RoundFile {
     std::vector<std::vector<Step>> rounds; // [round][rank]
 };
 
-/// Throws Error (MPI_ERR_ARG): with the line, when the text breaks one of the rules above.
+/// Throws Error (MPI_ERR_ARG), naming the line, if the text breaks one of the rules above.
 RoundFile parse_rounds(std::string_view text);
 
 } // namespace weft::alltoall

@@ -7,7 +7,8 @@ bool run(Spec const &spec, Exchange const &exchange, State &state) {
     if (spec.kind == Kind::pmpi || state.nodes().ranks() == 1) {
         return false;
     }
-    // All blocks of MPI_Alltoall have one size, in bytes: judged by counts, an empty datatype would divide the ranks.
+    // All blocks of MPI_Alltoall have one size in bytes: by counts, ranks with an empty datatype would decide
+    // differently.
     if (exchange.uniform() && exchange.receive.bytes(0) == 0 && exchange.send.bytes(0) == 0) {
         return true;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sched{file}: rounds from a file (see round_file.hpp), made from a topology and its routes.
 //
-// A rank goes on to its next round when its own messages of the one before have ended; nobody waits for all.
+// A rank starts its next round when its own messages of the one before have ended; there is no barrier.
 #include "algorithms.hpp"
 #include "flat_steps.hpp"
 
@@ -14,7 +14,7 @@ bool sched(Spec const &spec, Exchange const &exchange, State &state) {
     }
     if (exchange.in_place) {
         return flat_pairwise(spec, exchange,
-                             state); // rounds where a rank does not send to whom it hears from will not do
+                             state); // rounds in which a rank does not send to the rank it receives from are not usable
     }
     copy_own_block(exchange, state.rank(), state.comm());
     SlidingWindow window(state.comm(), tag_rounds, 2, INT64_MAX);

@@ -17,14 +17,14 @@ namespace {
 
 constexpr int name_bytes = 64;
 
-/// Maps an open segment; null where that fails. Closes it.
+/// Maps an open segment and closes its descriptor; null if that fails.
 std::byte *mapped(int descriptor, std::int64_t bytes) {
     void *const base = mmap(nullptr, std::size_t(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     close(descriptor);
     return base == MAP_FAILED ? nullptr : static_cast<std::byte *>(base);
 }
 
-/// Makes a segment under a new name, which it writes to `name`; -1 and an empty name where there is no memory for it.
+/// Makes a segment under a new name, which it writes to `name`; -1 and an empty name if there is no memory for it.
 int made(char *name, std::int64_t bytes) {
     static std::atomic<unsigned> counter{0};
     try {
@@ -35,7 +35,7 @@ int made(char *name, std::int64_t bytes) {
     }
     std::snprintf(name, name_bytes, "/weft-alltoall-%ld-%u", long(getpid()), counter++);
     int const descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-    // Memory is claimed here: a hole that cannot be filled later would kill the rank by SIGBUS.
+    // Memory is reserved here: a hole that cannot be filled later would kill the rank by SIGBUS.
     if (descriptor >= 0 && posix_fallocate(descriptor, 0, off_t(bytes)) == 0) {
         return descriptor;
     }
@@ -63,7 +63,7 @@ Segment::Segment(MPI_Comm node, std::int64_t bytes) {
         base_ = mapped(descriptor, bytes);
         bytes_ = bytes;
     }
-    check(PMPI_Barrier(node), "MPI_Barrier"); // all have it, or never will: nobody needs the name any more
+    check(PMPI_Barrier(node), "MPI_Barrier"); // all ranks have opened it or failed: the name is no longer needed
     if (rank == 0) {
         shm_unlink(name);
     }

@@ -10,12 +10,12 @@
 
 namespace weft::alltoall {
 
-/// A POSIX shared memory segment, mapped by all ranks of `node`. Its name is gone when the constructor returns.
+/// A POSIX shared memory segment, mapped by all ranks of `node`. The constructor removes its name.
 class Segment {
   public:
     Segment() = default;
-    /// Collective over `node`. Does not throw where memory is short: then `ready()` is false, on some ranks or all, and
-    /// the caller must ask the others.
+    /// Collective over `node`. Does not throw if memory is short: then `ready()` is false, on some ranks or all, and
+    /// the caller must reduce it over the ranks.
     Segment(MPI_Comm node, std::int64_t bytes);
     Segment(Segment &&other) noexcept;
     Segment &operator=(Segment &&other) noexcept;

@@ -12,7 +12,7 @@ namespace weft::alltoall {
 
 namespace {
 
-constexpr std::int64_t largest_pack_bytes = std::int64_t(1) << 30; // MPI_Pack counts in int
+constexpr std::int64_t largest_pack_bytes = std::int64_t(1) << 30; // MPI_Pack has int counts
 
 /// MPI_Pack or MPI_Unpack of `count` elements, in pieces that an int can count.
 template <typename Call> void in_pieces(Layout const &layout, std::int64_t count, Call call) {
@@ -50,7 +50,7 @@ void unpack_elements(Layout const &layout, std::byte const *from, std::int64_t c
     });
 }
 
-/// Bytes [first, first + length) of packed elements: those that lie in it whole, and a part of one at either end.
+/// Bytes [first, first + length) of packed elements: the whole elements in it, and a part of one at either end.
 struct Elements {
     Elements(std::int64_t first, std::int64_t length, std::int64_t size)
         : head_element(first / size), head_skip(first % size),
@@ -84,7 +84,7 @@ std::int64_t Side::total_bytes() const {
 
 std::byte *Side::element(int rank, std::int64_t index) const {
     std::int64_t const first = uniform() ? count_ * rank : displacements_[std::size_t(rank)];
-    // on integers: the base may be MPI_BOTTOM, and to add to a null pointer is undefined
+    // with integers: the base may be MPI_BOTTOM, and adding to a null pointer is undefined
     auto const place = reinterpret_cast<std::uintptr_t>(base_) + std::uintptr_t((first + index) * layout_.extent);
     return reinterpret_cast<std::byte *>(place);
 }
@@ -127,7 +127,7 @@ void Side::unpack(int rank, std::int64_t first, std::int64_t length, std::byte c
     std::vector<std::byte> part;
     auto const unpack_part = [&](std::int64_t index, std::int64_t skip, std::int64_t bytes) {
         if (bytes != 0) {
-            part.resize(std::size_t(layout_.size)); // the element as it is, with a part of it exchanged
+            part.resize(std::size_t(layout_.size)); // the present element, with a part of it replaced
             pack_elements(layout_, element(rank, index), 1, part.data(), comm);
             std::memcpy(part.data() + skip, from, std::size_t(bytes));
             unpack_elements(layout_, part.data(), 1, element(rank, index), comm);
@@ -154,7 +154,7 @@ void copy_own_block(Exchange const &exchange, int rank, MPI_Comm comm) {
     } else if (exchange.send.layout().dense) {
         exchange.receive.unpack(rank, 0, bytes, exchange.send.address(rank), comm);
     } else {
-        // whole elements of the receiving type a piece: an element in parts is packed again for each part
+        // whole elements of the receive type per piece: an element in parts would be packed again for each part
         std::int64_t const size = exchange.receive.layout().size;
         std::int64_t const piece = std::max(size, (std::int64_t(1) << 20) / size * size);
         std::vector<std::byte> scratch(std::size_t(std::min(piece, bytes)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a caller gave to an all-to-all: on each side a buffer, a datatype, counts and displacements. All in 64 bits.
+// The arguments of an all-to-all: on each side a buffer, a datatype, counts and displacements, in 64 bits.
 #pragma once
 
 #include <mpi.h>
@@ -10,14 +10,14 @@
 
 namespace weft::alltoall {
 
-/// A datatype, as far as packing needs to know it.
+/// The properties of a datatype that packing needs.
 struct Layout {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::int64_t size = 0;   // bytes of data in one element
     std::int64_t extent = 0; // bytes from one element to the next
-    bool dense = false;      // memory holds the data in its order, without gaps: one may copy bytes
+    bool dense = false;      // data are contiguous and in order: bytes can be copied
 
-    /// Of a null or uncommitted type where nothing is sent: all zero. `used`: some count is not zero.
+    /// All zero for a null or uncommitted type that is not used. `used`: some count is not zero.
     static Layout of(MPI_Datatype type, bool used);
 };
 
@@ -25,9 +25,9 @@ struct Layout {
 class Side {
   public:
     Side() = default;
-    /// The same count for every rank, blocks behind each other.
+    /// The same count for every rank, contiguous blocks.
     Side(void *base, std::int64_t count, Layout layout, int ranks);
-    /// A count and a displacement (in elements) a rank.
+    /// A count and a displacement (in elements) per rank.
     Side(void *base, std::vector<std::int64_t> counts, std::vector<std::int64_t> displacements, Layout layout);
 
     Layout const &layout() const noexcept { return layout_; }
@@ -38,12 +38,12 @@ class Side {
     /// Packed bytes of all blocks.
     std::int64_t total_bytes() const;
     int ranks() const noexcept { return ranks_; }
-    /// Where the first element of a block is.
+    /// Address of the first element of a block.
     std::byte *address(int rank) const { return element(rank, 0); }
 
     /// Copies bytes [first, first + length) of the packed block for `rank` to `to`.
     void pack(int rank, std::int64_t first, std::int64_t length, std::byte *to, MPI_Comm comm) const;
-    /// The reverse: sets them from `from`, and touches nothing else.
+    /// The reverse: sets these bytes from `from`, and changes nothing else.
     void unpack(int rank, std::int64_t first, std::int64_t length, std::byte const *from, MPI_Comm comm) const;
 
   private:
@@ -57,7 +57,7 @@ class Side {
     std::vector<std::int64_t> displacements_;
 };
 
-/// One call, on one rank. With MPI_IN_PLACE both sides are the receive side, and `in_place` holds on all ranks.
+/// One call, on one rank. With MPI_IN_PLACE both sides are the receive side, and `in_place` is true on all ranks.
 struct Exchange {
     Side send;
     Side receive;
@@ -70,10 +70,10 @@ struct Exchange {
 /// Bytes of the largest block of all ranks. Collective over `comm` for MPI_Alltoallv.
 std::int64_t largest_block(Exchange const &exchange, MPI_Comm comm);
 
-/// Copies what `rank` sends to itself; nothing with MPI_IN_PLACE.
+/// Copies the block that `rank` sends to itself; nothing with MPI_IN_PLACE.
 void copy_own_block(Exchange const &exchange, int rank, MPI_Comm comm);
 
-/// What is sent, out of the way of what comes: needed with MPI_IN_PLACE where blocks arrive before all have left.
+/// A copy of the data to send: needed with MPI_IN_PLACE if blocks arrive before all have been sent.
 class PackedCopy {
   public:
     PackedCopy(Side const &side, MPI_Comm comm);

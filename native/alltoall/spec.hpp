@@ -14,11 +14,11 @@ enum class Order { shift, exclusive_or, node_rotated, permuted };
 
 struct Spec {
     Kind kind = Kind::pmpi;
-    int window = 0;                   // w: messages under way a rank (flat.window) or a node (node.direct)
+    int window = 0;                   // w: messages in flight per rank (flat.window) or node (node.direct)
     Order order = Order::shift;       // order
-    std::int64_t bytes_in_flight = 0; // bytes_in_flight of a rank
+    std::int64_t bytes_in_flight = 0; // bytes_in_flight per rank
     int radix = 2;                    // r
-    int leaders = 1;                  // nl: cores a node that talk to other nodes
+    int leaders = 1;                  // nl: cores per node that exchange with other nodes
     std::string file;                 // file of rounds
 };
 
@@ -29,18 +29,18 @@ struct AlgorithmHelp {
     char const *help;
 };
 
-/// Every algorithm there is, `pmpi` first.
+/// All algorithms, `pmpi` first.
 std::span<AlgorithmHelp const> algorithms();
 
 /// Reads a spec.
 ///
-/// Throws Error (MPI_ERR_ARG): no such algorithm, no such parameter, a value out of range; it names what there is.
+/// Throws Error (MPI_ERR_ARG): unknown algorithm or parameter, or a value out of range; names the valid ones.
 Spec parse_spec(std::string_view text);
 
 /// The spec as parse_spec reads it, with every parameter of its algorithm.
 std::string to_text(Spec const &spec);
 
-/// "64", "64KiB", "4MiB", "1GiB" as bytes. Throws Error where it is none of these, or over 2^62.
+/// "64", "64KiB", "4MiB", "1GiB" as bytes. Throws Error for any other text, and above 2^62.
 std::int64_t parse_bytes(std::string_view text);
 
 } // namespace weft::alltoall

@@ -8,10 +8,10 @@ namespace weft::alltoall {
 
 namespace {
 
-constexpr std::int64_t least_fragment = 16'384; // below that a message costs more than its bytes
+constexpr std::int64_t least_fragment = 16'384; // below that a message's own cost exceeds that of its bytes
 
-/// Bytes that the busiest rank sends or receives in all: agreed at the calls 1, 2, 4, ... and every 64th on a
-/// communicator; in between the largest of them holds. Smaller staging than would be needed costs batches, no more.
+/// Bytes that the busiest rank sends or receives: reduced at the calls 1, 2, 4, ... and every 64th on a communicator;
+/// in between the largest value is used. Too small a staging only means more batches.
 std::int64_t busiest_rank_bytes(Exchange const &exchange, State &state) {
     std::int64_t const number = ++state.vector_calls;
     if (std::has_single_bit(std::uint64_t(number)) || number % 64 == 0) {
@@ -26,10 +26,10 @@ std::int64_t busiest_rank_bytes(Exchange const &exchange, State &state) {
 
 bool stage(Exchange const &exchange, State &state) {
     std::int64_t const most = state.limits().staging_bytes / 2;
-    // in double: the products may pass 2^63
+    // in double: the products may exceed 2^63
     double const rank_bytes = exchange.uniform() ? double(exchange.receive.bytes(0)) * state.nodes().ranks()
                                                  : double(busiest_rank_bytes(exchange, state));
-    std::int64_t wanted = least_fragment; // in powers of two, so that a little more does not ask for new memory
+    std::int64_t wanted = least_fragment; // powers of two, so that a small increase does not need new memory
     while (double(wanted) < rank_bytes * state.nodes().largest() && wanted < most) {
         wanted *= 2;
     }

@@ -87,7 +87,7 @@ void State::find_nodes() {
     check(PMPI_Bcast(&label, 1, MPI_INT, 0, node_.get()), "MPI_Bcast of a node's first rank");
     int ranks = 0;
     check(PMPI_Comm_size(comm(), &ranks), "MPI_Comm_size");
-    if (settings.fake[0] != 0) { // nodes within nodes: a fake one never joins ranks that share no memory
+    if (settings.fake[0] != 0) { // fake nodes are parts of real nodes, so their ranks share memory
         int const fake = fake_labels(settings.fake, ranks)[std::size_t(rank_)];
         node_ = Comm::split(node_.get(), fake, rank_);
         label = rank_;
@@ -127,7 +127,7 @@ bool State::provide_staging(std::int64_t bytes) {
         refused_bytes_ = bytes;
         return false;
     }
-    segment_ = std::move(larger); // fresh memory of the kernel: the barrier's cells are zero
+    segment_ = std::move(larger); // new memory from the kernel: the barrier's cells are zero
     staging_bytes_ = bytes;
     barrier_ = NodeBarrier(reinterpret_cast<BarrierCells *>(segment_.base()), nodes_.size_of(home()), comm());
     return true;

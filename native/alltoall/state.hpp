@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library keeps for a communicator, as an attribute of it.
+// The library's state for a communicator, as an attribute of it.
 #pragma once
 
 #include "handles.hpp"
@@ -16,7 +16,7 @@ namespace weft::alltoall {
 
 /// Limits that all ranks agree on: those of rank 0.
 struct Limits {
-    std::int64_t staging_bytes = std::int64_t(64) << 20; // a node and communicator
+    std::int64_t staging_bytes = std::int64_t(64) << 20; // per node and communicator
     std::int64_t requests_per_node = 1024;
 };
 
@@ -32,14 +32,14 @@ class State {
     int home() const { return nodes_.node_of(rank_); }
     int local() const { return nodes_.local_of(rank_); }
 
-    /// After a call that failed here: messages may still be on their way to this rank, and a library may give the
-    /// number of a freed communicator to the next one (MPICH does), which would then receive them.
+    /// Call after a failure on this rank: messages to it may still be in flight, and a library may reuse the context of
+    /// a freed communicator for the next one (MPICH does), which would then receive them.
     void keep_for_good() noexcept { comm_.keep_for_good(); }
 
-    /// Has shared memory for staging, `bytes` each for what goes out and what comes in; counts tables too. `bytes` must
-    /// be the same on all ranks. False, on all ranks, where one node has no memory for it.
+    /// Provides shared memory for staging, `bytes` each for outgoing and incoming data, and tables of counts. `bytes`
+    /// must be the same on all ranks. False, on all ranks, if one node has no memory for it.
     bool provide_staging(std::int64_t bytes);
-    /// Bytes of the staging of one direction: the largest that was provided.
+    /// Bytes of staging in one direction: the largest provided so far.
     std::int64_t staging_bytes() const noexcept { return staging_bytes_; }
     std::byte *staging_out() const noexcept { return segment_.base() + header_bytes(); }
     std::byte *staging_in() const noexcept { return staging_out() + staging_bytes_; }
@@ -48,10 +48,10 @@ class State {
     std::int64_t *received_table() const noexcept;
     NodeBarrier &barrier() noexcept { return barrier_; }
 
-    /// The rounds in a file, read by rank 0; throws on all ranks where it cannot be read or is wrong.
+    /// The rounds in a file, read by rank 0; throws on all ranks if it cannot be read or is invalid.
     RoundFile const &rounds(std::string const &file);
 
-    // What ranks agreed on, or what is the same on all because calls on a communicator are in order:
+    // Values that the ranks reduced, or that are the same on all because calls on a communicator are in order:
     std::int64_t vector_calls = 0;       // node-aware MPI_Alltoallv so far
     std::int64_t busiest_rank_bytes = 0; // see staging.cpp
     std::int64_t mean_bytes = -1;        // of an MPI_Alltoallv, a pair, for the selection table; -1: not yet
@@ -69,17 +69,17 @@ class State {
     Segment segment_;
     NodeBarrier barrier_;
     std::int64_t staging_bytes_ = 0;
-    std::int64_t refused_bytes_ = INT64_MAX; // no node must be asked again for what one did not have
+    std::int64_t refused_bytes_ = INT64_MAX; // do not request again what a node did not have
     std::map<std::string, RoundFile> rounds_;
 };
 
 /// The state of a communicator, made at its first use (then collective) and freed with it, or by MPI_Finalize.
 State &state_of(MPI_Comm user);
 
-/// As above, null where there is none yet.
+/// As above, null if there is none yet.
 State *find_state(MPI_Comm user);
 
-/// How many states there are: for the tests.
+/// Number of states, for tests.
 int live_states();
 
 } // namespace weft::alltoall

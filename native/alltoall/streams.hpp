@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the blocks between two nodes lie behind each other in a stream of bytes, and how streams are cut into batches
-// that fit the staging memory. Pure: no MPI.
+// The order of the blocks between two nodes in a stream of bytes, and the division of streams into batches that fit
+// into the staging memory. Pure: no MPI.
 //
-// Node to node, a stream has the blocks in the order [source rank][destination rank]. The sending node knows their
-// sizes from its send counts, the receiving one from its receive counts: nobody sends metadata.
+// A stream from node to node has its blocks in the order [source rank][destination rank]. The sending node knows their
+// sizes from its send counts, the receiving one from its receive counts: no metadata is sent.
 #pragma once
 
 #include "nodes.hpp"
@@ -15,7 +15,7 @@ namespace weft::alltoall {
 
 /// Bytes between the ranks of one node and all ranks: the same for all pairs, or two tables.
 struct NodeCounts {
-    std::int64_t uniform = 0;          // where there are no tables
+    std::int64_t uniform = 0;          // used without tables
     std::int64_t const *out = nullptr; // [local rank][any rank] bytes sent
     std::int64_t const *in = nullptr;  // [local rank][any rank] bytes received
     int ranks = 0;
@@ -28,7 +28,7 @@ struct NodeCounts {
     }
 };
 
-/// Where the blocks of one rank lie in its node's streams.
+/// Positions of the blocks of one rank in its node's streams.
 struct NodeStreams {
     std::vector<std::int64_t> out_bytes; // [node]: the stream to it
     std::vector<std::int64_t> in_bytes;  // [node]: the stream from it
@@ -51,33 +51,33 @@ RankStreams rank_streams(Nodes const &nodes, int me, NodeCounts const &counts);
 /// Bytes [fragment * length, ...) of a stream of `total` bytes: at most `length`, zero beyond the end.
 std::int64_t fragment_bytes(std::int64_t total, std::int64_t fragment, std::int64_t length);
 
-/// One fragment to the node `step` ahead and one from the node `step` behind, in the staging of a batch.
+/// One fragment to node + `step` and one from node - `step`, in the staging of a batch.
 struct Item {
     int to;                // node
     int from;              // node
     std::int64_t fragment; // of both streams
-    std::int64_t out_at;   // in the staging for what goes out
-    std::int64_t in_at;    // in the staging for what comes in
+    std::int64_t out_at;   // in the staging for outgoing data
+    std::int64_t in_at;    // in the staging for incoming data
 };
 
-/// Bytes that an item takes of the staging: `out` for a node and fragment, `in` likewise.
+/// Bytes of staging for an item: `out` for a node and fragment, `in` likewise.
 struct ItemSizes {
     std::vector<std::vector<std::int64_t>> out; // [node][fragment]
     std::vector<std::vector<std::int64_t>> in;  // [node][fragment]
 };
 
-/// Items in the order (fragment, step), cut into batches of at most `capacity` bytes out and in.
+/// Items in the order (fragment, step), divided into batches of at most `capacity` bytes out and in.
 ///
-/// All nodes follow the same order and finish a batch before the next, each cutting where its own staging is full. That
-/// cannot deadlock: the first item that is not finished anywhere is in the current batch of both its nodes.
+/// All nodes use the same order and finish a batch before the next; each starts a new batch when its own staging is
+/// full. This cannot deadlock: the first unfinished item of all nodes is in the current batch of both its nodes.
 ///
 /// No item may be larger than `capacity`.
 std::vector<std::vector<Item>> batches(Nodes const &nodes, int node, ItemSizes const &sizes, std::int64_t capacity);
 
-/// Which of a node's ranks exchanges messages with another node. Symmetric: the cores that two nodes choose for each
-/// other depend on the sum of their numbers alone, so that one connection serves both directions.
+/// Which of a node's ranks exchanges messages with another node. Symmetric: the choice of both nodes depends only on
+/// the sum of their numbers, so that one connection serves both directions.
 ///
-/// Returns the local index on `node`: (node + other) mod nl, with nl no more than the node has ranks.
+/// Returns the local index on `node`: (node + other) mod nl, with nl limited to the node's number of ranks.
 int owner_of(Nodes const &nodes, int node, int other, int leaders);
 
 } // namespace weft::alltoall

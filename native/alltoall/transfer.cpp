@@ -11,7 +11,7 @@ namespace weft::alltoall {
 
 namespace {
 
-/// `count` elements as one: for counts beyond an int where MPI has no `_c` calls.
+/// `count` elements as one: for counts beyond an int if MPI has no `_c` calls.
 class LargeType {
   public:
     LargeType(std::int64_t count, MPI_Datatype of) {
@@ -31,7 +31,7 @@ class LargeType {
     }
     LargeType(LargeType const &) = delete;
     LargeType &operator=(LargeType const &) = delete;
-    ~LargeType() { PMPI_Type_free(&type_); } // what is under way keeps it
+    ~LargeType() { PMPI_Type_free(&type_); } // messages in flight keep it
 
     MPI_Datatype get() const noexcept { return type_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of any length, and a bounded number of them under way.
+// Messages of any length, with a bounded number in flight.
 #pragma once
 
 #include "side.hpp"
@@ -8,7 +8,7 @@
 
 namespace weft::alltoall {
 
-/// Where a message lies: a count of 64 bits, any datatype.
+/// A message buffer: a 64-bit count of any datatype.
 struct Message {
     void *address;
     std::int64_t count;
@@ -16,7 +16,7 @@ struct Message {
     std::int64_t bytes;
 };
 
-/// A block as the caller has it in memory.
+/// A block in the caller's memory.
 inline Message block_of(Side const &side, int rank) {
     return {side.address(rank), side.count(rank), side.layout().type, side.bytes(rank)};
 }
@@ -25,24 +25,24 @@ inline Message bytes_at(void *address, std::int64_t bytes) {
     return {address, bytes, MPI_BYTE, bytes};
 }
 
-/// Messages in a fixed order, of which a limited number is under way: when one ends, the next begins.
+/// Messages in a fixed order with a limited number in flight: when one ends, the next starts.
 ///
-/// Ranks that all add the messages of step after step cannot block each other: the first step with a message that has
-/// not ended is under way at all its ranks. That needs room for all messages of a rank in one step.
+/// Ranks that all add messages step by step cannot block each other: the first step with an unfinished message is in
+/// flight on all its ranks. This requires room for all messages of a rank in one step.
 class SlidingWindow {
   public:
-    /// At most `messages` under way (2 or more), and sends of no more than `bytes`, but always one.
+    /// At most `messages` in flight (2 or more), and sends of at most `bytes` together, but always at least one.
     SlidingWindow(MPI_Comm comm, int tag, int messages, std::int64_t bytes);
     SlidingWindow(SlidingWindow const &) = delete;
     SlidingWindow &operator=(SlidingWindow const &) = delete;
-    /// After an error some messages are still under way: they are cancelled, or left to MPI.
+    /// After an error some messages are still in flight: they are cancelled, or left to MPI.
     ~SlidingWindow();
 
     void send(Message const &message, int to);
     void receive(Message const &message, int from);
-    /// Waits for all.
+    /// Waits for all messages.
     void drain();
-    /// Slot of the message that was added last. It is given again only after that message has ended.
+    /// Slot of the message that was added last. It is reused only after that message has ended.
     int last_slot() const noexcept { return last_slot_; }
 
   private:
@@ -63,7 +63,7 @@ class SlidingWindow {
     std::vector<MPI_Status> statuses_;
 };
 
-/// Tags on the private communicator, one an algorithm: what one left behind after an error must not meet another.
+/// Tags on the private communicator, one per algorithm: messages left after an error must not match those of another.
 enum Tag { tag_flat = 1, tag_bruck, tag_multi, tag_direct, tag_node_bruck, tag_rounds, tag_progress };
 
 } // namespace weft::alltoall

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What does the harness cost? Its warm median of MPI_Alltoall and MPI_Alltoallv beside that of a bare loop of the same
-// call with MPI_Barrier and MPI_Wtime, in one job, the two interleaved round by round.
+// Overhead of the harness: its warm median of MPI_Alltoall and MPI_Alltoallv compared with that of a bare loop of the
+// same call with MPI_Barrier and MPI_Wtime, in one job, the two interleaved round by round.
 //   mpiexec -n P bare_loop [rounds [bytes ...]]   prints `call bytes round harness_ns bare_ns samples batch bare_batch`
-// Each decides its batch by itself, or a harness that batches wrongly would be compared with its own mistake. Exit code
-// 1 where the median ratio of a call and size is over 2 or under 1/2: what CI can tell on a busy machine.
+// Each chooses its own batch, so that a wrong batch of the harness is detected. Exit code 1 if the median ratio of a
+// call and size is over 2 or under 1/2, which CI can detect on a busy machine.
 #include "host/status.hpp"
 #include "mpi/handles.hpp"
 #include "mpi/team.hpp"
@@ -52,8 +52,8 @@ template <class Call> Result harness(Job &job, Call &&call) {
     return {double(segment.median_ns) / double(segment.batch), shape[0], shape[1]};
 }
 
-/// The loop of a hand-made benchmark, median seconds of a sample; a sample's time is the maximum over ranks, as the
-/// harness has it.
+/// The loop of a hand-written benchmark: median seconds of a sample, whose time is the maximum over ranks, as in the
+/// harness.
 template <class Call> double loop(Job &job, std::int64_t samples, std::int64_t batch, Call &&call) {
     std::vector<double> mine(static_cast<std::size_t>(samples)), all(mine.size());
     for (double &seconds : mine) {
@@ -84,7 +84,7 @@ using Ratios = std::map<std::pair<std::string, int>, std::vector<double>>;
 
 template <class Call> void compare(Job &job, Ratios &ratios, char const *name, int bytes, int round, Call &&call) {
     Result result = harness(job, call);
-    MPI_Bcast(&result.ns, 1, MPI_DOUBLE, 0, job.team.comm); // the median is known to rank 0 alone
+    MPI_Bcast(&result.ns, 1, MPI_DOUBLE, 0, job.team.comm); // only rank 0 knows the median
     Result const by_hand = bare(job, result.samples, call);
     ratios[{name, bytes}].push_back(result.ns / by_hand.ns);
     if (job.team.rank == 0) {
@@ -95,7 +95,7 @@ template <class Call> void compare(Job &job, Ratios &ratios, char const *name, i
     }
 }
 
-/// True when the medians are no further apart than a factor of two.
+/// True if the medians are within a factor of two.
 bool are_close(Ratios &ratios) {
     return std::all_of(ratios.begin(), ratios.end(), [](auto &each) {
         std::vector<double> &values = each.second;

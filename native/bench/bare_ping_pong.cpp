@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What does the kernel `pairs` cost? Its warm median of a pair beside that of a bare ping-pong loop with MPI_Wtime, in
-// one job, the two interleaved round by round.
+// Overhead of the kernel `pairs`: its warm median of a pair compared with that of a bare ping-pong loop with MPI_Wtime,
+// in one job, the two interleaved round by round.
 //   mpiexec -n 2 bare_ping_pong [rounds]   prints `pairs bytes round harness_ns bare_ns samples batch` lines
 #include "cell/cell.hpp"
 #include "pairs/pair_meter.hpp"
@@ -30,7 +30,7 @@ struct Pairing {
     }
 };
 
-/// One way, of the pings that rank 0 began, as the kernel measures them.
+/// One-way time of the pings that rank 0 started, as the kernel measures them.
 weft::PairFinding harness(Pairing &job, int bytes) {
     weft::Recorder recorder;
     weft::Sampler sampler(job.team, job.clock, job.start, job.plan.rules, recorder, job.status);
@@ -44,7 +44,8 @@ weft::PairFinding harness(Pairing &job, int bytes) {
     return meter.findings().front();
 }
 
-/// The loop of a hand-made benchmark: as many round trips a sample, and the median over as many samples.
+/// The loop of a hand-written benchmark: the same number of round trips per sample, and the median over the same number
+/// of samples.
 double bare(Pairing &job, int bytes, weft::PairFinding const &like) {
     weft::Buffer const send = weft::Buffer::make(job.team, std::size_t(bytes), "send");
     weft::Buffer const receive = weft::Buffer::make(job.team, std::size_t(bytes), "receive");

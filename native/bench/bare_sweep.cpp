@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What do the kernels `collective` and `bandwidth` cost? Their warm medians beside those of bare loops of the same
-// calls with MPI_Barrier and MPI_Wtime, in one job, the two interleaved round by round.
+// Overhead of the kernels `collective` and `bandwidth`: their warm medians compared with those of bare loops of the
+// same calls with MPI_Barrier and MPI_Wtime, in one job, the two interleaved round by round.
 //   mpiexec -n 2 bare_sweep [rounds]   prints `call bytes round harness_ns bare_ns samples batch` lines
 #include "cell/kernels.hpp"
 #include "time/barrier.hpp"
@@ -49,14 +49,14 @@ Found harness(Sweeping &job, std::string const &kernel, std::string const &call,
     for (weft::Segment const &segment : recorder.segments()) {
         if (segment.phase == weft::Phase::warm && segment.op != "barrier") {
             Found found{double(segment.median_ns) / double(segment.batch), segment.count, segment.batch};
-            MPI_Bcast(&found.ns, 1, MPI_DOUBLE, 0, job.team.comm); // the median is known to rank 0 alone
+            MPI_Bcast(&found.ns, 1, MPI_DOUBLE, 0, job.team.comm); // only rank 0 knows the median
             return found;
         }
     }
     std::abort();
 }
 
-/// The loop of a hand-made benchmark; the time of a sample is the maximum over ranks, as the harness has it.
+/// The loop of a hand-written benchmark; the time of a sample is the maximum over ranks, as in the harness.
 template <class Call> double bare(Sweeping &job, Found const &like, std::int64_t operations, Call &&call) {
     std::vector<double> mine(std::size_t(like.samples)), all(mine.size());
     for (double &seconds : mine) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MPI functions of C that libweft.so takes the place of. MPI_Comm_free needs none: what is kept for a communicator
-// is an attribute of it.
+// The MPI functions of C that libweft.so replaces. MPI_Comm_free is not needed: the state of a communicator is an
+// attribute of it.
 #include "intercept.hpp"
 #include "session.hpp"
 
@@ -47,7 +47,7 @@ int MPI_Alltoallv(void const *sendbuf, int const sendcounts[], int const sdispls
         "MPI_Alltoallv");
 }
 
-// Passed on as they are, and counted.
+// Passed on unchanged, and counted.
 #define WEFT_PASS(name, parameters, arguments)                                                                         \
     int M##name parameters {                                                                                           \
         session().report().pass("M" #name);                                                                            \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same for Fortran. Open MPI's Fortran bindings call PMPI_ functions, which an interposer of C never sees: `use
+// The same for Fortran. Open MPI's Fortran bindings call PMPI_ functions, which a C interposer does not intercept: `use
 // mpi` and mpif.h share the plain names, in the four spellings of compilers; `use mpi_f08` has its own. MPICH's call
-// the C functions, but for the start and the end in mpi_f08, which call PMPI_Init, PMPI_Init_thread and PMPI_Finalize.
+// the C functions, except those for start and end in mpi_f08, which call PMPI_Init, PMPI_Init_thread and PMPI_Finalize.
 #include "intercept.hpp"
 #include "session.hpp"
 
@@ -16,7 +16,7 @@ using interpose::session;
 
 namespace {
 
-/// The function of this name behind us: MPI's.
+/// The next function of this name: MPI's.
 template <typename Function> Function behind(char const *name) {
     void *const found = dlsym(RTLD_NEXT, name);
     if (found == nullptr) {
@@ -57,7 +57,7 @@ void finalize(char const *name, MPI_Fint *error) {
 
 #ifdef OPEN_MPI
 
-/// A Fortran constant that is known by its address.
+/// A Fortran constant that is identified by its address.
 void *sentinel(char const *name) {
     static char nothing = 0;
     void *const found = dlsym(RTLD_DEFAULT, name);

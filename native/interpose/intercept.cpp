@@ -16,7 +16,7 @@ namespace {
 
 using namespace weft::alltoall;
 
-/// A communicator is looked at (which is collective) from its second call on: many live for one call only.
+/// A communicator is set up (which is collective) at its second call: many are used for one call only.
 constexpr std::int64_t calls_before_setup = 2;
 
 /// Calls on a communicator so far: MPI_Alltoall and MPI_Alltoallv.
@@ -35,7 +35,7 @@ int counter_key() {
     return key;
 }
 
-/// Number of this call on the communicator among those of its kind, from 1: the same on all its ranks, since collective
+/// Number of this call among those of its kind on the communicator, from 1: the same on all its ranks, since collective
 /// calls are in order.
 std::int64_t count_call(MPI_Comm comm, bool vector) {
     void *value = nullptr;
@@ -56,8 +56,8 @@ std::int64_t mean_bytes(Exchange const &exchange) {
     return exchange.uniform() ? exchange.receive.bytes(0) : (exchange.send.total_bytes() + ranks - 1) / ranks;
 }
 
-/// What the ranks know together of the size of an MPI_Alltoallv. They agree at the calls 2, 4, 8, ... and then at every
-/// 64th; in between the last agreement holds. Every algorithm is right for all sizes: only speed depends on it.
+/// The common estimate of the size of an MPI_Alltoallv. The ranks reduce it at the calls 2, 4, 8, ... and then at every
+/// 64th; in between the last value is used. Every algorithm is correct for all sizes: only speed depends on it.
 std::int64_t agreed_bytes(Exchange const &exchange, State &state, std::int64_t number) {
     bool const due = std::has_single_bit(std::uint64_t(number)) || number % 64 == 0 || state.mean_bytes < 0;
     if (due) {
@@ -126,7 +126,7 @@ template <typename Call> int intercept_call(Call const &call, char const *name, 
 
 template <typename Call> int intercept(Call const &call, char const *name) noexcept {
     int inter = 0, ranks = 0;
-    // what is no communicator of a running MPI the library shall refuse itself
+    // let the library itself refuse what is not a valid communicator
     if (!session().active() || call.comm == MPI_COMM_NULL || PMPI_Comm_test_inter(call.comm, &inter) != MPI_SUCCESS ||
         inter != 0 || PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS) {
         try {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One call of the application on its way through the interposer.
+// Interception of one call of the application.
 #pragma once
 
 #include "call.hpp"
 
 namespace weft::interpose {
 
-/// Chooses an algorithm, runs it, counts it, and verifies it where it is its turn. Returns what MPI would.
+/// Chooses an algorithm, runs it, counts the call, and verifies it if it is its turn. Returns what the MPI call would
+/// return.
 template <typename Call> int intercept(Call const &call, char const *name) noexcept;
 
 } // namespace weft::interpose

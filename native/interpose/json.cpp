@@ -110,7 +110,7 @@ class Parser {
         return {std::move(made)};
     }
 
-    /// The rest of a string. An escaped Unicode character stays as it is written: nothing here compares one.
+    /// The rest of a string. An escaped Unicode character is kept as written: nothing here compares one.
     std::string string() {
         std::string made;
         for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {

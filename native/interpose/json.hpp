@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading JSON, as far as a selection table needs it.
+// A reader of the part of JSON that a selection table needs.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ struct Value {
     template <typename Kind> Kind const *get() const { return std::get_if<Kind>(&is); }
 };
 
-/// Throws alltoall::Error (MPI_ERR_ARG) with the line where the text is no JSON, or an object has a key twice.
+/// Throws alltoall::Error (MPI_ERR_ARG) naming the line, if the text is not JSON or an object has a repeated key.
 Value parse_json(std::string_view text);
 
 } // namespace weft::interpose

@@ -50,7 +50,7 @@ void write_lines(std::ostream &out, std::map<Line, Sums> const &lines) {
     }
 }
 
-/// Adds the lines of all ranks up: calls by what they were, calls that were passed through by their name.
+/// Sums the lines of all ranks: intercepted calls by their properties, passed calls by name.
 void add_up(std::string const &text, std::map<Line, Sums> &lines, std::map<std::string, std::int64_t> &passed) {
     std::istringstream all(text);
     for (std::string kind; all >> kind;) {

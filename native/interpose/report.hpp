@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an application called: WEFT_REPORT.
+// Report of an application's calls: WEFT_REPORT.
 #pragma once
 
 #include <mpi.h>
@@ -12,13 +12,13 @@
 
 namespace weft::interpose {
 
-/// What calls have in common that are counted together.
+/// The properties by which calls are counted together.
 struct Line {
     std::string op;         // "MPI_Alltoall"
-    std::string algorithm;  // what ran in fact
+    std::string algorithm;  // the algorithm that ran
     int ranks = 0;          // of the communicator
-    int nodes = 0;          // 0: nobody asked
-    std::int64_t bytes = 0; // a pair at most: a power of two, or 0
+    int nodes = 0;          // 0: not determined
+    std::int64_t bytes = 0; // upper limit per pair of ranks: a power of two, or 0
 
     auto operator<=>(Line const &) const = default;
 };
@@ -35,7 +35,7 @@ struct Sums {
 class Report {
   public:
     void add(Line const &line, Sums const &sums);
-    /// A call that is passed on to the library as it is.
+    /// Counts a call that is passed on to the library unchanged.
     void pass(char const *name);
     /// Writes the sums of all ranks to `path`, on rank 0. Collective over `comm`.
     void write(std::string const &path, MPI_Comm comm) const;

@@ -32,7 +32,7 @@ std::string variable(char const *name) {
     return agreed(value == nullptr ? "" : value);
 }
 
-/// Rank 0's content of a file, on all ranks; "-" in front where it cannot be read.
+/// Rank 0's content of a file, on all ranks; begins with "-" if it cannot be read.
 std::string content(std::string const &path) {
     std::ifstream file(path);
     std::ostringstream all;
@@ -70,7 +70,7 @@ void Session::begin() {
         if (own_rank() == 0) {
             std::fprintf(stderr, "%s\n", error.what());
         }
-        PMPI_Barrier(MPI_COMM_WORLD); // the others must not end the job before that is printed
+        PMPI_Barrier(MPI_COMM_WORLD); // the others must not end the job before this is printed
         PMPI_Abort(MPI_COMM_WORLD, 2);
     }
 }
@@ -101,7 +101,7 @@ void Session::prewarm() {
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     std::vector<char> send(std::size_t(ranks), 0), receive(std::size_t(ranks), 0);
     alltoall::AlltoallCall<int> const call{send.data(), 1, MPI_CHAR, receive.data(), 1, MPI_CHAR, MPI_COMM_WORLD};
-    // a small window: some adapters open a connection slowly, and all at once more slowly
+    // a small window: some adapters open connections slowly, and many at once even more slowly
     alltoall::perform(call, alltoall::parse_spec("flat.window{w=4,order=node-rotated}"));
 }
 

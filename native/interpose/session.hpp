@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the interposer was told by its environment, from MPI_Init to MPI_Finalize. Rank 0's environment holds for all.
+// The interposer's settings from its environment, from MPI_Init to MPI_Finalize. Rank 0's environment applies to all
+// ranks.
 //
 //   WEFT_ALLTOALL=SPEC   this algorithm for every MPI_Alltoall and MPI_Alltoallv
-//   WEFT_TABLE=FILE      else choose by a selection table (table.hpp)
-//   WEFT_REPORT=FILE     write at the end what was called
-//   WEFT_VERIFY=K        repeat every K-th MPI_Alltoall and every K-th MPI_Alltoallv on a communicator by the library,
-//                        compare, and fail where they differ
-//   WEFT_PREWARM=1       connect all pairs of ranks in MPI_Init, a few at a time
+//   WEFT_TABLE=FILE      otherwise choose by a selection table (table.hpp)
+//   WEFT_REPORT=FILE     write a report of the calls at the end
+//   WEFT_VERIFY=K        repeat every K-th MPI_Alltoall and every K-th MPI_Alltoallv on a communicator with the
+//   library, compare, and fail if they differ WEFT_PREWARM=1       connect all pairs of ranks in MPI_Init, a few at a
+//   time
 #pragma once
 
 #include "report.hpp"
@@ -20,7 +21,7 @@ namespace weft::interpose {
 
 class Session {
   public:
-    /// Once, right after MPI_Init. Collective over MPI_COMM_WORLD. Ends the job where the settings are wrong.
+    /// Once, right after MPI_Init. Collective over MPI_COMM_WORLD. Ends the job if the settings are invalid.
     void begin();
     /// Once, right before MPI_Finalize. Collective over MPI_COMM_WORLD.
     void end();

@@ -118,7 +118,7 @@ Table::Table(std::string_view text) {
 alltoall::Spec Table::choose(Key const &key) const {
     for (Rule const &rule : rules_) {
         bool const op = key.vector ? rule.alltoallv : rule.alltoall;
-        // all nodes must be in the range: a table was measured on even ones
+        // all nodes must be in the range: tables are measured on even nodes
         bool const node = in(rule.ranks_per_node, key.fewest_ranks) && in(rule.ranks_per_node, key.most_ranks);
         if (op && node && in(rule.nodes, key.nodes) && in(rule.ranks, key.ranks) && in(rule.bytes, double(key.bytes))) {
             return rule.spec;

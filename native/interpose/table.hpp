@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which algorithm for which call: a selection table. Pure: no MPI.
+// A selection table: the algorithm for each call. Pure: no MPI.
 //
 //   {"schema": "weft-tuning/1", "platform": {...},
 //    "rules": [{"op": "alltoall", "nodes": [8, 64], "ranks_per_node": [4, 16], "p": [32, 1024], "bytes": [1, 1023],
@@ -7,9 +7,9 @@
 //               "evidence": {"median_us": 285.1, "interval_us": [281, 289], "pmpi_us": 491.0, "n": 200}},
 //              {"op": "*", "algorithm": "pmpi"}]}
 //
-// The first rule that matches wins; where none does, the library's own runs. Ranges include both ends; a range that is
-// left out matches all. `bytes` is what a rank sends to a rank, for MPI_Alltoallv the mean of the rank that sends most.
-// A rule for another algorithm than pmpi must say by which measurement.
+// The first rule that matches applies; without one the library's own algorithm runs. Ranges include both ends; an
+// omitted range matches all. `bytes` is the size of a block, for MPI_Alltoallv the mean on the rank that sends most. A
+// rule for another algorithm than pmpi must have `evidence` from a measurement.
 #pragma once
 
 #include "spec.hpp"
@@ -25,7 +25,8 @@ struct Range {
     double high = 1e300;
 };
 
-/// What all ranks of a communicator know of a call. Nothing else may enter a decision, or ranks would decide apart.
+/// Properties of a call that are the same on all ranks of a communicator. Decisions may use nothing else, or ranks
+/// would decide differently.
 struct Key {
     bool vector = false; // MPI_Alltoallv
     int nodes = 1;
@@ -47,11 +48,11 @@ struct Rule {
 
 class Table {
   public:
-    /// Throws alltoall::Error (MPI_ERR_ARG): no JSON, another schema, an unknown key, a rule without evidence.
+    /// Throws alltoall::Error (MPI_ERR_ARG): not JSON, another schema, an unknown key, a rule without evidence.
     explicit Table(std::string_view text);
 
     alltoall::Spec choose(Key const &key) const;
-    /// Whether the answer for MPI_Alltoallv can depend on `bytes`, on which ranks must agree first.
+    /// Whether the choice for MPI_Alltoallv can depend on `bytes`, which the ranks must reduce first.
     bool needs_bytes() const noexcept;
     std::size_t size() const noexcept { return rules_.size(); }
 

@@ -18,7 +18,7 @@ bool fits_everywhere(alltoall::Exchange const &exchange, MPI_Comm comm) {
     return fits != 0;
 }
 
-/// Packed sizes and places, in the ints of MPI_Alltoallv.
+/// Packed sizes and displacements, as ints for MPI_Alltoallv.
 struct Packed {
     explicit Packed(alltoall::Side const &side) {
         for (int rank = 0; rank < side.ranks(); ++rank) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Repeating a call by the MPI library and comparing what came: WEFT_VERIFY.
+// Repetition of a call with the MPI library, and comparison of the received data: WEFT_VERIFY.
 #pragma once
 
 #include "side.hpp"
@@ -12,14 +12,14 @@ namespace weft::interpose {
 
 class Verification {
   public:
-    /// Before the call: keeps what is sent, packed, since MPI_IN_PLACE overwrites it.
+    /// Before the call: keeps a packed copy of the data to send, which MPI_IN_PLACE overwrites.
     Verification(alltoall::Exchange const &exchange, alltoall::State &state);
 
-    /// After the call: "" where all bytes are the library's, else what differs. Collective.
+    /// After the call: "" if all bytes equal the library's, else a description of the difference. Collective.
     std::string compare();
-    /// What the library took, in seconds.
+    /// The library's time in seconds.
     double library_seconds() const noexcept { return library_seconds_; }
-    /// False, on all ranks, where the blocks are too large for one call of MPI_Alltoallv.
+    /// False, on all ranks, if the blocks are too large for one call of MPI_Alltoallv.
     bool possible() const noexcept { return possible_; }
 
   private:

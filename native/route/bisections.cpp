@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Effective bisection bandwidth: random halves, each host of one sends to one host of the other (Hoefler, Schneider,
-// Lumsdaine, "Multistage switches are not crossbars", 2008). A flow gets the share of the fullest link on its route.
+// Lumsdaine, "Multistage switches are not crossbars", 2008). A flow gets its share of the most loaded link on its
+// route.
 #include "parallel.hpp"
 #include "paths.hpp"
 
@@ -10,7 +11,7 @@
 namespace weft::route {
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood 2014): a sample's numbers depend on its own seed alone, not on threads.
+// SplitMix64 (Steele, Lea, Flood 2014): a sample's numbers depend only on its own seed, not on threads.
 struct Random {
     std::uint64_t state;
 
@@ -27,8 +28,8 @@ struct Random {
 
 } // namespace
 
-// For each sample the mean over its flows of what a flow gets of the rate that its two hosts' own links allow.
-//   members   count: the hosts that take part, an odd one rests
+// For each sample, the mean over its flows of the flow's rate over the rate that its two hosts' own links allow.
+//   members   count: the hosts that take part; of an odd number one is idle
 //   slowness  links: time of one unit over a link
 // A flow without a route counts as 0.
 WEFT_ROUTE_API void weft_route_bisections(Graph const *graph, Paths const *paths, std::int32_t count,

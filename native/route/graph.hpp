@@ -17,14 +17,14 @@ struct Graph {
     std::int32_t switches;
     std::int32_t links;
     std::int32_t threads;
-    std::int32_t const *source;   // links: the vertex a link begins at
-    std::int32_t const *target;   // links: the vertex a link leads to
-    std::int32_t const *uplink;   // hosts: the link a host sends into, -1 = none
-    std::int32_t const *delivery; // hosts: the link that reaches a host, -1 = none
-    std::int32_t const *leaf;     // hosts: the switch a host hangs on, -1 = none
-    std::int32_t const *forward;  // switches x hosts: the link a switch takes towards a host, -1 = none
+    std::int32_t const *source;   // links: source vertex
+    std::int32_t const *target;   // links: target vertex
+    std::int32_t const *uplink;   // hosts: link from a host to its switch, -1 = none
+    std::int32_t const *delivery; // hosts: link from the switch to a host, -1 = none
+    std::int32_t const *leaf;     // hosts: switch of a host, -1 = none
+    std::int32_t const *forward;  // switches x hosts: link from a switch towards a host, -1 = none
 
-    // The switch a link leads to, or a negative number where it leads to a host.
+    // The target switch of a link; negative if the target is a host.
     std::int32_t next_switch(std::int32_t link) const { return target[link] - hosts; }
 };
 

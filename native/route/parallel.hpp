@@ -8,7 +8,7 @@
 
 namespace weft::route {
 
-// Calls work(thread, item) for every item below count; items are handed out one by one, so threads end together.
+// Calls work(thread, item) for every item below count; threads take items one by one, so they end together.
 template <class Work> void for_each(std::int64_t count, std::int32_t threads, Work work) {
     std::atomic<std::int64_t> next{0};
     auto run = [&](std::int32_t thread) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int8_t no_entry = -1, circle = -2, other_host = -3;
 
-// Steps from a switch to a host along the tables; a negative reason where they do not lead there.
+// Hops from a switch to a host along the tables; a negative code if they do not lead there.
 std::int32_t steps(Graph const &graph, std::int32_t at, std::int32_t end) {
     std::int32_t const most = std::min<std::int32_t>(graph.switches, std::numeric_limits<std::int8_t>::max());
     for (std::int32_t count = 0; count <= most; ++count) {
@@ -28,7 +28,7 @@ std::int32_t steps(Graph const &graph, std::int32_t at, std::int32_t end) {
 } // namespace
 
 // Length of the route from each of `rows` switches to each host (rows x hosts): links between switches, or -1 no entry,
-// -2 a circle, -3 a wrong host. Returns the longest.
+// -2 a loop, -3 a wrong host. Returns the longest.
 WEFT_ROUTE_API std::int32_t weft_route_lengths(Graph const *graph, std::int32_t const *at, std::int32_t rows,
                                                std::int8_t *length) {
     for_each(rows, graph->threads, [&](std::int32_t, std::int64_t row) {
@@ -39,7 +39,7 @@ WEFT_ROUTE_API std::int32_t weft_route_lengths(Graph const *graph, std::int32_t 
     return last == length ? 0 : std::max<std::int32_t>(0, *std::max_element(length, last));
 }
 
-// Links between switches of each of those routes (rows x hosts x depth), filled up with the number of links.
+// Links between switches of each of those routes (rows x hosts x depth), padded with the number of links.
 WEFT_ROUTE_API void weft_route_paths(Graph const *graph, std::int32_t const *at, std::int32_t rows, std::int32_t depth,
                                      std::int8_t const *length, std::int32_t *out) {
     for_each(rows, graph->threads, [&](std::int32_t, std::int64_t row) {

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes from every leaf switch to every host: hosts on one switch share them, so a table of leaves x hosts holds all.
+// Routes from every leaf switch to every host: hosts on one switch share them, so a table of leaves x hosts is enough.
 #pragma once
 
 #include "graph.hpp"
 
 namespace weft::route {
 
-// What the caller filled with weft_route_paths; the same struct in src/weft/route/library.py.
+// The result of weft_route_paths; the same struct in src/weft/route/library.py.
 struct Paths {
-    std::int32_t rows;       // leaf switches
-    std::int32_t depth;      // links between switches of the longest route
-    std::int32_t const *row; // hosts: the row of the switch a host hangs on, -1 = none
-    std::int32_t const
-        *link; // rows x hosts x depth: links between switches, filled up with `links` (one past the last)
+    std::int32_t rows;         // leaf switches
+    std::int32_t depth;        // links between switches of the longest route
+    std::int32_t const *row;   // hosts: row of a host's switch, -1 = none
+    std::int32_t const *link;  // rows x hosts x depth: links between switches, padded with `links` (one past the last)
     std::int8_t const *length; // rows x hosts: links between switches, -1 = no route
 };
 
-// One message at a time: its links, the host's own first and last.
+// The links of one message, with the hosts' own links first and last.
 struct Walker {
     Graph const &graph;
     Paths const &paths;
 
-    // Calls use(link) for each link from host to host; false where there is no route.
+    // Calls use(link) for each link from host to host; false if there is no route.
     template <class Use> bool each(std::int32_t from, std::int32_t to, Use use) const {
         std::int32_t const row = paths.row[from];
         if (row < 0)

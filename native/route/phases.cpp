@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Phases of algorithms that walk through permutations: the fullest link of every phase, and loads summed over all.
+// Phases of algorithms that go through permutations: the slowest link of every phase, and loads summed over all phases.
 #include "parallel.hpp"
 #include "paths.hpp"
 
@@ -28,7 +28,7 @@ struct Totals {
 } // namespace
 
 // Phases 1 ... phases: in phase k rank r sends to rank r + k (shift, modulo ranks) or to rank r xor k (exchange).
-//   host      ranks: the host of each rank; messages inside a host cross no link
+//   host      ranks: host of each rank; messages inside a host cross no link
 //   slowness  links: time of one unit over a link
 //   time      phases: time of the slowest link; link: which one, -1 = no traffic
 //   load      links: units over each link, summed over the phases (added)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Present tables bettered by few entries: again and again entries are changed that send traffic around the fullest
-// link, those first that lower the sum of (time of a link)^8 most.
+// Improvement of present tables with few changes: repeatedly changes entries to route traffic around the slowest link,
+// first those that reduce the sum of (time of a link)^8 most.
 #include "ways.hpp"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ struct Reliever {
         return false;
     }
 
-    // Links of the route from a switch to a host, until it leaves the switches.
+    // Links between switches on the route from a switch to a host.
     void follow(std::int32_t at, std::int32_t end) {
         way.clear();
         for (std::int32_t hop = 0; hop < graph.switches && at >= 0; ++hop) {
@@ -103,7 +103,7 @@ struct Reliever {
         }
     }
 
-    // Place on the present way of the first link that begins at a switch; its length where none does.
+    // Position on the present path of the first link from a switch; the path's length if there is none.
     std::size_t joins(std::int32_t at) const {
         std::size_t place = 0;
         while (place < way.size() && graph.source[way[place]] - graph.hosts != at)
@@ -111,7 +111,7 @@ struct Reliever {
         return place;
     }
 
-    // What changes when `moved` goes from the present way over `link`, up to where both ways are one again.
+    // Change of the sum if `moved` units go over `link` instead of the present path, up to where both paths merge.
     double gain(std::int32_t link, std::int32_t end, double moved) const {
         double burden = 0;
         for (std::int32_t hop = 0; hop < graph.switches && link >= 0; ++hop) {
@@ -121,7 +121,7 @@ struct Reliever {
             if (at < 0 || place < way.size()) {
                 for (std::size_t before = 0; before < place; ++before)
                     burden += power(way[before], -moved) - power(way[before], 0);
-                return place > 0 ? -burden : 0; // back at the switch itself: a circle
+                return place > 0 ? -burden : 0; // back at the switch itself: a loop
             }
             link = entry(at, end);
         }
@@ -141,7 +141,7 @@ struct Reliever {
         }
     }
 
-    // For each host whose routes cross the fullest link the best change, best first.
+    // The best change for each host whose routes cross the slowest link, best first.
     std::vector<Change> changes_around(std::int32_t hot) {
         std::vector<Change> found;
         std::int32_t const from = graph.source[hot] - graph.hosts;
@@ -160,9 +160,9 @@ struct Reliever {
         return found;
     }
 
-    // Applies the best change around the fullest link; of a large fabric some at a time, each of which must still help
-    // beside those before, since the search takes long there. More at a time pile up on the next links (measured: the
-    // shift of 648 hosts took 3.6 in place of 3.1). Returns how many were applied.
+    // Applies the best change around the slowest link; on a large fabric, where the search takes long, several at a
+    // time, each of which must still help after those before. Too many at a time overload the next links (measured: the
+    // shift of 648 hosts took 3.6 instead of 3.1). Returns the number of changes applied.
     std::int32_t relieve_fullest(std::int32_t most, std::int32_t *changes) {
         std::int32_t const hot = hottest();
         if (hot < 0 || load[hot] == 0)
@@ -187,7 +187,7 @@ struct Reliever {
     }
 
     void apply(Change const &change) {
-        double const moved = flow[change.at]; // as flows(change.end) left it
+        double const moved = flow[change.at]; // as set by flows(change.end)
         auto const add = [&](double amount) {
             for (std::int32_t at = change.at; at >= 0;) {
                 std::int32_t const link = entry(at, change.end);
@@ -203,8 +203,8 @@ struct Reliever {
 
 } // namespace
 
-// Changes at most `most` entries of forward (switches x hosts); writes which (most x 3: switch, host, link). Returns
-// how many: fewer where no single change helps any more.
+// Changes at most `most` entries of forward (switches x hosts); writes them (most x 3: switch, host, link). Returns
+// their number: fewer if no single change helps any more.
 WEFT_ROUTE_API std::int32_t weft_route_relieve(Graph const *graph, std::int32_t const *rank, double const *slowness,
                                                std::int32_t most, std::int32_t *forward, std::int32_t *changes) {
     Ways const ways(*graph, rank);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwarding tables made for an all-to-all. Destination by destination every switch chooses, farthest first, among the
-// allowed links the one whose way on costs least; a link costs (load / mean load)^8, so the fullest link of a way
-// decides. Each choice is added to the loads at once, as far as the last switch: else all leaves would choose the same
-// spine. In later passes a destination's routes are taken out and chosen anew beside all others.
+// Forwarding tables made for an all-to-all. For each destination in turn every switch, farthest first, chooses the
+// allowed link with the cheapest remaining path; a link costs (load / mean load)^8, so the most loaded link of a path
+// dominates. Each choice is added to the loads at once, up to the last switch: else all leaves would choose the same
+// spine. In later passes a destination's routes are removed and chosen again with all others in place.
 #include "ways.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Rerouter {
     Graph const &graph;
     Ways const &ways;
     double const *slowness;
-    double branching; // what a new branch of a destination's tree costs, in links of mean load
+    double branching; // cost of a new branch of a destination's tree, in links of mean load
     std::int32_t *forward;
     std::vector<double> load, flow, below;
     std::vector<std::int32_t> plan;
@@ -47,7 +47,7 @@ struct Rerouter {
 
     void begin(std::int32_t end) {
         flow = below;
-        flow[graph.leaf[end]] = 0; // what begins on the last switch crosses no link between switches
+        flow[graph.leaf[end]] = 0; // traffic from the last switch's own hosts crosses no link between switches
     }
 
     void take_out(std::int32_t end) {
@@ -61,7 +61,7 @@ struct Rerouter {
         }
     }
 
-    // What `more` costs along the planned route from a switch to the last one.
+    // Cost of `more` units along the planned route from a switch to the last one.
     double along(std::int32_t at, std::int32_t home, double more) const {
         double sum = 0;
         for (; at != home; at = graph.next_switch(plan[at])) {
@@ -101,7 +101,7 @@ struct Rerouter {
         return chosen;
     }
 
-    // Nearest first a plan by present loads; then farthest first the choice, with all that comes through a switch.
+    // Plans by present loads, nearest first; then chooses, farthest first, with all traffic through each switch.
     void put_in(std::int32_t end, std::int32_t turn) {
         std::int32_t const home = graph.leaf[end];
         for (std::int32_t const at : near_first)
@@ -122,7 +122,7 @@ struct Rerouter {
 // Fills forward (switches x hosts) with tables for an all-to-all among all hosts.
 //   rank      switches: a total order for up*/down* routes, or null for minimal ones
 //   slowness  links: time of one unit over a link
-//   branching 0 spreads each destination's routes most; more keeps them on fewer branches, which helps permutations
+//   branching 0 spreads each destination's routes most; more keeps them on fewer branches, better for permutations
 // Returns the number of switch and host pairs without an allowed route.
 WEFT_ROUTE_API std::int64_t weft_route_reroute(Graph const *graph, std::int32_t const *rank, double const *slowness,
                                                double branching, std::int32_t passes, std::uint64_t seed,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Phases of a shift made faster at no cost to the all-to-all. On the fullest link of a phase a message is picked; at
-// the leaf switch it comes from, its destination changes places with another of the same leaf, or takes another way.
-// Destinations of one leaf weigh alike in an all-to-all, so its fullest link stays what it was, which is checked. A
-// change is kept where the sum over phases of (sum over links of time^16)^(1/16), nearly the sum of the fullest links'
-// times, falls.
+// Makes the phases of a shift faster without slowing the all-to-all. A message on the slowest link of a phase is
+// chosen; at its source's leaf switch its destination is swapped with another one of the same leaf, or gets another
+// path. Destinations of one leaf have the same traffic in an all-to-all, so its slowest link does not change, which is
+// checked. A change is kept if the sum over phases of (sum over links of time^16)^(1/16), nearly the sum of the slowest
+// links' times, decreases.
 #include "ways.hpp"
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 namespace weft::route {
 namespace {
 
-constexpr double most_bytes = 6e9; // of both tables; networks beyond keep the phases they have
+constexpr double most_bytes = 6e9; // of both tables; larger networks are not changed
 
 double sixteenth(double value) {
     double const eighth = to_the_eighth(value);
     return eighth * eighth;
 }
 
-// One entry of a leaf switch's table, and what it would become.
+// One entry of a leaf switch's table, and its new value.
 struct Entry {
     std::int32_t leaf, end, link;
 };
@@ -31,19 +31,19 @@ struct Swapper {
     Ways const &ways;
     double const *slowness;
     double most;   // of units times slowness over any link in the all-to-all
-    double spread; // what it costs to spread the routes to a host over more links
+    double spread; // cost of spreading the routes to a host over more links
     std::int32_t *forward;
     std::int32_t ranks = 0;
     std::vector<std::int32_t> host, rank;       // ranks: their host; hosts: their rank, -1 = none
     std::vector<std::vector<std::int32_t>> own; // switches: the hosts on them
     std::vector<bool> passed;                   // switches: routes of others cross them
     std::vector<std::uint16_t> units;           // phases x links
-    std::vector<std::uint16_t> sources;         // links x hosts: how many hosts send to a host over a link
+    std::vector<std::uint16_t> sources;         // links x hosts: number of hosts that send to a host over a link
     std::vector<double> sum;                    // phases: sum over links of time^16
     std::vector<std::int64_t> load;             // links: units in the all-to-all
     std::vector<std::int32_t> touched;          // phases whose sums a trial changed
-    std::vector<double> before;                 // and what they were
-    double together = 0;                        // sum of the squares of `sources`: the more, the fewer links a host has
+    std::vector<double> before;                 // their previous values
+    double together = 0; // sum of the squares of `sources`: larger if routes to a host use fewer links
 
     Swapper(Graph const &given, Ways const &allowed, double const *slow, double limit, double price,
             std::int32_t *tables)
@@ -68,7 +68,7 @@ struct Swapper {
         return behind < 0 ? behind + ranks : behind;
     }
 
-    // Calls use(link) for each link between switches from a leaf to a host; false where the tables do not lead there.
+    // Calls use(link) for each link between switches from a leaf to a host; false if the tables do not lead there.
     template <class Use> bool walk(std::int32_t leaf, std::int32_t end, Use use) const {
         std::int32_t at = leaf;
         for (std::int32_t hop = 0; hop <= graph.switches; ++hop) {
@@ -102,7 +102,7 @@ struct Swapper {
         return whole;
     }
 
-    // Adds or takes the messages of a leaf's hosts to one host along the present tables.
+    // Adds or removes the messages of a leaf's hosts to one host along the present tables.
     void put(Entry const &route, std::int32_t sign, bool sums) {
         auto const weight = std::int32_t(own[route.leaf].size());
         walk(route.leaf, route.end, [&](std::int32_t link) {
@@ -134,7 +134,7 @@ struct Swapper {
         return full;
     }
 
-    // Whether the route from a leaf over a link stays clear of other leaf switches, so that none of theirs is changed.
+    // Whether the route from a leaf over a link avoids other leaf switches, so that their routes do not change.
     bool clear(Entry const &route) const {
         std::int32_t const there = graph.next_switch(route.link);
         bool free = ways.allowed(graph.leaf[route.end], route.leaf, route.link);
@@ -154,7 +154,7 @@ struct Swapper {
             put(each, 1, true);
     }
 
-    // What changes are worth; leaves all as it is.
+    // The gain of changes, without applying them.
     double worth(std::vector<Entry> const &changes) {
         for (Entry const &change : changes)
             if (!clear(change))
@@ -173,12 +173,12 @@ struct Swapper {
         auto const sums = before;
         set(old);
         for (std::size_t i = phases.size(); i-- > 0;)
-            sum[phases[i]] = sums[i]; // exactly as before: no rounding piles up
+            sum[phases[i]] = sums[i]; // exactly as before: rounding does not accumulate
         together = was;
         return full || saved <= 1e-9 ? 0 : saved - spread * lost;
     }
 
-    // By how much the phases touched take less than before.
+    // Reduction of the time of the touched phases.
     double gain() {
         double saved = 0;
         std::vector<std::int32_t> seen;
@@ -214,7 +214,7 @@ struct Swapper {
         return found;
     }
 
-    // Makes the change that helps a phase most. Returns the entries changed, 0 where nothing helps.
+    // Makes the change that helps a phase most. Returns the number of entries changed, 0 if nothing helps.
     std::int32_t step(std::int32_t at) {
         std::vector<Entry> const messages = crossing(at, fullest(at));
         std::vector<Entry> best;
@@ -247,10 +247,10 @@ struct Swapper {
 // Changes entries of leaf switches in forward (switches x hosts) so that the phases of a shift of all hosts take less.
 //   rank      switches: a total order for up*/down* routes, or null for minimal ones
 //   slowness  links: time of one unit over a link
-//   most      what no link may exceed in the all-to-all, in units times slowness
-//   spread    what it costs to take routes to a host apart: gains of phases count against it
-//   rounds    how often all phases are looked at, in random order
-// Returns the entries changed: none where the network is too large; -1 where a host is not reached.
+//   most      limit of each link in the all-to-all, in units times slowness
+//   spread    cost of separating routes to a host, compared with gains of phases
+//   rounds    number of passes over all phases, in random order
+// Returns the number of entries changed: 0 if the network is too large; -1 if a host is not reached.
 WEFT_ROUTE_API std::int32_t weft_route_swap(Graph const *graph, std::int32_t const *rank, double const *slowness,
                                             double most, double spread, std::int32_t rounds, std::uint64_t seed,
                                             std::int32_t *forward) {

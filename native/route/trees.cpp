@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads of links by in-tree accumulation: the routes to one destination form a tree, so traffic is pushed from its
-// leaves to its root and added up where branches meet: O(hosts x switches), not O(hosts^2 x hops).
+// leaves to its root and summed where branches meet: O(hosts x switches), not O(hosts^2 x hops).
 #include "graph.hpp"
 #include "parallel.hpp"
 
@@ -17,7 +17,7 @@ template <class Amount> struct Accumulator {
     std::vector<Amount> load;
     std::vector<std::int32_t> next; // width x switches
     std::vector<Amount> flow;
-    std::vector<std::int32_t> entering; // branches of the tree that end in a switch and are not pushed yet
+    std::vector<std::int32_t> entering; // branches of the tree into a switch that are not yet pushed
     std::vector<std::int32_t> ready;
     Amount lost = 0;
 
@@ -34,7 +34,7 @@ template <class Amount> struct Accumulator {
         }
     }
 
-    // Pushes `flow` to host `end` along the tree in a column. What cannot arrive is counted as lost.
+    // Pushes `flow` to host `end` along the tree in a column. Traffic that cannot arrive counts as lost.
     void push(std::int32_t end, std::int32_t column) {
         std::int32_t const *link = next.data() + std::size_t(column) * graph.switches;
         std::fill(entering.begin(), entering.end(), 0);
@@ -47,7 +47,7 @@ template <class Amount> struct Accumulator {
                 ready[waiting++] = at;
         while (waiting > 0)
             waiting = step(link, ready[waiting - 1], end, waiting - 1);
-        // Switches in a circle, and those that only a circle leads to, are never ready.
+        // Switches in a loop, and those reached only from a loop, are never ready.
         for (std::int32_t at = 0; at < graph.switches; ++at)
             lost += flow[at];
     }
@@ -69,13 +69,14 @@ template <class Amount> struct Accumulator {
         } else if (graph.target[out] == end) {
             load[out] += amount;
         } else {
-            lost += amount; // delivered to a host that is not meant: adapters forward nothing
+            lost += amount; // delivered to a wrong host: adapters do not forward
         }
         return waiting;
     }
 };
 
-// Runs over all destinations; fill(flow, end) sets what every switch has for a host, and says whether it has any.
+// Runs over all destinations; fill(flow, end) sets the traffic from every switch to a host, and returns whether there
+// is any.
 template <class Amount, class Fill> Amount run(Graph const &graph, Amount *load, Fill fill) {
     std::vector<Accumulator<Amount>> each(std::max(1, graph.threads), Accumulator<Amount>(graph));
     for_each((graph.hosts + width - 1) / width, graph.threads, [&](std::int32_t thread, std::int64_t block) {
@@ -121,15 +122,15 @@ WEFT_ROUTE_API std::int64_t weft_route_all_to_all(Graph const *graph, std::int64
             flow[given.leaf[end]] -= weight[end] * weight[end];
         return true;
     });
-    std::int64_t unsent = 0; // by hosts without a cable
+    std::int64_t unsent = 0; // from hosts without a cable
     for (std::int32_t host = 0; host < given.hosts; ++host)
         if (given.leaf[host] < 0)
             unsent += weight[host] * (total - weight[host]);
     return lost + unsent;
 }
 
-// Any traffic: amounts (switches x hosts) is what the hosts on a switch send to a host. Adds to load (links) between
-// switches and down to hosts; returns what had no route.
+// Any traffic: amounts (switches x hosts) is the traffic from the hosts on a switch to a host. Adds to load (links)
+// between switches and down to hosts; returns the traffic without a route.
 WEFT_ROUTE_API double weft_route_matrix(Graph const *graph, double const *amounts, double *load) {
     Graph const &given = *graph;
     return run<double>(given, load, [&](std::vector<double> &flow, std::int32_t end) {

@@ -41,7 +41,7 @@ Ways::Ways(Graph const &given, std::int32_t const *rank_of)
             rank_ == nullptr ? minimal(at) : up_down(at, high_first);
 }
 
-// Breadth-first from `home`; upwards_only steps to higher ranks alone, so that routes back come down only.
+// Breadth-first from `home`; upwards_only steps only to higher ranks, so that the routes back only go down.
 std::vector<std::int32_t> Ways::spread(std::int32_t home, bool upwards_only) {
     std::vector<std::int32_t> queue{home};
     distance_[index(home, home)] = 0;

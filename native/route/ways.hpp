@@ -8,13 +8,13 @@
 
 namespace weft::route {
 
-// What a link costs by its time: steep enough that the fullest link of a way decides.
+// Cost of a link from its time: steep enough that the slowest link of a path dominates.
 inline double to_the_eighth(double value) {
     double const square = value * value, fourth = square * square;
     return fourth * fourth;
 }
 
-// Links between switches by the switch they begin at.
+// Links between switches, by source switch.
 struct Ports {
     std::vector<std::int32_t> first; // switches + 1
     std::vector<std::int32_t> link;
@@ -23,13 +23,13 @@ struct Ports {
 };
 
 // With `rank` (a total order of switches) routes go up to higher ranks first and down last, never up again: the
-// dependencies between links then follow one order, so they hold no circle whatever else is chosen.
+// dependencies between links then follow one order, so they have no cycle for any choice of routes.
 class Ways {
   public:
     Ways(Graph const &given, std::int32_t const *rank_of);
 
     Ports const &ports() const { return ports_; }
-    // Links of the shortest allowed route from a switch to switch `home`; `far` where there is none.
+    // Number of links of the shortest allowed route from a switch to switch `home`; `far` if there is none.
     std::int32_t distance(std::int32_t home, std::int32_t at) const { return distance_[index(home, at)]; }
     bool allowed(std::int32_t home, std::int32_t at, std::int32_t link) const;
     // Switches that reach `home`, nearest first, without `home` itself.

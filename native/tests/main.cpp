@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The main of every test: MPI around doctest. A check that fails on one rank fails the test; each rank that fails says
-// which it is. Put nothing collective behind a REQUIRE that only some ranks may fail: the others would wait.
+// The main of every test: MPI around doctest. A check that fails on one rank fails the test; each rank that fails
+// prints its number. Do not put a collective operation after a REQUIRE that can fail on only some ranks: the others
+// would wait.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "mpi/handles.hpp"
 

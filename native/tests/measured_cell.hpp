@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
-/// The ranks that measure, with all they share. Made once for all tests of a file: a dozen communicators cost seconds
-/// where eight ranks of a busy-waiting library share two cores.
+/// The measuring ranks and their shared objects. Made once for all tests of a file: a dozen communicators take seconds
+/// if eight ranks of a busy-waiting library share two cores.
 struct MeasuringRanks {
     explicit MeasuringRanks(MPI_Comm comm)
         : team(weft::make_team(comm)), clock(team), barrier(team, clock, weft::Start::barrier) {}
@@ -80,7 +80,7 @@ class MeasuredCell {
     weft::Kernel const &kernel_;
 };
 
-/// The environment's WEFT_PLANT for as long as it lives.
+/// Sets WEFT_PLANT in the environment during its lifetime.
 class PlantedFault {
   public:
     explicit PlantedFault(char const *fault) { ::setenv("WEFT_PLANT", fault, 1); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that lives as long as the test that needs it, and the bytes of a .npy file of keys.
+// A file that its test's object removes, and the bytes of a .npy file of keys.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-/// A new folder that all ranks of a test share; gone with the object.
+/// A new folder that all ranks of a test share; removed with the object.
 class ScratchFolder {
   public:
     explicit ScratchFolder(weft::Team const &team) : team_(team) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Doubles that have addresses but no memory until they are touched: to test 64-bit arithmetic on a small machine.
+// Doubles in address space without memory until they are touched, to test 64-bit arithmetic on a small machine.
 #pragma once
 
 #include <cstdint>

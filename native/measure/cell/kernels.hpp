@@ -18,8 +18,8 @@ struct Kernel {
     /// Collective: allocates, measures with cell.sampler(), proves, calls set_validation or skip_validation.
     /// May throw Refusal on all ranks together.
     void (*run)(Cell &);
-    /// Are the first calls of its sampler the first that it says over MPI? They are fresh then, in a launch's first
-    /// cell: all else that it agrees on before goes by mpi/agree.hpp.
+    /// Whether the first calls of its sampler are the kernel's first MPI communication. In a launch's first cell they
+    /// are then on fresh connections: all earlier agreement uses mpi/agree.hpp.
     bool begins_with_first_calls = false;
 };
 

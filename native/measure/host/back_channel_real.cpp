@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A star of TCP connections to rank 0, which no MPI library knows of. It lives until the first calls were made.
+// A star of TCP connections to rank 0, independent of the MPI library. It exists until the first calls have been made.
 #include "host/host_memory.hpp"
 #include "host/platform.hpp"
 #include "host/socket.hpp"
@@ -52,14 +52,14 @@ class Star : public BackChannel {
     std::vector<Socket> others_; // of rank 0: of rank 1, 2 ...; else the one to rank 0
 };
 
-/// Where rank 0 can be reached, as it stands in the file.
+/// The address of rank 0, as written in the file.
 struct Door {
     std::string secret;
     int port = 0;
     std::vector<std::string> addresses;
 };
 
-/// Nothing until all of it is written.
+/// Empty until the file is complete.
 Door read_door(std::string const &path) {
     std::istringstream words(read_text(path));
     std::string word;
@@ -73,8 +73,8 @@ Door read_door(std::string const &path) {
     return word == "end" ? door : Door{};
 }
 
-/// In place, over less: a file that is replaced may stay what it was for seconds on the other hosts of a shared file
-/// system.
+/// Written in place, over shorter content: after a rename, other hosts of a shared file system may see the old file for
+/// seconds.
 bool write_door(std::string const &path, Door const &door) {
     std::string text = std::string(opened) + " " + door.secret + " " + std::to_string(door.port);
     for (std::string const &address : door.addresses) {
@@ -94,7 +94,7 @@ std::string drawn_secret() {
     return std::to_string(random()) + std::to_string(random());
 }
 
-/// The rank that a guest says it is; 0 for whoever does not know the secret.
+/// The rank of a peer that connects; 0 if it does not know the secret.
 int rank_of(Socket &guest, std::string const &secret) {
     try {
         constexpr int greeting_ms = 1000;
@@ -109,7 +109,7 @@ int rank_of(Socket &guest, std::string const &secret) {
     }
 }
 
-/// Rank 0: whoever knows the secret is let in, under the rank that it says.
+/// Rank 0: accepts connections from peers that know the secret, under the rank that they send.
 std::vector<Socket> let_in(Listener const &listener, std::string const &secret, int size, std::int64_t until_ns) {
     std::vector<Socket> others(std::size_t(size - 1));
     for (int missing = size - 1; missing > 0;) {
@@ -135,7 +135,7 @@ std::unique_ptr<BackChannel> open_as_root(int size, std::string const &path, boo
     std::vector<Socket> others = let_in(listener, door.secret, size, until_ns);
     ::unlink(path.c_str());
     if (int(others.size()) != size - 1) {
-        return nullptr; // those who came see their connection end
+        return nullptr; // the connected ranks see their connection end
     }
     auto star = std::make_unique<Star>(true, std::move(others));
     star->spread("all are here");
@@ -157,7 +157,7 @@ std::unique_ptr<BackChannel> open_as_guest(int rank, std::string const &path, st
                     root.push_back(std::move(socket));
                     return std::make_unique<Star>(false, std::move(root));
                 }
-            } catch (Failure const &) { // not rank 0, or not of this launch, or somebody is missing
+            } catch (Failure const &) { // not rank 0, not of this launch, or a rank is missing
             }
         }
         platform::sleep_ns(look_again_ns);
@@ -168,7 +168,7 @@ std::unique_ptr<BackChannel> open_as_guest(int rank, std::string const &path, st
 } // namespace
 
 std::unique_ptr<BackChannel> open_back_channel(int rank, int size, std::string const &door) {
-    // a file of rank 0's making is there until all have come; who comes late enough to miss it has been counted out
+    // rank 0's file exists until all ranks have connected; a rank too late to see it already counts as missing
     std::string const kind = read_text(door);
     if (kind.empty() || size < 2 || size > most_ranks) {
         return nullptr;

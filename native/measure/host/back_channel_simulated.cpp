@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All simulated ranks are one process: a socket that one of them waits for would stop the others.
+// All simulated ranks are one process: if one waited for a socket, all others would stop.
 #include "mpi/back_channel.hpp"
 
 namespace weft {

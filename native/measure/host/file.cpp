@@ -153,7 +153,7 @@ void on_rank_0(Team const &team, std::function<void()> const &work) {
             remedy = failure.remedy();
         }
     }
-    // The others need not know the words: rank 0 is the one that prints.
+    // Other ranks do not need the text: only rank 0 prints.
     if (max_over(team, what.empty() ? 0 : 1) != 0) {
         throw Failure(what, remedy, true);
     }

@@ -17,7 +17,7 @@ int rank_of_largest(Team const &team, std::int64_t value) {
     return int(min_over(team, value == largest ? team.rank : std::numeric_limits<std::int32_t>::max()));
 }
 
-/// What all ranks of this rank's node need together, in doubles: exact below 2^53 bytes, and no overflow above.
+/// Total need of the ranks on this rank's node, in bytes, as a double: exact below 2^53, and no overflow above.
 double sum_of_node(Team const &team, std::int64_t need) {
     double sum = double(need);
     if (!team.back) {
@@ -66,7 +66,7 @@ Verdict guard_memory(Team const &team, Need const &mine, std::int64_t limit_byte
     std::int64_t const node_left = scheduler_is_tighter ? limit_bytes : left.node_bytes;
 
     int const neediest = rank_of_largest(team, need);
-    // Node and process limits in one order: how far over is it?
+    // Node and process limits on one scale: the excess over the limit.
     std::int64_t const over_node = node_need - node_left;
     std::int64_t const over_process = need - left.process_bytes;
     int const worst = rank_of_largest(team, std::max(over_node, over_process));

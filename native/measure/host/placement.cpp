@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-/// A host is known by its name and by its boot id: containers share the second, cloned images may share the first.
+/// A host is identified by name and boot id: containers share the boot id, cloned images may share the name.
 std::vector<std::string> hosts_of_ranks(Team const &team, platform::Host const &here, int fake) {
     std::vector<std::string> keys;
     std::map<std::string, int> ranks_on;
@@ -28,7 +28,7 @@ std::vector<std::string> hosts_of_ranks(Team const &team, platform::Host const &
     return keys;
 }
 
-/// Nodes of a team that has its communicator or its back channel.
+/// Sets the nodes of a team that has a communicator or a back channel.
 void find_nodes(Team &team, int ranks_per_fake_node) {
     team.rank = team.comm.rank();
     team.size = team.comm.size();

@@ -21,7 +21,7 @@ namespace weft {
 namespace {
 
 constexpr int connect_ms = 1000;
-constexpr std::int64_t look_ns = 200'000; // longer than a message on one host takes, shorter than anybody minds
+constexpr std::int64_t look_ns = 200'000; // longer than a message within a host takes, and short for a wait
 constexpr std::uint64_t longest_text = std::uint64_t{1} << 30;
 
 [[noreturn]] void fail_gone() {
@@ -128,7 +128,7 @@ Listener::~Listener() {
     }
 }
 
-// Loopback comes last: in a network namespace of its own it leads every rank to itself.
+// Loopback comes last: in separate network namespaces it leads every rank to itself.
 std::vector<std::string> Listener::addresses() const {
     std::vector<std::string> found;
     ifaddrs *all = nullptr;

@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// One TCP connection of short texts. Those who wait look again and again for a moment before they sleep: ranks that
-/// start together by it are not woken one by one.
+/// A TCP connection for short texts. A receiver polls briefly before it sleeps, so that ranks that use it for a common
+/// start are not woken one by one.
 class Socket {
   public:
     Socket() = default;
@@ -21,14 +21,14 @@ class Socket {
     }
     ~Socket();
 
-    /// Nothing where nobody listens within a second.
+    /// Nothing if no peer accepts within a second.
     static Socket connect(std::string const &address, int port);
 
     explicit operator bool() const noexcept { return descriptor_ >= 0; }
-    /// Both throw Failure when the other side is gone.
+    /// Both throw Failure if the peer has closed the connection.
     void send_text(std::string const &text) const;
     [[nodiscard]] std::string receive_text() const;
-    /// How long receive_text waits for more before it counts the other side as gone; for ever where not said.
+    /// Sets how long receive_text waits before the peer counts as lost; unlimited by default.
     void set_patience(int milliseconds) noexcept { patience_ms_ = milliseconds; }
 
   private:
@@ -38,7 +38,7 @@ class Socket {
     int patience_ms_ = -1;
 };
 
-/// A port that others can reach: on this host alone (loopback), or on all its addresses.
+/// A listening port: on loopback only, or on all addresses of this host.
 class Listener {
   public:
     explicit Listener(bool loopback);
@@ -46,10 +46,10 @@ class Listener {
     Listener &operator=(Listener const &) = delete;
     ~Listener();
 
-    /// 0 where no port is to be had.
+    /// 0 if no port is available.
     [[nodiscard]] int port() const noexcept { return port_; }
     [[nodiscard]] std::vector<std::string> addresses() const;
-    /// The next to come; nothing after `patience_ns`.
+    /// Accepts the next connection; nothing after `patience_ns`.
     [[nodiscard]] Socket accept(std::int64_t patience_ns) const;
 
   private:

@@ -71,13 +71,13 @@ BatchBook read_batches(Team const &team, std::string const &path, std::string co
     return BatchBook::parse(text_of(team, team.rank == 0 ? read_text(path) : ""), owner);
 }
 
-/// The first calls are over: the ranks speak over MPI, and their clocks are compared.
+/// Ends the phase of first calls: from now on the ranks use MPI, and their clocks are synchronised.
 void settle(TimedTeam &timed, Recorder &recorder) {
     bool const had_first_calls = timed.team.back != nullptr;
     timed.settle();
     for (Segment &segment : recorder.segments()) {
         if (had_first_calls) {
-            segment.line = timed.clock.line(); // that of the cell begins later
+            segment.line = timed.clock.line(); // the cell's line begins later
         }
     }
     timed.clock.begin();
@@ -118,7 +118,7 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
         outcome.status = refusal.status();
         outcome.reason = refusal.what();
     }
-    timed.settle(); // a cell that ended early has made no first call, and no later one of the launch makes any
+    timed.settle(); // a cell that ended early made no first call, and later cells of the launch make none
     warnings = cell.warnings();
     if (!launch.shared_core.empty()) {
         warnings.push_back(launch.shared_core);
@@ -191,7 +191,7 @@ void write_launch(TimedTeam const &all, Plan const &plan, std::string const &pat
 int run_launch(std::string const &plan_path) {
     Team world = make_first_team(plan_path + ".door");
     Plan const plan = read_plan(world, plan_path);
-    for (CellPlan const &cell : plan.cells) { // a plan that cannot be run to its end is not begun
+    for (CellPlan const &cell : plan.cells) { // a plan that cannot be completed is not started
         kernel_named(cell.kernel);
         members_of(cell, world.size);
     }
@@ -211,9 +211,9 @@ int run_launch(std::string const &plan_path) {
         code = run_cell(launch, cell) ? code : invalid;
     }
     if (!settled) {
-        write_launch(all, plan, base + ".json"); // what the clocks are was not known before
+        write_launch(all, plan, base + ".json"); // the clocks were not known before
     }
-    // a rank that stops now keeps the others in MPI_Finalize no longer than in a cell; what was written stays
+    // the limit also holds in MPI_Finalize, where a rank that stops would keep the others waiting; written data stays
     platform::arm_watchdog(plan.limit_ns, status.fd(), status.offset());
     return int(max_over(all.team.comm, code)); // ranks that took no part in a wrong cell return the same code
 }

@@ -34,7 +34,7 @@ std::string describe_rank(Team const &team, platform::Host const &here) {
     return json.text();
 }
 
-/// Collective: every rank's place, as members of a JSON array; on rank 0.
+/// Collective: every rank's placement, as members of a JSON array; on rank 0.
 std::string describe_ranks(Team const &team, platform::Host const &here) {
     std::string ranks;
     for (std::string const &rank : texts_on_rank_0(team, describe_rank(team, here))) {
@@ -43,7 +43,7 @@ std::string describe_ranks(Team const &team, platform::Host const &here) {
     return ranks;
 }
 
-/// What is set otherwise than by default, where the launcher gave the defaults to compare with; else the environment.
+/// Settings that differ from the defaults, if the launcher gave the defaults; else the environment.
 Settings settings_of_launch() {
     auto const defaults = platform::variable("WEFT_DEFAULT_SETTINGS");
     std::string const text = defaults ? read_text(*defaults) : "";

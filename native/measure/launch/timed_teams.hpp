@@ -22,7 +22,8 @@ struct TimedTeam {
     TimedTeam(TimedTeam const &) = delete; // the barrier refers to the clock
     TimedTeam &operator=(TimedTeam const &) = delete;
 
-    /// Collective: from here on the ranks speak over MPI, and have what they need for it. Nothing if they do already.
+    /// Collective: from now on the ranks use MPI; creates the communicators, clock and barrier for it. No effect if
+    /// they do already.
     void settle();
 
     Team team;
@@ -41,8 +42,8 @@ class TimedTeams {
     /// `all`, the team of all ranks, must outlive it.
     explicit TimedTeams(TimedTeam &all) : all_(all) {}
 
-    /// Collective over the launch, in which everybody then speaks over MPI: the team that measures this cell; null on
-    /// ranks that are not of it.
+    /// Collective over the launch, whose ranks then use MPI: the team that measures this cell; null on ranks that are
+    /// not in it.
     TimedTeam *of(CellPlan const &cell);
 
     /// Collective over the launch: waits until the cell's team has arrived here too. The other ranks sleep: polling

@@ -19,7 +19,7 @@ std::int64_t number(std::string const &text) {
     return value;
 }
 
-/// One number of all ranks' numbers, which rank 0 works out.
+/// Reduces the numbers of all ranks on rank 0, and returns the result on all ranks.
 template <class Combine> std::int64_t combined(BackChannel &back, std::int64_t mine, Combine &&combine) {
     std::int64_t result = mine;
     std::vector<std::string> const all = back.gather(std::to_string(mine));
@@ -29,7 +29,7 @@ template <class Combine> std::int64_t combined(BackChannel &back, std::int64_t m
     return number(back.spread(std::to_string(result)));
 }
 
-/// Texts one after the other, each with its length in front.
+/// Concatenates texts, each preceded by its length.
 std::string joined(std::vector<std::string> const &texts) {
     std::string all;
     for (std::string const &text : texts) {
@@ -67,7 +67,7 @@ std::vector<std::string> gathered_by_mpi(Team const &team, std::string const &mi
     return texts;
 }
 
-/// Each in as many bytes.
+/// Size of a text in an exchange of texts of fixed size, with its end mark.
 constexpr std::size_t short_bytes = 192;
 using ShortText = std::array<char, short_bytes>;
 

@@ -55,7 +55,7 @@ class Comm {
         }
     }
 
-    /// MPI_COMM_WORLD itself, which nobody owns.
+    /// MPI_COMM_WORLD itself, not owned.
     static Comm world() { return Comm(MPI_COMM_WORLD); }
     static Comm duplicate(MPI_Comm of) {
         MPI_Comm made = MPI_COMM_NULL;

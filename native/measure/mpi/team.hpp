@@ -9,10 +9,10 @@
 
 namespace weft {
 
-/// The ranks that work together, and where they run. One for the world, others for parts of it.
+/// Ranks that work together, and their placement. One team for the world, others for parts of it.
 ///
-/// A team with a back channel has not spoken over MPI yet: its communicator is MPI_COMM_WORLD itself, because to make
-/// one is to speak, and it has none of its nodes and leaders until `settle`.
+/// A team with a back channel has not communicated over MPI yet: its communicator is MPI_COMM_WORLD itself, because
+/// creating one needs communication, and it has no communicators of nodes and leaders until `settle`.
 struct Team {
     Comm comm;          ///< for the kernels: data and measured calls
     int rank = 0;       ///< in comm
@@ -27,7 +27,7 @@ struct Team {
     std::vector<std::string> hosts;    ///< host name of each node
     std::unique_ptr<BackChannel> back; ///< until the first calls were made; null for most teams
 
-    /// Collective: gives up the back channel. From here on the ranks speak over MPI.
+    /// Collective: closes the back channel. From now on the ranks use MPI.
     void settle();
 };
 
@@ -38,7 +38,7 @@ Team make_team(MPI_Comm parent, int ranks_per_fake_node);
 /// The same, with WEFT_FAKE_RANKS_PER_NODE of the environment (for tests; 0 or unset: the real nodes).
 Team make_team(MPI_Comm parent);
 
-/// Of all ranks, over a back channel where `door` opens one (see back_channel.hpp); else as above.
+/// The team of all ranks, with a back channel if `door` opens one (see back_channel.hpp); else as above.
 Team make_first_team(std::string const &door);
 
 } // namespace weft

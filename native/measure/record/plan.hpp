@@ -40,7 +40,7 @@ struct Plan {
 /// Throws Failure, naming the line, for anything that is not a plan.
 Plan parse_plan(std::string_view text);
 
-/// Collective: rank 0 reads the file and gives it to the others.
+/// Collective: rank 0 reads the file and broadcasts it.
 Plan read_plan(Team const &team, std::string const &path);
 
 /// A whole decimal number; throws Failure naming `key` otherwise.

@@ -54,9 +54,9 @@ struct Segment {
     std::int64_t warmup = 0; ///< operations before the first sample, not recorded
     std::int64_t late = 0;   ///< samples dropped because they started late in a window
     EndedBy ended_by = EndedBy::single;
-    std::string algorithm;                 ///< of a first call: by which a collective ran, where that can be seen
-    std::optional<Offset> line;            ///< of the clock when it was measured; else that of the closed cell
-    std::optional<std::int64_t> peers_met; ///< of a first call: those of a rank met before it, most over ranks
+    std::string algorithm;                 ///< of a first call: the collective's algorithm, if known
+    std::optional<Offset> line;            ///< clock line at the time of measurement; otherwise that of the closed cell
+    std::optional<std::int64_t> peers_met; ///< of a first call: peers met before, max over ranks
     std::int64_t median_ns = 0;            ///< of max over ranks of duration_ns; known to rank 0
     bool of_one_rank = false;              ///< the operation of one rank: its time excludes the skew of starts
     std::optional<Definition> judged;      ///< the definition that the stop rule used; rank 0

@@ -93,12 +93,12 @@ class Sampler {
     /// The batches that an earlier launch of the cell chose, and those that this one chooses.
     BatchBook &batches() noexcept { return batches_; }
 
-    /// What to do before the first warm-up: first calls are made before the team speaks over MPI.
+    /// Work to do before the first warm-up: first calls are made before the team's own MPI communication.
     void once_warm(std::function<void()> work) { once_warm_ = std::move(work); }
 
-    /// Collective: how long a sample has to last: 20 times what a clock read costs and shows, and the skew of an empty
-    /// operation (METHOD 7). Where ranks wait for a core the skew is milliseconds: no more than a hundredth of the
-    /// budget then, or a short operation had no ten samples. 0 for an exact clock, in a simulator.
+    /// Collective: the least duration of a sample: 20 times the cost and resolution of a clock read, and the skew of an
+    /// empty operation (METHOD 7). If ranks share a core the skew is milliseconds: it is limited to a hundredth of the
+    /// budget then, or a short operation would have fewer than ten samples. 0 for an exact clock, in a simulator.
     std::int64_t least_sample_ns();
 
     /// Call after the closing measurement of the clock: marks operations that ended by precision under a definition of

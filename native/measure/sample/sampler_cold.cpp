@@ -8,11 +8,11 @@ namespace weft {
 void Sampler::measure_cold(std::span<std::string_view const> ops, How how, Take const &take) {
     status_.set(ops.back(), "cold", "measuring");
     open(ops, Phase::cold, 1, how);
-    std::int64_t const met = Peers::met().among(team_.comm); // looked up before the call, agreed upon after it
+    std::int64_t const met = Peers::met().among(team_.comm); // looked up before the call, reduced after it
     take(1, 1);
-    Peers::met().meet_all(team_.comm); // whoever the measured call spoke to is no longer fresh for the next one
+    Peers::met().meet_all(team_.comm); // connections of the measured call are no longer fresh for the next one
     std::int64_t const most_met = max_over(team_, met);
-    // The first call happens once: when it started late it is kept, and counted as late.
+    // There is only one first call: if it started late it is kept, and counted as late.
     bool const by_time = start_.start() == Start::window || team_.back;
     std::int64_t const late = by_time ? max_over(team_, late_[0] != Late::no ? 1 : 0) : 0;
     for (Segment *const segment : open_) {

@@ -59,8 +59,8 @@ Late Barrier::wait_for_window() {
     return wait_until(clock_.local(at));
 }
 
-// Ranks of one host share its clock, so they agree on a time to come. Across hosts nobody has compared the clocks yet:
-// each rank starts when it is told, which is some microseconds a rank apart.
+// Ranks of one host share its clock, so they agree on a start time. Across hosts the clocks are not yet synchronised:
+// each rank starts when it receives the signal, some microseconds apart per rank.
 Late Barrier::wait_aside() {
     constexpr std::int64_t in_good_time_ns = 200'000;
     constexpr std::int64_t for_each_rank_ns = 50'000;

@@ -30,10 +30,10 @@ Start start_named(std::string_view name);
 
 class Barrier {
   public:
-    /// Collective; works on a communicator of its own. Both must outlive it. Until a team that has not spoken over MPI
-    /// yet settles, its ranks wait by its back channel.
+    /// Collective; works on a communicator of its own. Both must outlive it. Until `settle`, the ranks of a team with a
+    /// back channel wait on that channel.
     Barrier(Team const &team, Clock const &clock, Start start);
-    /// Collective, once; the constructor does it for a team that speaks over MPI.
+    /// Collective, once; the constructor calls it for a team that uses MPI.
     void settle();
 
     /// Collective. A rank can be late only with a window.

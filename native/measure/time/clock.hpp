@@ -33,10 +33,10 @@ ClockCost measure_clock(Now now);
 
 class Clock {
   public:
-    /// Collective. Of a team that has not spoken over MPI yet, the clocks stand as they are until it settles.
+    /// Collective. The clocks of a team with a back channel are not synchronised until `settle`.
     explicit Clock(Team const &team, Now source = platform::now_ns);
-    /// Collective, once: checks that ranks of one host do share their clock; if not, each rank is joined to the tree
-    /// alone. The constructor does it for a team that speaks over MPI.
+    /// Collective, once: checks that ranks of one host share their clock; if not, each rank is a separate member of the
+    /// tree. The constructor calls it for a team that uses MPI.
     void settle(Team const &team);
 
     /// This rank's own clock.

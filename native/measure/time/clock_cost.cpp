@@ -17,10 +17,10 @@ ClockCost measure_clock(Now now) {
         last = read;
     }
     if (last == began) {
-        return {0, 0}; // a simulated clock stands still while it is read, and is exact
+        return {0, 0}; // reading a simulated clock takes no time, and it is exact
     }
-    // The smallest step seen is no finer than the cost of a read. What the clock can show is the smallest difference
-    // between two steps, or between a step and none.
+    // The smallest step seen is at least the cost of a read. The resolution is the smallest difference between two
+    // steps, or between a step and none.
     std::sort(steps.begin(), steps.end());
     std::int64_t resolution = std::numeric_limits<std::int64_t>::max();
     std::int64_t previous = 0;

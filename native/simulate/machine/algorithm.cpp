@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which algorithm of a collective ran: SMPI's selectors choose by size and number of ranks and tell nobody. But each
-// algorithm is an exported function, simgrid::smpi::alltoall__bruck, and is found on the stack of a rank that sends.
+// Detects the algorithm of a collective: SMPI's selectors choose by size and number of ranks and do not report it. But
+// each algorithm is an exported function, simgrid::smpi::alltoall__bruck, and is on the stack of a rank that sends.
 #include "algorithm.hpp"
 
 #include <dlfcn.h>
@@ -17,11 +17,11 @@ namespace weft::simulate {
 namespace {
 
 struct Watch {
-    std::string call;  // that is watched; "" for none
+    std::string call;  // the watched call; "" for none
     std::string noted; // the algorithm
 };
 
-// All ranks are threads of control of one process, of which one runs at a time.
+// All ranks are threads of one process, of which one runs at a time.
 Watch &watch() {
     static Watch the;
     return the;
@@ -50,14 +50,14 @@ std::optional<Frame> parsed(std::string_view symbol) {
     return Frame{name.substr(0, split), name.substr(split + 2)};
 }
 
-// Functions that choose an algorithm and are none.
+// Functions that choose an algorithm and are not algorithms themselves.
 bool chooses(std::string_view name) {
     constexpr std::array<std::string_view, 5> selectors{"default", "mpich", "ompi", "impi", "mvapich2"};
     return std::find(selectors.begin(), selectors.end(), name) != selectors.end();
 }
 
-// The outermost algorithm, with its collective where that is not the one that was called ("reduce/binomial" within an
-// allreduce); a selector's own name where it sends itself.
+// The outermost algorithm, with its collective if that is not the one called ("reduce/binomial" within an allreduce);
+// the selector's own name if it sends itself.
 std::string on_stack() {
     std::array<void *, 64> places{};
     auto const depth = backtrace(places.data(), static_cast<int>(places.size()));
@@ -65,7 +65,7 @@ std::string on_stack() {
     std::string found;
     for (auto i = depth - 1; i >= 0; --i) {
         Dl_info about{};
-        // the place is where the call returns to, which may be the first byte of the next function
+        // this is the return address, which may be the first byte of the next function
         if (dladdr(static_cast<char *>(places[static_cast<std::size_t>(i)]) - 1, &about) == 0 || !about.dli_sname)
             continue;
         auto const frame = parsed(about.dli_sname);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SMPI charges what a send costs (costs.cpp) to every nonblocking one, but of the blocking ones only to one that is
-// small enough to be eager: a large ping-pong, and each large message of a broadcast or a gather, would ask first for
-// nothing. A blocking send is a nonblocking one that is waited for, so here it is just that.
+// SMPI charges the cost of a send (costs.cpp) to every nonblocking send, but to blocking sends only if they are small
+// enough to be eager: large messages of a ping-pong, a broadcast or a gather would have a rendezvous at no cost. So a
+// blocking send is implemented here as a nonblocking send and a wait.
 #include "smpi_names.hpp"
 
 void simgrid::smpi::Request::send(void const *data, int count, Datatype *type, int to, int tag, Comm *comm) {

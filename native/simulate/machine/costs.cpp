@@ -11,8 +11,8 @@
 namespace weft::simulate {
 namespace {
 
-// Which rank slots have met. A connection serves both directions. Whoever sends first waits for the whole handshake:
-// its own half and, one after the other, the half of a peer that must be inside the library to take part.
+// Which rank slots are connected. A connection serves both directions. The first sender waits for the whole handshake:
+// its own half and then the half of the peer, which must be inside the library to take part.
 class Contacts {
   public:
     explicit Contacts(std::int32_t slots) : slots_(static_cast<std::size_t>(slots)), met_(slots_ * slots_, false) {}
@@ -87,7 +87,7 @@ void charge_messages(Zone const &zone) {
     };
     smpi_register_op_cost_callback(SmpiOperation::SEND, charge);
     smpi_register_op_cost_callback(SmpiOperation::ISEND, charge);
-    // Without a callback of its own a receive costs what SMPI's default says, a calibration of Gigabit Ethernet.
+    // Without a callback a receive has SMPI's default cost, a calibration of Gigabit Ethernet.
     smpi_register_op_cost_callback(SmpiOperation::RECV,
                                    [](std::size_t, simgrid::s4u::Host *, simgrid::s4u::Host *) { return 0.0; });
 }

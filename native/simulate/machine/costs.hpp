@@ -5,10 +5,11 @@
 
 namespace weft::simulate {
 
-// Has SMPI charge each send what the fabric says a message and a first contact cost. `zone` outlives the simulation.
+// Makes SMPI charge each send the fabric's cost of a message and of a first contact. `zone` must outlive the
+// simulation.
 void charge_messages(Zone const &zone);
 
-// What is sent during the life of one costs nothing and meets nobody.
+// During its lifetime messages cost nothing and open no connections.
 class Free {
   public:
     Free();

@@ -88,7 +88,7 @@ class Reader {
             net_.uplink[host] = static_cast<std::int32_t>(net_.links.size()) - 1;
     }
 
-    // One line a switch, one word a host: the index of the link to take towards it, or '-'.
+    // One line per switch, one word per host: the index of the link towards it, or '-'.
     void add_next() {
         auto const at = vertex();
         if (at < net_.host_count())
@@ -179,7 +179,7 @@ void walk(Description const &net, Vertex from, Vertex to, std::vector<std::int32
                                      " knows no link towards it");
         links.push_back(link);
         at = net.links[static_cast<std::size_t>(link)].to;
-        // A loop-free route visits no switch twice, so a longer one goes in circles.
+        // A loop-free route visits no switch twice, so a longer one has a loop.
         if (links.size() > net.switches.size() + 1)
             throw std::runtime_error("no route from " + name(from) + " to " + name(to) + ": it goes in circles at " +
                                      name(at));

@@ -18,19 +18,19 @@ struct Link {
     double latency_s;
 };
 
-// What one message costs the processor of the rank that sends it, besides its bytes.
+// Cost of a message for the sending rank's processor, besides its bytes.
 struct MessageCost {
     double eager_limit_bytes = 0; // a larger message is negotiated first (rendezvous)
     double eager_s = 0;
     double rendezvous_s = 0;
     double inside_s = 0; // between two ranks of one node, any size
-    double gap_s = 0;    // one adapter starts no two messages closer than this
+    double gap_s = 0;    // least time between two message starts of one adapter
 };
 
 // Connections opened at the first contact of two ranks on different nodes.
 struct Connections {
-    double cost_s = 0;           // what each end spends on a connection
-    std::int64_t most_eager = 0; // jobs of at most this many ranks connect everybody at start-up instead
+    double cost_s = 0;           // cost of a connection at each end
+    std::int64_t most_eager = 0; // jobs of at most this many ranks connect all pairs at start-up instead
 };
 
 // A whole machine as read from the flat text that weft.launch.simulated writes (see README.md for its lines).
@@ -43,7 +43,7 @@ struct Description {
     std::vector<std::int32_t> next;   // [switch * hosts + destination] -> link, or none
     double memory_bytes_per_s = 0;    // all copies inside a node share this
     double memory_latency_s = 0;
-    double memory_bytes = 0;         // what a node has for its ranks
+    double memory_bytes = 0;         // of a node, for its ranks
     std::int32_t ranks_per_node = 0; // 0: ranks of a node share one SimGrid host; else each has its own
     MessageCost message;
     Connections connections;
@@ -63,7 +63,7 @@ struct Description {
 Description read_description(std::filesystem::path const &file);
 
 // Links of the route between two different hosts, first to last; throws std::runtime_error naming the switch and the
-// destination where the tables lead nowhere or in a circle.
+// destination if the tables have no entry or a loop.
 void walk(Description const &net, Vertex from, Vertex to, std::vector<std::int32_t> &links);
 
 } // namespace weft::simulate

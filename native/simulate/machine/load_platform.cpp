@@ -9,7 +9,7 @@
 
 namespace {
 
-// As the watchdog of real ranks: the cell hung, and a launcher takes it for that.
+// The exit code of the watchdog of real ranks, by which a launcher recognises a hung cell.
 constexpr int hung = 124;
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Algorithms of SMPI 3.32 that its selectors take where they cannot work.
+// Replacements of algorithms of SMPI 3.32 that its selectors choose where they do not work.
 #include "smpi_names.hpp"
 
 #include <xbt/config.hpp>
@@ -9,7 +9,7 @@
 namespace simgrid::smpi {
 namespace {
 
-// "pair" has ranks pair up by exclusive or: unless they are a power of two they wait for ever, or it aborts. The
+// "pair" pairs ranks by exclusive or: it hangs or aborts unless their number is a power of two. The
 // libraries then exchange with the rank i places on, and Open MPI always does; that is SMPI's "ring".
 bool pairs_up(Comm *comm, char const *call) {
     auto ranks = 0;
@@ -45,7 +45,7 @@ int alltoallv__pair(void const *send, int const *send_counts, int const *send_pl
                  comm);
 }
 
-// Divides by the elements of a segment, which are none where there is nothing to send.
+// Divides by the elements of a segment, which are 0 if there is nothing to send.
 int bcast__ompi_pipeline(void *data, int count, Datatype *type, int root, Comm *comm) {
     static auto *const own =
         weft::simulate::of_simgrid<Bcast>("_ZN7simgrid4smpi20bcast__ompi_pipelineEPviPNS0_8DatatypeEiPNS0_4CommE");

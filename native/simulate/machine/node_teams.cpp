@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SMPI's hierarchical algorithms split a communicator by node in their first call, by messages between all pairs of
-// ranks. A library knows its nodes from the start: here the split costs nothing and opens no connection, and Weft has
-// it made before anything is timed (native/measure/host/platform_simulated.cpp).
+// ranks. A library knows its nodes from the start: here the split costs nothing and opens no connection, and Weft makes
+// it before anything is timed (native/measure/host/platform_simulated.cpp).
 #include "costs.hpp"
 #include "smpi_names.hpp"
 

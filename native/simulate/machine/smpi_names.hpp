@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What SimGrid 3.32 exports of classes whose headers it does not install. The machine library is loaded before
+// Symbols that SimGrid 3.32 exports of classes whose headers it does not install. The machine library is loaded before
 // SimGrid's (LD_PRELOAD), so a function that is defined here under such a name is the one that SMPI itself calls.
 #pragma once
 
@@ -27,7 +27,7 @@ class Request {
 
 namespace weft::simulate {
 
-// SimGrid's own function of a name that is taken here.
+// SimGrid's own function of a name that is redefined here.
 template <class Function> Function *of_simgrid(char const *symbol) {
     return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, symbol));
 }

@@ -10,7 +10,7 @@
 namespace weft::simulate {
 
 namespace {
-// Computation is not simulated; SimGrid only wants to see a speed.
+// Computation is not simulated; SimGrid only requires a speed.
 constexpr double flops = 1e9;
 } // namespace
 
@@ -31,7 +31,7 @@ Zone::Zone(Description net) : NetZoneImpl(net.name), net_(std::move(net)) {
 
 void Zone::add_host(std::string const &name, std::int32_t node, std::int32_t core) {
     auto *host = get_iface()->create_host(name, flops);
-    // What the ranks' platform tells of the place they run on (native/measure/host/platform_simulated.cpp).
+    // Properties for the ranks' platform (native/measure/host/platform_simulated.cpp).
     host->set_property("node", net_.hosts[static_cast<std::size_t>(node)]);
     host->set_property("core", std::to_string(core));
     host->set_property("memory", std::to_string(static_cast<std::int64_t>(net_.memory_bytes)));
@@ -59,7 +59,7 @@ std::int32_t Zone::node_of(simgrid::s4u::Host const *host) const {
 void Zone::get_local_route(simgrid::kernel::routing::NetPoint const *source,
                            simgrid::kernel::routing::NetPoint const *destination, simgrid::kernel::routing::Route *into,
                            double *latency) {
-    // Null where SimGrid asks for the links alone (the way back, with network/crosstraffic).
+    // Null if SimGrid asks only for the links (the way back, with network/crosstraffic).
     auto const add = [latency](double seconds) {
         if (latency)
             *latency += seconds;
@@ -67,7 +67,8 @@ void Zone::get_local_route(simgrid::kernel::routing::NetPoint const *source,
     auto const from = node_of_slot_[static_cast<std::size_t>(slot(source))];
     auto const to = node_of_slot_[static_cast<std::size_t>(slot(destination))];
     if (from == to) {
-        // One shared link a node: SimGrid's own loopback is a fat pipe, on which copies would not slow each other down.
+        // One shared link per node: SimGrid's own loopback is a fat pipe, on which copies would not slow each other
+        // down.
         into->link_list_.push_back(memory_[static_cast<std::size_t>(from)]);
         add(net_.memory_latency_s);
         return;

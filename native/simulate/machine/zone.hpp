@@ -9,8 +9,8 @@
 
 namespace weft::simulate {
 
-// The machine as one SimGrid zone. SimGrid asks for the route of each communication when it starts, so nothing is kept
-// for the pairs: 4,518 hosts take seconds, where a written-out route for each pair would take gigabytes.
+// The machine as one SimGrid zone. SimGrid asks for the route of each communication when it starts, so no routes are
+// stored: 4,518 hosts take seconds, while stored routes for all pairs would take gigabytes.
 //
 // The constructor's first zone becomes the root of the platform; SimGrid owns it.
 class Zone : public simgrid::kernel::routing::NetZoneImpl {
@@ -20,7 +20,7 @@ class Zone : public simgrid::kernel::routing::NetZoneImpl {
 
     Description const &net() const { return net_; }
 
-    // Index of the node a SimGrid host lies on, and of the host itself (its rank slot) among all.
+    // Index of the node of a SimGrid host, and of the host itself (its rank slot).
     std::int32_t node_of(simgrid::s4u::Host const *host) const;
     std::int32_t slot_of(simgrid::s4u::Host const *host) const;
     std::int32_t slot_count() const { return slots_; }

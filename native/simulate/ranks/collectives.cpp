@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What SMPI leaves out of an all-to-all. The linker puts these in the place of the MPI_ names (--wrap).
+// Costs that SMPI omits from an all-to-all. The linker substitutes these functions for the MPI_ names (--wrap).
 //
-// The block a rank keeps is copied for nothing by SMPI. Here it crosses the node's memory like any other copy, while
-// the other ranks of the node copy theirs.
+// In SMPI the copy of a rank's own block takes no time. Here it uses the node's memory like any other copy, together
+// with those of the node's other ranks.
 //
-// SMPI packs a derived datatype into fresh memory, also a contiguous one: vectors of 18,432 doubles would cost a real
-// copy of 205 GB. Calls on folded buffers go on as so many doubles, which is the same traffic.
+// SMPI packs a derived datatype into new memory, even a contiguous one: vectors of 18,432 doubles would need a real
+// copy of 205 GB. Calls on folded buffers are passed on as doubles, which is the same traffic.
 #include "folded_memory.hpp"
 
 #include <mpi.h>
@@ -39,7 +39,7 @@ void copy_own_block(std::int64_t bytes) {
         simgrid::s4u::Comm::sendto(here, here, static_cast<std::uint64_t>(bytes));
 }
 
-// Doubles in one of `type`, or nothing where it has gaps or does not consist of whole ones.
+// Number of doubles in one `type`, or nothing if it has gaps or does not consist of whole doubles.
 std::optional<std::int64_t> doubles_in(MPI_Datatype type) {
     MPI_Aint lower = 0, extent = 0;
     PMPI_Type_get_extent(type, &lower, &extent);

@@ -13,11 +13,11 @@
 namespace weft::simulate {
 namespace {
 
-// A rank copies its own block in earnest, from its place to its place, so up to this much becomes real, once a process.
-// Smaller would cost mappings (65,530 a process): each buffer takes one per fold.
+// A rank really copies its own block, so up to this much memory is used, once per process. A smaller fold would need
+// more mappings (at most 65,530 per process): each buffer takes one per fold.
 constexpr std::size_t fold_bytes = std::size_t{256} << 20;
 
-// All ranks are one process (smpi/privatization:no), so these are shared by them, which is what is wanted.
+// All ranks are one process (smpi/privatization:no), so they share these, as intended.
 struct Folds {
     int file = -1;
     std::map<std::uintptr_t, std::size_t> buffers; // begin -> bytes
@@ -48,7 +48,7 @@ bool fold_into(std::byte *data, std::size_t bytes) {
     return true;
 }
 
-// SMPI's own rule for a message that arrives, but for what comes out of a folded buffer: nobody will read it.
+// SMPI's own copy of an arriving message, except from a folded buffer, whose data are never read.
 void copy_unless_folded(smx_activity_t activity, void *data, std::size_t bytes) {
     if (!is_folded(data))
         smpi_comm_copy_buffer_callback(reinterpret_cast<simgrid::kernel::activity::CommImpl *>(activity), data, bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failures and delays in the library's steps, and what a test can see of them.
+// Failures and delays in the library's steps, and their visible effects.
 #pragma once
 
 #include "oracle.hpp"
@@ -19,7 +19,7 @@ struct Hook {
     ~Hook() { weft::alltoall::step_hook = nullptr; }
 };
 
-/// Segments that any process has left behind under our names.
+/// Number of segments left under our names by any process.
 inline int segments_left() {
     int found = 0;
     for (auto const &entry : std::filesystem::directory_iterator("/dev/shm")) {

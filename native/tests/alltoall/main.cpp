@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI around doctest. A check that fails on one rank fails the test, and that rank says which it is. Nothing collective
-// may stand behind a REQUIRE that only some ranks may fail: the others would wait.
+// MPI around doctest. A check that fails on one rank fails the test, and that rank prints its number. Do not put a
+// collective operation after a REQUIRE that can fail on only some ranks: the others would wait.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "oracle.hpp"
 

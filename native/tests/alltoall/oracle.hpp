@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every byte of an all-to-all must be, in closed form, and buffers whose surroundings are watched.
+// The expected bytes of an all-to-all, in closed form, and buffers with guard zones.
 #pragma once
 
 #include "weft_alltoall.h"
@@ -22,7 +22,7 @@ inline unsigned char value(int source, int target, std::int64_t index) {
 }
 
 constexpr unsigned char guard = 0xa5;
-constexpr std::size_t zone = 256; // bytes watched before and behind a buffer
+constexpr std::size_t zone = 256; // bytes of the guard zones before and after a buffer
 
 /// Sizes of blocks: bytes from a rank to a rank.
 using Sizes = std::function<std::int64_t(int source, int target)>;
@@ -64,7 +64,7 @@ struct Ranks {
     int count = 0;
 };
 
-/// A duplicate of a communicator, as if its ranks were on the nodes of `fake`, with so many bytes of staging.
+/// A duplicate of a communicator, as if its ranks were on the nodes of `fake`, with a limit of staging bytes.
 class Placed {
   public:
     Placed(MPI_Comm of, char const *fake, char const *staging = "64MiB") {
@@ -101,7 +101,7 @@ inline void run_v(char const *spec, Blocks &send, Blocks &receive, bool in_place
     CHECK_MESSAGE(code == expected, weft_alltoall_error());
 }
 
-/// One MPI_Alltoallv of blocks of `sizes` and all that must hold after it.
+/// One MPI_Alltoallv with blocks of `sizes`, and all checks of its result.
 inline void check_v(char const *spec, Sizes const &sizes, std::int64_t gap, bool descending, bool in_place,
                     MPI_Comm comm) {
     Ranks const ranks(comm);
@@ -121,7 +121,7 @@ inline void check_v(char const *spec, Sizes const &sizes, std::int64_t gap, bool
     CHECK(send.memory == sent.memory);
 }
 
-/// An MPI_Alltoall of `bytes` a block, made once for many algorithms: to fill the buffers takes longer than to send
+/// An MPI_Alltoall with blocks of `bytes`, used for many algorithms: filling the buffers takes longer than sending
 /// them.
 class Uniform {
   public:
@@ -149,7 +149,7 @@ class Uniform {
         ran = weft_alltoall_ran();
     }
 
-    std::string ran; // what the last check ran in fact
+    std::string ran; // the algorithm that the last check ran
 
   private:
     std::int64_t bytes_;
@@ -178,7 +178,7 @@ inline std::vector<std::string> specs() {
             "node.bruck{r=4}"};
 }
 
-/// Placements on nodes: block, cyclic, random, of uneven sizes, one rank a node, one node.
+/// Placements on nodes: block, cyclic, random, uneven sizes, one rank per node, one node.
 inline std::vector<char const *> placements() {
     return {"block:3", "cyclic:4", "random:4:7", "sizes:3,5,8", "block:1", "block:1000"};
 }

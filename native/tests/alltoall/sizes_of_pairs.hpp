@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes that tell pairs of ranks apart, for tests of schedules without ranks.
+// Different sizes for all pairs of ranks, for tests of schedules without ranks.
 #pragma once
 
 #include "nodes.hpp"
@@ -10,7 +10,7 @@
 
 namespace weft::alltoall {
 
-/// A size for each pair that tells them apart; zero for some, beyond 2^31 for some.
+/// A distinct size for each pair; zero for some, beyond 2^31 for some.
 inline std::int64_t bytes_between(int source, int target) {
     return (source * 7 + target * 13) % 5 == 0
                ? 0

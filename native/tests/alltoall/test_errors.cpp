@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What fails: shared memory on one node, any step of any algorithm, what the caller wrote.
+// Failures of shared memory on one node, of any step of any algorithm, and of the caller's arguments.
 #include "hooked.hpp"
 
 #include <cstring>
@@ -49,10 +49,10 @@ TEST_CASE("where one node has no shared memory all fall back, and say so") {
             CHECK(uniform.ran == "pmpi");
         }
     }
-    uniform.check("node.multi", false, placed.comm); // and stay there: they do not ask at every call
+    uniform.check("node.multi", false, placed.comm); // and stay there: they do not request it at every call
     CHECK(uniform.ran == "pmpi");
     oracle::Uniform smaller(8, ranks);
-    smaller.check("node.multi", false, placed.comm); // less than what was refused is asked for
+    smaller.check("node.multi", false, placed.comm); // a smaller request than the refused one is made
     CHECK(smaller.ran == "node.multi");
     oracle::Placed const fresh(MPI_COMM_WORLD, "block:2");
     uniform.check("node.multi", false, fresh.comm);
@@ -74,7 +74,7 @@ TEST_CASE("a failure in any step is returned by the communicator's handler on ev
                 CAPTURE(step);
                 oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
                 oracle::Hook const hook(
-                    failing); // on all ranks alike: MPI promises nothing to the peers of a rank that failed
+                    failing); // on all ranks: MPI guarantees nothing for the peers of a rank that failed
                 fail_at = step;
                 fail_after = after;
                 int const code =
@@ -137,7 +137,7 @@ TEST_CASE("a block shorter than its receiver expects is an error there, and not 
         return;
     }
     std::vector<unsigned char> send(200), receive(200);
-    // 50 bytes each to itself; rank 0 sends rank 1 four bytes fewer than that expects
+    // 50 bytes each to itself; rank 0 sends rank 1 four bytes fewer than rank 1 expects
     bool const first = ranks.me == 0;
     std::vector<MPI_Count> const mine = first ? std::vector<MPI_Count>{50, 96} : std::vector<MPI_Count>{100, 50};
     std::vector<MPI_Count> const theirs = first ? std::vector<MPI_Count>{50, 100} : std::vector<MPI_Count>{100, 50};

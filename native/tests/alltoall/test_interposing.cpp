@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the interposer decides: the selection table, and whether a result is the library's.
+// Decisions of the interposer: the selection table, and the comparison with the library's result.
 #include "oracle.hpp"
 
 #include "call.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts beyond 2^31: one block of over 2 GiB, in memory that lies behind many addresses at once.
+// Counts beyond 2^31: one block of over 2 GiB, in memory that is mapped at many addresses.
 #include "oracle.hpp"
 
 #include <sys/mman.h>
@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t piece = std::int64_t(1) << 20;
 constexpr std::int64_t length = (std::int64_t(1) << 31) + 5 * piece;
 
-/// So many bytes of addresses over one MiB of memory: what is written last to a place of the MiB stays there.
+/// A range of addresses over one MiB of memory: the last write to each byte of the MiB remains.
 class Aliased {
   public:
     Aliased() {

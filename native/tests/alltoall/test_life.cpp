@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators that come and go, threads, files of rounds, and manners towards the application's own messages.
+// Lifetime of communicators, threads, files of rounds, and progress of the application's own messages.
 #include "hooked.hpp"
 
 #include "state.hpp"
@@ -19,7 +19,7 @@ std::int64_t resident_kib() {
     return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/// Ranks come late to every step, differently.
+/// Delays every step, by different times on the ranks.
 void dawdling(char const *) {
     static unsigned state = unsigned(getpid());
     state = state * 1664525u + 1013904223u;
@@ -33,7 +33,7 @@ void dawdling(char const *) {
 TEST_CASE("ten thousand communicators leave nothing behind") {
     oracle::Ranks const ranks(MPI_COMM_WORLD);
     setenv("WEFT_NODES_FAKE", ranks.count == 2 ? "block:1" : "block:2", 1);
-    int const times = ranks.count == 2 ? 10'000 : 1500; // four ranks on two cores wait for each other's time slices
+    int const times = ranks.count == 2 ? 10'000 : 1500; // four ranks on two cores wait for time slices
     oracle::Uniform uniform(16, ranks);
     std::int64_t before = 0;
     int const live = a2a::live_states();
@@ -48,7 +48,7 @@ TEST_CASE("ten thousand communicators leave nothing behind") {
     }
     CHECK(a2a::live_states() == live);
     CHECK(oracle::segments_left() == 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // which keep what is freed
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // the sanitizers keep freed memory
     CHECK(resident_kib() - before < 4096);                          // below half a KiB each of 9000
 #endif
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many messages an algorithm sends: what each of them is for.
+// The number of messages that each algorithm sends.
 #include "hooked.hpp"
 
 #include "nodes.hpp"
@@ -14,7 +14,7 @@ void counting(char const *step) {
     sent += std::strcmp(step, "send") == 0 ? 1 : 0;
 }
 
-/// Messages that all ranks together send in one call.
+/// Number of messages of all ranks in one call.
 int messages(char const *spec, std::int64_t bytes, MPI_Comm comm) {
     oracle::Uniform uniform(bytes, oracle::Ranks(comm));
     uniform.check(spec, false, comm);

@@ -17,7 +17,7 @@ std::vector<char const *> where() {
     return few() ? std::vector<char const *>{"random:4:7", "sizes:3,5,8"} : oracle::placements();
 }
 
-/// What a spec must run: nothing may pass here because the library did the work.
+/// The algorithm that a spec must run, so that no test passes because the library ran instead.
 std::string expected(std::string const &spec, std::string const &fake, int ranks) {
     bool const one_node = fake == "block:1000" || ranks <= (fake[0] == 'b' && fake != "block:1" ? 3
                                                             : fake[0] == 's'                    ? 3

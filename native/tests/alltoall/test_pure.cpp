@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What needs no ranks: specs, nodes, and schedules for any number of ranks.
+// Tests without ranks: specs, nodes, and schedules for any number of ranks.
 #include "bruck_steps.hpp"
 #include "error.hpp"
 #include "lanes.hpp"
@@ -46,7 +46,7 @@ void check_steps(std::vector<std::vector<Step>> const &of_rank) {
     CHECK(met.size() == std::size_t(p) * std::size_t(p - 1));
 }
 
-/// Each byte of a stream stands in one part; returns the stream's length.
+/// Checks that each byte of a stream is in exactly one part; returns the stream's length.
 std::int64_t check_seamless(std::vector<std::pair<std::int64_t, std::int64_t>> &parts) {
     std::sort(parts.begin(), parts.end());
     std::int64_t at = 0;
@@ -72,7 +72,7 @@ ItemSizes fragments_of(int node, int nodes, std::int64_t length, std::int64_t &t
     return sizes;
 }
 
-/// A block is as far into its region at both ends.
+/// Checks that a block has the same offset in its region at both ends.
 void check_both_ends(Nodes const &nodes, int lanes, Slice const &slice, std::vector<LaneLayout> const &of_rank) {
     for (int source = 0; source < 17; ++source) {
         for (int target = 0; target < 17; ++target) {
@@ -145,7 +145,7 @@ TEST_CASE("in a node-rotated order the cores of a node send to different nodes")
 TEST_CASE("Bruck's blocks all come to where they belong, in any radix") {
     for (int const n : counts) {
         for (int const radix : {2, 3, 4, 5, 8, 17, 128}) {
-            // where[s][j]: who holds the block from s for s + j
+            // where[s][j]: the rank that has the block from s for s + j
             std::vector<std::vector<int>> where;
             for (int s = 0; s < n; ++s) {
                 where.emplace_back(std::size_t(n), s);
@@ -171,7 +171,7 @@ TEST_CASE("Bruck's blocks all come to where they belong, in any radix") {
             }
         }
     }
-    CHECK(bruck_rounds(125, 5).size() == 3); // a logarithm in floating point makes it four
+    CHECK(bruck_rounds(125, 5).size() == 3); // a floating-point logarithm gives four
     CHECK(bruck_rounds(2'000'000, 65'536).size() == 2);
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("the owner of a pair of nodes is symmetric, and work is shared evenly"
         ++peers[std::size_t(owner_of(nodes, 0, b, 8))];
     }
     CHECK(*std::min_element(peers.begin(), peers.end()) ==
-          4); // 35 connections a node, where all ranks to all took 2240
+          4); // 35 connections per node, where all pairs of ranks need 2240
     CHECK(*std::max_element(peers.begin(), peers.end()) == 5);
     CHECK(owner_of(placed("sizes:3,5,8", 16), 0, 2, 8) == 2); // no more owners than ranks
 }

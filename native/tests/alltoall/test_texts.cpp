@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What users write: specs and files of rounds.
+// Texts from users: specs and files of rounds.
 #include "error.hpp"
 #include "round_file.hpp"
 #include "spec.hpp"

@@ -27,7 +27,7 @@ struct Type {
     Type &operator=(Type const &) = delete;
     ~Type() { MPI_Type_free(&type); }
 
-    /// Where the i-th int of a block of elements lies, from the block's start.
+    /// Offset of the i-th int of a block of elements from the block's start.
     MPI_Aint place(std::int64_t i) const {
         return i / std::int64_t(offsets.size()) * extent + offsets[std::size_t(i) % offsets.size()];
     }
@@ -88,7 +88,7 @@ void check(char const *spec, Type const &send_type, Type const &receive_type, bo
                  : weft_alltoallv(spec, send.base(), sends.data(), send.starts.data(), send_type.type, receive.base(),
                                   receives.data(), receive.starts.data(), receive_type.type, comm);
     CHECK_MESSAGE(code == MPI_SUCCESS, weft_alltoall_error());
-    CHECK(receive.memory == wanted.memory); // gaps included: what is not in the type is not touched
+    CHECK(receive.memory == wanted.memory); // gaps included: bytes that are not in the type do not change
 }
 
 } // namespace
@@ -96,7 +96,7 @@ void check(char const *spec, Type const &send_type, Type const &receive_type, bo
 TEST_CASE("derived datatypes arrive element by element, and their gaps are not touched") {
     Type const gaps({0, 8, 16}, 0, 32);
     Type const negative({8, -12, 0}, -12, 28); // below the buffer's address, and out of order
-    Type const backwards({8, 4, 0}, 0, 12);    // no gap at all, yet not in order
+    Type const backwards({8, 4, 0}, 0, 12);    // no gap, but not in order
     Type const dense({0, 4, 8}, 0, 12);
     Type const large({0, 8, 16}, 0, 24 * 50 + 8, 50); // 600 bytes of data an element
     for (char const *staging : {"64MiB", "4096"}) {
@@ -125,7 +125,7 @@ TEST_CASE("zero counts are judged in bytes, and null types with zero counts are 
     oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
     oracle::Placed const mates(MPI_COMM_WORLD, "block:2"); // some of each kind on one node
     oracle::Ranks const ranks(placed.comm);
-    oracle::Uniform(1, ranks).check("bruck", false, mates.comm); // the settings are read at the first use
+    oracle::Uniform(1, ranks).check("bruck", false, mates.comm); // the settings are read at first use
     placed.set();
     MPI_Datatype empty = MPI_DATATYPE_NULL;
     MPI_Type_contiguous(0, MPI_INT, &empty);
@@ -141,7 +141,7 @@ TEST_CASE("zero counts are judged in bytes, and null types with zero counts are 
         bool const odd = ranks.me % 2 == 1;
         CHECK(weft_alltoall(spec.c_str(), nullptr, odd ? 5 : 0, odd ? empty : MPI_INT, nullptr, odd ? 0 : 5,
                             odd ? MPI_DOUBLE : empty, placed.comm) == MPI_SUCCESS);
-        // and some say so by the type on both sides, others by the count: none may leave before the others
+        // and some by an empty type on both sides, others by the count: no rank may leave before the others
         CHECK(weft_alltoall(spec.c_str(), nullptr, odd ? 5 : 0, odd ? empty : MPI_INT, nullptr, odd ? 5 : 0,
                             odd ? empty : MPI_INT, ranks.count > 2 ? mates.comm : placed.comm) == MPI_SUCCESS);
         CHECK(weft_alltoallv(spec.c_str(), nullptr, (odd ? fives : zeros).data(), places.data(),

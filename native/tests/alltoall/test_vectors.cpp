@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Alltoallv in the patterns that break all-to-alls: nothing, almost all for one rank, sizes over many decades.
+// MPI_Alltoallv in the patterns that break all-to-alls: no data, almost all data for one rank, sizes over many decades.
 #include "oracle.hpp"
 
 #include <cstdlib>
@@ -9,7 +9,7 @@ namespace {
 struct Pattern {
     char const *name;
     oracle::Sizes sizes;
-    bool symmetric; // as MPI_IN_PLACE needs it: as much to a rank as from it
+    bool symmetric; // as MPI_IN_PLACE requires: the same size to a rank as from it
 };
 
 std::vector<Pattern> patterns(int p) {

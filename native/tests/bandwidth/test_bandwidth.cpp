@@ -12,9 +12,9 @@ using Values = MeasuredCell::Values;
 
 namespace {
 
-bool slow_receiver = false; // rank 1 then sees the messages 4 ms after they came
+bool slow_receiver = false; // rank 1 then sees the messages 4 ms after their arrival
 
-/// Of the messages of each size: where the first began and the last ended.
+/// For each size: the start of the first message and the end of the last.
 std::map<int, std::pair<std::byte const *, std::byte const *>> touched;
 
 void note_touched(void const *at, int bytes) {
@@ -27,7 +27,7 @@ void note_touched(void const *at, int bytes) {
 
 } // namespace
 
-/// In place of the library's, to see what the kernel hands over.
+/// Replaces the library's function, to record the kernel's arguments.
 int MPI_Isend(void const *from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request) {
     note_touched(from, count);
     return PMPI_Isend(from, count, type, to, tag, comm, request);
@@ -37,7 +37,7 @@ int MPI_Irecv(void *into, int count, MPI_Datatype type, int from, int tag, MPI_C
     return PMPI_Irecv(into, count, type, from, tag, comm, request);
 }
 
-/// In place of the library's, so that a receiver can be made slow without touching the kernel.
+/// Replaces the library's function, to slow down a receiver without changing the kernel.
 int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses) {
     int const code = PMPI_Waitall(count, requests, statuses);
     if (slow_receiver) {
@@ -48,7 +48,7 @@ int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses) {
 
 namespace {
 
-/// The first and the last rank; null elsewhere, and where there is but one.
+/// The first and the last rank; null on other ranks, and with a single rank.
 MeasuringRanks *two_ranks() {
     static std::unique_ptr<MeasuringRanks> const ranks = [] {
         MeasuringRanks const &all = MeasuringRanks::all();
@@ -90,7 +90,7 @@ TEST_CASE("a window ends for the sender when the receiver has it, not when the l
         return;
     }
     slow_receiver = pair->team.rank == 1;
-    auto cell = stream(*pair, {{"bytes", "1"}}); // eager: the sender's own part ends at once
+    auto cell = stream(*pair, {{"bytes", "1"}}); // eager: the sender's part ends at once
     cell.run();
     slow_receiver = false;
     for (weft::Row const &row : cell.segment("send@1", weft::Phase::warm)->rows) {

@@ -21,7 +21,7 @@ std::vector<weft::SizePoint> octaves(Time const &time) {
     return sweep;
 }
 
-/// Refines until there is nothing left to do or `most` sizes were added; the sizes in the order they were chosen.
+/// Refines until no size is left to add or `most` sizes were added; returns them in order.
 std::vector<std::int64_t> refined(std::vector<weft::SizePoint> sweep, Time const &time, int most,
                                   weft::RefineRules const &rules = {}) {
     std::vector<std::int64_t> added;
@@ -64,7 +64,7 @@ TEST_CASE("a step is closed in to an eighth of an octave, and then left alone") 
         }
         CAPTURE(limit);
         CHECK(std::log2(double(above) / double(below)) < 0.13);
-        CHECK(added.size() <= 9); // three halvings, and what the kink beside them asks for
+        CHECK(added.size() <= 9); // three halvings, and those for the adjacent kink
     }
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("sizes are whole multiples, and never one that is there") {
     }
     weft::RefineRules doubles;
     doubles.multiple = 8;
-    CHECK_FALSE(weft::next_size(sweep, doubles).has_value()); // between 16 and 24 lies no multiple of 8
+    CHECK_FALSE(weft::next_size(sweep, doubles).has_value()); // there is no multiple of 8 between 16 and 24
     CHECK(weft::next_size(sweep, {}).value_or(0) == 20);
 }
 

@@ -38,7 +38,7 @@ void check_proven(MeasuredCell &cell, std::string const &what) {
     CHECK(validation.errors == 0);
 }
 
-/// What the cell says when it must not run.
+/// The refusal of a cell that must not run.
 std::string refusal_of(MeasuredCell &cell) {
     try {
         cell.need();
@@ -129,7 +129,7 @@ TEST_CASE("one bit that is wrong makes the cell invalid, with the call and the s
     for (auto const &name : names()) {
         auto cell = measured(name, {{"bytes", "1000"}});
         if (cell.team().size == 1 && name == "bcast") {
-            continue; // nobody receives anything
+            continue; // no rank receives data
         }
         weft::Validation const &validation = cell.run();
         CAPTURE(name);
@@ -211,7 +211,7 @@ TEST_CASE("the sizes that refinement adds are the same on every rank, and within
             signature = signature * 31 % 1'000'000'007 + letter;
         }
     }
-    CHECK(extra >= 0); // how many depends on this machine's times: test_size_sweep prescribes them
+    CHECK(extra >= 0); // their number depends on measured times; test_size_sweep uses given times
     CHECK(extra <= 3);
     CHECK(weft::min_over(cell.team().comm, signature) == weft::max_over(cell.team().comm, signature));
 }

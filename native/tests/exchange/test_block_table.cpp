@@ -17,7 +17,7 @@ std::uint64_t block_size(int from, int to) {
     return static_cast<std::uint64_t>((from * 5 + to * 3) % 4);
 }
 
-/// Rank r sends vectors of three doubles that tell sender, receiver and place.
+/// Rank r sends vectors of three doubles that identify sender, receiver and position.
 void check_blocks_arrive(bool wide) {
     auto const team = make_team(MPI_COMM_WORLD);
     std::vector<std::uint64_t> begins{0};

@@ -62,7 +62,7 @@ class Measured {
     Sampler sampler_;
 };
 
-/// The environment's WEFT_PLANT for as long as it lives.
+/// Sets WEFT_PLANT in the environment during its lifetime.
 class Plant {
   public:
     explicit Plant(char const *fault) { ::setenv("WEFT_PLANT", fault, 1); }

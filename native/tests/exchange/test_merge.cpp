@@ -89,7 +89,7 @@ TEST_CASE("NaNs that a broken exchange delivers never make the merge read outsid
 }
 
 TEST_CASE("equal keys come in the order of their runs") {
-    // Vectors of two elements whose second one tells the run.
+    // Vectors of two elements, the second of which is the run.
     std::vector<double> const from{5, 0, 5, 0, 5, 1, 6, 1, 5, 2};
     std::vector<std::uint64_t> const begins{0, 2, 4, 5};
     std::vector<double> to(from.size());

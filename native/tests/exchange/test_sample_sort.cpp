@@ -35,7 +35,7 @@ void run_steps(SampleSort &sort) {
     sort.merge();
 }
 
-/// The keys of all ranks one behind the other, on every rank.
+/// The concatenated keys of all ranks, on every rank.
 std::vector<double> all_sorted_keys(Team const &team, ConstVectors sorted) {
     std::vector<double> mine;
     for (std::uint64_t i = 0; i < sorted.count; ++i)
@@ -126,7 +126,7 @@ TEST_CASE("an exchange that did not happen cannot pass for one that did") {
     sort.sort_locally();
     sort.spoil_received();
     sort.exchange_counts();
-    // no exchange_vectors(): the merge reads what was spoilt
+    // no exchange_vectors(): the merge reads overwritten data
     sort.merge();
     auto flaws = check_sorted(team.rank, sort.sorted());
     flaws.join(check_preserved(team, before, contents_of(sort.sorted())));
@@ -169,7 +169,7 @@ TEST_CASE("order across ranks is checked over ranks that hold nothing") {
     double key = team.rank;
     Vectors const mine{&key, holds ? 1u : 0u, 1};
     CHECK(check_order_across(team, mine).count == 0);
-    key = -team.rank; // descending: every holder but the first is wrong
+    key = -team.rank; // descending: every rank with keys except the first is wrong
     auto const flaws = check_order_across(team, mine);
     CHECK(flaws.count == (holds && team.rank > 0 ? 1 : 0));
     if (holds && team.rank == 2)

@@ -15,7 +15,7 @@ using namespace weft;
 
 namespace {
 
-/// The whole sample sort of p ranks in one process, with nothing of MPI: the arrays of all ranks after it.
+/// The whole sample sort of p ranks in one process without MPI: the final arrays of all ranks.
 struct SortedByRanks {
     std::vector<std::vector<double>> received;
     std::uint64_t most = 0;

@@ -19,7 +19,7 @@ TEST_CASE("a buffer is page aligned, and every word of it was written") {
     for (std::uint64_t const word : buffer.as<std::uint64_t>()) {
         zeros = zeros || word == 0;
     }
-    CHECK_FALSE(zeros); // a page of zeros may be the kernel's one zero page
+    CHECK_FALSE(zeros); // a page of zeros may be the kernel's single zero page
     CHECK(buffer.as<double>().size() == 12'500);
 }
 

@@ -13,10 +13,10 @@ using weft::crowded;
 
 TEST_CASE("ranks that each have a core take turns with nobody") {
     CHECK(crowded({{0}, {1}, {2}}).empty());
-    CHECK(crowded({{0, 1, 2}, {0, 1, 2}, {0, 1, 2}}).empty()); // not bound, but enough for all
+    CHECK(crowded({{0, 1, 2}, {0, 1, 2}, {0, 1, 2}}).empty()); // not bound, but enough cores for all
     CHECK(crowded({{0, 1}, {0}, {1, 2}}).empty());             // the first two can make room for each other
     CHECK(crowded({}).empty());
-    CHECK(crowded({{}, {}}).empty()); // nothing is known of them
+    CHECK(crowded({{}, {}}).empty()); // their cores are unknown
 }
 
 TEST_CASE("two ranks bound to one core are found among others") {

@@ -13,7 +13,7 @@
 
 namespace {
 
-/// Blocks of ints, one behind the other: what rank a sends rank b is 1000 a + b, `count(a, b)` times.
+/// Contiguous blocks of ints: rank a sends rank b the value 1000 a + b, `count(a, b)` times.
 class IntBlocks {
   public:
     using Count = std::function<int(int from, int to)>;
@@ -42,7 +42,7 @@ class IntBlocks {
     }
 
     void forget() { std::fill(received_.begin(), received_.end(), -1); }
-    /// What rank `from` sent has come, every element of it.
+    /// Whether every element from rank `from` has arrived.
     [[nodiscard]] bool has(int from) const {
         weft::Block const &block = blocks.receive[std::size_t(from)];
         auto const *const first = static_cast<int const *>(block.data);
@@ -123,7 +123,7 @@ TEST_CASE("alone and within a node together move each block once: nothing is sen
             continue;
         }
         data.forget();
-        plain.between(); // the first turn is rank 0's: the others hear of it alone, or of nobody
+        plain.between(); // the first turn is rank 0's: others receive only from it, or nothing
         for (int from = 0; from < team.size; ++from) {
             bool const apart = team.node_of[std::size_t(from)] != team.node;
             bool const heard = apart && (team.rank == 0 || from == 0);

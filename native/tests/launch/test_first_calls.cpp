@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom a launch has met over MPI before its first measured call, by the TCP connections that its processes have then:
-// Open MPI runs over TCP here, and opens a connection with the first message to a peer. Each case has processes of its
-// own (tests/launch.cmake), and says nothing over MPI before its launch.
+// Peers of a launch before its first measured call, counted by the TCP connections of its processes: Open MPI runs over
+// TCP here, and opens a connection with the first message to a peer. Each case has separate processes
+// (tests/launch.cmake), without MPI communication before its launch.
 #include "host/host_memory.hpp"
 #include "launch/launch.hpp"
 #include "launch/provenance.hpp"
@@ -20,7 +20,7 @@
 
 namespace {
 
-/// Established TCP connections of this process, as one look at a table that changes shows them.
+/// Established TCP connections of this process, from one read of a table that may change meanwhile.
 int connections_seen() {
     int count = 0;
     std::ifstream table("/proc/self/net/tcp");
@@ -41,7 +41,7 @@ int connections_seen() {
     return count;
 }
 
-/// Some looks: one may miss a line.
+/// Several reads, since one may miss a line.
 int connections() {
     return std::max({connections_seen(), connections_seen(), connections_seen()});
 }
@@ -50,7 +50,7 @@ bool counting = false;
 std::optional<int> at_first_call;
 std::filesystem::path counted; // a folder with a file of each rank that has counted
 
-/// A rank that is late finds the connections that others have opened to it in their first call: all count before that.
+/// A late rank would see connections that others open to it in their first call, so all ranks count before that.
 void count_together() {
     int rank = 0;
     int size = 1;
@@ -73,7 +73,7 @@ void count_together() {
 
 } // namespace
 
-/// In place of the library's: the first measured call of a launch of `exchange`.
+/// Replaces the library's function: the first measured call of a launch of `exchange`.
 int MPI_Alltoall(void const *from, int count, MPI_Datatype type, void *to, int counts, MPI_Datatype types,
                  MPI_Comm comm) {
     if (counting && !at_first_call) {
@@ -101,7 +101,7 @@ struct Seen {
     int opened;                       // connections of this rank between the begin of the launch and its first call
 };
 
-/// Runs a launch, with a door where `door` says what kind. Its ranks find each other by the file system alone.
+/// Runs a launch, with a door file if `door` gives its kind. Its ranks synchronise only through the file system.
 Seen launched(std::string const &name, std::string const &door) {
     namespace files = std::filesystem;
     Ranks const all;
@@ -120,14 +120,14 @@ Seen launched(std::string const &name, std::string const &door) {
         std::ofstream(ready) << weft::platform::now_ns() << "\n";
     }
     std::int64_t const began = weft::platform::now_ns();
-    auto const is_ready = [&] { // what an earlier run of this test left is older
+    auto const is_ready = [&] { // files of an earlier run of this test are older
         std::string const told = weft::read_text(ready.string());
         return all.rank == 0 || (!told.empty() && std::stoll(told) > began - 2'000'000'000);
     };
     while (!is_ready()) {
         weft::platform::sleep_ns(1'000'000);
     }
-    weft::platform::sleep_ns(300'000'000); // the library's own start is over, too
+    weft::platform::sleep_ns(300'000'000); // the library's own initialisation is over, too
     counted = folder / "counted";
     counting = true;
     int const before = connections();

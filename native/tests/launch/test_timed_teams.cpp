@@ -71,7 +71,7 @@ TEST_CASE("only the members get a team, and it numbers them in the order of the 
         team->start.wait();
     }
     teams.wait_for(team);
-    CHECK(teams.of(cell) == team); // kept: its communicators are not made anew
+    CHECK(teams.of(cell) == team); // kept: its communicators are not created again
 }
 
 TEST_CASE("those who wait are back only after those who measure") {
@@ -94,7 +94,7 @@ TEST_CASE("a part's samples stand on the launch's time") {
     weft::TimedTeam *const team = teams.of(cell_with("members", std::to_string(all.team.size - 1)));
     if (team != nullptr) {
         std::int64_t const apart = team->epoch_ns - all.clock.local(all.epoch_ns);
-        CHECK(std::abs(apart) < 1'000'000); // one host here: the same clock, but for the drift between two lines
+        CHECK(std::abs(apart) < 1'000'000); // one host: the same clock, except for the drift between two lines
     }
     teams.wait_for(team);
 }

@@ -23,19 +23,19 @@ inline Values with(Values values, Values const &more) {
     return values;
 }
 
-/// The same on every rank?
+/// Whether the value is the same on every rank.
 inline bool is_same(Team const &team, std::int64_t value) {
     return min_over(team.comm, value) == max_over(team.comm, value);
 }
 
-/// Runs the tests with two ranks a node, as if the host were several.
+/// Runs the tests with two ranks per node, on fake nodes of one host.
 class TwoRanksANode {
   public:
     TwoRanksANode() { setenv("WEFT_FAKE_RANKS_PER_NODE", "2", 1); }
     ~TwoRanksANode() { unsetenv("WEFT_FAKE_RANKS_PER_NODE"); }
 };
 
-/// One cell of the kernel, measured with a handful of samples; the whole tournament unless `more` says otherwise.
+/// One cell of the kernel, measured with a handful of samples; the whole tournament unless `more` changes it.
 class MeasuredPairs {
   public:
     explicit MeasuredPairs(Values const &more = {}, Now now = platform::now_ns)
@@ -68,7 +68,7 @@ class MeasuredPairs {
         }
         return found;
     }
-    /// A meter of this cell's, with the planted delay of the last rank (WEFT_PLANT=slow), after one round at 64 bytes.
+    /// A meter of this cell, with the planted delay of the last rank (WEFT_PLANT=slow), after one round at 64 bytes.
     PairMeter metered(PairRound const &round, PairMode mode, std::int64_t delay_ns) {
         Buffer send = Buffer::make(team_, 64, "send");
         Buffer receive = Buffer::make(team_, 64, "receive");

@@ -27,13 +27,13 @@ TEST_CASE("a pair that takes over 1.5 times the median of its class is under sus
 }
 
 TEST_CASE("pairs are compared with those of their own class and kind only") {
-    // two findings a rank: a short message and a long one; ranks 0 and 1 are neighbours, 2 and 3 far apart
+    // two findings per rank: a short message and a long one; ranks 0 and 1 are neighbours, 2 and 3 are distant
     std::array<int, 2> const kinds{0, 1};
     std::vector<double> const medians{1, 50, 1, 50, 10, 90, 10, 90};
     std::vector<std::int64_t> const partners{1, 1, 0, 0, 3, 3, 2, 2};
     auto const by_place = [](int source, int) { return source < 2 ? 0 : 1; };
     CHECK(weft::slow_pairs(kinds, medians, partners, by_place).empty());
-    CHECK(weft::slow_pairs(kinds, medians, partners, same_class).size() == 2); // 10 beside 1
+    CHECK(weft::slow_pairs(kinds, medians, partners, same_class).size() == 2); // 10 compared with 1
 }
 
 TEST_CASE("a suspect is measured again in the company that it was measured in") {
@@ -42,7 +42,7 @@ TEST_CASE("a suspect is measured again in the company that it was measured in") 
     team.nodes = 3;
     std::vector<weft::Pair> const pairs{{0, 2}, {1, 4}, {3, 5}};
     weft::PairRound const round = weft::make_round(team, 7, pairs);
-    REQUIRE(round.once.size() == 3); // each two of them meet on a node
+    REQUIRE(round.once.size() == 3); // any two of them share a node
     std::array<weft::Suspect, 1> const suspects{{{0, 4, 1}}};
     CHECK(weft::same_company(team, round, weft::PairMode::all, suspects).pairs == pairs);
     std::vector<weft::Pair> const alone{{1, 4}};

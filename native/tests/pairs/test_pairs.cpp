@@ -13,7 +13,7 @@ using namespace weft;
 
 namespace {
 
-// A clock of each node's own whose rate changes: what no line through two measurements describes.
+// A clock per node whose rate changes, so that a line through two measurements does not describe it.
 std::int64_t bent_from_ns = 0;
 double bend = 0; // in a second, of the rate
 
@@ -23,7 +23,7 @@ std::int64_t bent_now() noexcept {
     return now + std::int64_t(bend * passed_s * passed_s * 1e9);
 }
 
-/// Whether the last rank meets in the same group as this one, where one pair a node meets at a time.
+/// Whether the last rank is in the same group as this one, if one pair per node measures at a time.
 bool beside_the_last(Team const &team, PairRound const &round) {
     auto const holds = [](std::vector<Pair> const &group, int rank) {
         return std::any_of(group.begin(), group.end(),
@@ -223,8 +223,7 @@ TEST_CASE("times one way by clocks whose rate changes lie within the residual th
     measured.run();
     double const passed_s = double(max_over(team.comm, platform::now_ns() - began)) * 1e-9;
     std::int64_t const residual_ns = measured.clock().residual_ns();
-    // A closed line errs by bend x T^2 / 4 at most; the line of the begin, which has not seen it, by bend x T^2 and
-    // more.
+    // The error of a closed line is at most bend x T^2 / 4; that of the line from the beginning is bend x T^2 or more.
     CHECK(double(residual_ns) < strong * passed_s * passed_s / 4 * 1e9 + 100'000 +
                                     2 * double(max_over(team.comm, measured.clock().uncertainty_ns())));
     std::int64_t below = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An MPI-IO that reports success and writes nothing, as some do on a full disk: this program's own definition of the
-// call stands before the library's.
+// An MPI-IO that reports success and writes nothing, as some do on a full disk: this program's definition of the call
+// replaces the library's.
 #include "mpi/error.hpp"
 #include "record/store.hpp"
 #include "scratch_folder.hpp"

@@ -57,7 +57,7 @@ TEST_CASE("a folder is refused") {
     CHECK_THROWS_WITH_AS(NpyFile{"/dev/zero"}, doctest::Contains("not a regular file"), KeyFileError);
     ScratchFile const pipe("");
     REQUIRE(unlink(pipe.path().c_str()) == 0);
-    REQUIRE(mkfifo(pipe.path().c_str(), 0600) == 0); // nobody writes: opening it the usual way would wait for ever
+    REQUIRE(mkfifo(pipe.path().c_str(), 0600) == 0); // without a writer a blocking open would wait for ever
     CHECK_THROWS_WITH_AS(NpyFile{pipe.path()}, doctest::Contains("not a regular file"), KeyFileError);
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("no mangled header does more than be refused") {
         try {
             auto const header = parse_npy_header(std::as_bytes(std::span(bytes)));
             CHECK(header.data_offset <= bytes.size());
-        } catch (KeyFileError const &) { // a refusal is the other good outcome; anything else fails the test
+        } catch (KeyFileError const &) { // a refusal is also correct; anything else fails the test
         }
     }
 }

@@ -10,7 +10,7 @@ namespace {
 
 std::string const head = "weft-plan 2\nlaunch c000.l1\nfolder \"/tmp/run with a space\"\nrun 0123abcd\n";
 
-/// What a plan that must fail says.
+/// The error message of an invalid plan.
 std::string complaint(std::string const &text) {
     try {
         weft::parse_plan(text);

@@ -39,7 +39,7 @@ struct Outcome {
     std::string remedy;
 };
 
-/// What the ranks hear when they try to write there; empty when it went well.
+/// The errors of the ranks when they write there; empty on success.
 Outcome attempt(weft::Team const &team, std::string const &path, bool posix, int rows) {
     try {
         weft::write_slabs(team, slab_of_rank(team.rank, rows), path, posix);
@@ -89,7 +89,7 @@ TEST_CASE("each rank's slab stands at its place, whoever writes") {
                     CHECK((rows == 0 || std::memcmp(slab.data(), expected.data(), slab.size_bytes()) == 0));
                     CHECK(crcs[std::size_t(rank)] == weft::crc32(std::as_bytes(std::span(expected))));
                 }
-                // Nothing else is left, neither a part nor a library's own help files.
+                // Nothing else is left: no part file and no auxiliary file of a library.
                 CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
             }
         }
@@ -99,7 +99,7 @@ TEST_CASE("each rank's slab stands at its place, whoever writes") {
 TEST_CASE("a semaphore that another user left in the name of the file is not met") {
     weft::Team const team = weft::make_team(MPI_COMM_WORLD);
     ScratchFolder const folder(team);
-    // Open MPI 4 and 5 name it so after the file alone; an empty one ends who waits for it by SIGBUS.
+    // Open MPI 4 and 5 derive this name from the file name only; waiting for an empty one ends in SIGBUS.
     std::string const name = "weft-test-semaphore-" + std::to_string(team.size) + ".npy";
     std::string const left = "/dev/shm/sem.OMPIO_" + name + ".part";
     if (team.rank == 0) {

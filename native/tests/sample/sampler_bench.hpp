@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sampler under a clock that the measured call moves, so that every duration is known.
+// A sampler with a clock that the measured call advances, so that every duration is known.
 #pragma once
 
 #include "sample/sampler.hpp"
 
 inline std::int64_t fake_ns = 0;
-inline std::int64_t fake_read_ns = 0; // what a read of it costs
+inline std::int64_t fake_read_ns = 0; // cost of a read
 
 inline std::int64_t fake_now() noexcept {
     return fake_ns += fake_read_ns;
@@ -29,7 +29,7 @@ struct Bench {
 inline weft::Rules const rules{
     .precision = 0.05, .min_samples = 10, .max_samples = 100, .warmup_most = 50, .budget_ns = 1'000'000'000'000};
 
-/// The same on every rank?
+/// Whether the value is the same on every rank.
 inline bool is_agreed(weft::Team const &team, std::int64_t value) {
     return weft::min_over(team.comm, value) == weft::max_over(team.comm, value);
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr weft::ClockCost clock_cost{1, 20};
 
-/// Batches tried for calls of so many ns, when the sample itself costs one clock read.
+/// Batches tried for calls of `call_ns`, if the overhead of a sample is one clock read.
 std::vector<std::int64_t> tried(std::int64_t call_ns, std::int64_t least_ns) {
     std::vector<std::int64_t> sizes;
     auto const lasts = [&](std::int64_t calls) { return clock_cost.cost_ns + calls * call_ns; };

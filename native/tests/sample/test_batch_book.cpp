@@ -9,7 +9,7 @@ TEST_CASE("what the first launch decided is what the later ones read") {
     BatchBook first;
     CHECK_FALSE(first.is_new());
     first.decide("alltoall@8", 64);
-    first.decide("alltoall@8", 3); // it stands
+    first.decide("alltoall@8", 3); // this choice is kept
     first.decide("barrier", 1);
     CHECK(first.is_new());
     BatchBook const later = BatchBook::parse(first.text("run1 abc"), "run1 abc");

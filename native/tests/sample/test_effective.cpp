@@ -36,7 +36,7 @@ class Series {
     double state_;
 };
 
-/// Samples taken under the stop rule until it calls them precise; their median over the true one, less 1.
+/// Takes samples until the stop rule ends by precision; returns their median over the true one, minus 1.
 double error_at_the_stop(unsigned seed, double correlation) {
     weft::Rules const rules{.precision = 0.05, .min_samples = 10, .max_samples = 100'000};
     Series series(seed, correlation);
@@ -67,7 +67,7 @@ TEST_CASE("what ended by precision has it, however much neighbouring samples are
         for (unsigned seed = 1; seed <= runs; ++seed) {
             within += std::abs(error_at_the_stop(seed, correlation)) <= 0.05 ? 1 : 0;
         }
-        // 95 %, but for what looking several times costs. By plain order statistics it is 58 % at 0.9.
+        // 95 %, except for the effect of repeated tests. With plain order statistics it is 58 % at 0.9.
         MESSAGE("correlation ", correlation, ": within 5 % in ", within, " of ", runs);
         CHECK(within >= runs * 93 / 100);
     }

@@ -34,16 +34,16 @@ TEST_CASE("a first call says how many of its peers were met before") {
     Bench bench(rules);
     bench.sampler.cold("A", [] {});
     REQUIRE(bench.last().peers_met.has_value());
-    CHECK(*bench.last().peers_met == bench.team.size - 1); // to make the team, all were spoken to
+    CHECK(*bench.last().peers_met == bench.team.size - 1); // making the team opened connections to all
     weft::Peers::met().forget();
     bench.sampler.cold("B", [] {});
     CHECK(*bench.last().peers_met == 0);
     bench.sampler.cold("B again", [] {});
-    CHECK(*bench.last().peers_met == bench.team.size - 1); // B may have spoken to all
+    CHECK(*bench.last().peers_met == bench.team.size - 1); // B may have opened connections to all
     weft::Peers::met().forget();
     weft::Comm const part = weft::Comm::split(MPI_COMM_SELF, 0, 0);
     bench.sampler.cold("C", [] {});
-    CHECK(*bench.last().peers_met == 0); // oneself is no peer
+    CHECK(*bench.last().peers_met == 0); // a rank is not its own peer
     bench.sampler.warm("C", [] { fake_ns += 1000; });
     CHECK_FALSE(bench.last().peers_met.has_value());
     bool const in_half = 2 * bench.team.rank < bench.team.size;
@@ -146,7 +146,7 @@ TEST_CASE("the slowest rank decides, and all ranks end together") {
 }
 
 TEST_CASE("an operation too short for the clock is timed in batches") {
-    reset_clock(10); // resolution and cost 10 ns: a sample must last 400, and 20 times by how much clocks differ
+    reset_clock(10); // resolution and cost 10 ns: a sample must last 400, and 20 times the difference of the clocks
     Bench bench(rules);
     CHECK(bench.clock.cost().cost_ns == 10);
     CHECK(bench.clock.cost().resolution_ns == 10);
@@ -177,10 +177,10 @@ TEST_CASE("an operation just long enough for the clock is not batched") {
 TEST_CASE("an operation shorter than 20 times the skew of an empty one is timed in batches") {
     reset_clock(10);
     Bench bench(rules);
-    fake_ns += bench.team.rank == bench.team.size - 1 ? 50'000 : 0; // the last rank starts so much later, always
+    fake_ns += bench.team.rank == bench.team.size - 1 ? 50'000 : 0; // the last rank always starts later by this
     std::int64_t const skew_ns = bench.barrier.skew_ns();
     CHECK(skew_ns >= (bench.team.size > 1 ? 45'000 : 0));
-    CHECK(skew_ns <= 500'000); // a rank that waits for its core reads the clock meanwhile, and each read moves it
+    CHECK(skew_ns <= 500'000); // a rank that waits for its core reads the clock, and each read advances it
     CHECK(bench.barrier.skew_ns() == skew_ns); // measured once
     CHECK(is_agreed(bench.team, skew_ns));
     bench.sampler.warm("A", [] { fake_ns += 10'000; });
@@ -205,7 +205,7 @@ TEST_CASE("the batch is the first launch's, whatever luck a later one has") {
     CHECK(batch > 1);
     Bench later(rules);
     later.sampler.batches() = weft::BatchBook::parse(first.sampler.batches().text("r h"), "r h");
-    later.sampler.warm("A", [] { fake_ns += 70; }); // a slower launch, which would have decided for fewer calls
+    later.sampler.warm("A", [] { fake_ns += 70; }); // a slower launch, which would have chosen fewer calls
     CHECK(later.last().batch == batch);
     CHECK_FALSE(later.sampler.batches().is_new());
 }
@@ -223,7 +223,7 @@ TEST_CASE("no rank begins a sample before all are ready for it") {
         }
         ready.push_back(weft::platform::now_ns());
     };
-    // Of a call, when the one before has ended; of a run of steps, when it is prepared. The first was the warm-up.
+    // For a call, the end of the one before; for a run of steps, the end of its preparation. The first is the warm-up.
     constexpr std::array<std::string_view, 1> ops{"steps"};
     bench.sampler.warm("call", slow_on_the_last, {.batch = false});
     bench.sampler.warm_steps(ops, slow_on_the_last, [](weft::Laps &) {});

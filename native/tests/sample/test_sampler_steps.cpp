@@ -76,7 +76,7 @@ TEST_CASE("what one rank needs is known by its duration, whenever it starts") {
     std::int64_t calls = 0;
     bool const last = bench.team.rank == bench.team.size - 1;
     auto const copy = [&] { fake_ns += 1000, calls += 1; };
-    fake_ns += last ? 5000 : 0; // the ranks' clocks agreed when they were joined
+    fake_ns += last ? 5000 : 0; // the ranks' clocks agreed when they were synchronised
     bench.sampler.warm("copy-8", copy, {.batch = false, .of_one_rank = true});
     CHECK(bench.last().count == 10);
     if (bench.team.rank == 0) {
@@ -90,7 +90,7 @@ TEST_CASE("a precision that the closing check of the clocks takes away is not cl
     for (bool const locally : {true, false}) {
         Segment &segment = bench.recorder.open("A", weft::Phase::warm, 1);
         segment.ended_by = EndedBy::precision;
-        segment.judged = weft::Definition::local; // as if the clocks had been worse then: here they are shared
+        segment.judged = weft::Definition::local; // as if the clocks had been worse: here they are shared
         segment.settled_locally = locally;
     }
     bench.recorder.open("pairs", weft::Phase::warm, 1).ended_by = EndedBy::precision; // not the sampler's
@@ -138,7 +138,7 @@ TEST_CASE("samples that began late are dropped on all ranks and counted, and the
     CHECK(is_agreed(bench.team, segment.late));
     CHECK(segment.rows.size() == std::size_t(segment.count));
     if (bench.team.size > 1) {
-        CHECK(segment.late >= 4); // the first look at all of them
+        CHECK(segment.late >= 4); // at the first decision all of them
         CHECK(bench.barrier.window_ns() >= 2 * before);
         CHECK(is_agreed(bench.team, bench.barrier.window_ns()));
     }

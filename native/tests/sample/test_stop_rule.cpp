@@ -72,7 +72,7 @@ TEST_CASE("an interval is precise when both of its ends are within the precision
     std::array<std::int64_t, 10> sorted{1, 96, 98, 99, 100, 100, 101, 102, 104, 999};
     CHECK(weft::is_precise(sorted, 0.05)); // ranks 2 and 9
     sorted[8] = 106;
-    CHECK_FALSE(weft::is_precise(sorted, 0.05)); // the upper end alone is outside
+    CHECK_FALSE(weft::is_precise(sorted, 0.05)); // only the upper end is outside
     CHECK(weft::is_precise(sorted, 0.06));
     sorted[8] = 104;
     sorted[1] = 94;
@@ -99,7 +99,7 @@ TEST_CASE("chunks grow, and end at the budget and at the most samples") {
     CHECK(weft::next_chunk(rules, 80, 1'000'000, 10) == 20); // most samples
     CHECK(weft::next_chunk(rules, 0, 35, 10) == 3);          // what the budget allows
     CHECK(weft::next_chunk(rules, 0, -5, 10) == 1);          // one at least
-    CHECK(weft::next_chunk(rules, 0, 1'000'000, 0) == 1);    // nothing is known of the operation yet
+    CHECK(weft::next_chunk(rules, 0, 1'000'000, 0) == 1);    // the operation is not yet known
 }
 
 TEST_CASE("samples end by precision, number or budget, and precision needs the least number of them") {
@@ -117,5 +117,5 @@ TEST_CASE("samples end by precision, number or budget, and precision needs the l
     weft::Decision const late = next({.kept = 0, .taken = 3, .left_ns = 0, .sample_ns = 1}); // all came late
     CHECK(late.samples == 0);
     CHECK(late.ended_by == EndedBy::budget);
-    CHECK(next({.left_ns = -5, .sample_ns = 1}).samples == 1); // one sample there must be
+    CHECK(next({.left_ns = -5, .sample_ns = 1}).samples == 1); // at least one sample
 }

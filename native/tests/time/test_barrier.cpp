@@ -9,7 +9,7 @@ using weft::Start;
 
 namespace {
 
-/// True when nobody left before the last one came. All ranks read the same clock here.
+/// True if no rank left before the last one came. All ranks read the same clock here.
 bool holds_all_back(weft::Team const &team, weft::Barrier &barrier, int last) {
     PMPI_Barrier(team.comm);
     if (team.rank == last) {

@@ -10,7 +10,7 @@
 
 namespace {
 
-// A clock of one's own for each rank: what the host's clock says, ahead by some and running fast.
+// A separate clock for each rank: the host's clock with an offset and a faster rate.
 struct Fake {
     std::int64_t ahead_ns = 0;
     double fast = 0;
@@ -43,14 +43,14 @@ std::int64_t reads_of_a_measurement(int rank, int size) {
     return reads;
 }
 
-/// What rank 0's fake clock shows at the instant `true_ns`.
+/// Time of rank 0's fake clock at the instant `true_ns`.
 std::int64_t rank_0_at(weft::Team const &team, std::int64_t true_ns) {
     Fake theirs = fake;
     PMPI_Bcast(&theirs, sizeof theirs, MPI_BYTE, 0, team.comm);
     return theirs.at(true_ns);
 }
 
-/// What the method can promise, where 8 ranks share 2 cores and a round trip takes milliseconds; and a little for a
+/// The error bound of the method if 8 ranks share 2 cores and a round trip takes milliseconds, plus a margin for a
 /// preemption between this test's own two clock reads.
 std::int64_t tolerance_ns(weft::Team const &team, weft::Clock const &clock) {
     return 50'000 + weft::max_over(team.comm, clock.uncertainty_ns());
@@ -87,7 +87,7 @@ TEST_CASE("clocks of several nodes are joined though they are seconds apart and 
     for (int const ranks_per_node : {1, 2}) {
         CAPTURE(ranks_per_node);
         weft::Team const team = weft::make_team(MPI_COMM_WORLD, ranks_per_node);
-        // All ranks of a node read the same; a part in a hundred is a thousand times what clocks do.
+        // All ranks of a node read the same clock; a drift of 1 % is a thousand times that of real clocks.
         fake = Fake{team.node * 3'000'000'000, 0.01 * team.node, 0};
         std::int64_t began = weft::platform::now_ns();
         PMPI_Bcast(&began, 1, MPI_INT64_T, 0, team.comm);
@@ -97,7 +97,7 @@ TEST_CASE("clocks of several nodes are joined though they are seconds apart and 
 
         clock.begin();
         std::int64_t const early = weft::platform::now_ns();
-        // The drift seen before the cell serves during it.
+        // The drift measured before the cell is used during it.
         CHECK(distance(clock.global(fake.at(early)), rank_0_at(team, early)) < tolerance_ns(team, clock));
         weft::platform::sleep_ns(300'000'000); // drifts by 3 ms a node
         std::int64_t const middle = weft::platform::now_ns();
@@ -107,7 +107,7 @@ TEST_CASE("clocks of several nodes are joined though they are seconds apart and 
         for (std::int64_t const when : {early, middle, weft::platform::now_ns()}) {
             CHECK(distance(clock.global(fake.at(when)), rank_0_at(team, when)) < tolerance_ns(team, clock));
         }
-        CHECK(clock.residual_ns() < 20'000'000); // a check has an error, too: half of its own round trip
+        CHECK(clock.residual_ns() < 20'000'000); // a check has an error of half its own round trip
         CHECK((clock.residual_ns() > 0) == (team.nodes > 1));
         // And back.
         std::int64_t const local = fake_now();
@@ -190,7 +190,7 @@ TEST_CASE("the residual is as large as the error that the check rounds find") {
     std::int64_t const tolerance = tolerance_ns(team, clock);
     CHECK(clock.residual_ns() >= (team.size > 1 ? 1'000'000 - tolerance : 0));
     CHECK(clock.residual_ns() <= (team.size > 1 ? 1'000'000 + 100 * tolerance : 0));
-    // METHOD 2: clocks with such an error do not tell the time of anything below ten times it.
+    // METHOD 2: clocks with this error are not used for times below ten times the error.
     weft::Segment segment;
     segment.median_ns = 10 * clock.residual_ns();
     CHECK(weft::definition_of(segment, clock) == (team.size > 1 ? weft::Definition::local : weft::Definition::global));

@@ -25,7 +25,7 @@ from weft.fabric.shaping import link_seconds
 from weft.kernel.traffic import Traffic, Uniform
 
 MOST_PAIRED = 256
-"""Most nodes for which non-uniform traffic is put on the routes pair by pair."""
+"""Most nodes for which non-uniform traffic is added to the routes pair by pair."""
 
 
 def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:

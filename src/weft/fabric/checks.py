@@ -22,7 +22,7 @@ SEVERITIES = ("error", "warning", "note")
 
 
 def check_fabric(fabric: "Fabric") -> tuple[Finding, ...]:
-    """Everything that is found about a fabric, worst first."""
+    """All findings about a fabric, worst first."""
     findings = [*_nodes(fabric), *_rates(fabric), *_latency(fabric), *_model(fabric), *_sources(fabric)]
     section = fabric.network.dump if fabric.network else None
     try:
@@ -86,7 +86,7 @@ def _rates(fabric: "Fabric") -> list[Finding]:
 
 
 def _latency(fabric: "Fabric") -> list[Finding]:
-    """A latency that is missing, or is none of a network."""
+    """A latency that is missing or implausible for a network."""
     network = fabric.network
     if network is None:
         return []
@@ -112,7 +112,7 @@ def _latency(fabric: "Fabric") -> list[Finding]:
 
 
 def _model(fabric: "Fabric") -> list[Finding]:
-    """What a simulation cannot do without: `weft run` would refuse the file. The routes of a dump need none of it."""
+    """Keys that a simulation requires: without them `weft run` refuses the file. The routes of a dump need none."""
     if not fabric.is_model:
         return []
     network = fabric.network

@@ -93,8 +93,8 @@ class Kernel(Protocol):
     def incidental(self) -> frozenset[str]:
         """Parameters that do not identify a measurement when runs are compared.
 
-        They say how much of a sweep a cell holds, how its settings were chosen or what else is measured beside it, or
-        have columns of their own (n, m).
+        They describe how much of a sweep a cell has, how its settings were chosen, or what else is measured with it, or
+        they have separate columns (n, m).
         """
         ...
 

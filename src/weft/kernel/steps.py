@@ -6,7 +6,7 @@ For a call ``C`` the kernels also measure, in turns (``native/measure/ladder``):
 ===============  ========================================================================
 ``C:within``     the blocks that stay in a node, by plain messages, all ranks at once
 ``C:between``    the blocks that leave a node, by plain messages, of one rank at a time
-``C:shift``      all blocks by plain messages in p rounds, everybody at once
+``C:shift``      all blocks by plain messages in p rounds, all ranks at once
 ``C:pairwise``   the same by pairs, where p is a power of two
 ``C:whole``      the library's call
 ``C:rounds``     the rounds of ``C:shift``: sample d is round d

@@ -52,8 +52,9 @@ def d_mod_k(network: Network) -> Network:
 
 
 def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
-    """The number of a switch among those that stand beside it, as each switch below sees it, shape (switches,
-    switches); and how many numbers each switch below counts with, shape (switches,).
+    """Number of each switch among its siblings, as seen from each lower switch, shape (switches, switches).
+
+    The second result is the count of numbers that each lower switch uses, shape (switches,).
     """
     count = len(network.switches)
     level = [s.level for s in network.switches]

@@ -11,12 +11,12 @@ from weft.route.show import verdict
 if TYPE_CHECKING:
     import altair
 
-EVEN_SCALE = 2.0  # the fullest cable has the last colour, but good tables look good
+EVEN_SCALE = 2.0  # the most loaded cable gets the last colour, unless all loads are low
 LABEL = "all-to-all: time of a cable over that of a host's own link"
 
 
 def drawing(found: Comparison, engine: Engine, title: str) -> "altair.LayerChart":
-    """The tree of the network, its cables coloured by their time in an all-to-all under an engine."""
+    """The drawing of the network, with cables coloured by their time in an all-to-all under an engine."""
     time = engine.score.time
     scale = (0.0, 1.0, max(EVEN_SCALE, float(time.max(initial=0))))
     return draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), time, LABEL, scale=scale)

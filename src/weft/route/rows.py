@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of a comparison of routes, as the terminal and the page print them."""
+"""Rows of a comparison of routes, for the terminal and the page."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from weft.route.compare import Comparison, Engine, Full
 
 
 class Rows(NamedTuple):
-    """A table of texts: its title, its headings, and its rows; ``words`` are the columns that hold words."""
+    """A table of texts: its title, headings and rows; ``words`` are the columns with words."""
 
     title: str
     columns: tuple[str, ...]
@@ -17,7 +17,7 @@ class Rows(NamedTuple):
 
 
 def share(value: float) -> float:
-    """Per cent of what the adapters inject, from a relative time."""
+    """Per cent of the adapters' rate that a relative time corresponds to."""
     return 100 / value if value else 0.0
 
 
@@ -48,7 +48,7 @@ def _scores(engine: Engine, asked: bool) -> tuple[str, ...]:
 
 
 def link_rows(engine: Engine) -> Rows:
-    """The fullest links under an engine and who uses them."""
+    """The most loaded links under an engine, and their users."""
     phased = any(full.slowest_in for full in engine.fullest)
     columns = ("link", "time", "load", "slowest in" if phased else "routes", "from", "to")
     title = f"{engine.name}: fullest links ({engine.routes.network.routing})"
@@ -61,7 +61,7 @@ def _link(engine: Engine, full: Full, phased: bool) -> tuple[str, ...]:
 
 
 def _who(engine: Engine, full: Full) -> tuple[str, str]:
-    """Users of a link in words: how many send, and who is sent to."""
+    """Users of a link in words: number of senders, and the receivers."""
     sources, targets = full.users.sources, full.users.targets
     few = len(sources) <= len(targets)
     shown = hosts_text(engine.routes.network, (sources if few else targets).tolist())

@@ -49,7 +49,7 @@ def _reason(engine: Engine, found: Comparison) -> str:
 
 
 def as_text(found: Comparison, title: str) -> RenderableType:
-    """The comparison in the terminal."""
+    """The comparison for the terminal."""
     parts: list[RenderableType] = [
         Text(f"{title}: {verdict(found)}", style="bold"),
         Text(),
@@ -64,7 +64,7 @@ def as_text(found: Comparison, title: str) -> RenderableType:
 
 
 def _printed(rows: Rows, faint: str = "") -> Table:
-    """Rows in the terminal; the row of a name is dim."""
+    """Rows for the terminal; rows of names are dim."""
     table = Table(box=None, pad_edge=False, title_justify="left", title=rows.title)
     for index, name in enumerate(rows.columns):
         table.add_column(name, justify="left" if index in rows.words else "right", overflow="fold")

@@ -53,7 +53,7 @@ class Bandwidth(PlainKernel):
     """Pairs, sizes, memory and traffic of the windowed stream."""
 
     name = "bandwidth"
-    main = ""  # a cell is known by its largest size
+    main = ""  # the operation of the largest size is the main one
     incidental = frozenset({"bytes", "refine"})
     study: type[Study] = BandwidthStudy
 

@@ -34,7 +34,7 @@ class Collective(PlainKernel):
     """Cells, sizes, memory and traffic of collective calls."""
 
     name = "collective"
-    main = ""  # a cell is known by its largest size
+    main = ""  # the operation of the largest size is the main one
     incidental = frozenset({"bytes", "refine", "setting", "explain"})
     study: type[Study] = CollectiveStudy
 
