@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A small study on one host, and its files, for walks without MPI."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,20 @@ def fabric(tmp_path: Path) -> Fabric:
 def only_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make no tables: they would take nine tenths of the time, and tell nothing about the walk."""
     monkeypatch.setattr("weft.run.one.make_tables", lambda folder: None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run folder with nothing but its launches."""
+    (tmp_path / "run" / "launches").mkdir(parents=True)
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A short TMPDIR of the test's own, in which nothing may be left."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="wt", dir="/tmp") as name:
+        monkeypatch.setenv("TMPDIR", name)
+        yield Path(name)
