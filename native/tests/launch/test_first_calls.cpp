@@ -20,23 +20,26 @@
 
 namespace {
 
-/// Established TCP connections of this process, from one read of a table that may change meanwhile.
+/// Established TCP connections of this process, from one read of tables that may change meanwhile. Open MPI 5 connects
+/// by IPv6 where the host has it.
 int connections_seen() {
     int count = 0;
-    std::ifstream table("/proc/self/net/tcp");
-    std::string line;
     std::string sockets;
     for (auto const &each : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;
         sockets += std::filesystem::read_symlink(each.path(), gone).string() + " ";
     }
-    while (std::getline(table, line)) {
-        std::istringstream words(line);
-        std::vector<std::string> const columns{std::istream_iterator<std::string>(words), {}};
-        constexpr std::size_t state = 3;
-        constexpr std::size_t inode = 9;
-        bool const established = columns.size() > inode && columns[state] == "01";
-        count += established && sockets.find("socket:[" + columns[inode] + "]") != std::string::npos ? 1 : 0;
+    for (char const *const name : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
+        std::ifstream table(name);
+        std::string line;
+        while (std::getline(table, line)) {
+            std::istringstream words(line);
+            std::vector<std::string> const columns{std::istream_iterator<std::string>(words), {}};
+            constexpr std::size_t state = 3;
+            constexpr std::size_t inode = 9;
+            bool const established = columns.size() > inode && columns[state] == "01";
+            count += established && sockets.find("socket:[" + columns[inode] + "]") != std::string::npos ? 1 : 0;
+        }
     }
     return count;
 }
