@@ -20,6 +20,7 @@ from weft.analyse.protocol.slower import slower_than_double
 from weft.analyse.remedies import remedies
 from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
+from weft.analyse.sensitivity import sensitivity_rows
 from weft.analyse.tables.answers import (
     CHANGES,
     FINDINGS,
@@ -34,6 +35,7 @@ from weft.analyse.tables.answers import (
 from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.remedies import REMEDIES
+from weft.analyse.tables.sensitivity import SENSITIVITY
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
 from weft.analyse.winners import unjudged, winners
 from weft.fabric.kinds import KINDS
@@ -44,7 +46,9 @@ from weft.plan.records import Cell, Plan
 from weft.store.rows import LAUNCH_TABLE, MEASURED, LaunchRow, MeasuredRow
 
 #: The tables that this module writes.
-WRITTEN = (VERDICTS, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, LADDER, ROUND_TIMES, REMEDIES, FINDINGS)
+WRITTEN = (
+    VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, LADDER, ROUND_TIMES, REMEDIES, FINDINGS
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,7 @@ def write_answers(root: Path, found: Found) -> None:
     loads, launches = load_rows(found.links), LAUNCH_TABLE.read(root)
     changes, slower = _changes(launches, found), _slower(found)
     VERDICTS.write(root, _verdicts(found))
+    SENSITIVITY.write(root, sensitivity_rows(found.plan, found.calls, found.main))
     LOADS.write(root, loads)
     BOTTLENECKS.write(root, bottlenecks(found.calls, loads, found.main))
     CHANGES.write(root, changes)

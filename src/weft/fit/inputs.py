@@ -14,6 +14,7 @@ from weft.analyse.tables.times import CALLS
 from weft.errors import DataError, StudyError
 from weft.fabric.model import Fabric
 from weft.fabric.nodeset import expand
+from weft.fabric.numbers import number_of, with_number
 from weft.files.reading import parse_toml
 from weft.files.section import Section
 from weft.files.tree import is_list
@@ -162,23 +163,11 @@ class Parameter:
 
     def of(self, fabric: Fabric) -> float:
         """Its start value for a fabric."""
-        value: Any = fabric
-        for part in self.key.split("."):
-            value = getattr(value, part) if value is not None else None
-        return value or self.begin
+        return number_of(fabric, self.key) or self.begin
 
     def put(self, fabric: Fabric, value: float) -> Fabric:
-        """The fabric with another value; StudyError if it does not have the parameter's section."""
-        section, _, name = self.key.rpartition(".")
-        owners: list[Any] = [fabric]
-        for part in section.split("."):
-            owners.append(getattr(owners[-1], part))
-            if owners[-1] is None:
-                raise StudyError(f"{fabric.path} has no section [{section}] for {self.key}", f"write one: [{section}]")
-        changed: Any = value
-        for owner, part in zip(reversed(owners), (name, *reversed(section.split("."))), strict=True):
-            changed = owner.model_copy(update={part: changed})
-        return changed
+        """The fabric with another value; FabricError if it does not have the parameter's section."""
+        return with_number(fabric, self.key, value)
 
 
 PARAMETERS = {

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parts of the page that every run has, whatever its kernel."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.report.links import load_tables
+from weft.report.sensitivity import UNITS, sensitivities, sensitivity_table
 from weft.report.tabular import Table
 from weft.report.view import RunView
 
@@ -21,5 +23,7 @@ def common_figures(view: RunView) -> "list[Figure | Picture]":
 
 
 def common_tables(view: RunView) -> list[Table]:
-    """Tables of every run, whatever its kernel: the most loaded links, if counted."""
-    return load_tables(view)
+    """Tables of every run, whatever its kernel: the most loaded links, and what a simulated verdict hangs on."""
+    title = view.titled("What the verdict depends on: each fitted or assumed number over its plausible range")
+    hangs = sensitivity_table(sensitivities(view), title)
+    return [*load_tables(view), *([replace(hangs, rows=(UNITS, *hangs.rows))] if hangs else [])]

@@ -2,10 +2,10 @@
 """Output of ``weft show RUN --format json``: schema weft-show/1, described field by field in docs/show-json.md.
 
 An object with ``schema``, ``run`` (path), ``study``, ``title``, ``fabric``, ``kind``, ``mpi``, ``simulated``,
-``virtual``, ``headline``, ``rows``, ``verdicts``, ``floor`` and ``findings``. ``rows`` has one object for each cell,
-call and phase, with the `FIELDS` below: times in seconds, sizes in bytes. A row without numbers has ``null`` for them;
-its ``status`` and ``reason`` say why. Fields may be added within a version; none is renamed, removed or changed in
-meaning.
+``virtual``, ``headline``, ``rows``, ``verdicts``, ``sensitivity``, ``floor`` and ``findings``. ``rows`` has one object
+for each cell, call and phase, with the `FIELDS` below: times in seconds, sizes in bytes. A row without numbers has
+``null`` for them; its ``status`` and ``reason`` say why. Fields may be added within a version; none is renamed, removed
+or changed in meaning.
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Any
 from weft.analyse.tables.answers import VerdictRow
 from weft.files.tree import is_list, is_table
 from weft.report.links import link_fields
+from weft.report.sensitivity import sensitivities
 from weft.report.view import RunView
 
 SCHEMA = "weft-show/1"
@@ -42,6 +43,7 @@ def show_object(view: RunView) -> dict[str, Any]:
         "headline": view.headline,
         "rows": [{name: row[name] for name in FIELDS} for row in view.rows],
         "verdicts": [verdict_fields(verdict) for verdict in view.verdicts],
+        "sensitivity": sensitivities(view),
         "floor": view.floor,
         "findings": view.findings,
         **link_fields(view),

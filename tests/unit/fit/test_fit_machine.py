@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from weft.analyse.tables.times import FLOOR as FLOOR_TABLE
-from weft.errors import StudyError
+from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fit.inputs import PARAMETERS, MeasuredCell, merged, with_values
 from weft.fit.machine import machine_of
@@ -83,7 +83,7 @@ def test_a_rate_in_a_section_of_a_section_can_be_fitted() -> None:
     assert link_rate.of(tara) == 3.5e9
     assert link_rate.of(with_values(tara, {"link_rate": link_rate}, [2e9])) == 2e9
     assert link_rate.of(load_fabric("jellystone")) == link_rate.begin
-    with pytest.raises(StudyError, match=r"no section \[network\.tree\]"):
+    with pytest.raises(FabricError, match=r"no section \[network\.tree\]"):
         link_rate.put(load_fabric("jellystone"), 2e9)
 
 

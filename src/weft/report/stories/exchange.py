@@ -13,6 +13,7 @@ from weft.report.intervals import interval_heading
 from weft.report.links import held_back_sentence, held_back_table
 from weft.report.numbers import bound_text, time_text
 from weft.report.plan_tables import memory_tables
+from weft.report.sensitivity import flip_sentences, sensitivities
 from weft.report.story import Story
 from weft.report.tabular import Table
 from weft.report.view import CALLS, RunView, m_text
@@ -22,8 +23,12 @@ class ExchangeStory(Story):
     """Tables 4.1 to 4.6 and Figures 3.1, 4.1 and 4.2 of the tara papers, from a run."""
 
     def headline(self, view: RunView) -> str:
-        """Whether all-to-all communication limits scaling, and which link is the bottleneck if links were counted."""
-        return f"{headline(view.verdicts)} {held_back_sentence(view)}".rstrip()
+        """Whether all-to-all communication limits scaling, and which link is the bottleneck if links were counted.
+
+        A simulated verdict that depends on a guess comes after the sentence that says so.
+        """
+        told = [*flip_sentences(sensitivities(view)), headline(view.verdicts), held_back_sentence(view)]
+        return " ".join(sentence for sentence in told if sentence)
 
     def tables(self, view: RunView) -> list[Table]:
         """Times, bottlenecks, calls cold and warm, memory."""

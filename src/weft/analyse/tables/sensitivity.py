@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of sensitivities: how far a simulated verdict hangs on numbers that nobody measured."""
+
+from typing import Any, Literal, TypedDict
+
+import pyarrow
+
+from weft.store.typed import TableOf
+
+pa: Any = pyarrow  # it comes without types
+TEXT, INT, REAL = pa.string(), pa.int32(), pa.float64()
+
+
+class SensitivityRow(TypedDict):
+    """What one assumed or fitted number of the fabric does to the prediction of a series.
+
+    ``value`` is the number in the fabric file, ``low`` and ``high`` its plausible range (:mod:`weft.fabric.numbers`),
+    in ``unit``. ``verdict`` is what the series says with ``value``. ``flips`` tells whether it says something else
+    somewhere in the range, ``flips_at`` the nearest value where it does (null if nowhere), ``becomes`` what it says
+    there. ``seconds`` is the predicted time at the last point, ``at`` nodes; ``least_s`` and ``most_s`` are the
+    shortest and the longest time there over the range. ``basis``: the time there was ``simulated``, or comes from the
+    ``closed form``.
+    """
+
+    series: str
+    kind: Literal["strong", "weak"]
+    call: str
+    key: str
+    standing: Literal["fitted", "assumed"]
+    unit: str
+    value: float
+    low: float
+    high: float
+    verdict: str
+    flips: bool
+    flips_at: float | None
+    becomes: str
+    at: int
+    seconds: float
+    least_s: float
+    most_s: float
+    basis: Literal["simulated", "closed form"]
+
+
+SENSITIVITY = TableOf(
+    "sensitivity",
+    SensitivityRow,
+    pa.schema(
+        [
+            *((name, TEXT) for name in ("series", "kind", "call", "key", "standing", "unit")),
+            *((name, REAL) for name in ("value", "low", "high")), ("verdict", TEXT), ("flips", pa.bool_()),
+            ("flips_at", REAL), ("becomes", TEXT), ("at", INT),
+            *((name, REAL) for name in ("seconds", "least_s", "most_s")), ("basis", TEXT),
+        ]
+    ),
+)  # fmt: skip

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers of a fabric file by key (``network.adapter_rate``): reading and replacing one, and how well it is known.
+
+A number is as good as its source. What a paper or a data sheet states is taken as it stands. A fitted number moves with
+the rounding and the noise of the cells that it was fitted to, and an assumed one may be anything that machines of its
+kind have: :func:`doubtful` gives the range of each.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from weft.errors import FabricError
+from weft.fabric.model import Fabric
+
+Standing = Literal["stated", "fitted", "assumed"]
+
+#: Words in a source that say a number was not found anywhere.
+GUESSED = ("assumed", "not stated", "made up", "chosen", "guess", "unknown")
+FITTED_BY = 1.1
+"""Factor by which a fitted number may be off: 1 % of error in tara's fitted times moves a cost by 2 %, and two printed
+digits are up to 4.5 % (`weft fidelity tables`)."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """By how much an assumed number may be off.
+
+    Attributes
+    ----------
+    key
+        Its key in the fabric file.
+    unit
+        ``B/s``, ``s`` or ``B``.
+    factor
+        It may lie between its value divided and multiplied by this ...
+    low, high
+        ... or between these two, in its unit, whatever was assumed.
+    """
+
+    key: str
+    unit: Literal["B/s", "s", "B"]
+    factor: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+
+
+# Rates: what nodes and adapters reach lies up to 40 % below a data sheet (`weft fidelity datasheet`). Costs and
+# latencies: a factor of two either way. Eager limits: defaults of libraries range from 4 KiB to 64 KiB. What a message
+# costs its sender: LogGP's o of published adapters is up to 2 us.
+SPREADS = (
+    Spread("node.copy_rate", "B/s", 1.4),
+    Spread("network.adapter_rate", "B/s", 1.4),
+    Spread("network.tree.link_rate", "B/s", 1.4),
+    Spread("network.torus.link_rate", "B/s", 1.4),
+    Spread("network.latency", "s", 2.0),
+    Spread("network.message_cost", "s", low=0.0, high=2e-6),
+    Spread("network.rendezvous_latency", "s", 2.0),
+    Spread("network.eager_limit", "B", low=4096, high=65536),
+)
+
+
+@dataclass(frozen=True)
+class Doubtful:
+    """A number that is not stated anywhere.
+
+    Attributes
+    ----------
+    key, unit
+        Its key in the fabric file, and ``B/s``, ``s`` or ``B``.
+    standing
+        ``fitted`` or ``assumed``.
+    value
+        Its value in the file.
+    low, high
+        Its plausible range.
+    """
+
+    key: str
+    unit: str
+    standing: Standing
+    value: float
+    low: float
+    high: float
+
+
+def number_of(fabric: Fabric, key: str) -> float | None:
+    """The value of a key; None if the file does not state it, or does not have its section."""
+    value: Any = fabric
+    for part in key.split("."):
+        value = getattr(value, part) if value is not None else None
+    return value
+
+
+def with_number(fabric: Fabric, key: str, value: float) -> Fabric:
+    """The fabric with another value of a key.
+
+    Raises
+    ------
+    FabricError
+        The fabric does not have the key's section.
+    """
+    *sections, name = key.split(".")
+    owners: list[Any] = [fabric]
+    for part in sections:
+        owners.append(getattr(owners[-1], part))
+        if owners[-1] is None:
+            section = ".".join(sections)
+            raise FabricError(f"{fabric.path} has no section [{section}] for {key}", f"write one: [{section}]")
+    changed: Any = value
+    for owner, part in zip(reversed(owners), (name, *reversed(sections)), strict=True):
+        changed = owner.model_copy(update={part: changed})
+    return changed
+
+
+def standing(fabric: Fabric, key: str) -> Standing:
+    """How well a number is known, by the text of its source, or of its section's: without any it is assumed."""
+    parts = key.split(".")
+    keys = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+    source = next((fabric.sources[each] for each in keys if each in fabric.sources), "").casefold()
+    if not source or any(word in source for word in GUESSED):
+        return "fitted" if source.startswith("fitted") else "assumed"
+    return "fitted" if "fitted" in source else "stated"
+
+
+def doubtful(fabric: Fabric, spreads: Iterable[Spread] = SPREADS) -> list[Doubtful]:
+    """The numbers of a fabric that are fitted or assumed, with their plausible ranges."""
+    found: list[Doubtful] = []
+    for spread in spreads:
+        value, known = number_of(fabric, spread.key), standing(fabric, spread.key)
+        if value is None or known == "stated":
+            continue
+        factor = FITTED_BY if known == "fitted" else spread.factor
+        low, high = (value / factor, value * factor) if factor else (spread.low, spread.high)
+        found.append(Doubtful(spread.key, spread.unit, known, value, min(low, value), max(high, value)))
+    return found

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a simulated verdict depends on: the number that turns it is named, with the value where it turns."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from weft.analyse.sensitivity import STEPS, conclusion, sensitivity_rows, steps
+from weft.analyse.tables.sensitivity import SensitivityRow
+from weft.analyse.tables.times import CallRow
+from weft.bound.terms import closed_form
+from weft.fabric import load_fabric
+from weft.fabric.numbers import doubtful, standing
+from weft.kernel.studies import load_study
+from weft.plan.make import make_plan
+from weft.plan.records import Plan
+from weft.report.sensitivity import flip_sentences
+
+# tara extended, as it was when its verdict hung on an eager limit that nobody knows.
+FABRIC = """\
+name = "extended"
+kind = "{kind}"
+[node]
+names = "n[1-576]"
+cores = 8
+copy_rate = "5.36 GB/s"
+[network]
+topology = "star"
+latency = "1.2 us"
+adapter_rate = "2.66 GB/s"
+eager_limit = "{limit}"
+rendezvous_latency = "165 us"
+[sources]
+"network.latency" = "paper 000, section 2.1"
+"network.adapter_rate" = "fitted to Table 4.4"
+"network.eager_limit" = "{source}"
+"network.rendezvous_latency" = "fitted to Table 4.2"
+"""
+
+
+def plan_of(folder: Path, limit: str = "16 KiB", source: str = "assumed", kind: str = "simulated") -> Plan:
+    path = folder / "extended.toml"
+    path.write_text(FABRIC.format(limit=limit, source=source, kind=kind))
+    return make_plan(load_study("tara-beyond"), load_fabric(path))
+
+
+def rows_of(plan: Plan) -> list[CallRow]:
+    """Simulated rows to 144 nodes, as the closed form has them, and bounds beyond."""
+    rows: list[Any] = []
+    for cell in plan.measured:
+        seconds = closed_form(cell.bounds["C"].terms, cell, plan.planned_fabric, cell.block_bytes)
+        ok = cell.nodes <= 144
+        row = {"cell": cell.id, "kernel": "exchange", "call": "C", "phase": "warm", "series": list(cell.series)}
+        row |= {"nodes": cell.nodes, "status": "ok" if ok else "bound", "median_s": seconds if ok else None}
+        rows.append(row)
+    return cast(list[CallRow], rows)
+
+
+def found(plan: Plan) -> dict[tuple[str, str], SensitivityRow]:
+    return {(row["series"], row["key"]): row for row in sensitivity_rows(plan, rows_of(plan), "C")}
+
+
+def test_the_verdict_that_hangs_on_an_assumed_eager_limit_names_it_and_where_it_turns(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    row = found(plan)["constant-global", "network.eager_limit"]
+    assert row["verdict"] == "stops scaling between N = 36 and 72"
+    assert (row["flips"], row["flips_at"]) == (True, 18432.0)  # the block at N = 72
+    assert row["becomes"] == "still scales at N = 576"
+    assert (row["standing"], row["low"], row["high"], row["basis"]) == ("assumed", 4096.0, 65536.0, "closed form")
+    first = sensitivity_rows(plan, rows_of(plan), "C")[0]
+    assert first["flips"]
+    told = flip_sentences([row])
+    assert told[0].startswith('Not certain: "stops scaling between N = 36 and 72" (constant-global) depends on')
+    assert "network.eager_limit = 16 KiB, which is assumed; from 18 KiB on: still scales" in told[0]
+
+
+def test_from_the_other_side_it_turns_back_at_the_same_block(tmp_path: Path) -> None:
+    row = found(plan_of(tmp_path, limit="20 KiB"))["constant-global", "network.eager_limit"]
+    assert (row["verdict"], row["becomes"]) == ("still scales at N = 576", "stops scaling between N = 36 and 72")
+    assert row["flips_at"] == 18431.0
+
+
+def test_a_limit_that_is_known_is_not_moved_and_a_fitted_number_moves_by_a_tenth(tmp_path: Path) -> None:
+    rows = found(plan_of(tmp_path, source="measured: ibv_devinfo of the cluster"))
+    assert ("constant-global", "network.eager_limit") not in rows
+    asking = rows["constant-local", "network.rendezvous_latency"]
+    assert (asking["low"], asking["high"]) == pytest.approx((150e-6, 181.5e-6))
+    assert not asking["flips"]
+    # (p - r) o of 4,600 messages: 0.76 s of the 3.05 s at N = 576
+    assert asking["most_s"] - asking["least_s"] == pytest.approx(4600 * 31.5e-6, rel=1e-6)
+
+
+def test_a_rate_moves_the_term_that_it_bounds(tmp_path: Path) -> None:
+    row = found(plan_of(tmp_path))["constant-local", "network.adapter_rate"]
+    assert row["most_s"] - row["least_s"] == pytest.approx((row["seconds"] - 4600 * 165e-6) * (1.1 - 1 / 1.1), rel=1e-3)
+
+
+def test_a_measured_run_has_no_such_rows(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, kind="slurm")
+    assert sensitivity_rows(plan, rows_of(plan), "C") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "times", "said"),
+    [
+        ("strong", (2.0, 1.0, 0.5), "still scales at N = 3"),
+        ("strong", (2.0, 1.0, 0.99), "stops scaling between N = 2 and 3"),
+        ("weak", (1.0, 1.1, 1.2), "rises from N = 1 to 3"),
+        ("weak", (1.0, 2.0, 1.01), "stays the same from N = 1 to 3"),
+        ("weak", (1.0, 1.0, 0.5), "falls from N = 1 to 3"),
+    ],
+)
+def test_what_times_say(kind: Any, times: tuple[float, ...], said: str) -> None:
+    assert conclusion(kind, dict(enumerate(times, 1))) == said
+
+
+def test_steps_reach_both_ends() -> None:
+    assert steps(4.0, 64.0)[0] == 4.0
+    assert steps(4.0, 64.0)[-1] == pytest.approx(64.0)
+    assert steps(0.0, 2.0)[-1] == 2.0
+    assert len(steps(0.0, 2.0)) == STEPS + 1
+    assert steps(1.0, 1.0) == [1.0]
+
+
+def test_how_a_number_is_known_is_read_off_its_source_or_its_sections() -> None:
+    tara = load_fabric("tara")
+    known = {key: standing(tara, key) for key in ("node.memory", "node.copy_rate", "network.message_cost")}
+    assert known == {"node.memory": "stated", "node.copy_rate": "fitted", "network.message_cost": "assumed"}
+    assert standing(tara, "network.tree.link_rate") == "assumed"
+    assert standing(tara, "network.message_gap") == "assumed"
+    assert "network.latency" not in [each.key for each in doubtful(tara)]
