@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From the ranks' records to Parquet: events and counts piece by piece, the small tables at the end."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors
+from weft.store.files import Column, Table, write_parquet
+from weft.store.trace.definitions import Definitions
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.layout import (
+    CALLS,
+    COMPLETE,
+    COUNTS,
+    COUNTS_EACH,
+    FINISH,
+    PAYLOAD,
+    RECORD_BYTES,
+    SELF,
+    WORLD,
+    Flag,
+    State,
+)  # fmt: skip
+from weft.store.trace.reader import RankTrace, Records, is_event, trace_files
+from weft.store.trace.tables import (
+    COMMUNICATORS,
+    MEMBER_TABLE,
+    SITES,
+    TRACE_RANKS,
+    CommunicatorRow,
+    MemberRow,
+    TraceRankRow,
+)
+
+RANKS_A_FILE = 64
+"""Ranks whose events stand in one Parquet file."""
+EVENTS = pa.schema(
+    [
+        ("rank", pa.int32()), ("event", pa.int64()), ("call", pa.dictionary(pa.int16(), pa.string())),
+        ("begin_ns", pa.int64()), ("end_ns", pa.int64()), ("peer", pa.int32()), ("tag", pa.int32()),
+        ("bytes", pa.int64()), ("received", pa.int64()), ("comm", pa.int32()), ("site", pa.int32()),
+        ("request", pa.int64()), ("calls", pa.int64()), ("seconds_ns", pa.int64()), ("flags", pa.int32()),
+        ("thread", pa.int32()),
+    ]
+)  # fmt: skip
+COUNT_ROWS = pa.schema([("rank", pa.int32()), ("event", pa.int64()), ("peer", pa.int32()), ("bytes", pa.int64())])
+DIFFERENCES = ("event", "begin_ns", "end_ns")
+NAMES = pa.array([FINISH, *CALLS.values()], pa.string())
+_PLACE = np.zeros(max(CALLS) + 1, np.int16)
+_PLACE[list(CALLS)] = np.arange(1, len(CALLS) + 1)
+
+
+@dataclass
+class Numbers:
+    """Communicators and call sites of all ranks, numbered anew: ranks number their own."""
+
+    communicators: list[CommunicatorRow] = field(default_factory=list[CommunicatorRow])
+    members: list[MemberRow] = field(default_factory=list[MemberRow])
+    sites: dict[str, int] = field(default_factory=lambda: {"": 0})
+    _of_uid: dict[int, int] = field(default_factory=dict[int, int])
+
+    def comm(self, own: Definitions, mine: int) -> int:
+        """The common number of a communicator of a rank; -1 for one that it never defined.
+
+        Asked for when an event uses it: all records of its definition were read before.
+        """
+        found = own.communicators.get(mine)
+        if found is None:
+            return -1
+        if mine == SELF:  # each rank has its own, and nobody asks which
+            found.uid = SELF
+        if found.uid in self._of_uid:
+            return self._of_uid[found.uid]
+        number = self._of_uid[found.uid] = len(self.communicators)
+        above = own.communicators.get(found.parent)
+        parent = self._of_uid.get(above.uid, -1) if above else -1
+        name = {WORLD: "MPI_COMM_WORLD", SELF: "MPI_COMM_SELF"}.get(mine, f"communicator {number}")
+        self.communicators.append(
+            CommunicatorRow(comm=number, name=name, size=found.size, parent=parent, inter=found.inter)
+        )
+        if mine not in (WORLD, SELF):
+            several = enumerate(found.world_ranks())
+            self.members += [MemberRow(comm=number, member=member, rank=rank) for member, rank in several]
+        return number
+
+    def site(self, own: Definitions, mine: int) -> int:
+        """The common number of a call site of a rank; 0 for one that it never defined."""
+        return self.sites.setdefault(own.sites.get(mine, ""), len(self.sites))
+
+
+def convert_trace(folder: TraceFolder) -> None:
+    """Write events, counts and the small tables of a trace from its ranks' files, one piece in memory at a time.
+
+    Parameters
+    ----------
+    folder
+        The trace's folder, with the ranks' files in ``raw``.
+
+    Raises
+    ------
+    DataError
+        No rank's file is there, one is no trace, two are of one rank or of different jobs, or the disk is full.
+    """
+    traces = [RankTrace.open(path) for path in trace_files(folder.raw)]
+    _check(folder, traces)
+    numbers, rows = Numbers(), list[TraceRankRow]()
+    for stale in (*folder.events.glob("*.parquet"), *folder.counts.glob("*.parquet")):
+        with file_errors(stale):
+            stale.unlink()
+    for first in range(0, len(traces), RANKS_A_FILE):
+        several = traces[first : first + RANKS_A_FILE]
+        name = f"{several[0].header.rank:07d}.parquet"
+        ranks = [_Rank(trace, numbers) for trace in several]
+        batches = (table for rank in ranks for table in rank.events())
+        write_parquet(folder.events / name, batches, EVENTS, "weft-events/1", differences=DIFFERENCES)
+        batches = (table for rank in ranks for table in rank.counts())
+        write_parquet(folder.counts / name, batches, COUNT_ROWS, "weft-counts/1", differences=("event",))
+        rows += [rank.row() for rank in ranks]
+    COMMUNICATORS.write(folder.path, numbers.communicators)
+    MEMBER_TABLE.write(folder.path, numbers.members)
+    SITES.write(folder.path, [{"site": number, "text": text} for text, number in numbers.sites.items()])
+    TRACE_RANKS.write(folder.path, rows)
+
+
+def is_converted(folder: TraceFolder) -> bool:
+    """Whether the tables are there, and none of the ranks' files is newer."""
+    done = TRACE_RANKS.path(folder.path)
+    if not TRACE_RANKS.is_current(folder.path):
+        return False
+    return all(path.stat().st_mtime_ns <= done.stat().st_mtime_ns for path in trace_files(folder.raw))
+
+
+def _check(folder: TraceFolder, traces: list[RankTrace]) -> None:
+    if not traces:
+        raise DataError(
+            f"{folder.raw} has no trace of any rank",
+            "did the application call MPI_Init? its MPI must be that of --mpicxx, see weft doctor",
+        )
+    ranks = [trace.header.rank for trace in traces]
+    jobs = {trace.header.ranks for trace in traces}
+    if len(jobs) > 1 or len(set(ranks)) < len(ranks):
+        raise DataError(
+            f"{folder.raw} mixes several jobs: of {sorted(jobs)} ranks, {len(ranks) - len(set(ranks))} ranks twice",
+            "give each job a folder of its own",
+        )
+
+
+class _Rank:
+    """One rank on its way to Parquet."""
+
+    def __init__(self, trace: RankTrace, numbers: Numbers) -> None:
+        self.trace, self.numbers, self.own = trace, numbers, Definitions.of(trace.header)
+        self.written, self.summarised, self.begin_ns, self.end_ns = 0, 0, 0, 0
+        for mine in (WORLD, SELF):
+            numbers.comm(self.own, mine)
+
+    def events(self) -> Iterator[Table]:
+        """Rows of EVENTS."""
+        for records in self.trace.records():
+            self.own.read(records, self.trace.header.ranks)
+            events = records[is_event(records["call"])]
+            if len(events):
+                yield self._table(events)
+        for mine in sorted(self.own.communicators):
+            self.numbers.comm(self.own, mine)
+
+    def _table(self, events: Records) -> Table:
+        header = self.trace.header
+        begin, end = (header.on_rank_0s_clock(events[name]) for name in ("begin_ns", "end_ns"))
+        summary = (events["flags"] & Flag.SUMMARY) != 0
+        polls = (events["flags"] & Flag.UNFINISHED) != 0
+        total = (events["thread"].astype(np.int64) << 32) | events["tag"].astype(np.uint32).astype(np.int64)
+        calls = np.where(summary | polls, events["request"], 1).astype(np.int64)
+        first = self.written
+        self.begin_ns = min(int(begin.min()), self.begin_ns) if first else int(begin.min())
+        self.end_ns = max(int(end.max()), self.end_ns) if first else int(end.max())
+        self.written += len(events)
+        self.summarised += int(calls[summary].sum())
+        columns = [
+            np.full(len(events), header.rank, np.int32), np.arange(first, self.written),
+            pa.DictionaryArray.from_arrays(_PLACE[np.where(events["call"] == COMPLETE, 0, events["call"])], NAMES),
+            begin, end, events["peer"], np.where(summary, 0, events["tag"]), events["bytes"], events["received"],
+            _mapped(events["comm"], lambda mine: self.numbers.comm(self.own, mine)),
+            _mapped(events["site"], lambda mine: self.numbers.site(self.own, mine)),
+            np.where(summary | polls, 0, events["request"]).astype(np.int64), calls,
+            np.where(summary, total, end - begin), events["flags"].astype(np.int32),
+            np.where(summary, 0, events["thread"]).astype(np.int32),
+        ]  # fmt: skip
+        return pa.Table.from_arrays([pa.array(column) for column in columns], schema=EVENTS)
+
+    def counts(self) -> Iterator[Table]:
+        """Rows of COUNT_ROWS, with peers as world ranks; counts of zero are left out."""
+        before = 0
+        for records in self.trace.records():
+            event = before + np.cumsum(is_event(records["call"])) - 1
+            before = int(event[-1]) + 1 if len(event) else before
+            of_counts = records["call"] == COUNTS
+            if of_counts.any():
+                yield self._count_table(records[of_counts], event[of_counts])
+
+    def _count_table(self, records: Records, event: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Table:
+        raw = np.frombuffer(records.tobytes(), np.uint8).reshape(-1, RECORD_BYTES)[:, PAYLOAD:]
+        sent = np.ascontiguousarray(raw).view("<i8")
+        member = records["site"].astype(np.int64)[:, None] + np.arange(COUNTS_EACH)
+        used = (np.arange(COUNTS_EACH) < records["peer"][:, None]) & (sent > 0)
+        peer = np.full(member.shape, -1, np.int32)
+        for comm in np.unique(records["comm"]):
+            if found := self.own.communicators.get(int(comm)):
+                world = np.array(found.world_ranks(), np.int32)
+                inside = (records["comm"] == comm)[:, None] & (member < len(world))
+                peer[inside] = world[member[inside]]
+        used &= peer >= 0
+        rank = np.full(int(used.sum()), self.trace.header.rank, np.int32)
+        columns = [rank, np.broadcast_to(event[:, None], used.shape)[used], peer[used], sent[used]]
+        return pa.Table.from_arrays([pa.array(column) for column in columns], schema=COUNT_ROWS)
+
+    def row(self) -> TraceRankRow:
+        """The rank's row, once its events are written."""
+        header = self.trace.header
+        return TraceRankRow(
+            rank=header.rank, node=header.node, host=header.host, library=header.library, events=self.written,
+            summarised=self.summarised, begin_ns=self.begin_ns, end_ns=self.end_ns, clock_error_ns=header.residual_ns,
+            clock_shared=State.SHARED_CLOCK in header.state, cost_ns=header.cost_ns,
+            closed=State.CLOSED in header.state, missing=self.trace.damage.sentence(header),
+        )  # fmt: skip
+
+
+def _mapped(numbers: np.ndarray[tuple[int], np.dtype[np.uint32]], common: Callable[[int], int]) -> Column:
+    """Numbers of a rank's own by the common ones."""
+    distinct, where = np.unique(numbers, return_inverse=True)
+    return pa.array(np.array([common(int(each)) for each in distinct], np.int32)[where])
+
+
+def event_files(folder: TraceFolder) -> list[Path]:
+    """The Parquet files of events, by their first rank."""
+    return sorted(folder.events.glob("*.parquet"))
+
+
+def count_files(folder: TraceFolder) -> list[Path]:
+    """The Parquet files of counts, by their first rank."""
+    return sorted(folder.counts.glob("*.parquet"))

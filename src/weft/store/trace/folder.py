@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The folder of a trace: the paths of its files, and whether this Weft can read it."""
+
+from pathlib import Path
+from typing import Any
+
+from weft.errors import DataError
+from weft.files.atomic import read_json, write_json
+
+SCHEMA = "weft-trace/1"
+
+
+class TraceFolder:
+    """One traced run of an application, on disk.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.meta = self.path / "weft.json"
+        self.raw = self.path / "raw"
+        self.events = self.path / "events"
+        self.counts = self.path / "counts"
+        self.tables = self.path / "tables"
+
+    @classmethod
+    def open(cls, path: Path) -> "TraceFolder":
+        """Open the folder of a trace, or one with nothing but ranks' files (a job script's WEFT_TRACE).
+
+        Raises
+        ------
+        DataError
+            It is neither, or of another version of the format.
+        """
+        folder = cls(path)
+        if not folder.meta.is_file():
+            if any(folder.raw.glob("rank-*.trace")):
+                return folder
+            what = "does not exist" if not folder.path.exists() else "is not a trace: it has neither weft.json nor raw/"
+            raise DataError(f"{folder.path} {what}", "weft trace -o RUN -- mpirun -n 4 ./application makes one")
+        schema = folder.metadata().get("schema")
+        if schema != SCHEMA:
+            raise DataError(
+                f"{folder.path} is not a trace: its weft.json says {schema!r}, a trace's {SCHEMA!r}",
+                f"for a run of a study: weft show {folder.path}",
+            )
+        return folder
+
+    def metadata(self) -> dict[str, Any]:
+        """Entries of ``weft.json``; none where there is no such file. DataError if it is torn."""
+        return read_json(self.meta) if self.meta.is_file() else {}
+
+    def describe(self, **entries: Any) -> None:
+        """Write ``weft.json`` with these entries added. DataError if the disk is full."""
+        write_json(self.meta, {"schema": SCHEMA, **self.metadata(), **entries})

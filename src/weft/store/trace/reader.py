@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading a rank's trace, also one that was torn: what is whole is read, and what is missing or wrong is said."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors
+from weft.store.trace.layout import (
+    CALLS,
+    COMMUNICATOR,
+    COMPLETE,
+    COUNTS,
+    FILES,
+    HEADER,
+    HEADER_BYTES,
+    MAGIC,
+    MEMBERS,
+    NO_PEER,
+    PROC_NULL,
+    RECORD,
+    RECORD_BYTES,
+    SITE,
+    VERSION,
+    Flag,
+    State,
+)
+
+#: Records of `layout.RECORD`, a structured array of shape (n,).
+Records: TypeAlias = NDArray[np.void]
+AT_ONCE = 1 << 18
+"""Records read at a time: 16 MiB."""
+MOST_RANKS = 1 << 24
+REMEDY = "name a folder that the tracer wrote (WEFT_TRACE), or run: weft trace -o RUN -- mpirun ..."
+
+
+@dataclass(frozen=True)
+class Header:
+    """The head of a rank's trace.
+
+    Attributes
+    ----------
+    opened_ns, closed_ns
+        On this rank's clock, integer ns; closed_ns is 0 in a trace without an end.
+    line_local_ns, line_ns, line_drift
+        Rank 0's clock is ``t + line_ns + line_drift (t - line_local_ns)`` at this rank's time t in ns.
+    residual_ns, uncertainty_ns
+        Error of that line: found by check rounds, and half of the shortest round trips.
+    events, records
+        Calls seen and records written, counted at the end; 0 in a trace without an end.
+    cost_ns
+        Measured cost of the tracer for a call, ns; 0 if not measured.
+    """
+
+    rank: int
+    ranks: int
+    node: int
+    local_rank: int
+    state: State
+    opened_ns: int
+    closed_ns: int
+    line_local_ns: int
+    line_ns: int
+    line_drift: float
+    residual_ns: int
+    uncertainty_ns: int
+    events: int
+    records: int
+    most_bytes: int
+    cost_ns: float
+    pid: int
+    host: str
+    library: str
+
+    def on_rank_0s_clock(self, local_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Times of this rank's clock as those of rank 0's, shape (n,) as given, integer ns."""
+        drifted = np.rint(self.line_drift * (local_ns - self.line_local_ns).astype(np.float64)).astype(np.int64)
+        return local_ns + self.line_ns + drifted
+
+
+@dataclass
+class Damage:
+    """What a trace lacks, filled in while it is read."""
+
+    unclosed: bool = False
+    cut_bytes: int = 0
+    wrong_records: int = 0
+
+    def sentence(self, header: Header) -> str:
+        """What is missing of the rank's trace, in words; empty if nothing is."""
+        parts: list[str] = []
+        if self.unclosed:
+            parts.append("it ended without MPI_Finalize (killed, aborted, or still running)")
+        if State.STOPPED in header.state:
+            parts.append("the disk was full: what followed is missing")
+        if self.cut_bytes:
+            parts.append(f"the last {self.cut_bytes} bytes are no whole record")
+        if self.wrong_records:
+            parts.append(f"{self.wrong_records:,} records are damaged and left out")
+        return f"rank {header.rank}: {'; '.join(parts)}" if parts else ""
+
+
+def trace_files(folder: Path) -> list[Path]:
+    """The ranks' files of a folder, by rank."""
+    return sorted(folder.glob(FILES))
+
+
+def read_header(path: Path) -> Header:
+    """Read the head of a rank's trace.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, is no trace, or is of another version of the format.
+    """
+    with file_errors(path), path.open("rb") as file:
+        raw = file.read(HEADER_BYTES)
+    if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC):
+        raise DataError(f"{path}: not a trace: its head of {HEADER_BYTES} bytes is missing or another's", REMEDY)
+    head: Any = np.frombuffer(raw, HEADER)[0]
+    sizes = (int(head["version"]), int(head["header_bytes"]), int(head["record_bytes"]))
+    if sizes != (VERSION, HEADER_BYTES, RECORD_BYTES):
+        raise DataError(
+            f"{path}: version {sizes[0]} with heads of {sizes[1]} and records of {sizes[2]} bytes; this Weft reads "
+            f"version {VERSION} ({HEADER_BYTES} and {RECORD_BYTES})",
+            "read it with the Weft that wrote it",
+        )
+    rank, ranks = int(head["rank"]), int(head["ranks"])
+    if not 0 <= rank < ranks <= MOST_RANKS or not np.isfinite(head["line_drift"]) or abs(head["line_drift"]) > 1:
+        raise DataError(f"{path}: rank {rank} of {ranks} with a drift of {head['line_drift']}: damaged", REMEDY)
+    numbers = {name: int(head[name]) for name in _INTEGERS}
+    texts = {name: bytes(head[name]).decode("utf-8", "replace") for name in ("host", "library")}
+    cost = float(head["cost_ns"])
+    rest: dict[str, Any] = {**numbers, **texts}
+    return Header(
+        state=State(int(head["state"]) & 31), line_drift=float(head["line_drift"]),
+        cost_ns=cost if np.isfinite(cost) else 0.0, **rest,
+    )  # fmt: skip
+
+
+_INTEGERS = (
+    "rank", "ranks", "node", "local_rank", "opened_ns", "closed_ns", "line_local_ns", "line_ns", "residual_ns",
+    "uncertainty_ns", "events", "records", "most_bytes", "pid",
+)  # fmt: skip
+
+
+@dataclass
+class RankTrace:
+    """One rank's trace, read piece by piece.
+
+    Attributes
+    ----------
+    damage
+        What is missing, complete once `records` was read to its end.
+    """
+
+    path: Path
+    header: Header
+    damage: Damage = field(default_factory=Damage)
+
+    @classmethod
+    def open(cls, path: Path) -> "RankTrace":
+        """Read the head of a file; DataError if it is no trace."""
+        header = read_header(path)
+        return cls(path, header, Damage(unclosed=State.CLOSED not in header.state))
+
+    def records(self, at_once: int = AT_ONCE) -> Iterator[Records]:
+        """Yield the whole and plausible records in the order of writing, shape (n,), times in ns of this rank's clock.
+
+        Parameters
+        ----------
+        at_once
+            Records held in memory.
+
+        Raises
+        ------
+        DataError
+            The file cannot be read.
+        """
+        with file_errors(self.path), self.path.open("rb") as file:
+            self.damage.cut_bytes = (os.fstat(file.fileno()).st_size - HEADER_BYTES) % RECORD_BYTES
+            file.seek(HEADER_BYTES)
+            while raw := file.read(at_once * RECORD_BYTES):
+                found = np.frombuffer(raw, RECORD, len(raw) // RECORD_BYTES)
+                used = found["call"] != 0  # reserved room that was never written
+                good = used & plausible(found, self.header.ranks)
+                self.damage.wrong_records += int(used.sum() - good.sum())
+                yield found[good]
+
+
+def plausible(records: Records, ranks: int) -> NDArray[np.bool_]:
+    """Whether each record, shape (n,), is of a known kind, with numbers that can be: true or false, shape (n,)."""
+    call, peer = records["call"], records["peer"]
+    event = is_event(call)
+    inter = (records["flags"] & Flag.INTER) != 0
+    right = (
+        (records["end_ns"] >= records["begin_ns"]) & (records["bytes"] >= 0) & (records["received"] >= 0)
+        & (peer >= PROC_NULL) & ((peer < ranks) | inter)
+    )  # fmt: skip
+    own = np.isin(call, (COUNTS, MEMBERS, SITE, COMMUNICATOR)) & (peer >= NO_PEER)
+    return np.where(event, right, own)
+
+
+def is_event(call: NDArray[np.uint16]) -> NDArray[np.bool_]:
+    """Whether each number, shape (n,), is that of an MPI call or a completion: true or false, shape (n,)."""
+    return np.isin(call, (COMPLETE, *CALLS))
