@@ -11,7 +11,7 @@ from made.view import load_view
 from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.launch.links import links_file, read_links
-from weft.report.links import held_back
+from weft.report.links import held_back, held_back_sentence
 from weft.report.tables import render
 from weft.report.view import RunView
 
@@ -65,8 +65,8 @@ def test_the_verdict_follows_the_narrow_link(
     # the bound, which knows the file, and the counters, which know the wire, name the same link
     assert {nodes: each["bound"] for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}
     named = {"injection": "the hosts' own links", "link leaf0 up": "link leaf0 up"}
-    assert f"{named[four]} at N = 4 (" in view.headline
-    assert "memory copy at N = 1" in view.headline
+    assert f"{named[four]} at N = 4 (" in held_back_sentence(view)
+    assert "memory copy at N = 1" in held_back_sentence(view)
     ratios = {nodes: each["bound_ratio"] for nodes, each in found.items()}
     # links are shaped, so no load beside them makes them faster; copies may find less company than their floor had,
     # which the page then tells as an error of the bound (tests/unit/analyse)

@@ -17,6 +17,7 @@ from weft.analyse.protocol.knob import launch_knobs, launch_settings, named
 from weft.analyse.protocol.memory import told_apart
 from weft.analyse.protocol.series import block_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
+from weft.analyse.quality import quality
 from weft.analyse.remedies import remedies
 from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
@@ -34,6 +35,7 @@ from weft.analyse.tables.answers import (
 )
 from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
+from weft.analyse.tables.quality import QUALITY, QualityRow
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.sensitivity import SENSITIVITY
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
@@ -43,11 +45,13 @@ from weft.kernel.main_call import main_call
 from weft.kernel.registry import kernel_named
 from weft.mpi.knobs import Knobs
 from weft.plan.records import Cell, Plan
+from weft.store.load import Look, read_looks
 from weft.store.rows import LAUNCH_TABLE, MEASURED, LaunchRow, MeasuredRow
 
 #: The tables that this module writes.
 WRITTEN = (
-    VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, LADDER, ROUND_TIMES, REMEDIES, FINDINGS
+    VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, LADDER, ROUND_TIMES, REMEDIES, FINDINGS,
+    QUALITY,
 )  # fmt: skip
 
 
@@ -132,6 +136,7 @@ def write_answers(root: Path, found: Found) -> None:
     REMEDIES.write(root, remedies(ladder, won, found.cells, KINDS[found.plan.fabric_kind].is_model))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
     FINDINGS.write(root, _findings(root, found, changes, slower))
+    QUALITY.write(root, _quality(found, read_looks(root)))
 
 
 def _verdicts(found: Found) -> list[VerdictRow]:
@@ -162,10 +167,18 @@ def _slower(found: Found) -> list[SlowerRow]:
     return [row for each in sorted(series, key=lambda one: order[one.cell]) for row in slower_than_double(each)]
 
 
+def _quality(found: Found, looks: Sequence[Look]) -> list[QualityRow]:
+    modelled, precision = KINDS[found.plan.fabric_kind].is_model, found.plan.measure.precision
+    return quality(_of_calls(found), found.measured, found.floor, precision, looks, modelled=modelled)
+
+
+def _of_calls(found: Found) -> list[CallRow]:
+    """Rows with a time of their own, and failed ones: in a block of pair rounds, only each pair has a time."""
+    return [row for row in found.calls if row["cell"] not in found.of_pairs or row["status"] != "ok" or row["reason"]]
+
+
 def _findings(root: Path, found: Found, changes: Sequence[ChangeRow], slower: Sequence[SlowerRow]) -> list[FindingRow]:
-    # a block of pair rounds has no time of its own: each pair has, and is checked in the table of pairs
-    rows = [row for row in found.calls if row["cell"] not in found.of_pairs or row["status"] != "ok" or row["reason"]]
-    told = common_findings(rows, found.measured, found.floor, found.plan.measure.precision)
+    told = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
     told += unjudged(found.calls, found.plan.cells)
     told += protocol_findings(changes, slower, found.cells)
     return by_gravity([*told, *(pair_findings(root) if found.of_pairs else [])])

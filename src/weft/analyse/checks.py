@@ -18,6 +18,8 @@ ORDERED: tuple[Statistic, ...] = ("min_s", "p5_s", "median_s", "p95_s", "p99_s",
 
 #: METHOD 20: a rate this far above what memory or a link allows is an error of the measurement, or of the bound.
 TOO_FAST = 1.2
+#: A row with more than this share of its samples interrupted is told of.
+TAINTED = 0.1
 
 
 def common_findings(
@@ -72,7 +74,7 @@ def measured(rows: Iterable[AnyCall]) -> list[AnyCall]:
     return [row for row in rows if row["status"] == "ok"]
 
 
-def self_checks(rows: Sequence[CallRow]) -> list[FindingRow]:
+def self_checks(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
     """METHOD 20: quantiles in order, no infinity or NaN, samples present, no rate above 1.2 x the bound's."""
     found: list[FindingRow] = []
     for row in measured(rows):
@@ -101,7 +103,7 @@ def bounds_beaten(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
     return found
 
 
-def _inconsistent(row: CallRow) -> str:
+def _inconsistent(row: CallRow | TimedRow) -> str:
     given = {name: row[name] for name in (*ORDERED, "low_s", "high_s", "mean_s")}
     values = {name: value for name, value in given.items() if value is not None}
     if row["samples"] < 1 or "median_s" not in values:
@@ -140,7 +142,7 @@ def failures(rows: Sequence[CallRow]) -> list[FindingRow]:
     return list(found.values())
 
 
-def below_floor(rows: Sequence[CallRow], floor: Floor) -> list[FindingRow]:
+def below_floor(rows: Sequence[CallRow | TimedRow], floor: Floor) -> list[FindingRow]:
     """METHOD 21: a time below that of an empty operation means nothing; a batch of calls shares one empty operation.
 
     Ranks that share cores have no noise floor: their empty operation waits for the core.
@@ -216,7 +218,7 @@ def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
     warm = timed(rows, phase="warm")
     for row in warm:
         found += wide(row, precision)
-        if row["tainted"] > 0.1 * row["samples"]:
+        if row["tainted"] > TAINTED * row["samples"]:
             what = f"{row['tainted']} of {row['samples']} samples were interrupted (context switches or page faults)"
             found.append(finding("note", "taint", place(row), what, "they are kept; stop other work on these nodes"))
         if row["discarded"]:

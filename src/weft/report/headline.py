@@ -4,9 +4,20 @@
 from collections.abc import Sequence
 
 from weft.analyse.tables.answers import VerdictRow
+from weft.analyse.tables.quality import QualityRow, grade_of
 from weft.format import measured_factor
 
 SYMBOL = {"nodes": "N", "ranks": "p"}
+
+
+def claimed(finding: str, cause: str, quality: Sequence[QualityRow]) -> str:
+    """What a run may claim: at quality C its finding is not shown, at D no cause is named either."""
+    grade = grade_of(quality)
+    if grade in ("A", "B"):
+        return f"{finding} {cause}".rstrip()
+    reasons = "; ".join(row["what"] for row in quality if row["grade"] == grade)
+    told = f"Not shown (quality {grade}): {reasons}. {finding}".rstrip()
+    return f"{told} {cause}".rstrip() if grade == "C" else told
 
 
 def headline(found: Sequence[VerdictRow]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from weft.analyse.tables.quality import quality_in_words
 from weft.errors import WeftError
 from weft.report import facts
 from weft.report.condense import condensed
@@ -67,6 +68,8 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "title": view.plan.title,
         "mpi": view.mpi,
         "headline": view.headline,
+        "grade": view.grade,
+        "quality": quality_in_words(view.quality),
         "verdicts": view.verdicts,
         "help": remedy_table(view),
         "no_help": NOTHING,

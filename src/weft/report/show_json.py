@@ -2,10 +2,10 @@
 """Output of ``weft show RUN --format json``: schema weft-show/1, described field by field in docs/show-json.md.
 
 An object with ``schema``, ``run`` (path), ``study``, ``title``, ``fabric``, ``kind``, ``mpi``, ``simulated``,
-``virtual``, ``headline``, ``rows``, ``verdicts``, ``sensitivity``, ``floor`` and ``findings``. ``rows`` has one object
-for each cell, call and phase, with the `FIELDS` below: times in seconds, sizes in bytes. A row without numbers has
-``null`` for them; its ``status`` and ``reason`` say why. Fields may be added within a version; none is renamed, removed
-or changed in meaning.
+``virtual``, ``headline``, ``quality``, ``rows``, ``verdicts``, ``sensitivity``, ``floor`` and ``findings``. ``rows``
+has one object for each cell, call and phase, with the `FIELDS` below: times in seconds, sizes in bytes. A row without
+numbers has ``null`` for them; its ``status`` and ``reason`` say why. Fields may be added within a version; none is
+renamed, removed or changed in meaning.
 """
 
 import json
@@ -41,6 +41,7 @@ def show_object(view: RunView) -> dict[str, Any]:
         "simulated": plan.planned_fabric.is_model,
         "virtual": plan.planned_fabric.is_emulated,
         "headline": view.headline,
+        "quality": {"grade": view.grade, "doubts": view.quality},
         "rows": [{name: row[name] for name in FIELDS} for row in view.rows],
         "verdicts": [verdict_fields(verdict) for verdict in view.verdicts],
         "sensitivity": sensitivities(view),

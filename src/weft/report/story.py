@@ -19,9 +19,13 @@ STORIES = "weft.report.stories"
 class Story(Protocol):
     """The report on runs of one kernel; a kernel's story derives from this and overrides its parts."""
 
-    def headline(self, view: "RunView") -> str:
-        """The answer in one or two sentences."""
+    def finding(self, view: "RunView") -> str:
+        """What was found, in one or two sentences, without a cause."""
         ...
+
+    def cause(self, view: "RunView") -> str:
+        """What causes it, in one or two sentences; empty where nothing says so."""
+        return ""
 
     def tables(self, view: "RunView") -> list[Table]:
         """Tables in reading order; each table's first row is its second heading."""

@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from weft.analyse.tables.quality import quality_in_words
 from weft.files.tree import is_list
 from weft.report.condense import condensed
 from weft.report.intervals import interval_meaning
@@ -11,6 +12,7 @@ from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.report.view import RunView, load_view
 from weft.text import console, markdown_text
 
+GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
 Format = Literal["text", "md", "csv", "json", "latex"]
 
 
@@ -65,6 +67,7 @@ def print_view(view: RunView, out: Any) -> None:
     """Print a loaded run on a console (:func:`weft.text.console`)."""
     out.print(view.titled(f"{view.name}: {view.plan.title}"), style="bold")
     out.print(view.headline)
+    out.print(f"Quality {quality_in_words(view.quality)}", style=GRADES[view.grade])
     for table in all_tables(view):
         out.print()
         out.print(terminal(fitting(table, out.width)))
@@ -96,6 +99,7 @@ def as_markdown(view: RunView) -> str:
     parts = [
         f"# {markdown_text(view.titled(view.name))}",
         markdown_text(view.headline),
+        markdown_text(f"Quality {quality_in_words(view.quality)}"),
         *(markdown(table) for table in all_tables(view)),
         meaning([view]),
     ]

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from weft.analyse.tables.answers import FINDINGS, VERDICTS, FindingRow, VerdictRow
+from weft.analyse.tables.quality import QUALITY, Grade, QualityRow, grade_of
 from weft.analyse.tables.times import CALLS as CALL_TABLE
 from weft.analyse.tables.times import FLOOR, CallRow, FloorRow
 from weft.kernel.main_call import main_call
 from weft.plan.records import Plan, PlannedSeries, plan_of
+from weft.report.headline import claimed
 from weft.report.story import Story, story_of
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
@@ -87,8 +89,18 @@ class RunView:
 
     @cached_property
     def headline(self) -> str:
-        """The answer in one or two sentences."""
-        return self.story.headline(self)
+        """The answer in a few sentences, as far as the run's quality lets it be claimed."""
+        return claimed(self.story.finding(self), self.story.cause(self), self.quality)
+
+    @cached_property
+    def quality(self) -> list[QualityRow]:
+        """The doubts about the run, the gravest first."""
+        return QUALITY.read(self.path)
+
+    @property
+    def grade(self) -> Grade:
+        """Its quality, A to D."""
+        return grade_of(self.quality)
 
     @cached_property
     def findings(self) -> list[FindingRow]:

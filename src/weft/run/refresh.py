@@ -12,6 +12,7 @@ from weft.errors import CompareError, DataError
 from weft.files.atomic import file_errors, read_json, try_remove, write_json
 from weft.plan.records import plan_of
 from weft.store.folder import RunFolder
+from weft.store.load import load_file
 from weft.text import one_line
 
 MANIFEST = "tables.json"
@@ -116,7 +117,7 @@ def stale(folder: RunFolder) -> bool:
         return True
     made = manifest.stat().st_mtime_ns
     written = [*folder.cells.glob("*.json"), *folder.launches.glob("*.json")]
-    sources = [folder.plan, folder.cells, folder.launches, *written]
+    sources = [folder.plan, load_file(folder.path), folder.cells, folder.launches, *written]
     return any(source.stat().st_mtime_ns > made for source in sources if source.exists()) or not whole(folder)
 
 

@@ -43,7 +43,7 @@ def test_a_plain_story_lists_every_call_with_its_time(view: RunView) -> None:
     (table,) = PlainStory().tables(view)
     assert len(table.rows) == 1 + len(view.rows)
     assert table.rows[1][:4] == ("A", "cold", "1", "1")
-    assert PlainStory().headline(view) == f"{len(view.rows)} times of exchange measured, of {len(view.rows)} planned."
+    assert PlainStory().finding(view) == f"{len(view.rows)} times of exchange measured, of {len(view.rows)} planned."
     assert PlainStory().figures(view) == []
 
 

@@ -25,7 +25,7 @@ def compare_object(found: Compare, verdicts: Sequence[Verdict] = ()) -> dict[str
     """The printed object as plain data."""
     return {
         "schema": SCHEMA,
-        "runs": [_run(side) for side in found.sides],
+        "runs": [_run(side) | {"quality": view.grade} for side, view in zip(found.sides, found.views, strict=True)],
         "comparisons": [
             {
                 "base": comparison.base.name,

@@ -10,7 +10,7 @@ from weft.report import facts
 from weft.report.compare.figures import all_figures
 from weft.report.compare.load import Compare
 from weft.report.compare.tables import MEANING, all_tables
-from weft.report.compare.words import gate_text, headline, sentences, title
+from weft.report.compare.words import gate_text, headline, quality_notes, sentences, title
 from weft.report.figures.files import write_figures
 from weft.report.figures.theme import Figure
 from weft.report.html import figure_values, fill, write_page
@@ -47,6 +47,7 @@ def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure
         title=title(found),
         label=found.label,
         comparisons=[_comparison(each) for each in found.comparisons],
+        notes=quality_notes(found),
         gates=[{"text": gate_text(each), "state": each.state} for each in verdicts],
         figures=[figure_values(figure.name, figure) for figure in figures],
         runs=[{"name": side.name, "provenance": provenance(found, index)} for index, side in enumerate(found.sides)],

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from weft.analyse.compare import Compared, Comparison, Verdict
 from weft.format import format_bytes, measured_seconds
 from weft.report.compare.load import Compare
-from weft.report.compare.words import call_text, gate_text, headline, over, ratio_text, sentences, title
+from weft.report.compare.words import call_text, gate_text, headline, over, quality_notes, ratio_text, sentences, title
 from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.text import console, markdown_text
 
@@ -135,7 +135,7 @@ def print_compare(found: Compare, verdicts: Sequence[Verdict], out: Any) -> None
     out.print(title(found), style="bold")
     for comparison in found.comparisons:
         out.print(headline(comparison))
-        for text in sentences(comparison):
+        for text in [*quality_notes(found), *sentences(comparison)]:
             out.print(f"- {text}")
         for table in all_tables(comparison):
             out.print()
@@ -152,7 +152,7 @@ def as_markdown(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
     for comparison in found.comparisons:
         parts += [
             markdown_text(headline(comparison)),
-            "\n".join(f"- {markdown_text(text)}" for text in sentences(comparison)),
+            "\n".join(f"- {markdown_text(text)}" for text in [*quality_notes(found), *sentences(comparison)]),
         ]
         parts += [markdown(table) for table in all_tables(comparison)]
     parts += [MEANING, *(f"**{markdown_text(gate_text(verdict))}**" for verdict in verdicts)]

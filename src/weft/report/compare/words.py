@@ -5,6 +5,7 @@ import math
 from collections import Counter
 
 from weft.analyse.compare import Compared, Comparison, Evidence, Summary, Verdict
+from weft.analyse.tables.quality import quality_in_words
 from weft.format import format_bytes, format_factor, plural
 from weft.report.compare.load import Compare
 from weft.report.view import CALLS
@@ -105,6 +106,15 @@ def headline(comparison: Comparison) -> str:
         text += f", {seen['no verdict']} with too few launches" if seen["no verdict"] else ""
     lost = len(comparison.unmatched)
     return text + (f"; {plural(lost, 'row')} without a partner." if lost else ".")
+
+
+def quality_notes(found: Compare) -> list[str]:
+    """What the quality of runs at C or D means for their comparison; none for others."""
+    return [
+        f"{side.name} has quality {quality_in_words(view.quality)}: a difference may come from that."
+        for side, view in zip(found.sides, found.views, strict=True)
+        if view.grade in ("C", "D")
+    ]
 
 
 def sentences(comparison: Comparison, phase: str = "warm") -> list[str]:

@@ -16,13 +16,17 @@ from weft.report.view import RunView
 class BandwidthStory(SweepStory):
     """Peak rate, eager limit, and the rate on both sides of it."""
 
-    def headline(self, view: RunView) -> str:
-        """The peak rate of each pattern, and the eager limit, if found."""
+    def finding(self, view: RunView) -> str:
+        """The peak rate of each pattern."""
         lines = self.lines(view)
         if not lines:
             return "No message size has a time: no bandwidth was measured."
-        peaks = "; ".join(self._peak(line) for line in lines)
-        return f"Two ranks reach {peaks}. {self._limit(lines)}"
+        return f"Two ranks reach {'; '.join(self._peak(line) for line in lines)}."
+
+    def cause(self, view: RunView) -> str:
+        """The eager limit, if found."""
+        lines = self.lines(view)
+        return self._limit(lines) if lines else ""
 
     def _peak(self, line: Line) -> str:
         best = peak(line)
@@ -62,7 +66,7 @@ class BandwidthStory(SweepStory):
         drawn = [Drawn(line, line.name) for line in self.lines(view)]
         if not drawn:
             return []
-        reading = self.headline(view)
+        reading = self.finding(view)
         rates = size_panel(drawn, "rate", small=False)
         costs = size_panel(drawn, "time", small=False)
         said = changes_clause(self.lines(view))

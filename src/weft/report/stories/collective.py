@@ -28,8 +28,8 @@ class CollectiveStory(SweepStory):
         """The lines under the library's own choice of algorithms."""
         return [line for line in self.lines(view) if line.algorithm == DEFAULT]
 
-    def headline(self, view: RunView) -> str:
-        """The slowest call at the largest common size and process count, and the change-overs."""
+    def finding(self, view: RunView) -> str:
+        """The slowest call at the largest common size and process count."""
         lines = self.own(view)
         if not lines:
             return "No call has a time: nothing was measured."
@@ -45,12 +45,19 @@ class CollectiveStory(SweepStory):
             assert slowest is not None
             told = measured_seconds(slowest["median_s"], slowest["low_s"], slowest["high_s"])
             one = "the slowest call" if len(largest) > 1 else "the call"
-            text += f"{one} at {exact_bytes(size)} is {call.name}: {told}. "
+            text += f"{one} at {exact_bytes(size)} is {call.name}: {told}."
         else:
-            text += "the calls have no size in common. "
+            text += "the calls have no size in common."
+        return text
+
+    def cause(self, view: RunView) -> str:
+        """The change-overs, and how many sizes take longer than their double."""
+        lines = self.own(view)
+        if not lines:
+            return ""
         said = changes_clause(lines)
         slower = sum(len(line.slower) for line in lines)
-        text += f"{said[0].upper()}{said[1:]}"
+        text = f"{said[0].upper()}{said[1:]}"
         verb = "takes longer than its" if slower == 1 else "take longer than their"
         return text + (f"; {plural(slower, 'size')} {verb} double." if slower else ".")
 
@@ -119,7 +126,7 @@ class CollectiveStory(SweepStory):
         ]
         if panels:
             title = view.titled("Time of collective calls against message size")
-            found.insert(0, Figure("collectives", title, KEY, self.headline(view), panels))
+            found.insert(0, Figure("collectives", title, KEY, f"{self.finding(view)} {self.cause(view)}", panels))
         return [figure for figure in found if figure is not None]
 
     def fields(self, view: RunView) -> dict[str, Any]:

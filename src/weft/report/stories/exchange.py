@@ -22,13 +22,13 @@ from weft.report.view import CALLS, RunView, m_text
 class ExchangeStory(Story):
     """Tables 4.1 to 4.6 and Figures 3.1, 4.1 and 4.2 of the tara papers, from a run."""
 
-    def headline(self, view: RunView) -> str:
-        """Whether all-to-all communication limits scaling, and which link is the bottleneck if links were counted.
+    def finding(self, view: RunView) -> str:
+        """Whether all-to-all limits scaling; before that, on which guess a simulated verdict depends."""
+        return " ".join([*flip_sentences(sensitivities(view)), headline(view.verdicts)])
 
-        A simulated verdict that depends on a guess comes after the sentence that says so.
-        """
-        told = [*flip_sentences(sensitivities(view)), headline(view.verdicts), held_back_sentence(view)]
-        return " ".join(sentence for sentence in told if sentence)
+    def cause(self, view: RunView) -> str:
+        """Which link is the bottleneck, if links were counted."""
+        return held_back_sentence(view)
 
     def tables(self, view: RunView) -> list[Table]:
         """Times, bottlenecks, calls cold and warm, memory."""

@@ -22,14 +22,21 @@ R = TypeVar("R", bound=Mapping[str, Any])
 class PairsStory(Story):
     """The table by hops, worst nodes and pairs, contention, first contact, and the matrices."""
 
-    def headline(self, view: RunView) -> str:
-        """What is slow, or that nothing stands out."""
+    def finding(self, view: RunView) -> str:
+        """How many pairs were measured and how long they take, where nothing stands out."""
         pairs = PairView(view)
         if not pairs.measured:
             return "No pair has been measured yet."
-        told = [row["statement"] for row in pairs.blame]
+        if pairs.blame:
+            return ""
+        return f"No node, link or pair stands out among {_counted(pairs)}.{_fastest(pairs)}"
+
+    def cause(self, view: RunView) -> str:
+        """What is slow: nodes, links, pairs."""
+        pairs = PairView(view)
+        told = [row["statement"] for row in pairs.blame] if pairs.measured else []
         if not told:
-            return f"No node, link or pair stands out among {_counted(pairs)}.{_fastest(pairs)}"
+            return ""
         more = f" And {plural(len(told) - TOLD, 'more')}." if len(told) > TOLD else ""
         return "; ".join(_capital(text) if index == 0 else text for index, text in enumerate(told[:TOLD])) + "." + more
 

@@ -15,7 +15,7 @@ from weft.report.view import RunView
 class PlainStory(Story):
     """A table of calls."""
 
-    def headline(self, view: RunView) -> str:
+    def finding(self, view: RunView) -> str:
         """Number of measured times."""
         timed = [row for row in view.rows if row["status"] == "ok" and row["samples"]]
         return f"{plural(len(timed), 'time')} of {view.plan.kernel} measured, of {len(view.rows)} planned."

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The quality of a run, A to D, from what it recorded (METHOD 20): the rules stand in `RULES` and nowhere else.
+
+Each doubt is counted as the share of what it touches: warm rows, or cells in one launch. A rule says from which share
+on the run can be no better than B, C or D; the quality of the run is the worst of its doubts. So a further doubt, or
+more of one, never raises it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from weft.analyse.checks import TAINTED, below_floor, bounds_beaten, self_checks, wide
+from weft.analyse.floor import Floor
+from weft.analyse.tables.quality import Doubt, Grade, QualityRow
+from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.format import measured_factor
+from weft.store.load import Look
+from weft.store.rows import MeasuredRow
+
+#: Launches of a row disagree if their medians differ by more than this factor. Beyond `TWICE` a share of the rows is
+#: enough for C and D; of launches that differ ten- or a hundredfold, one row is.
+DISAGREE, TWICE, TENFOLD, HUNDREDFOLD = 1.25, 2.0, 10.0, 100.0
+TWICE_C, TWICE_D = 0.1, 0.5
+#: A hypervisor that takes more than this share of a cell's time disturbs it.
+STOLEN = 0.01
+NEVER = float("inf")
+
+Item = TypeVar("Item")
+
+
+class Rule(NamedTuple):
+    """Above which share the quality is B at best, from which on C and D; what the touched rows do; what to try."""
+
+    b: float
+    c: float
+    d: float
+    what: str
+    remedy: str
+
+
+#: The order is that of gravity between doubts that leave the same grade.
+RULES: dict[Doubt, Rule] = {
+    "wrong": Rule(0, 0, 0.1, "statistics that contradict each other", "report it with the run folder"),
+    "failed": Rule(0, 0.1, 0.5, "failed cells", "repeat the same `weft run`: it tries them again"),
+    "bound": Rule(0, 0.1, 0.5, "samples below their lower bound", "check the fabric file's rates, then measure again"),
+    "launches": Rule(
+        0, 0.5, NEVER, "launches that differ by over 25 %", "stop other work; raise launches in [measure] to 10"
+    ),
+    "floor": Rule(0, 0.1, 0.5, "times below the noise floor", "use larger blocks"),
+    "steal": Rule(0, 0.1, 0.5, "time stolen by the hypervisor", "measure on dedicated nodes"),
+    "swap": Rule(0, 0.1, 0.5, "swapping to disk", "use smaller blocks, or stop other work"),
+    "core": Rule(0, 0.1, 0.5, "two ranks on one core", "bind each rank to a core of its own"),
+    "load": Rule(0.1, 0.5, 0.9, "other work on the cores at the start", "stop it, then measure again"),
+    "taint": Rule(0, 0.5, NEVER, "over 10 % of the samples interrupted", "stop other work on these nodes"),
+    "oversubscribed": Rule(0, 0.5, 1, "more ranks than cores", "set ranks_per_node to leave such rows out"),
+    "precision": Rule(0, 0.5, NEVER, "intervals wider than asked for", "raise budget and launches in [measure]"),
+    "kernel": Rule(0, 0.5, NEVER, "warnings of the kernel", "see the warnings of the run"),
+}
+
+#: Statuses that are no failures: what does not fit is a result, and what is planned comes later.
+RESULTS = frozenset({"ok", "memory", "fabric", "bound", "planned"})
+
+
+def quality(
+    rows: Sequence[CallRow],
+    measured: Sequence[MeasuredRow],
+    floor: Floor,
+    precision: float,
+    looks: Sequence[Look] = (),
+    *,
+    modelled: bool = False,
+) -> list[QualityRow]:
+    """The doubts about a run, the gravest first.
+
+    Parameters
+    ----------
+    rows
+        The table of calls.
+    measured
+        The table of cells and launches.
+    floor
+        The noise floor of the run.
+    precision
+        The half width of the interval that the study asked for, relative.
+    looks
+        What was busy on this host when ranks were about to start.
+    modelled
+        Whether the times come from a model: nothing disturbs it, its launches repeat themselves.
+    """
+    warm = timed(rows, phase="warm")
+    found = [*_of_rows(warm, floor, precision, modelled), *_of_cells(measured, modelled)]
+    lost = [row for row in rows if row["phase"] in ("warm", "")]
+    found.append(_counted("failed", lambda row: row["status"] not in RESULTS, lost))
+    if looks and not modelled:
+        busiest = max(looks, key=lambda look: look.share)
+        found.append(_doubt("load", round(100 * busiest.share), 100, f"{busiest.share:.0%} of them"))
+    order = list(RULES)
+    told = [row for row in found if row is not None]
+    return sorted(told, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
+
+
+def _of_rows(warm: Sequence[TimedRow], floor: Floor, precision: float, modelled: bool) -> list[QualityRow | None]:
+    """The doubts about rows; what only a machine can do is not asked of a model."""
+    by_rule: dict[Doubt, Callable[[TimedRow], bool]] = {
+        "wrong": lambda row: any(each["level"] == "error" for each in self_checks([row])),
+        "bound": lambda row: bool(bounds_beaten([row])),
+        "floor": lambda row: bool(below_floor([row], floor)),
+        "oversubscribed": lambda row: row["oversubscribed"],
+    }
+    if not modelled:
+        by_rule["taint"] = lambda row: row["tainted"] > TAINTED * row["samples"]
+        by_rule["precision"] = lambda row: bool(wide(row, precision))
+    found = [_counted(doubt, touched, warm) for doubt, touched in by_rule.items()]
+    return [*found, None if modelled else _launches(warm)]
+
+
+def _of_cells(measured: Sequence[MeasuredRow], modelled: bool) -> list[QualityRow | None]:
+    """The doubts that machine and kernel recorded about a cell in one launch."""
+    if modelled:
+        return []
+    shared = "two ranks on one core"
+    by_rule: dict[Doubt, Callable[[MeasuredRow], bool]] = {
+        "steal": lambda row: bool(row["wall_ns"]) and (row["steal_ns"] or 0) > STOLEN * row["wall_ns"],
+        "swap": lambda row: bool((row["swap_in_pages"] or 0) + (row["swap_out_pages"] or 0)),
+        "core": lambda row: any(text.startswith(shared) for text in row["warnings"] or []),
+        "kernel": lambda row: any(not text.startswith(shared) for text in row["warnings"] or []),
+    }
+    return [_counted(doubt, touched, measured, "cells and launches") for doubt, touched in by_rule.items()]
+
+
+def _counted(
+    doubt: Doubt, touched: Callable[[Item], bool], rows: Sequence[Item], noun: str = "rows"
+) -> QualityRow | None:
+    """A doubt about those of some rows that a rule touches."""
+    count = sum(map(touched, rows))
+    return _doubt(doubt, count, len(rows), f"{count:,} of {len(rows):,} {noun}")
+
+
+def _doubt(doubt: Doubt, count: int, of: int, who: str) -> QualityRow | None:
+    """A doubt by the share of what it touches; None where it touches too little."""
+    rule, share = RULES[doubt], count / of if of else 0.0
+    if share <= rule.b:
+        return None
+    grade: Grade = "D" if share >= rule.d else "C" if share >= rule.c else "B"
+    what = f"{rule.what} ({who})"
+    return QualityRow(doubt=doubt, grade=grade, count=count, of=of, share=share, what=what, remedy=rule.remedy)
+
+
+def _launches(warm: Sequence[TimedRow]) -> QualityRow | None:
+    """Rows whose launches disagree, by how many do and by how much."""
+    apart = [row["launch_high_s"] / row["launch_low_s"] for row in warm if row["launch_low_s"]]
+    found = _counted("launches", lambda factor: factor > DISAGREE, apart)
+    if found is None:
+        return None
+    most, share = max(apart), sum(factor > TWICE for factor in apart) / len(apart)
+    least: Grade = "B"
+    if most >= HUNDREDFOLD or share >= TWICE_D:
+        least = "D"
+    elif most >= TENFOLD or share >= TWICE_C:
+        least = "C"
+    found["grade"] = max(found["grade"], least)
+    found["what"] = f"{found['what'].removesuffix(')')}, at most {measured_factor(most)} times)"
+    return found

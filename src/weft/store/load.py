@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What else this host was doing when ranks were about to start: ``load.json`` of a run, a look for each `weft run`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors, write_json
+from weft.store.records import Record
+
+SCHEMA = "weft-load/1"
+
+
+class Look(Record):
+    """Other work on this host, seen for a moment.
+
+    Attributes
+    ----------
+    when
+        ISO time in UTC.
+    busy
+        Cores that worked, on average over the look.
+    cores
+        Cores that the ranks may use.
+    by
+        Names of the busiest programs, and the cores that each of them kept busy.
+    """
+
+    when: str
+    busy: Annotated[float, Field(ge=0)]
+    cores: Annotated[int, Field(ge=1)]
+    by: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def share(self) -> float:
+        """Busy cores over cores."""
+        return self.busy / self.cores
+
+
+class Looks(Record):
+    """Every look of a run, the first first."""
+
+    schema_: Literal["weft-load/1"] = Field(default=SCHEMA, alias="schema")
+    looks: tuple[Look, ...] = ()
+
+
+def load_file(root: Path) -> Path:
+    """The file of the looks of a run."""
+    return root / "load.json"
+
+
+def read_looks(root: Path) -> tuple[Look, ...]:
+    """The looks of a run; none where its ranks run on other hosts, or an earlier Weft measured it.
+
+    Raises
+    ------
+    DataError
+        The file is torn.
+    """
+    path = load_file(root)
+    if not path.is_file():
+        return ()
+    try:
+        with file_errors(path):
+            return Looks.model_validate_json(path.read_bytes()).looks
+    except ValidationError as error:
+        remedy = "delete this file: the run then knows of no load at its start"
+        raise DataError(f"{path}: torn: {error.errors()[0]['msg']}", remedy) from None
+
+
+def add_look(root: Path, look: Look) -> None:
+    """Write one more look into a run's file.
+
+    Raises
+    ------
+    DataError
+        The file is torn, the disk is full, or the folder cannot be written.
+    """
+    every = Looks(looks=(*read_looks(root), look))
+    write_json(load_file(root), every.model_dump(by_alias=True))

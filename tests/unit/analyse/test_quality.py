@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The quality of a run: clean runs are A, each doubt lowers it by name, and a further one never raises it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.analyse.floor import Floor
+from weft.analyse.quality import RULES, quality
+from weft.analyse.tables.quality import Doubt, QualityRow, grade_of
+from weft.report.headline import claimed
+from weft.store.load import Look
+
+Row = dict[str, Any]
+FLOOR = Floor(
+    [
+        {
+            "cell": "f0", "nodes": 1, "ranks_per_node": 2, "quantity": "empty", "bytes": 0, "value": 1e-6, "low": 1e-6,
+            "high": 1e-6, "best": 1e-6, "unit": "s", "samples": 20,
+        }
+    ]
+)  # fmt: skip
+
+
+def row(**changes: Any) -> Row:
+    """A clean warm row of a call."""
+    clean: Row = {
+        "cell": "c0", "call": "C", "phase": "warm", "status": "ok", "reason": "", "nodes": 1, "ranks_per_node": 2,
+        "ranks": 2, "m": None, "oversubscribed": False, "samples": 100, "tainted": 1, "discarded": 0, "launches": 4,
+        "batch": 1, "median_s": 1e-3, "low_s": 0.99e-3, "high_s": 1.01e-3, "min_s": 0.98e-3, "p5_s": 0.98e-3,
+        "p95_s": 1.02e-3, "p99_s": 1.03e-3, "max_s": 1.04e-3, "mean_s": 1e-3, "launch_low_s": 0.99e-3,
+        "launch_high_s": 1.01e-3, "interval": "range of launches", "bound_s": 0.5e-3, "bound": "injection",
+    }  # fmt: skip
+    return clean | changes
+
+
+def cell(**changes: Any) -> Row:
+    """A clean cell of one launch."""
+    clean: Row = {"swap_in_pages": 0, "swap_out_pages": 0, "steal_ns": 0, "wall_ns": 10**9, "warnings": []}
+    return clean | changes
+
+
+def look(busy: float) -> Look:
+    return Look(when="2026-11-22T21:00:00+00:00", busy=busy, cores=2)
+
+
+def of(rows: list[Row], cells: list[Row] | None = None, looks: tuple[Look, ...] = (), **how: Any) -> list[QualityRow]:
+    clean: list[Any] = [cell()] * 9
+    measured: Any = cells or clean
+    given_rows: Any = rows
+    return quality(given_rows, measured, FLOOR, 0.05, looks, **how)
+
+
+#: One doubt each, as a change of a row, of a cell, or of the load.
+ROWS: dict[Doubt, Row] = {
+    "wrong": {"p5_s": 2e-3},
+    "failed": {"status": "crash", "median_s": None},
+    "bound": {"bound_s": 0.99e-3},
+    "launches": {"launch_high_s": 1.3e-3},
+    "floor": {"median_s": 0.9e-6, "low_s": 0.9e-6, "high_s": 0.9e-6, "bound_s": None, "min_s": 1e-7, "p5_s": 2e-7},
+    "taint": {"tainted": 11},
+    "oversubscribed": {"oversubscribed": True},
+    "precision": {"high_s": 1.2e-3},
+}
+CELLS: dict[Doubt, Row] = {
+    "steal": {"steal_ns": 2 * 10**7},
+    "swap": {"swap_in_pages": 1},
+    "core": {"warnings": ["two ranks on one core: 0 and 1"]},
+    "kernel": {"warnings": ["something odd"]},
+}
+
+
+def test_a_clean_run_is_a() -> None:
+    assert of([row()] * 20, [cell()] * 20, (look(0.1),)) == []
+    assert grade_of([]) == "A"
+
+
+@pytest.mark.parametrize("doubt", ROWS)
+def test_one_doubtful_row_lowers_the_quality_and_is_named(doubt: Doubt) -> None:
+    found = of([row()] * 19 + [row(**ROWS[doubt])])
+    assert [each["doubt"] for each in found] == [doubt]
+    assert grade_of(found) > "A"
+    assert "1 of 20 rows" in found[0]["what"]
+    assert found[0]["remedy"]
+
+
+@pytest.mark.parametrize("doubt", CELLS)
+def test_one_doubtful_cell_lowers_the_quality_and_is_named(doubt: Doubt) -> None:
+    found = of([row()], [cell()] * 19 + [cell(**CELLS[doubt])])
+    assert [(each["doubt"], each["grade"]) for each in found] == [(doubt, "B")]
+
+
+@pytest.mark.parametrize(("busy", "grade"), [(0.2, "A"), (0.3, "B"), (1.0, "C"), (1.9, "D")])
+def test_other_work_at_the_start_lowers_the_quality_by_its_share_of_the_cores(busy: float, grade: str) -> None:
+    assert grade_of(of([row()], looks=(look(0.0), look(busy), look(0.1)))) == grade
+
+
+def test_every_doubt_has_a_rule_and_is_planted_here() -> None:
+    assert set(ROWS) | set(CELLS) | {"load"} == set(RULES)
+
+
+def test_launches_that_differ_by_730339_per_cent_leave_nothing_to_claim() -> None:
+    """Issue 16: a bandwidth run named its eager limit while its own warning said that."""
+    found = of([row()] * 40 + [row(launch_high_s=0.99e-3 * 7304.39)])
+    assert grade_of(found) == "D"
+    text = claimed("Two ranks reach 9 GB/s.", "The eager limit is found at 4,096 B.", found)
+    assert text.startswith(
+        "Not shown (quality D): launches that differ by over 25 % (1 of 41 rows, at most 7,304 times). "
+    )
+    assert "eager limit" not in text
+
+
+@pytest.mark.parametrize(("rows", "grade"), [(900, "D"), (5000, "C")])
+def test_33_rows_below_their_bound_and_649_below_the_noise_floor_are_no_basis(rows: int, grade: str) -> None:
+    """Issue 16: a page of collectives said nothing of them in its headline."""
+    below = [row(**ROWS["bound"])] * 33 + [row(**ROWS["floor"])] * 649
+    found = of([*below, *[row()] * (rows - len(below))])
+    assert grade_of(found) == grade
+    text = claimed("The slowest call is X.", "Its cause.", found)
+    assert text.startswith(f"Not shown (quality {grade}): ")
+    assert f"649 of {rows:,} rows" in text
+    assert ("Its cause." in text) is (grade == "C")
+
+
+def test_half_of_the_rows_with_launches_apart_twice_is_d_and_by_a_third_c() -> None:
+    half = [row()] * 5
+    assert grade_of(of([*half, *[row(launch_high_s=1.35e-3)] * 5])) == "C"
+    assert grade_of(of([*half, *[row(launch_high_s=2.5e-3)] * 5])) == "D"
+    assert grade_of(of([*[row()] * 19, row(launch_high_s=11e-3)])) == "C"
+
+
+def test_nothing_disturbs_a_model() -> None:
+    wild = row(**ROWS["launches"], tainted=99, interval="none", low_s=None, high_s=None)
+    assert of([wild], [cell(**CELLS["steal"])], (look(2.0),), modelled=True) == []
+    assert grade_of(of([row(**ROWS["bound"])], modelled=True)) == "D"
+
+
+@given(
+    st.lists(st.sampled_from([None, *ROWS]), min_size=1, max_size=30),
+    st.sampled_from(list(ROWS)),
+    st.integers(0, 29),
+)
+def test_a_further_doubt_never_raises_the_quality(planted: list[Doubt | None], more: Doubt, at: int) -> None:
+    rows = [row(**ROWS[doubt]) if doubt else row() for doubt in planted]
+    before = grade_of(of(rows))
+    place = at % len(rows)
+    if planted[place] is None:
+        rows[place] = row(**ROWS[more])
+    assert grade_of(of(rows)) >= before
+
+
+@given(st.floats(1.0, 1e5), st.floats(1.0, 1e5))
+def test_launches_further_apart_are_never_better(one: float, two: float) -> None:
+    def graded(factor: float) -> str:
+        return grade_of(of([*[row()] * 9, row(launch_high_s=0.99e-3 * factor)]))
+
+    low, high = sorted((one, two))
+    assert graded(low) <= graded(high)
+    assert math.isfinite(low)
+
+
+def test_the_page_of_the_docs_has_the_rules_as_they_are() -> None:
+    def share(limit: float) -> str:
+        return "never" if limit == math.inf else f"{limit:.0%}".replace("%", " %") if limit else "any"
+
+    text = (Path(__file__).parents[3] / "docs" / "quality.md").read_text()
+    for doubt, rule in RULES.items():
+        least = f"over {share(rule.b)}" if rule.b else "any"
+        assert f"| `{doubt}` | {rule.what} | {least} | {share(rule.c)} | {share(rule.d)} | {rule.remedy} |" in text
