@@ -41,7 +41,7 @@ class Rule(NamedTuple):
 #: The order is that of gravity between doubts that leave the same grade.
 RULES: dict[Doubt, Rule] = {
     "wrong": Rule(0, 0, 0.1, "statistics that contradict each other", "report it with the run folder"),
-    "failed": Rule(0, 0.1, 0.5, "failed cells", "repeat the same `weft run`: it tries them again"),
+    "failed": Rule(0, 0.5, 0.9, "failed cells", "repeat the same `weft run`: it tries them again"),
     "bound": Rule(0, 0.1, 0.5, "samples below their lower bound", "check the fabric file's rates, then measure again"),
     "launches": Rule(
         0, 0.5, NEVER, "launches that differ by over 25 %", "stop other work; raise launches in [measure] to 10"

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from weft.analyse.tables.quality import quality_in_words
 from weft.format import format_bytes, format_rate, measured_seconds, plural
 from weft.report.intervals import interval_meaning
 from weft.report.view import Row, RunView
@@ -89,12 +88,7 @@ def provenance(view: RunView) -> Facts:
     """Weft, MPI, machine, binding, clock, seed."""
     launches, ranks, plan = view.table("launches"), view.table("ranks"), view.plan
     kind = f"{plan.fabric} ({plan.fabric_kind})"
-    facts: Facts = [
-        ("Quality", quality_in_words(view.quality)),
-        ("Run folder", str(view.path)),
-        ("Study", f"{plan.study}: {plan.title}"),
-        ("Fabric", kind),
-    ]
+    facts: Facts = [("Run folder", str(view.path)), ("Study", f"{plan.study}: {plan.title}"), ("Fabric", kind)]
     facts.append(
         ("Made", f"{view.meta.get('created', 'unknown')} by weft {view.meta.get('weft', 'unknown')} ({_commit(view)})")
     )

@@ -14,10 +14,11 @@ def claimed(finding: str, cause: str, quality: Sequence[QualityRow]) -> str:
     """What a run may claim: at quality C its finding is not shown, at D no cause is named either."""
     grade = grade_of(quality)
     if grade in ("A", "B"):
-        return f"{finding} {cause}".rstrip()
+        return f"{finding} {cause}".strip()
     reasons = "; ".join(row["what"] for row in quality if row["grade"] == grade)
-    told = f"Not shown (quality {grade}): {reasons}. {finding}".rstrip()
-    return f"{told} {cause}".rstrip() if grade == "C" else told
+    told = f"Not shown (quality {grade}): {reasons}."
+    what = f"{finding} {cause}".strip() if grade == "C" else finding
+    return f"{told} If the numbers hold: {what}" if what else told
 
 
 def headline(found: Sequence[VerdictRow]) -> str:
