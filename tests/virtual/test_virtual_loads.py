@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from over_fabric import OVER_FABRIC, run_over
 
 from made.view import load_view
+from weft.analyse.tables.links import LINKS
 from weft.fabric import load_fabric
 from weft.fabric.network import Network, build_network
 from weft.launch.route_library import route_library
@@ -85,7 +86,7 @@ def test_the_counters_of_every_link_are_the_loads_of_its_routes(
     study = STUDY.format(collective=collective, size=size, nodes=nodes, more=more)
     view = load_view(run_over(fabric, installed, study, tmp_path / "run"))
     cell, calls = calls_of(view, collective.lower())
-    counted = {(row["source"], row["target"]): row["bytes"] for row in view.table("links") if row["cell"] == cell}
+    counted = {(row["source"], row["target"]): row["bytes"] for row in LINKS.read(view.path) if row["cell"] == cell}
     expected = predicted(build_network(fabric), amounts)
     wrong = {
         ends: (counted[ends], calls * units)

@@ -8,6 +8,7 @@ from clusters import Installed
 from over_fabric import OVER_FABRIC, run_over
 
 from made.view import load_view
+from weft.analyse.tables.links import LINKS
 from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.launch.links import links_file, read_links
@@ -104,7 +105,7 @@ ranks_per_node = 1
 def test_the_cells_of_one_launch_have_a_load_each(installed: Installed, tmp_path: Path) -> None:
     view = load_view(run_over(load_fabric("virtual-default"), installed, COLLECTIVE, tmp_path))
     (launch,) = (each for each in view.plan.launches if len(each.cells) > 1)
-    rows = [row for row in view.table("links") if row["launch_id"] == launch.id and row["link"] == "link leaf0 up"]
+    rows = [row for row in LINKS.read(view.path) if row["launch_id"] == launch.id and row["link"] == "link leaf0 up"]
     assert {row["cell"] for row in rows} == set(launch.cells)
     for row in rows:
         # of an all-to-all of b bytes leaf 0 sends 4 b up a call, of a broadcast over four hosts at least b in all

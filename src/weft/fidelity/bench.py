@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs of shipped studies on shipped fabrics, in folders that can be resumed."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from weft.analyse.tables.times import CallRow
 from weft.fabric import Fabric, load_fabric
 from weft.format import measured_seconds
 from weft.report.view import RunView, load_view
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -71,17 +69,19 @@ def paper_text(seconds: float | None, *, below: bool = False) -> str:
     return f"{'< ' if below else ''}{seconds:.2f} s"
 
 
-def time_or_status(row: Row | None) -> str:
+def time_or_status(row: CallRow | None) -> str:
     """The simulated time of a row, or its status if it has none."""
     if row is None:
         return "–"
     return measured_seconds(row["median_s"]) if row["status"] == "ok" else str(row["status"])
 
 
-def row_of(rows: Iterable[Mapping[str, Any]], **wanted: Any) -> Row | None:
-    """The first row with these values; for ``series``, one that belongs to this series."""
-    series = wanted.pop("series", None)
+def row_of(
+    rows: Iterable[CallRow], nodes: int, phase: str, *, call: str | None = None, series: str | None = None
+) -> CallRow | None:
+    """The first row on ``nodes`` nodes of a phase; of one call and one series, if these are given."""
     for row in rows:
-        if all(row[key] == value for key, value in wanted.items()) and (series is None or series in row["series"]):
-            return dict(row)
+        right = row["nodes"] == nodes and row["phase"] == phase and call in (None, row["call"])
+        if right and (series is None or series in row["series"]):
+            return row
     return None

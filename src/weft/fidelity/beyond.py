@@ -6,8 +6,9 @@ from itertools import pairwise
 
 from weft.analyse.sensitivity import WORTH
 from weft.analyse.tables.sensitivity import SensitivityRow
+from weft.analyse.tables.times import CallRow, TimedRow, timed
 from weft.fidelity import PARTS, Part
-from weft.fidelity.bench import Bench, Row, time_or_status
+from weft.fidelity.bench import Bench, time_or_status
 from weft.fit.inputs import MeasuredCell
 from weft.fit.models import bound_time
 from weft.format import measured_seconds
@@ -28,11 +29,14 @@ def compute(bench: Bench) -> Part:
     values: dict[str, float] = {}
     told: list[str] = []
     for series in view.plan.series:
-        rows: list[Row] = [{**row, "closed_s": closed_form(view, dict(row))} for row in view.of_series(series, CALL)]
-        tables.append(table(series.name, rows))
-        values |= {f"{series.name}{row['nodes']}": row["median_s"] for row in rows if row["status"] == "ok"}
-        values |= {f"{series.name}{row['nodes']}_closed": row["closed_s"] for row in rows}
-        told.append(weak_sentence(rows) if series.scaling == "weak" else strong_sentence(rows))
+        rows = view.of_series(series, CALL)
+        closed_s = [closed_form(view, row) for row in rows]
+        seen = timed(rows)
+        tables.append(table(series.name, rows, closed_s))
+        values |= {f"{series.name}{row['nodes']}": row["median_s"] for row in seen}
+        values |= {f"{series.name}{row['nodes']}_closed": seconds for row, seconds in zip(rows, closed_s, strict=True)}
+        weak = series.scaling == "weak"
+        told.append(weak_sentence(seen, rows[-1]["nodes"], closed_s[-1]) if weak else strong_sentence(seen))
     told += [sensitivity_words(hangs), reach(view), eager_words(view)]
     moved = sensitivity_table(hangs, "Each fitted or assumed number over its plausible range (simulated, closed form)")
     values |= {f"flips_{row['series']}_{row['key']}": row["flips_at"] for row in hangs if row["flips_at"] is not None}
@@ -50,51 +54,49 @@ def sensitivity_words(rows: Sequence[SensitivityRow]) -> str:
     )
 
 
-def closed_form(view: RunView, row: Row) -> float:
+def closed_form(view: RunView, row: CallRow) -> float:
     """Seconds of a row's cell from the closed form."""
     cell = MeasuredCell(
-        nodes=row["nodes"], ranks_per_node=row["ranks_per_node"], n=row["n"], m=row["m"], call=CALL, seconds=1.0,
-        name="",
+        nodes=row["nodes"], ranks_per_node=row["ranks_per_node"], n=row["n"] or 0, m=row["m"] or 0, call=CALL,
+        seconds=1.0, name="",
     )  # fmt: skip
     return bound_time(view.plan.planned_fabric, cell)
 
 
-def table(series: str, rows: list[Row]) -> Table:
-    """The table of one series."""
+def table(series: str, rows: Sequence[CallRow], closed_s: Sequence[float]) -> Table:
+    """The table of one series, with the time of the closed form for each row."""
     lines = tuple(
         (
             str(row["nodes"]), str(row["ranks"]), f"{row['block_bytes']:,} B", time_or_status(row),
-            measured_seconds(row["closed_s"]), bound_text(row),
+            measured_seconds(seconds), bound_text(row),
         )
-        for row in rows
+        for row, seconds in zip(rows, closed_s, strict=True)
     )  # fmt: skip
     return Table(f"{series}: C on tara extended (simulated)", COLUMNS, lines)
 
 
-def strong_sentence(rows: list[Row]) -> str:
+def strong_sentence(seen: Sequence[TimedRow]) -> str:
     """The number of nodes at which the all-to-all stops scaling, as far as it was simulated, as a sentence."""
-    seen = [row for row in rows if row["status"] == "ok"]
     for before, after in pairwise(seen):
         if before["median_s"] < WORTH * after["median_s"]:
             others = after["ranks"] - after["ranks_per_node"]
             return (
                 f"Strong: all-to-all stops scaling between N = {before['nodes']} and {after['nodes']}: "
-                f"{time_or_status(before)} against {time_or_status(after)}. There the cost of {others} messages a "
-                f"rank, "
-                "which grows with the ranks, outweighs the bytes, which shrink."
+                f"{measured_seconds(before['median_s'])} against {measured_seconds(after['median_s'])}. "
+                f"There the cost of {others} messages a rank, which grows with the ranks, outweighs the bytes, which "
+                "shrink."
             )
     return f"Strong: the time still falls at N = {seen[-1]['nodes']}."
 
 
-def weak_sentence(rows: list[Row]) -> str:
-    """The finding on weak scaling, as a sentence."""
-    seen = [row for row in rows if row["status"] == "ok"]
-    first, last, end = seen[0], seen[-1], rows[-1]
+def weak_sentence(seen: Sequence[TimedRow], most: int, closed_s: float) -> str:
+    """The finding on weak scaling, as a sentence: the simulated rows, then the closed form at the most nodes."""
+    first, last = seen[0], seen[-1]
     return (
-        f"Weak: the time rises from {time_or_status(first)} at N = {first['nodes']} to {time_or_status(last)} at N = "
-        f"{last['nodes']} (simulated), and to {measured_seconds(end['closed_s'])} at N = {end['nodes']} by the closed "
-        f"form: "
-        "the bytes that leave a node hardly grow any more, the messages do."
+        f"Weak: the time rises from {measured_seconds(first['median_s'])} at N = {first['nodes']} to "
+        f"{measured_seconds(last['median_s'])} at N = {last['nodes']} (simulated), and to "
+        f"{measured_seconds(closed_s)} at N = {most} by the closed form: the bytes that leave a node hardly grow any "
+        "more, the messages do."
     )
 
 

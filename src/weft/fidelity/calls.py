@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Table 4.6: the three calls of the exchange, and why B takes longer than C with 1/1024 of its bytes."""
 
+import math
+
+from weft.analyse.tables.times import CallRow
 from weft.fidelity import PARTS, Part, published
-from weft.fidelity.bench import Bench, Row, error_text, paper_text, row_of, time_or_status
+from weft.fidelity.bench import Bench, error_text, paper_text, row_of, time_or_status
 from weft.report.tabular import Table
 from weft.report.view import CALLS, RunView
 
@@ -21,19 +24,19 @@ def compute(bench: Bench) -> Part:
         for count, seconds, below in zip(nodes, printed["seconds"], printed["below"], strict=True):
             cold, warm = at(view, call, "cold", count), at(view, call, "warm", count)
             # The papers' program calls A, then B, then C, once each: its times are those of first calls.
-            seen = (warm if call == "C" else cold) or {}
-            error = "–" if below or seconds <= TOLD else error_text(seen.get("median_s"), seconds)
+            seen = seconds_of(warm if call == "C" else cold)
+            error = "–" if below or seconds <= TOLD else error_text(seen, seconds)
             rows.append(
                 (str(count), paper_text(seconds, below=below), time_or_status(cold), time_or_status(warm), error)
             )
-            if error != "–":
-                values[f"{call}{count}"] = float(seen["median_s"]) / seconds - 1
+            if seen is not None and error != "–":
+                values[f"{call}{count}"] = seen / seconds - 1
         heading = "error, of the " + ("later calls" if call == "C" else "first call")
         tables.append(
             Table(f"{CALLS[call]} (simulated)", ("N", "paper", "first call", "later calls", heading), tuple(rows))
         )
     worst = max(abs(value) for name, value in values.items() if name.startswith("B"))
-    warm_b = (at(view, "B", "warm", nodes[-1]) or {})["median_s"]
+    warm_b = seconds_of(at(view, "B", "warm", nodes[-1])) or math.nan
     values["B_warm"] = warm_b
     found = (
         f"Row B is within {worst:.0%} of the paper where it prints more than 0.01 s, and gone ({warm_b * 1e3:.1f} ms "
@@ -48,6 +51,11 @@ def compute(bench: Bench) -> Part:
     return Part("calls", PARTS["calls"], found, tuple(tables), values)
 
 
-def at(view: RunView, call: str, phase: str, nodes: int) -> Row | None:
+def at(view: RunView, call: str, phase: str, nodes: int) -> CallRow | None:
     """The row of a call and phase on ``nodes`` nodes."""
-    return row_of(view.rows, call=call, phase=phase, nodes=nodes)
+    return row_of(view.rows, nodes, phase, call=call)
+
+
+def seconds_of(row: CallRow | None) -> float | None:
+    """The time of a row, if there is one."""
+    return None if row is None else row["median_s"]

@@ -3,10 +3,11 @@
 
 import math
 
+from weft.analyse.tables.times import CallRow
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.simulation import SimulationSection
 from weft.fidelity import PARTS, Part, published
-from weft.fidelity.bench import Bench, Row, error_text, paper_text, row_of
+from weft.fidelity.bench import Bench, error_text, paper_text, row_of
 from weft.format import format_bytes
 from weft.kernel.studies import load_study
 from weft.plan.make import make_plan
@@ -28,7 +29,7 @@ def compute(bench: Bench) -> Part:
             continue  # these are in Table 4.4
         rows: list[tuple[str, ...]] = []
         for nodes, seconds in zip(published("tara")["experiment"]["nodes"], printed, strict=True):
-            seen = row_of(view.rows, nodes=nodes, phase="warm", series=f"m{m}N")
+            seen = row_of(view.rows, nodes, "warm", series=f"m{m}N")
             assert seen is not None
             right += (seen["status"] == "memory") == math.isnan(seconds)
             wrong += (seen["status"] == "memory") != math.isnan(seconds)
@@ -57,12 +58,12 @@ def compute(bench: Bench) -> Part:
     )
 
 
-def text(row: Row) -> str:
+def text(row: CallRow) -> str:
     """The time of a row, or its status."""
-    return f"{row['median_s']:.2f} s" if row["status"] == "ok" else str(row["status"])
+    return f"{row['median_s']:.2f} s" if row["status"] == "ok" else row["status"]
 
 
-def error_of(row: Row, paper: float) -> str:
+def error_of(row: CallRow, paper: float) -> str:
     """Error of a row that has a time in both paper and simulation."""
     return error_text(row["median_s"], paper) if row["status"] == "ok" and not math.isnan(paper) else "–"
 

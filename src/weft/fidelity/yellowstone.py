@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paper 002: latency of 256 KiB by hops on Yellowstone, measured one pair of ranks at a time."""
 
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, cast
+
 import numpy as np
 
 from weft.fabric.hops import host_hops, rank_pairs
 from weft.fabric.network.build import build_network
 from weft.fidelity import PARTS, Part, published
-from weft.fidelity.bench import Bench, Row, error_text
+from weft.fidelity.bench import Bench, error_text
 from weft.report.tabular import Table
 from weft.report.view import RunView
+from weft.store.tables import read_table
 
 STUDY, FABRIC = "yellowstone-latency", "yellowstone"
 COLUMNS = (
     "hops", "pairs, paper", "pairs", "of them simulated", "min, paper", "min", "error", "avg, paper", "avg", "error"
 )  # fmt: skip
+
+
+class PairTime(TypedDict):
+    """What is read of a row of ``tables/pairs.parquet``: two ranks, and the time between them in seconds."""
+
+    source: int
+    target: int
+    min_s: float
+    median_s: float
 
 
 def compute(bench: Bench) -> Part:
@@ -24,8 +37,8 @@ def compute(bench: Bench) -> Part:
     hosts = network.indices(list(cell.hosts))
     counts = pairs_by_hops(view)
     hops = host_hops(network, hosts)
-    by_class: dict[int, list[Row]] = {}
-    for row in view.table("pairs"):
+    by_class: dict[int, list[PairTime]] = {}
+    for row in cast(list[PairTime], read_table(view.path, "pairs").to_pylist()):
         ends = (row["source"] // cell.ranks_per_node, row["target"] // cell.ranks_per_node)
         by_class.setdefault(int(hops[ends]), []).append(row)
     lines: list[tuple[str, ...]] = []
@@ -56,7 +69,7 @@ def pairs_by_hops(view: RunView) -> dict[int, int]:
     return found
 
 
-def sentences(values: dict[str, float], paper: Row) -> tuple[str, ...]:
+def sentences(values: Mapping[str, float], paper: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
     """Findings: what agrees, what does not, and why."""
     slope = (values["min6"] - values["min2"]) / 4
     paper_slope = (paper["min_us"][3] - paper["min_us"][1]) / 4

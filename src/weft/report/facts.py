@@ -3,12 +3,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from weft.analyse.tables.times import CallRow
 from weft.format import format_bytes, format_rate, measured_seconds, plural
 from weft.report.intervals import interval_meaning
-from weft.report.view import Row, RunView
+from weft.report.view import RunView
+from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, LaunchRow, MeasuredRow, RankRow
 
 Facts = list[tuple[str, str]]
 
@@ -30,7 +31,7 @@ ENDINGS = {
 
 def how_measured(view: RunView) -> Facts:
     """Definition, launches, stop rule, samples, clocks, validation."""
-    measure, cells = view.plan.measure, view.table("cells")
+    measure, cells = view.plan.measure, MEASURED.read(view.path)
     warm = [row for row in view.rows if row["phase"] == "warm" and row["status"] == "ok" and row["samples"]]
     facts: Facts = [("Time of a call", _definitions(warm))]
     launches = f"{plural(measure.launches, 'launch')} of every cell, in an order shuffled by seed {view.plan.seed}"
@@ -64,7 +65,7 @@ def how_measured(view: RunView) -> Facts:
     return facts
 
 
-def _definitions(rows: Iterable[Mapping[str, Any]]) -> str:
+def _definitions(rows: Iterable[CallRow]) -> str:
     found = Counter(row["definition"] for row in rows)
     if not found:
         return "no call was measured"
@@ -74,7 +75,7 @@ def _definitions(rows: Iterable[Mapping[str, Any]]) -> str:
     return "; ".join(told) if len(told) > 1 else told[0].rsplit(" (", 1)[0]
 
 
-def _clocks(cells: Iterable[Mapping[str, Any]]) -> str:
+def _clocks(cells: Iterable[MeasuredRow]) -> str:
     names = {"shared": "one host, shared monotonic clock", "tree": "offsets measured along a tree of nodes"}
     rows = [row for row in cells if row["clock_method"]]
     if not rows:
@@ -86,7 +87,7 @@ def _clocks(cells: Iterable[Mapping[str, Any]]) -> str:
 
 def provenance(view: RunView) -> Facts:
     """Weft, MPI, machine, binding, clock, seed."""
-    launches, ranks, plan = view.table("launches"), view.table("ranks"), view.plan
+    launches, ranks, plan = LAUNCH_TABLE.read(view.path), RANK_TABLE.read(view.path), view.plan
     kind = f"{plan.fabric} ({plan.fabric_kind})"
     facts: Facts = [("Run folder", str(view.path)), ("Study", f"{plan.study}: {plan.title}"), ("Fabric", kind)]
     facts.append(
@@ -119,14 +120,17 @@ def _distinct(values: Iterable[str]) -> str:
     return "; ".join(found) or "unknown"
 
 
-def _timer(launches: list[Row]) -> str:
+def _timer(launches: Sequence[LaunchRow]) -> str:
     if not launches:
         return "unknown"
-    resolution, cost = (max(row[f"clock_{key}_ns"] for row in launches) for key in ("resolution", "cost"))
+    resolution, cost = (
+        max(row["clock_resolution_ns"] for row in launches),
+        max(row["clock_cost_ns"] for row in launches),
+    )
     return f"resolution {measured_seconds(resolution * 1e-9)}, cost of a reading {measured_seconds(cost * 1e-9)}"
 
 
-def binding(ranks: Iterable[Mapping[str, Any]]) -> str:
+def binding(ranks: Iterable[RankRow]) -> str:
     """The binding of the ranks, as they read it from the system."""
     launches: dict[str, list[str]] = {}
     for row in ranks:
@@ -149,7 +153,7 @@ def _several(cpus: str) -> bool:
 
 def settings(view: RunView) -> Facts:
     """Settings of the library and its environment that differ from the default, with the number of launches."""
-    launches = view.table("launches")
+    launches = LAUNCH_TABLE.read(view.path)
     found = Counter((name, value) for row in launches for name, value in json.loads(row["settings"] or "{}").items())
     return [
         (name, value + (f" (in {count} of {len(launches)} launches)" if count < len(launches) else ""))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run for the report: its tables, plan and verdicts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +17,7 @@ from weft.report.headline import claimed
 from weft.report.story import Story, story_of
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
-from weft.store.tables import read_table
-
-Row = dict[str, Any]
+from weft.store.rows import LAUNCH_TABLE
 
 CALLS = {"A": "A. MPI_Alltoall(int)", "B": "B. MPI_Alltoallv(int)", "C": "C. MPI_Alltoallv(m-vector)"}
 
@@ -45,13 +44,9 @@ class RunView:
     """
 
     path: Path
-    meta: Row
+    meta: Mapping[str, object]
     plan: Plan
     rows: list[CallRow]
-
-    def table(self, name: str) -> list[Row]:
-        """Rows of one of the run's tables."""
-        return read_table(self.path, name).to_pylist()
 
     @property
     def name(self) -> str:
@@ -112,7 +107,7 @@ class RunView:
         """The version string of the MPI library, shortened to its first line and sentence."""
         names = {
             row["mpi_library"].splitlines()[0].split(", package")[0]
-            for row in self.table("launches")
+            for row in LAUNCH_TABLE.read(self.path)
             if row["mpi_library"]
         }
         return "; ".join(sorted(name.strip() for name in names)) or "unknown MPI"

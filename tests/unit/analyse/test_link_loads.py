@@ -13,6 +13,7 @@ from made.view import load_view
 from weft.analyse import make_tables
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of
+from weft.analyse.tables.links import LINKS
 from weft.fabric.drawing.loads import sketch_loads
 from weft.launch.links import LinkCount, links_file, write_links
 from weft.plan.records import LaunchPlan
@@ -38,7 +39,7 @@ def narrow_hosts(tmp_path_factory: pytest.TempPathFactory) -> RunView:
 
 
 def test_the_table_has_both_directions_of_every_link_of_every_launch(narrow_uplinks: RunView) -> None:
-    rows = narrow_uplinks.table("links")
+    rows = LINKS.read(narrow_uplinks.path)
     assert len(rows) == 12 * len(narrow_uplinks.plan.launches)
     four = [row for row in rows if row["nodes"] == 4 and row["cell"].startswith("c")]
     row = next(row for row in four if (row["source"], row["target"]) == ("leaf0", "spine0"))
@@ -81,7 +82,7 @@ def test_where_no_link_is_busy_none_is_named(tmp_path: Path) -> None:
 
 def test_a_bound_that_names_another_link_than_the_counters_gives_way(narrow_uplinks: RunView) -> None:
     rows = [row | {"bound": "injection"} for row in narrow_uplinks.rows]
-    found = bottlenecks(rows, load_rows(narrow_uplinks.table("links")), "C")[-1]
+    found = bottlenecks(rows, load_rows(LINKS.read(narrow_uplinks.path)), "C")[-1]
     assert found["bound"] == "injection"
     assert found["name"].startswith("link leaf")
 
@@ -164,7 +165,7 @@ def test_ports_of_hosts_alone_make_a_star(tmp_path: Path) -> None:
 
 def test_a_run_whose_links_nobody_counted_has_an_empty_table_and_no_figure(tmp_path: Path) -> None:
     view = load_view(make_run(tmp_path / "run"))
-    assert view.table("links") == []
+    assert LINKS.read(view.path) == []
     assert links_figure(view) is None
     assert link_fields(view) == {}
     assert "Bottleneck" not in view.headline
@@ -194,7 +195,7 @@ def test_a_launch_of_several_cells_is_called_by_its_batch(tmp_path: Path) -> Non
     (path / "plan.json").write_text(json.dumps(plan))
     write_links(links_file(path, "g000.l1"), "g000.l1", "tbf", counts(4, 10**9, 64e6, 16e6))
     view = load_view(path)
-    rows = [row for row in view.table("links") if row["launch_id"] == "g000.l1"]
+    rows = [row for row in LINKS.read(view.path) if row["launch_id"] == "g000.l1"]
     assert {row["cell"] for row in rows} == {"g000"}
     figure = links_figure(view)
     assert figure is not None

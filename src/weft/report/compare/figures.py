@@ -10,7 +10,7 @@ import altair as alt
 
 from weft.analyse.compare import Comparison
 from weft.format import plural
-from weft.report.compare.lines import Axis, Row, Sheet, ratio_points, sheets, time_points
+from weft.report.compare.lines import Axis, RatioPoint, Sheet, TimePoint, ratio_points, sheets, time_points
 from weft.report.compare.load import Compare
 from weft.report.compare.words import call_text, place, takes
 from weft.report.figures.labels import BYTES_LABEL, SECONDS_LABEL
@@ -43,13 +43,13 @@ RATIO_KEY = (
 class Sheeted(Figure):
     """A figure of panels wide enough for a logarithmic axis: two side by side."""
 
-    def whole(self) -> Row:
+    def whole(self) -> dict[str, Any]:
         """The figure with its title, for its own file."""
         title = alt.TitleParams(self.title, subtitle=self.key)
         chart = alt.concat(*self.panels, columns=COLUMNS, title=title, spacing=30)
         return specification(configured(chart).properties(padding=12))
 
-    def specifications(self) -> list[Row]:
+    def specifications(self) -> list[dict[str, Any]]:
         """Each panel for a page; a single panel keeps its size."""
         return [specification(panel.configure(**CONFIG)) for panel in self.panels]
 
@@ -85,7 +85,7 @@ def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: She
 
 def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
     """How many points of a sheet differ, and where most."""
-    told: list[str] = []
+    found: list[str] = []
     for comparison in comparisons:
         own = [each for each in comparison.rows if each.key in sheet.keys]
         differing = [each for each in own if each.evidence.outcome in ("slower", "faster")]
@@ -93,7 +93,7 @@ def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
         if not own:
             continue
         if not differing and not comparison.modelled:
-            told.append(f"No difference of {name} is shown in any of {plural(len(own), 'point')}.")
+            found.append(f"No difference of {name} is shown in any of {plural(len(own), 'point')}.")
             continue
         most = max(differing or own, key=lambda each: abs(math.log(each.evidence.ratio)))
         count = (
@@ -101,11 +101,11 @@ def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
             if differing
             else "It differs most"
         )
-        told.append(f"{count} in {place(most)}, where it {takes(most.evidence, comparison.base.name)}.")
-    return " ".join(told)
+        found.append(f"{count} in {place(most)}, where it {takes(most.evidence, comparison.base.name)}.")
+    return " ".join(found)
 
 
-def _x(axis: Axis, points: Sequence[Row]) -> alt.X:
+def _x(axis: Axis, points: Sequence[TimePoint] | Sequence[RatioPoint]) -> alt.X:
     xs = sorted({point["x"] for point in points})
     if axis == "bytes":
         powers = [2**power for power in range(0, 41, 4) if xs[0] <= 2**power <= xs[-1]]
@@ -121,7 +121,7 @@ def _decades(low: float, high: float, steps: Sequence[float]) -> list[float]:
     return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
 
 
-def _dash(points: Sequence[Row]) -> Any:
+def _dash(points: Sequence[TimePoint]) -> Any:
     lines = sorted({point["line"] for point in points}, key=lambda line: (len(line), line))
     scale = alt.Scale(domain=lines, range=[DASHES[index % len(DASHES)] for index in range(len(lines))])
     legend = _legend() if len(lines) > 1 else None
@@ -132,7 +132,7 @@ def _legend() -> alt.Legend:
     return alt.Legend(title=None, orient="bottom", columns=2, labelLimit=300, symbolStrokeWidth=2, symbolOpacity=1)
 
 
-def _times(axis: Axis, points: list[Row], runs: list[str], operation: str) -> Any:
+def _times(axis: Axis, points: Sequence[TimePoint], runs: list[str], operation: str) -> Any:
     low, high = min(point["low"] for point in points) / 1.4, max(point["high"] for point in points) * 1.4
     steps = (1,) if high / low > 300 else (1, 2, 5)
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
@@ -155,7 +155,7 @@ def _times(axis: Axis, points: list[Row], runs: list[str], operation: str) -> An
     ).properties(width=SIDE, height=TALL, title=_heading(operation))
 
 
-def _ratio(axis: Axis, points: list[Row], operation: str, comparison: Comparison) -> Any:
+def _ratio(axis: Axis, points: Sequence[RatioPoint], operation: str, comparison: Comparison) -> Any:
     low, high = _span(points)
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     steps = (
@@ -182,7 +182,7 @@ def _ratio(axis: Axis, points: list[Row], operation: str, comparison: Comparison
     equal = alt.Chart(values([{"y": 1.0}])).mark_rule(color=GREY, strokeDash=[6, 4])
     shown = [point for point in points if point["differs"]]
     hidden = [point for point in points if not point["differs"]]
-    dots: Row = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
+    dots: dict[str, Any] = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
     return alt.layer(
         base.mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         equal.encode(y=alt.Y("y:Q", scale=scale)),
@@ -192,7 +192,7 @@ def _ratio(axis: Axis, points: list[Row], operation: str, comparison: Comparison
     ).properties(width=SIDE, height=TALL, title=_heading(operation))
 
 
-def _span(points: Sequence[Row]) -> tuple[float, float]:
+def _span(points: Sequence[RatioPoint]) -> tuple[float, float]:
     """Ends of the axis of ratios: an outlying launch may widen a band to at most seven times the ratios."""
     ratios = [1.0, *(point["y"] for point in points)]
     low = max(min(1.0, *(point["low"] for point in points)), min(ratios) / 7)

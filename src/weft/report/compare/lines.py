@@ -3,14 +3,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 from weft.analyse.compare import Compared, Comparison, Key
 from weft.format import format_bytes, measured_seconds
 from weft.report.compare.load import Compare
 from weft.report.compare.words import call_text, ratio_text
 
-Row = dict[str, Any]
 Axis = Literal["bytes", "nodes", "ranks"]
 
 
@@ -35,6 +34,35 @@ class Sheet:
     axis: Axis
     panels: tuple[str, ...]
     keys: frozenset[Key]
+
+
+class RatioPoint(TypedDict):
+    """The ratio of a row in one run to that in another, with its interval."""
+
+    x: int
+    y: float
+    low: float
+    high: float
+    line: str
+    differs: bool
+    where: str
+    ratio: str
+    outcome: str
+
+
+class TimePoint(TypedDict):
+    """The time of a row in one run in seconds: median over launches, and the range of the launches' medians."""
+
+    x: int
+    y: float
+    low: float
+    high: float
+    run: str
+    base: bool
+    line: str
+    where: str
+    time: str
+    launches: int
 
 
 def sheets(found: Compare) -> list[Sheet]:
@@ -82,9 +110,9 @@ def line_of(key: Key, axis: Axis, many: bool) -> str:
     return f"p = {key.ranks}" + (f", N = {key.nodes}" if many else "")
 
 
-def time_points(found: Compare, sheet: Sheet, operation: str) -> list[Row]:
+def time_points(found: Compare, sheet: Sheet, operation: str) -> list[TimePoint]:
     """Times of every run for one panel: median over launches, and the range of the launches' medians."""
-    points: list[Row] = []
+    points: list[TimePoint] = []
     many = crossed(sheet)
     for side in found.sides:
         for key in sheet.keys:
@@ -109,10 +137,10 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[Row]:
     return sorted(points, key=lambda point: (not point["base"], point["run"], point["line"], point["x"]))
 
 
-def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[Row]:
+def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[RatioPoint]:
     """Ratios of one comparison for one panel."""
     many = crossed(sheet)
-    points = [
+    points: list[RatioPoint] = [
         {
             "x": x_of(each.key, sheet.axis),
             "y": each.evidence.ratio,

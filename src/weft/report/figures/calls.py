@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import altair as alt
 
@@ -20,7 +20,6 @@ from weft.report.figures.theme import (
     ORANGE,
     RED,
     Figure,
-    Row,
     along,
     dodged,
     grows_by,
@@ -32,6 +31,27 @@ COLOURS = (GREEN, RED, BLUE, ORANGE, INK, GREY)
 KEY = "Solid lines and filled points: warm median. Dashed lines and hollow points: the first call on fresh connections."
 
 
+class Point(TypedDict):
+    """A time of one call and phase in seconds, at a number of nodes or ranks."""
+
+    x: int
+    y: float
+    call: str
+    phase: str
+    what: str
+    where: str
+    time: str
+
+
+class Label(TypedDict):
+    """The name of a line, to the right of its last point."""
+
+    x: int
+    y: float
+    call: str
+    name: str
+
+
 def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     """All calls of a series, cold and warm; None if there is nothing to compare."""
     calls = view.calls_of(series)
@@ -40,7 +60,7 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     if len(calls) < 2 or not rows:
         return None
     axis = "nodes" if len({row["nodes"] for row in rows}) > 1 else "ranks"
-    points = [
+    points: list[Point] = [
         {
             "x": row[axis],
             "y": row["median_s"],
@@ -56,7 +76,7 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     return Figure(f"calls-{series.name}", view.titled(title), KEY, reading(rows), (_chart(axis, points, calls),))
 
 
-def _chart(axis: str, points: list[Row], calls: list[str]) -> Any:
+def _chart(axis: str, points: Sequence[Point], calls: list[str]) -> Any:
     xs = sorted({point["x"] for point in points})
     span = grows_by([point["y"] for point in points])
     x = along(axis, xs, grows_by(xs) >= 8, room=0.35)
@@ -72,7 +92,7 @@ def _chart(axis: str, points: list[Row], calls: list[str]) -> Any:
         alt.Tooltip(f"{field}:N", title=name) for field, name in (("what", "call"), ("where", "at"), ("time", "median"))
     ]
 
-    def marks(rows: list[Row]) -> Any:
+    def marks(rows: Sequence[Point | Label]) -> Any:
         return alt.Chart(values(rows)).encode(x=x, y=y, color=colour)
 
     labels = marks(_labels(points, math.log(span * 2.56)))
@@ -85,7 +105,7 @@ def _chart(axis: str, points: list[Row], calls: list[str]) -> Any:
     ).properties(height=HEIGHT + 40)
 
 
-def _labels(points: list[Row], span: float) -> list[Row]:
+def _labels(points: Sequence[Point], span: float) -> list[Label]:
     """Each line's name to the right of its last point, at least 16 pixels apart."""
     ends = {(point["call"], point["phase"]): point for point in points}  # points come in the order of x
     lines = sorted(ends.values(), key=lambda point: point["y"])

@@ -3,13 +3,13 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, TypedDict
 
 import altair as alt
 
 from weft.analyse.tables.ladder import ROUND_TIMES, STEPS, LadderRow, RoundRow
 from weft.format import format_seconds
-from weft.report.figures.theme import BLUE, GREEN, GREY, INK, ORANGE, RED, Figure, Row, unit_of, values
+from weft.report.figures.theme import BLUE, GREEN, GREY, INK, ORANGE, RED, Figure, unit_of, values
 from weft.report.view import RunView
 from weft.report.why import factor_text, ladders, title
 
@@ -48,14 +48,26 @@ def _ladder_figure(view: RunView) -> Figure | None:
     return Figure("ladder", view.titled("Why it takes its time"), KEY, found[-1][0]["statement"], panels)
 
 
+class Bar(TypedDict):
+    """A step of the ladder as part of a bar: where it begins and ends, in the unit of the axis."""
+
+    step: str
+    start: float
+    end: float
+    hollow: bool
+    text: str
+    mover: str
+    statement: str
+
+
 def _bar(rows: Sequence[LadderRow], name: str, alone: bool) -> Any:
     unit, size = unit_of(row["seconds"] for row in rows)
-    before, drawn = 0.0, list[Row]()
+    before, drawn = 0.0, list[Bar]()
     for row in rows:
         low, high = sorted((before, row["seconds"] / size))
         drawn.append(
             {
-                "step": row["step"], "from": low, "to": high, "hollow": row["seconds"] / size < before,
+                "step": row["step"], "start": low, "end": high, "hollow": row["seconds"] / size < before,
                 "text": format_seconds(row["seconds"]) + factor_text(row), "mover": row["mover"],
                 "statement": row["statement"],
             }
@@ -66,18 +78,18 @@ def _bar(rows: Sequence[LadderRow], name: str, alone: bool) -> Any:
     palette = alt.Scale(domain=list(STEPS), range=[COLOURS[step] for step in STEPS])
     colour = alt.Color("step:N", scale=palette, legend=None)
     stroke = alt.Stroke("step:N", scale=palette, legend=None)
-    most = max(each["to"] for each in drawn)
+    most = max(each["end"] for each in drawn)
     x = alt.X(
-        "from:Q", title=f"time ({unit})", scale=alt.Scale(domain=[0, most * (1.35 if alone else 1.5)], nice=False)
+        "start:Q", title=f"time ({unit})", scale=alt.Scale(domain=[0, most * (1.35 if alone else 1.5)], nice=False)
     )
     told = [alt.Tooltip("step:N"), alt.Tooltip("text:N"), alt.Tooltip("mover:N", title="what would move it")]
     base = alt.Chart(values(drawn)).encode(y=y)
     opacity = alt.condition("datum.hollow", alt.value(0.15), alt.value(0.9))
     return alt.layer(
         base.mark_bar(height=18, strokeWidth=1).encode(
-            x=x, x2="to:Q", color=colour, stroke=stroke, fillOpacity=opacity, tooltip=told
+            x=x, x2="end:Q", color=colour, stroke=stroke, fillOpacity=opacity, tooltip=told
         ),
-        base.mark_text(align="left", dx=5, fontSize=11, color=INK).encode(x="to:Q", text="text:N"),
+        base.mark_text(align="left", dx=5, fontSize=11, color=INK).encode(x="end:Q", text="text:N"),
     ).properties(width=420, height=26 * len(rows), title=alt.TitleParams(name, fontSize=12, anchor="start"))
 
 

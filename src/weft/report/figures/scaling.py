@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import altair as alt
 
@@ -18,7 +18,6 @@ from weft.report.figures.theme import (
     ORANGE,
     RED,
     Figure,
-    Row,
     along,
     dodged,
     grows_by,
@@ -34,6 +33,39 @@ KEY = (
     "Line and points: median over all launches. Band: the interval that the table names. "
     "Small dots: median of each launch. Dashed: lower bound. Hollow: more ranks than cores."
 )
+
+
+class Point(TypedDict):
+    """The time of a cell with its interval and lower bound, in the unit of the axis."""
+
+    x: int
+    y: float
+    low: float
+    high: float
+    bound: float | None
+    crowded: bool
+    time: str
+    limit: str
+    name: str
+    samples: int
+    where: str
+
+
+class Missing(TypedDict):
+    """A cell without a time."""
+
+    x: int
+    status: str
+    reason: str
+
+
+class Launch(TypedDict):
+    """The median of one launch, in the unit of the axis."""
+
+    x: int
+    y: float
+    launch: int
+    text: str
 
 
 def scaling_figure(
@@ -54,7 +86,7 @@ def scaling_figure(
     unit, size = unit_of(reach(row)[1] for row in rows)
     points = [_point(row, axis, size) for row in rows]
     cells = {row["cell"]: row[axis] for row in rows}
-    dots = [
+    dots: list[Launch] = [
         {
             "x": cells[row["cell"]],
             "y": row["median_s"] / size,
@@ -64,10 +96,10 @@ def scaling_figure(
         for row in launches
         if row["cell"] in cells and (row["call"], row["phase"]) == (view.main_call, "warm")
     ]
-    missing: list[Row] = [
+    missing: list[Missing] = [
         {"x": row[axis], "status": row["status"], "reason": row["reason"]} for row in every if row not in rows
     ]
-    xs = sorted({point["x"] for point in (*points, *missing)})
+    xs = sorted({row[axis] for row in every})
     # a fall is a straight line on logarithmic axes; a rise is judged from zero
     logarithmic = series.scaling != "weak" and grows_by([point["y"] for point in points]) >= 8 and grows_by(xs) >= 4
     title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
@@ -76,13 +108,15 @@ def scaling_figure(
     return Figure(f"time-{series.name}", view.titled(title), KEY, reading, (chart,))
 
 
-def _point(row: TimedRow, axis: Axis, size: float) -> Row:
+def _point(row: TimedRow, axis: Axis, size: float) -> Point:
     low, high = reach(row)
-    ends = {"y": row["median_s"], "low": low, "high": high, "bound": row["bound_s"]}
-    point: Row = {key: seconds / size if seconds else None for key, seconds in ends.items()}
-    return point | {
+    return {
         "x": row[axis],
-        "crowded": bool(row["oversubscribed"]),
+        "y": row["median_s"] / size,
+        "low": low / size,
+        "high": high / size,
+        "bound": row["bound_s"] / size if row["bound_s"] else None,
+        "crowded": row["oversubscribed"],
         "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
         "limit": f"{measured_seconds(row['bound_s'])}, {row['bound']}" if row["bound_s"] else "not known",
         "name": row["bound"],
@@ -92,13 +126,19 @@ def _point(row: TimedRow, axis: Axis, size: float) -> Row:
 
 
 def _chart(
-    axis: str, xs: Sequence[int], points: list[Row], dots: list[Row], missing: list[Row], unit: str, logarithmic: bool
+    axis: Axis,
+    xs: Sequence[int],
+    points: Sequence[Point],
+    dots: Sequence[Launch],
+    missing: Sequence[Missing],
+    unit: str,
+    logarithmic: bool,
 ) -> Any:
     x = along(axis, xs, logarithmic)
     scale = _y_scale(points, logarithmic)
     y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(points, logarithmic))
     base = alt.Chart(values(points)).encode(x=x, y=y)
-    usable, crowded = ([point for point in points if bool(point["crowded"]) is kind] for kind in (False, True))
+    usable, crowded = ([point for point in points if point["crowded"] is kind] for kind in (False, True))
     tooltip = [
         alt.Tooltip(f"{field}:N", title=name)
         for field, name in (("where", "at"), ("time", "median"), ("limit", "lower bound"), ("samples", "samples"))
@@ -133,11 +173,11 @@ def _chart(
     return alt.layer(*layers).properties(height=HEIGHT)
 
 
-def _seen(points: list[Row]) -> list[float]:
-    return [point[key] for point in points for key in ("low", "high", "bound") if point[key]]
+def _seen(points: Sequence[Point]) -> list[float]:
+    return [end for point in points for end in (point["low"], point["high"], point["bound"]) if end]
 
 
-def _y_axis(points: list[Row], logarithmic: bool) -> alt.Axis:
+def _y_axis(points: Sequence[Point], logarithmic: bool) -> alt.Axis:
     if not logarithmic:
         return alt.Axis(format=".4~r", tickCount=6)
     seen = _seen(points)
@@ -147,24 +187,24 @@ def _y_axis(points: list[Row], logarithmic: bool) -> alt.Axis:
     return alt.Axis(values=[tick for tick in ticks if min(seen) / 1.6 <= tick <= max(seen) * 1.25], format=".4~r")
 
 
-def _y_scale(points: list[Row], logarithmic: bool) -> alt.Scale:
+def _y_scale(points: Sequence[Point], logarithmic: bool) -> alt.Scale:
     seen = _seen(points)
     if logarithmic:
         return alt.Scale(type="log", domain=[min(seen) / 1.6, max(seen) * 1.25], nice=False)
     return alt.Scale(domain=[0, max(seen) * 1.08], nice=True)
 
 
-def _labels(points: list[Row], x: alt.X, scale: alt.Scale, logarithmic: bool) -> list[Any]:
+def _labels(points: Sequence[Point], x: alt.X, scale: alt.Scale, logarithmic: bool) -> list[Any]:
     """The lines' names to the right of their last points, kept apart."""
     last = points[-1]
     names = [("measured", last["y"], BLUE)]
     if last["bound"]:
         names.append((f"lower bound:\n{last['name']}", last["bound"], GREY))
     if logarithmic:
-        span = math.log(grows_by([point[key] for point in points for key in ("y", "bound") if point[key]])) or 1.0
+        span = math.log(grows_by([end for point in points for end in (point["y"], point["bound"]) if end])) or 1.0
         places = [math.exp(value) for value in dodged([math.log(value) for _, value, _ in names], span * 26 / HEIGHT)]
     else:
-        span = max(point[key] or 0 for point in points for key in ("high", "bound"))
+        span = max(end or 0 for point in points for end in (point["high"], point["bound"]))
         places = dodged([value for _, value, _ in names], span * 26 / HEIGHT)
     rows = [{"x": last["x"], "y": place, "name": name} for (name, _, _), place in zip(names, places, strict=True)]
     return [

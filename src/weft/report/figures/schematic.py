@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from weft.format import plural
-from weft.report.figures.theme import BLUE, COLUMNS, INK, Figure, Row, values
+from weft.report.figures.theme import BLUE, COLUMNS, INK, Figure, values
 from weft.report.view import RunView
 
 #: More nodes than this would only blacken the circle (2,556 lines are enough for a page).
@@ -42,7 +42,7 @@ def places(number: int) -> list[tuple[float, float]]:
     return [(round(math.sin(angle), 4), round(math.cos(angle), 4)) for angle in angles]
 
 
-def links(number: int) -> list[Row]:
+def links(number: int) -> list[dict[str, float]]:
     """A line between every two of the points."""
     return [{"x": x, "y": y, "x2": x2, "y2": y2} for (x, y), (x2, y2) in combinations(places(number), 2)]
 

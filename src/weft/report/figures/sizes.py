@@ -4,7 +4,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import altair as alt
 
@@ -12,7 +12,7 @@ from weft.analyse.tables.times import reach
 from weft.format import exact_bytes, measured_factor, measured_rate, measured_seconds
 from weft.report.figures.calls import COLOURS
 from weft.report.figures.labels import BYTES_LABEL, RATES_LABEL, SECONDS_LABEL
-from weft.report.figures.theme import HEIGHT, INK, RED, Row, dodged, grows_by, values
+from weft.report.figures.theme import HEIGHT, INK, RED, dodged, grows_by, values
 from weft.report.sweeps import Line, cause, size_of
 
 Quantity = Literal["time", "rate"]
@@ -35,6 +35,41 @@ class Drawn:
     label: str
 
 
+class Point(TypedDict):
+    """A message size on a line: its time in seconds or its rate in B/s, with its interval and bound."""
+
+    x: int
+    y: float
+    low: float | None
+    high: float | None
+    bound: float | None
+    label: str
+    size: str
+    samples: int
+    time: str
+    rate: str
+
+
+class Mark(TypedDict):
+    """A change-over, midway between two points of a line."""
+
+    x: float
+    y: float
+    jump: bool
+    between: str
+    label: str
+    what: str
+    cause: str
+
+
+class Label(TypedDict):
+    """The name of a line, to the right of its last point."""
+
+    x: int
+    y: float
+    label: str
+
+
 def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title: str = "") -> Any:
     """One chart of some lines.
 
@@ -53,7 +88,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     labels = [each.label for each in drawn]
     palette = alt.Scale(domain=labels, range=[COLOURS[index % len(COLOURS)] for index in range(len(labels))])
     colour = alt.Color("label:N", scale=palette, legend=None)
-    tooltip = [alt.Tooltip(f"{field}:N", title=name) for field, name in _TOLD]
+    tooltip = [alt.Tooltip(f"{field}:N", title=name) for field, name in _MEASURED]
     base = alt.Chart(values(rows)).encode(x=x, y=y, color=colour)
     layers: list[Any] = [
         alt.Chart(values([row for row in rows if row["bound"]]))
@@ -81,35 +116,40 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     return chart
 
 
-_TOLD = (("label", "line"), ("size", "message"), ("told", "median"), ("rate", "rate"), ("samples", "samples"))
+_MEASURED = (("label", "line"), ("size", "message"), ("time", "median"), ("rate", "rate"), ("samples", "samples"))
 _CHANGED = (("between", "between"), ("what", "time"), ("cause", "knob"))
 
 
-def _points(each: Drawn, quantity: Quantity) -> list[Row]:
-    found: list[Row] = []
+def _points(each: Drawn, quantity: Quantity) -> list[Point]:
+    found: list[Point] = []
     for row in each.line.rows:
         size = size_of(row)
         if not size:
             continue  # a logarithmic axis has no place for an empty message; the table has
         low, high = reach(row)
-        ends = {"y": row["median_s"], "low": low, "high": high, "bound": row["bound_s"]}
-        point: Row = {key: _value(size, seconds, quantity) for key, seconds in ends.items()}
         found.append(
-            point
-            | {"x": size, "label": each.label, "size": exact_bytes(size), "samples": row["samples"]}
-            | {"told": measured_seconds(row["median_s"], row["low_s"], row["high_s"])}
-            | {"rate": measured_rate(size, row["median_s"])}
-        )
+            {
+                "x": size, "y": _value(size, row["median_s"], quantity), "low": _known(size, low, quantity),
+                "high": _known(size, high, quantity), "bound": _known(size, row["bound_s"], quantity),
+                "label": each.label, "size": exact_bytes(size), "samples": row["samples"],
+                "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
+                "rate": measured_rate(size, row["median_s"]),
+            }
+        )  # fmt: skip
     return found
 
 
-def _value(size: int, seconds: float | None, quantity: Quantity) -> float | None:
-    return None if not seconds else seconds if quantity == "time" else size / seconds
+def _value(size: float, seconds: float, quantity: Quantity) -> float:
+    return seconds if quantity == "time" else size / seconds
 
 
-def _marks(each: Drawn, quantity: Quantity) -> list[Row]:
+def _known(size: int, seconds: float | None, quantity: Quantity) -> float | None:
+    return _value(size, seconds, quantity) if seconds else None
+
+
+def _marks(each: Drawn, quantity: Quantity) -> list[Mark]:
     """A diamond on the line, midway between the two sizes of each change-over."""
-    found: list[Row] = []
+    found: list[Mark] = []
     for change in each.line.changes:
         ends = [each.line.at(size) for size in (change["lower"], change["upper"])]
         seconds = [row["median_s"] for row in ends if row]
@@ -117,13 +157,12 @@ def _marks(each: Drawn, quantity: Quantity) -> list[Row]:
             continue
         size, time = math.sqrt(change["lower"] * change["upper"]), math.sqrt(seconds[0] * seconds[1])
         found.append(
-            {"x": size, "y": time if quantity == "time" else size / time, "jump": change["kind"] == "jump"}
-            | {"between": f"{exact_bytes(change['lower'])} and {exact_bytes(change['upper'])}", "label": each.label}
-            | {
-                "what": f"x {measured_factor(change['factor'], change['low'], change['high'])}",
-                "cause": cause(change),
+            {
+                "x": size, "y": _value(size, time, quantity), "jump": change["kind"] == "jump",
+                "between": f"{exact_bytes(change['lower'])} and {exact_bytes(change['upper'])}", "label": each.label,
+                "what": f"x {measured_factor(change['factor'], change['low'], change['high'])}", "cause": cause(change),
             }
-        )
+        )  # fmt: skip
     return found
 
 
@@ -154,9 +193,9 @@ def _size_axis(sizes: Sequence[int], small: bool) -> alt.X:
     return alt.X("x:Q", title=None if small else "message size", scale=scale, axis=axis)
 
 
-def _value_axis(rows: Sequence[Row], quantity: Quantity) -> tuple[alt.Y, alt.Scale, float]:
+def _value_axis(rows: Sequence[Point], quantity: Quantity) -> tuple[alt.Y, alt.Scale, float]:
     """The axis, its scale, and its length as a logarithm. A bound far away is cut off: it would flatten the times."""
-    seen = [row[key] for row in rows for key in ("low", "high") if row[key]]
+    seen = [end for row in rows for end in (row["low"], row["high"]) if end]
     bounds = [row["bound"] for row in rows if row["bound"]]
     lowest = min([*seen, *(bound for bound in bounds if bound > min(seen) / FAR)])
     highest = max([*seen, *(bound for bound in bounds if bound < max(seen) * FAR)])
@@ -170,7 +209,7 @@ def _value_axis(rows: Sequence[Row], quantity: Quantity) -> tuple[alt.Y, alt.Sca
     return alt.Y("y:Q", title=quantity, scale=scale, axis=axis), scale, math.log(highest / lowest * 2.7)
 
 
-def _labels(rows: Sequence[Row], gap: float) -> list[Row]:
+def _labels(rows: Sequence[Point], gap: float) -> list[Label]:
     """Each line's name to the right of its last point, kept apart by a distance on the logarithmic scale."""
     ends = sorted({row["label"]: row for row in rows}.values(), key=lambda row: row["y"])
     places = dodged([math.log(row["y"]) for row in ends], gap)

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from weft.analyse.tables.times import ITERATIONS, QUARTILES, IterationRow, QuartileRow, timed
-from weft.report.figures.theme import BLUE, INK, RED, Figure, Row, unit_of, values
+from weft.report.figures.theme import BLUE, INK, RED, Figure, unit_of, values
 from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 
@@ -51,7 +51,7 @@ def thinned(rows: Sequence[IterationRow], most: int = MOST_POINTS) -> list[Itera
 
 def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[QuartileRow], name: str) -> Any:
     unit, size = unit_of(row["time_s"] for rows in launches.values() for row in rows)
-    points: list[Row] = []
+    points: list[dict[str, float]] = []
     for launch, rows in sorted(launches.items()):
         for place, row in enumerate(thinned(rows)):
             # a fixed jitter, so that the same run gives the same picture

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The class of figures, and the look that all share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -12,7 +12,6 @@ from altair.utils import schemapi
 from weft.format import seconds_unit
 from weft.text import plain_tree
 
-Row = dict[str, Any]
 Chart: TypeAlias = Any
 
 # Okabe and Ito's palette: distinguishable with all common kinds of colour blindness, and in grey.
@@ -25,7 +24,7 @@ COLUMNS = 3
 # (tests/conftest.py turns this on again), so no user waits for it.
 schemapi.disable_debug_mode()
 
-CONFIG: Row = {
+CONFIG: dict[str, Any] = {
     "font": FONT,
     "background": "white",
     "view": {"stroke": None},
@@ -77,14 +76,14 @@ class Figure:
     reading: str
     panels: tuple[Chart, ...]
 
-    def specifications(self) -> list[Row]:
+    def specifications(self) -> list[dict[str, Any]]:
         """Each panel for a page, without the title (the page has it); a single panel fills the width."""
         alone = len(self.panels) == 1
         return [
             specification(configured(panel.properties(width="container") if alone else panel)) for panel in self.panels
         ]
 
-    def whole(self) -> Row:
+    def whole(self) -> dict[str, Any]:
         """The figure with its title, for its own file."""
         title = alt.TitleParams(self.title, subtitle=_wrapped(self.key))
         if len(self.panels) == 1:
@@ -99,7 +98,7 @@ def configured(chart: Chart) -> Chart:
     return chart.configure(**CONFIG)
 
 
-def specification(chart: Chart) -> Row:
+def specification(chart: Chart) -> dict[str, Any]:
     """A chart as Vega-Lite JSON, validated in tests only; vl-convert aborts at control characters."""
     return plain_tree(chart.to_dict(validate=schemapi.DEBUG_MODE))
 
@@ -110,7 +109,7 @@ def _wrapped(text: str, width: int = 95) -> list[str]:
     return textwrap.wrap(text, width)
 
 
-def values(rows: Iterable[Row]) -> alt.InlineData:
+def values(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:
     """Rows as a chart's data."""
     return alt.InlineData(values=list(rows))
 

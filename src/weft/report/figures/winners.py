@@ -9,7 +9,7 @@ import altair as alt
 from weft.analyse.tables.answers import WinnerRow
 from weft.format import exact_bytes, measured_factor
 from weft.mpi.algorithms import DEFAULT
-from weft.report.figures.theme import BLUE, GREEN, INK, ORANGE, RED, Figure, Row, values
+from weft.report.figures.theme import BLUE, GREEN, INK, ORANGE, RED, Figure, values
 
 KEY = (
     "Colour: the fastest algorithm. Number: its time over that of the library's own choice. "
@@ -31,7 +31,7 @@ def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:
 
 
 def _panel(name: str, found: Sequence[WinnerRow], algorithms: Sequence[str]) -> Any:
-    rows: list[Row] = [
+    rows = [
         {
             "size": exact_bytes(winner["bytes"]),
             "shape": _shape(winner),
