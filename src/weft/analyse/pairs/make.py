@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Making the tables of the analysis of pairs from ``tables/pairs.parquet``."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,9 +22,8 @@ from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
 from weft.store.rows import RANK_TABLE, RankRow
 
-Row = dict[str, Any]
-#: Rows as dictionaries, or a large table column by column.
-Rows: TypeAlias = list[Row] | Table
+#: Rows of one of `weft.analyse.tables.pairs.ALL` before their placement is added; a large table column by column.
+Rows: TypeAlias = Sequence[Mapping[str, object]] | Table
 Found = dict[str, Rows]
 
 WORST = 100
@@ -70,8 +69,8 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend) -> None:
 def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
     """Rows as a table with the columns of their placement; large ones are a columnar table already."""
     where = {"nodes": len(places.nodes), "ranks": places.ranks}
-    if isinstance(rows, list):
-        return pa.Table.from_pylist([where | row for row in rows], schema=schema)
+    if isinstance(rows, Sequence):
+        return pa.Table.from_pylist([{**where, **row} for row in rows], schema=schema)
     table: Any = rows
     for name, value in where.items():
         table = table.append_column(name, pa.repeat(pa.scalar(value, pa.int32()), len(table)))
@@ -100,7 +99,6 @@ def _analysed(pairs: Expression, launches: int, places: Places, kept: Scratch) -
     factors = kept.keep("contention", tables.contention(judged))
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()
-    worst = tables.worst_pairs(found.left, pairs, WORST).to_pyarrow().to_pylist()
     return {
         "classes": _classed(tables.hop_table(judged), places),
         "cold": _classed(tables.cold_table(judged), places),
@@ -109,7 +107,7 @@ def _analysed(pairs: Expression, launches: int, places: Places, kept: Scratch) -
         "matrix": _matrix(judged, factors),
         "matrix_medians": tables.matrix_medians(factors).order_by(["bytes", "mode"]).to_pyarrow().to_pylist(),
         "blocks": _blocks(judged, places),
-        "worst": [_worst(row, places) for row in worst],
+        "worst": _worst(tables.worst_pairs(found.left, pairs, WORST), places),
         "blame": [asdict(culprit) | {"statement": culprit.statement} for culprit in found.culprits],
         "names": [
             {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown}
@@ -118,9 +116,14 @@ def _analysed(pairs: Expression, launches: int, places: Places, kept: Scratch) -
     }
 
 
-def _classed(table: Expression, places: Places) -> list[Row]:
+def _classed(table: Expression, places: Places) -> Rows:
     """Rows of a table by class, each with the hops and the name of its class, nearest first."""
-    rows = table.order_by(tables.CLASS).to_pyarrow().to_pylist()
+    return _named(table.order_by(tables.CLASS), places)
+
+
+def _named(table: Expression, places: Places) -> list[dict[str, Any]]:
+    """Rows of a table in its order, each with the hops and the name of its class."""
+    rows = table.to_pyarrow().to_pylist()
     return [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
 
 
@@ -143,12 +146,13 @@ def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
 
     path = root / "tables" / "pair_histogram.parquet"
     counted = tables.class_histogram(read(backend, [path]), ibis.memtable(places.class_table()))
-    rows = counted.order_by([*tables.CLASS, "bucket"]).to_pyarrow().to_pylist()
-    named = [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
+    named = _named(counted.order_by([*tables.CLASS, "bucket"]), places)
     return {"class_histogram": named, "class_spread": _classed(spread(counted), places)}
 
 
-def _worst(row: Row, places: Places) -> Row:
-    class_ = row["class_"]
-    names = {f"{end}_name": places.nodes[int(row[f"{end}_node"])] for end in ("source", "target")}
-    return row | names | {"class": places.labels[class_], "hops": places.hops[class_]}
+def _worst(table: Expression, places: Places) -> Rows:
+    """The slowest pairs with the names of their nodes."""
+    ends = ("source", "target")
+    return [
+        row | {f"{end}_name": places.nodes[int(row[f"{end}_node"])] for end in ends} for row in _named(table, places)
+    ]

@@ -2,32 +2,30 @@
 """How slow each node is with all others: the rows from which the report takes the ten worst."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from weft.analyse.pairs.blame import Blame
 from weft.analyse.pairs.median_polish import deviation
 from weft.analyse.pairs.places import Places
-
-Row = dict[str, Any]
+from weft.analyse.tables.pairs import NodeRow
 
 #: A node stands out at a size if it is this many standard deviations of all nodes slower.
 STANDING_OUT = 6.0
 
 
-def node_rows(found: Blame, places: Places) -> list[Row]:
+def node_rows(found: Blame, places: Places) -> list[NodeRow]:
     """A row for each node, size and mode.
 
     Returns
     -------
     list
-        bytes, mode, node, name, factor: the median over its pairs with other nodes of their time over that of their
-        class without culprits; worst and worst_with: the largest of these ratios, and the other node; within: the time
-        of the pairs within the node over the median of all nodes; place: 1 for the worst node and so on, in the row
-        that shows each node best (:func:`worst_first`). null if not measured.
+        nodes and ranks of the placement; bytes, mode, node, name; factor: the median over its pairs with other nodes of
+        their time over that of their class without culprits; worst and worst_with: the largest of these ratios, and
+        the other node; within: the time of the pairs within the node over the median of all nodes; place: 1 for the
+        worst node and so on, in the row that shows each node best (:func:`worst_first`). null if not measured.
     """
-    rows: list[Row] = []
+    rows: list[NodeRow] = []
     for matrix, parts in zip(found.matrices, found.taken, strict=True):
         count = len(matrix.time_s)
         off = np.where(np.eye(count, dtype=bool), np.nan, matrix.time_s / parts.base)
@@ -41,6 +39,8 @@ def node_rows(found: Blame, places: Places) -> list[Row]:
             partner = int(np.nanargmax(both[node])) if np.isfinite(both[node]).any() else None
             rows.append(
                 {
+                    "nodes": count,
+                    "ranks": places.ranks,
                     "bytes": matrix.bytes,
                     "mode": matrix.mode,
                     "node": node,
@@ -57,7 +57,7 @@ def node_rows(found: Blame, places: Places) -> list[Row]:
     return rows
 
 
-def worst_first(rows: Iterable[Row]) -> list[Row]:
+def worst_first(rows: Iterable[NodeRow]) -> list[NodeRow]:
     """The row of each node at the size and mode that shows it best, the worst node first.
 
     Nodes that stand out from the others (`STANDING_OUT`) come first, by their factor; then the rest, by their distance
@@ -69,18 +69,18 @@ def worst_first(rows: Iterable[Row]) -> list[Row]:
     rows
         Those of `node_rows`.
     """
-    groups: dict[tuple[int, str], list[Row]] = {}
+    groups: dict[tuple[int, str], list[NodeRow]] = {}
     for row in rows:
         if row["factor"] is not None:
             groups.setdefault((row["bytes"], row["mode"]), []).append(row)
-    ranked: list[tuple[bool, float, Row]] = []
+    ranked: list[tuple[bool, float, NodeRow]] = []
     for own in groups.values():
-        logs = np.log([row["factor"] for row in own])
+        logs = np.log(np.array([row["factor"] for row in own], float))
         excess, spread = logs - np.median(logs), max(deviation(logs), 1e-6)
         for row, over in zip(own, excess.tolist(), strict=True):
             out = over > STANDING_OUT * spread
             ranked.append((out, over if out else over / spread, row))
-    found: dict[str, Row] = {}
+    found: dict[str, NodeRow] = {}
     for _, _, row in sorted(ranked, key=lambda each: each[:2], reverse=True):
         found.setdefault(row["name"], row)
     return list(found.values())

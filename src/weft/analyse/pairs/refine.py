@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from weft.analyse.pairs.culprit import Culprit, Sighting
 from weft.analyse.pairs.matrix import NodeMatrix
 from weft.analyse.pairs.median_polish import MAD, Decomposition
 from weft.analyse.pairs.places import Places
+from weft.analyse.pairs.remainders import BucketRow, NodeLeft, OfClass, PairLeft, RankLeft, ScaleRow
 from weft.analyse.pairs.two_groups import TwoModes, two_modes
 from weft.format import measured_seconds
 
-Row = dict[str, Any]
 Groups = dict[tuple[int, str, int], TwoModes]
+T = TypeVar("T")
 
 #: Smallest factor of a slow route, memory or rank, and its least distance from its peers in standard deviations.
 LEAST_FACTOR = 1.15
@@ -48,7 +49,7 @@ def routes_of(matrix: NodeMatrix, parts: Decomposition, places: Places) -> list[
 
 def memories(left: Expression, places: Places) -> list[Culprit]:
     """Nodes whose own ranks are slow with each other."""
-    rows = remainders.by_node(left).order_by(["bytes", "mode", "node"]).to_pyarrow().to_pylist()
+    rows: list[NodeLeft] = remainders.by_node(left).order_by(["bytes", "mode", "node"]).to_pyarrow().to_pylist()
     found: list[Culprit] = []
     for (size, mode), group in groupby(rows, key=lambda row: (row["bytes"], row["mode"])):
         own = list(group)
@@ -61,7 +62,7 @@ def memories(left: Expression, places: Places) -> list[Culprit]:
 
 def ranks_of(left: Expression, places: Places) -> list[Culprit]:
     """Ranks that are slow with all others, as source and as target, on nodes that are not slow."""
-    rows = remainders.by_rank(left).order_by(["bytes", "mode", "rank"]).to_pyarrow().to_pylist()
+    rows: list[RankLeft] = remainders.by_rank(left).order_by(["bytes", "mode", "rank"]).to_pyarrow().to_pylist()
     if places.ranks == len(places.nodes):
         return []
     found: list[Culprit] = []
@@ -82,7 +83,7 @@ def without_ranks(left: Expression, slow: Sequence[Culprit]) -> Expression:
     return left.filter(~left.source.isin(numbers) & ~left.target.isin(numbers)) if numbers else left
 
 
-def _standing_out(rows: Sequence[Row], values: Sequence[float]) -> list[Row]:
+def _standing_out(rows: Sequence[T], values: Sequence[float]) -> list[T]:
     """Rows whose value stands out among its peers."""
     known = np.array(values, float)
     if len(known) < FEWEST_PEERS:
@@ -95,21 +96,20 @@ def _standing_out(rows: Sequence[Row], values: Sequence[float]) -> list[Row]:
 
 def modes_of(left: Expression, places: Places) -> tuple[list[Culprit], Groups]:
     """Hop classes whose pairs split into two groups, unexplained by a node or a link."""
-    rows = remainders.histogram(left).order_by(["bytes", "mode", "class_", "bucket"]).to_pyarrow().to_pylist()
-    medians = {
-        (row["bytes"], row["mode"], row["class_"]): row for row in remainders.scales(left).to_pyarrow().to_pylist()
-    }
+    counted = remainders.histogram(left).order_by(["bytes", "mode", "class_", "bucket"])
+    rows: list[BucketRow] = counted.to_pyarrow().to_pylist()
+    scales: list[ScaleRow] = remainders.scales(left).to_pyarrow().to_pylist()
+    medians = {_key(row): row["base_s"] for row in scales}
     found: list[Culprit] = []
     groups: Groups = {}
-    for key, group in groupby(rows, key=lambda row: (row["bytes"], row["mode"], row["class_"])):
+    for key, group in groupby(rows, key=_key):
         own = list(group)
         modes = two_modes(np.array([row["bucket"] for row in own]), np.array([row["pairs"] for row in own]))
         if modes is None:
             continue
         groups[key] = modes
         size, mode, class_ = key
-        base = medians[key]["base_s"]
-        low, high = _seconds(base, modes.low), _seconds(base, modes.high)
+        low, high = (measured_seconds(medians[key] * float(np.exp(log))) for log in (modes.low, modes.high))
         detail = f"{1 - modes.share:.0%} of the pairs near {low}, {modes.share:.0%} near {high}"
         inside = class_ == int(places.classes[0, 0])
         structure = _structure(left, key, modes) if inside else ""
@@ -121,11 +121,6 @@ def modes_of(left: Expression, places: Places) -> tuple[list[Culprit], Groups]:
 
 def _with(detail: str, structure: str) -> str:
     return f"in two groups: {detail}" + (f"; {structure}" if structure else "; neither a node nor a link explains it")
-
-
-def _seconds(base: float, log: float) -> str:
-
-    return measured_seconds(base * float(np.exp(log)))
 
 
 def _structure(left: Expression, key: tuple[int, str, int], modes: TwoModes) -> str:
@@ -166,20 +161,19 @@ def _range(places: Sequence[int]) -> str:
 
 def slow_pairs(left: Expression, places: Places, groups: Groups, found: Sequence[Culprit]) -> list[Culprit]:
     """Single slow pairs of ranks that nothing coarser explains."""
-    counted = remainders.scales(left).to_pyarrow().to_pylist()
+    counted: list[ScaleRow] = remainders.scales(left).to_pyarrow().to_pylist()
     limits: list[remainders.Threshold] = []
     for row in counted:
-        key = (row["bytes"], row["mode"], row["class_"])
+        key = _key(row)
         limit = max(np.log(PAIR_FACTOR), PAIR_SIGMAS * MAD * row["deviation"])
         inside = row["class_"] == int(places.classes[0, 0]) and len(places.nodes) >= remainders.FEWEST_NODES
-        if (
-            key in groups and not inside
-        ):  # the slower group is reported as a whole; within nodes it was subtracted by place
+        # the slower group is reported as a whole; within nodes it was subtracted by place
+        if key in groups and not inside:
             limit += groups[key].high
         limits.append(remainders.Threshold(*key, float(limit)))
-    rows = remainders.beyond(left, limits).to_pyarrow().to_pylist()
+    rows: list[PairLeft] = remainders.beyond(left, limits).to_pyarrow().to_pylist()
     blamed = _blamed(found)
-    totals = {(row["bytes"], row["mode"], row["class_"]): row["pairs"] for row in counted}
+    totals = {_key(row): row["pairs"] for row in counted}
     culprits: list[Culprit] = []
     for key, group in groupby(sorted(rows, key=_key), key=_key):
         own = [row for row in group if not _explained(row, blamed)]
@@ -188,7 +182,7 @@ def slow_pairs(left: Expression, places: Places, groups: Groups, found: Sequence
     return culprits
 
 
-def _key(row: Row) -> tuple[int, str, int]:
+def _key(row: OfClass) -> tuple[int, str, int]:
     return row["bytes"], row["mode"], row["class_"]
 
 
@@ -201,16 +195,16 @@ def _blamed(found: Sequence[Culprit]) -> dict[str, set[tuple[int, ...]]]:
     return blamed
 
 
-def _explained(row: Row, blamed: dict[str, set[tuple[int, ...]]]) -> bool:
+def _explained(row: PairLeft, blamed: dict[str, set[tuple[int, ...]]]) -> bool:
     low, high = sorted((row["source_node"], row["target_node"]))
     if (low, high) in blamed["route"] or (low == high and (low,) in blamed["memory"]):
         return True
     return bool({(row["source"],), (row["target"],)} & blamed["rank"])
 
 
-def _as_pairs(rows: Sequence[Row], places: Places) -> list[Culprit]:
+def _as_pairs(rows: Sequence[PairLeft], places: Places) -> list[Culprit]:
     """One culprit for each two ranks, in either direction."""
-    both: dict[tuple[int, int], list[Row]] = {}
+    both: dict[tuple[int, int], list[PairLeft]] = {}
     for row in rows:
         low, high = sorted((row["source"], row["target"]))
         both.setdefault((low, high), []).append(row)

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,61 @@ from weft.store.files import Table
 #: With at least this many nodes, pairs within a node are compared with the same places of other nodes.
 FEWEST_NODES = 4
 KEY = ["bytes", "mode"]
+
+
+class Way(TypedDict):
+    """A message size in bytes and the mode of measuring."""
+
+    bytes: int
+    mode: str
+
+
+class OfClass(Way):
+    """A row of one hop class, by its number."""
+
+    class_: int
+
+
+class ScaleRow(OfClass):
+    """A row of `scales`."""
+
+    pairs: int
+    deviation: float
+    base_s: float
+
+
+class BucketRow(OfClass):
+    """A row of `histogram`."""
+
+    bucket: int
+    pairs: int
+
+
+class RankLeft(Way):
+    """A row of `by_rank`."""
+
+    rank: int
+    as_source: float
+    as_target: float
+
+
+class NodeLeft(Way):
+    """A row of `by_node`."""
+
+    node: int
+    left: float
+    pairs: int
+
+
+class PairLeft(OfClass):
+    """What is read of a row of `beyond`: two ranks, their nodes, and how far they lie beyond their class."""
+
+    source: int
+    target: int
+    source_node: int
+    target_node: int
+    checked: bool
+    left: float
 
 
 def fitted_table(matrices: Sequence[NodeMatrix], taken: Sequence[Decomposition]) -> Table:
@@ -73,7 +129,7 @@ def remainders(placed: Expression, fitted: Table, nodes: int) -> Expression:
 
 
 def _log_ratio(time_s: Expression, other_s: Expression) -> Expression:
-    """log(time / other); a model's message inside a node may take no time at all, which counts as the shortest told."""
+    """log(time / other); a model may give a message inside a node no time at all, which counts as `SHORTEST_S`."""
     import ibis
 
     return (ibis.greatest(time_s, SHORTEST_S) / ibis.greatest(other_s, SHORTEST_S)).ln()
@@ -92,8 +148,8 @@ def histogram(left: Expression) -> Expression:
     If the slow direction of a culprit is unknown, it is also unknown whether it adds to another culprit in the same
     direction, so the remainders of their common pairs do not form a group.
     """
-    told = left.filter(left.touched < 2)
-    bucketed = told.mutate(bucket=(told.spread * BINS).floor().cast("int64"))
+    known = left.filter(left.touched < 2)
+    bucketed = known.mutate(bucket=(known.spread * BINS).floor().cast("int64"))
     return bucketed.group_by([*KEY, "class_", "bucket"]).agg(pairs=bucketed.count())
 
 

@@ -104,7 +104,7 @@ def scaling_figure(
     logarithmic = series.scaling != "weak" and grows_by([point["y"] for point in points]) >= 8 and grows_by(xs) >= 4
     title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
     reading = found["statement"] if found else f"{len(rows)} points; the study asks for no verdict on this series."
-    chart = _chart(axis, xs, points, dots, missing, unit, logarithmic)
+    chart = _chart(along(axis, xs, logarithmic), points, dots, missing, unit, logarithmic)
     return Figure(f"time-{series.name}", view.titled(title), KEY, reading, (chart,))
 
 
@@ -126,15 +126,8 @@ def _point(row: TimedRow, axis: Axis, size: float) -> Point:
 
 
 def _chart(
-    axis: Axis,
-    xs: Sequence[int],
-    points: Sequence[Point],
-    dots: Sequence[Launch],
-    missing: Sequence[Missing],
-    unit: str,
-    logarithmic: bool,
+    x: alt.X, points: list[Point], dots: list[Launch], missing: list[Missing], unit: str, logarithmic: bool
 ) -> Any:
-    x = along(axis, xs, logarithmic)
     scale = _y_scale(points, logarithmic)
     y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(points, logarithmic))
     base = alt.Chart(values(points)).encode(x=x, y=y)
