@@ -165,12 +165,13 @@ TEST_CASE("the footprint is the same at every size, and the whole of it is touch
     if (pair == nullptr) {
         return;
     }
-    auto cell = stream(*pair, {{"bytes", "4096 16384 32768"}, {"window", "4"}, {"footprint", "65536"}});
+    auto cell = stream(*pair, {{"bytes", "4096 16384 32768"}, {"window", "8"}, {"footprint", "65536"}});
     touched.clear();
     cell.run();
     for (int const bytes : {4096, 16384, 32768}) {
         REQUIRE(touched.count(bytes) == 1);
-        CHECK(touched[bytes].second - touched[bytes].first == 65536); // a window of the smallest is 16 KiB
+        // a window of the smallest is 32 KiB, and the busiest machine leaves time for two samples
+        CHECK(touched[bytes].second - touched[bytes].first == 65536);
     }
 }
 
