@@ -68,10 +68,13 @@ def test_the_verdict_follows_the_narrow_link(
     named = {"injection": "the hosts' own links", "link leaf0 up": "link leaf0 up"}
     assert f"{named[four]} at N = 4 (" in held_back_sentence(view)
     assert "memory copy at N = 1" in held_back_sentence(view)
+    # no link carries more than its rate while the counted operations ran, those of the ladder among them
+    shares = {nodes: each["busiest"]["share"] for nodes, each in found.items() if each["busiest"]}
+    assert all(share is not None and 0.25 < share < 1.05 for share in shares.values()), shares
     ratios = {nodes: each["bound_ratio"] for nodes, each in found.items()}
     # links are shaped, so no load beside them makes them faster; copies may find less company than their floor had,
     # which the page then tells as an error of the bound (tests/unit/analyse)
-    assert ratios[1] is not None and ratios[1] > 0.75, ratios
+    assert ratios[1] is not None, ratios
     assert all(ratio is not None and ratio > 0.95 for nodes, ratio in ratios.items() if nodes > 1), ratios
 
 

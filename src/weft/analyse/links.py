@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.analyse.tables.ladder import TurnRow
 from weft.analyse.tables.links import LinkRow
 from weft.analyse.tables.times import MedianRow
 from weft.bound.measured import traffic_of
 from weft.errors import DataError
 from weft.fabric.link_names import DOWN, UP, depths, link_name
 from weft.files.atomic import read_json
+from weft.kernel.steps import ROUNDS, split_step, step_op, step_share
 from weft.launch.links import LinkCount, links_file, read_cell_links, read_links
 from weft.plan.records import Cell, LaunchPlan, Plan
 from weft.store.rows import MeasuredRow, SegmentRow
@@ -27,6 +29,7 @@ def link_rows(
     plan: Plan,
     segments: Iterable[SegmentRow],
     by_launch: Iterable[MedianRow],
+    turns: Iterable[TurnRow],
     validated: Iterable[MeasuredRow],
 ) -> list[LinkRow]:
     """Rows of ``tables/links.parquet``: one for each direction of a link and each launch with link counters.
@@ -41,6 +44,8 @@ def link_rows(
         Rows of the table of segments.
     by_launch
         Order statistics of each launch; their means give the time of the counted operations.
+    turns
+        The steps of the ladders in each launch: their messages are counted too.
     validated
         Rows of the table of cells: if the data were validated, each operation was called once more.
 
@@ -58,7 +63,13 @@ def link_rows(
     DataError
         A file of counters is incomplete.
     """
-    busy = operation_seconds(segments, by_launch, validated, volumes(plan.cells))
+    means = {(row["cell"], row["launch"], row["call"], row["phase"]): row["mean_s"] for row in by_launch}
+    steps = {
+        (row["cell"], row["launch"], step_op(row["call"], row["step"]), "warm"): row["mean_s"]
+        for row in turns
+        if row["step"] != ROUNDS
+    }
+    busy = operation_seconds(segments, means | steps, validated, volumes(plan.cells))
     return [row for counted in _counted(root, plan, busy) for row in rows_of(counted, plan.planned_fabric.hosts)]
 
 
@@ -129,7 +140,10 @@ def rows_of(counted: Counted, hosts: Sequence[str]) -> list[LinkRow]:
 
 
 def operation_seconds(
-    segments: Iterable[SegmentRow], by_launch: Iterable[MedianRow], validated: Iterable[MeasuredRow], volume: Volume
+    segments: Iterable[SegmentRow],
+    means: Mapping[tuple[str, int, str, str], float],
+    validated: Iterable[MeasuredRow],
+    volume: Volume,
 ) -> dict[tuple[str, int], float]:
     """Seconds of the operations that moved the bytes of each cell and launch: number of calls times mean time.
 
@@ -139,22 +153,25 @@ def operation_seconds(
 
     Parameters
     ----------
+    means
+        Mean seconds by cell, launch, operation and phase.
     volume
         Bytes that leave a node in one call of an operation of a cell; None if unknown.
     """
-    mean = {(row["cell"], row["launch"], row["call"], row["phase"]): row["mean_s"] for row in by_launch}
     proven = {(row["cell"], row["launch"]) for row in validated if row["validated"]}
     calls: dict[tuple[str, int], dict[tuple[str, str], int]] = {}
     for row in segments:
         own = calls.setdefault((row["cell"], row["launch"]), {})
-        once_more = row["phase"] == "warm" and (row["cell"], row["launch"]) in proven
+        once_more = row["phase"] == "warm" and (row["cell"], row["launch"]) in proven and not split_step(row["op"])[1]
         made = row["warmup"] + row["count"] * row["batch"] + once_more
         own[row["op"], row["phase"]] = own.get((row["op"], row["phase"]), 0) + made
     found: dict[tuple[str, int], float] = {}
     for (cell, launch), own in calls.items():
         chosen = _moving({op for op, _ in own}, {op: volume(cell, op) for op, _ in own}, own)
         seconds = sum(
-            number * (mean.get((cell, launch, op, phase)) or 0.0) for (op, phase), number in own.items() if op in chosen
+            number * (means.get((cell, launch, op, phase)) or 0.0)
+            for (op, phase), number in own.items()
+            if op in chosen
         )
         if seconds:
             found[cell, launch] = seconds
@@ -175,13 +192,16 @@ def _moving(ops: set[str], volumes: Mapping[str, float | None], calls: Mapping[t
 
 
 def volumes(cells: Sequence[Cell]) -> Volume:
-    """Bytes that leave the first node of a cell in one call, as its kernel computes them."""
+    """Bytes that leave the first node of a cell in one call, or one turn of a step, as its kernel computes them."""
     known = {cell.id: cell for cell in cells}
 
     def volume(cell: str, op: str) -> float | None:
         planned = known.get(cell)
-        traffic = traffic_of(planned, op) if planned else None
-        return traffic.leaving([0], planned.nodes, planned.ranks_per_node) if planned and traffic else None
+        call, step = split_step(op)
+        traffic = traffic_of(planned, call) if planned else None
+        if planned is None or traffic is None:
+            return None
+        return step_share(step, planned.ranks) * traffic.leaving([0], planned.nodes, planned.ranks_per_node)
 
     return volume
 

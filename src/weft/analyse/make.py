@@ -51,7 +51,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     plan = plan_of(RunFolder(root))
     cells = {cell.id: cell for cell in plan.cells}
     launches = MEASURED.read(root)
-    segments = [row for row in SEGMENT_TABLE.read(root) if not split_step(row["op"])[1]]
+    segments = SEGMENT_TABLE.read(root)
     backend = connect(engine)
     of_pairs = {name for name, cell in cells.items() if kernel_named(cell.kernel).has_pair_samples}
     if of_pairs:
@@ -62,15 +62,17 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist()
     found = summaries(mixed, medians, modelled=KINDS[plan.fabric_kind].is_model)
     MEDIANS.write(root, medians)
-    TURNS.write(root, _turns(root, backend, of_pairs))
+    turns = _turns(root, backend, of_pairs)
+    TURNS.write(root, turns)
     QUARTILES.write(root, _quartiles(times, medians))
     floors = floor.floor_rows(found, cells)
     FLOOR.write(root, floors)
-    counted = links.link_rows(root, plan, segments, medians, launches)
+    counted = links.link_rows(root, plan, segments, medians, turns, launches)
     LINKS.write(root, counted)
     known = floor.Floor(floors)
-    rows = calls.call_rows(plan.cells, launches, segments, found, Bounds(plan.planned_fabric, known))
-    write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs), TURNS.read(root)))
+    of_calls = [row for row in segments if not split_step(row["op"])[1]]
+    rows = calls.call_rows(plan.cells, launches, of_calls, found, Bounds(plan.planned_fabric, known))
+    write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs), turns))
     CALLS.write(root, rows)  # last: its presence means that all others are there
 
 

@@ -2,7 +2,7 @@
 """What the ladders' operations took in each launch: from the last arrival on, and how late that was."""
 
 from collections.abc import Iterable, Mapping
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from weft.analyse.engine import Expression
@@ -62,4 +62,5 @@ def _turn(key: Key, group: list[Mapping[str, Any]]) -> TurnRow:
         seconds=median((row["end"] - row["last_start"] if known else row["longest"]) / row["batch"] for row in group)
         / 1e9,
         late_s=median((row["last_start"] - row["first"]) / row["batch"] for row in group) / 1e9 if known else None,
+        mean_s=fmean((row["end"] - row["first"] if known else row["longest"]) / row["batch"] for row in group) / 1e9,
     )  # fmt: skip

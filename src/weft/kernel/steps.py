@@ -43,6 +43,19 @@ def split_step(op: str) -> tuple[str, str]:
     return call, step
 
 
+def step_share(step: str, ranks: int) -> float:
+    """Share of a call's bytes that one turn of a step sends between nodes, in the mean over its turns.
+
+    Parameters
+    ----------
+    step
+        One of the steps; empty for the call itself.
+    ranks
+        Number of ranks of the cell: the blocks of one of them cross the network in a turn of `BETWEEN`, both ways.
+    """
+    return {WITHIN: 0.0, BETWEEN: 2 / ranks, ROUNDS: 0.0}.get(step, 1.0)
+
+
 def ladder_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
     """Bytes of one rank for the ladders of ``calls`` calls, by name; empty without a call.
 

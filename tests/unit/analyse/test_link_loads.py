@@ -4,6 +4,8 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -12,11 +14,12 @@ from made.run import make_run
 from made.view import load_view
 from weft.analyse import make_tables
 from weft.analyse.bottleneck import bottlenecks, load_rows
-from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of
+from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of, volumes
 from weft.analyse.tables.links import LINKS
 from weft.fabric.drawing.loads import sketch_loads
+from weft.kernel.steps import ROUNDS, TURNS
 from weft.launch.links import LinkCount, links_file, write_links
-from weft.plan.records import LaunchPlan
+from weft.plan.records import Cell, LaunchPlan
 from weft.report.figures.links import link_load, links_figure
 from weft.report.links import held_back, link_fields
 from weft.report.show_json import as_json
@@ -215,7 +218,7 @@ def timed(ops: str, **volumes: float) -> float:
     segments = [
         {"cell": "c", "launch": 1, "op": op, "phase": "warm", "warmup": 2, "count": 3, "batch": 4} for op in ops.split()
     ]
-    times = [{"cell": "c", "launch": 1, "call": op, "phase": "warm", "mean_s": 0.5} for op in ops.split()]
+    times = {("c", 1, op, "warm"): 0.5 for op in ops.split()}
     proven = [{"cell": "c", "launch": 1, "validated": True}]
     return operation_seconds(segments, times, proven, lambda _, op: volumes.get(op))["c", 1]
 
@@ -229,3 +232,20 @@ def test_operations_that_move_next_to_nothing_do_not_thin_out_the_share() -> Non
 def test_steps_of_an_operation_timed_as_a_whole_are_not_counted_twice() -> None:
     assert timed("sort A C merge total") == 7.5
     assert timed("sort A C merge total", A=4, C=1e6, total=1e6) == 7.5
+
+
+def test_the_plain_messages_of_a_ladder_are_time_on_the_links_too() -> None:
+    plan = SimpleNamespace(
+        id="c", kernel="collective", nodes=4, ranks=8, ranks_per_node=2,
+        parameters={"collective": "alltoall", "form": "plain", "bytes": [1024], "ranks": 8},
+    )  # fmt: skip
+    volume = volumes([cast("Cell", plan)])
+    whole = volume("c", "alltoall@1024")
+    assert whole == 2 * 6 * 1024
+    steps = {step: volume("c", f"alltoall@1024:{step}") for step in (*TURNS, ROUNDS)}
+    assert steps == {"within": 0, "between": whole / 4, "shift": whole, "pairwise": whole, "whole": whole, "rounds": 0}
+
+
+def test_turns_of_a_ladder_are_proven_by_nobody() -> None:
+    # 2 + 3 * 4 turns a step of half a second, and the call once more for its proof
+    assert timed("C C:shift C:between C:within C:rounds", **{"C": 1, "C:shift": 1, "C:between": 0.25}) == 7.5 + 2 * 7

@@ -18,7 +18,8 @@ class TurnRow(TypedDict):
     """An operation of a ladder in one launch (:mod:`weft.kernel.steps`), medians over its samples.
 
     ``seconds`` are from the last start of a rank to the last end, ``late_s`` from the first start to the last, null
-    where the clocks cannot tell. ``place`` is the round of ``rounds``, 0 for all others.
+    where the clocks cannot tell; ``mean_s`` is the mean from the first start to the last end. ``place`` is the round of
+    ``rounds``, 0 for all others.
     """
 
     cell: str
@@ -28,6 +29,7 @@ class TurnRow(TypedDict):
     place: int
     seconds: float
     late_s: float | None
+    mean_s: float
     samples: int
 
 
@@ -80,7 +82,7 @@ TURNS = TableOf(
     pa.schema(
         [
             ("cell", TEXT), ("launch", pa.int16()), ("call", TEXT), ("step", TEXT), ("place", INT), ("seconds", REAL),
-            ("late_s", REAL), ("samples", LONG),
+            ("late_s", REAL), ("mean_s", REAL), ("samples", LONG),
         ]
     ),
 )  # fmt: skip
