@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.analyse.bottleneck import bottlenecks, load_rows
+from weft.analyse.causes import causes
 from weft.analyse.checks import by_gravity, common_findings
 from weft.analyse.doubts import doubts
 from weft.analyse.floor import Floor
@@ -33,6 +34,7 @@ from weft.analyse.tables.answers import (
     SlowerRow,
     VerdictRow,
 )
+from weft.analyse.tables.causes import CAUSES
 from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.quality import QUALITY, QualityRow
@@ -51,7 +53,7 @@ from weft.store.rows import LAUNCH_TABLE, MEASURED, LaunchRow, MeasuredRow
 #: The tables that this module writes.
 WRITTEN = (
     VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, LADDER, ROUND_TIMES, REMEDIES, FINDINGS,
-    QUALITY,
+    QUALITY, CAUSES,
 )  # fmt: skip
 
 
@@ -126,13 +128,15 @@ def write_answers(root: Path, found: Found) -> None:
     VERDICTS.write(root, _verdicts(found))
     SENSITIVITY.write(root, sensitivity_rows(found.plan, found.calls, found.main))
     LOADS.write(root, loads)
-    BOTTLENECKS.write(root, bottlenecks(found.calls, loads, found.main))
+    held_back = bottlenecks(found.calls, loads, found.main)
+    BOTTLENECKS.write(root, held_back)
     CHANGES.write(root, changes)
     SLOWER.write(root, slower)
     won = winners(found.calls, found.medians, found.plan.cells)
     WINNERS.write(root, won)
     ladder = ladder_rows(found.turns, found.calls, found.cells, launch_settings(found.measured, launches))
     LADDER.write(root, ladder)
+    CAUSES.write(root, causes(found.calls, ladder, held_back, found.main))
     REMEDIES.write(root, remedies(ladder, won, found.cells, KINDS[found.plan.fabric_kind].is_model))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
     FINDINGS.write(root, _findings(root, found, changes, slower))

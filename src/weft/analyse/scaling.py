@@ -6,6 +6,7 @@ from typing import Literal
 
 from weft.analyse.checks import bounds_beaten
 from weft.analyse.tables.answers import Outcome, VerdictRow
+from weft.analyse.tables.off_node import NO_STEP, OffNode, off_node_in_words
 from weft.analyse.tables.times import CallRow, TimedRow, reach, timed
 from weft.format import format_factor, measured_factor, plural
 
@@ -78,8 +79,9 @@ def verdict(
     trusted = last["bound_s"] and not bounds_beaten([last])
     ratio = last["median_s"] / last["bound_s"] if trusted and last["bound_s"] else None
     found = VerdictRow(
-        series=series, kind=kind, call=call, axis=axis, start=first[axis], end=last[axis], factor=factor,
-        low=None if modelled else low, high=None if modelled else high, outcome=outcome, fastest=fastest,
+        series=series, kind=kind, call=call, cell=last["cell"], axis=axis, start=first[axis], end=last[axis],
+        factor=factor, low=None if modelled else low, high=None if modelled else high, outcome=outcome,
+        fastest=fastest, **off_node(points, axis, modelled),
         bound=last["bound"] if trusted else "", bound_ratio=ratio, doubt=_doubt((first, last), doubts or {}),
         statement="",
     )  # fmt: skip
@@ -87,6 +89,33 @@ def verdict(
         found["statement"] = _too_few(found, launches)
     else:
         found["statement"] = _statement(found, first, last, below_noise)
+    return found
+
+
+def off_node(points: Sequence[TimedRow], axis: Axis, modelled: bool) -> OffNode:
+    """The step off the first node and what comes beyond it; `NO_STEP` where the points do not start on one node.
+
+    Parameters
+    ----------
+    points
+        Of a series, two or more, by increasing number of nodes.
+    axis
+        Along which it grows.
+    modelled
+        Whether its times come from a model: its factors have no interval.
+    """
+    if axis != "nodes" or points[0]["nodes"] != 1:
+        return NO_STEP
+    first, off, last = points[0], points[1], points[-1]
+    low, high = _between(first, off)
+    found = NO_STEP | OffNode(
+        off_end=off["nodes"], off_factor=off["median_s"] / first["median_s"], off_low=None if modelled else low,
+        off_high=None if modelled else high, beyond_factor=None, beyond_low=None, beyond_high=None,
+    )  # fmt: skip
+    if last is not off:
+        low, high = _between(off, last)
+        found["beyond_factor"] = last["median_s"] / off["median_s"]
+        found["beyond_low"], found["beyond_high"] = (None, None) if modelled else (low, high)
     return found
 
 
@@ -129,8 +158,9 @@ def _without(
     statement = f"No verdict on {kind} scaling ({series}): {have} usable times of {call}"
     statement += f" ({left_out})." if left_out else "; two are needed."
     return VerdictRow(
-        series=series, kind=kind, call=call, axis=axis, start=None, end=None, factor=None, low=None, high=None,
-        outcome="no verdict", fastest=None, bound="", bound_ratio=None, doubt="", statement=statement,
+        series=series, kind=kind, call=call, cell="", axis=axis, start=None, end=None, factor=None, low=None, high=None,
+        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, doubt="",
+        statement=statement,
     )  # fmt: skip
 
 
@@ -176,6 +206,8 @@ def _statement(found: VerdictRow, first: TimedRow, last: TimedRow, below_noise: 
         why = "the difference is below the noise floor" if below_noise else why
         factor = measured_factor(found["factor"], low, high)
         text = f"{kept}, no change is shown {span}: factor {factor}; {why}."
+    if off := off_node_in_words(found, found["end"]):
+        text += f" Taken apart: {off}."
     if found["fastest"] is not None:
         text += f" It is fastest at {symbol} = {found['fastest']} and slower beyond."
     return text

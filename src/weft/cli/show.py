@@ -13,8 +13,9 @@ def show(
     format: Literal["text", "md", "csv", "json", "latex"] = "text",
     engine: str | None = None,
     exact: bool = False,
+    all: bool = False,
 ) -> None:
-    """Print the tables of a run: verdict, times by N and m, the calls cold and warm, memory, warnings.
+    """Print a run: verdict, warnings and its first table; the other tables with --all.
 
     Parameters
     ----------
@@ -26,6 +27,8 @@ def show(
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     exact
         For a run of pairs, also print exact quantiles over all samples, if they fit into memory.
+    all
+        Print every table: times, the calls cold and warm, memory, links.
     """
     from weft.report import tables
     from weft.report.view import load_view
@@ -33,7 +36,7 @@ def show(
 
     view = load_view(refresh(run, engine))
     if format == "text":
-        tables.show(view)
+        tables.show(view, every=all)
     else:
         sys.stdout.write(tables.render(view, format))
     if exact:

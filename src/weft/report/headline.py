@@ -1,63 +1,108 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdicts of a run as the answer to "is it the bottleneck?", in one or two sentences."""
+"""The verdicts of a run as the answer to "is it the bottleneck?": what a run may claim, and in which words."""
 
 from collections.abc import Sequence
 
 from weft.analyse.tables.answers import VerdictRow
+from weft.analyse.tables.causes import CauseRow
+from weft.analyse.tables.off_node import off_node_in_words
 from weft.analyse.tables.quality import QualityRow, grade_of
 from weft.format import measured_factor
 
-SYMBOL = {"nodes": "N", "ranks": "p"}
+#: A value and what it is.
+Number = tuple[str, str]
+
+
+def doubted(quality: Sequence[QualityRow]) -> str:
+    """Why a run of quality C or D shows nothing; empty for a better one."""
+    grade = grade_of(quality)
+    if grade in ("A", "B"):
+        return ""
+    reasons = "; ".join(row["what"] for row in quality if row["grade"] == grade)
+    return f"Not shown (quality {grade}): {reasons}."
 
 
 def claimed(finding: str, cause: str, quality: Sequence[QualityRow]) -> str:
     """What a run may claim: at quality C its finding is not shown, at D no cause is named either."""
-    grade = grade_of(quality)
-    if grade in ("A", "B"):
-        return f"{finding} {cause}".strip()
-    reasons = "; ".join(row["what"] for row in quality if row["grade"] == grade)
-    told = f"Not shown (quality {grade}): {reasons}."
-    what = f"{finding} {cause}".strip() if grade == "C" else finding
-    return f"{told} If the numbers hold: {what}" if what else told
+    doubt = doubted(quality)
+    whole = f"{finding} {cause}".strip()
+    if not doubt:
+        return whole
+    what = finding if grade_of(quality) == "D" else whole
+    return f"{doubt} If the numbers hold: {what}" if what else doubt
+
+
+def main_verdict(found: Sequence[VerdictRow]) -> VerdictRow | None:
+    """The verdict that answers: on weak scaling where there is one; None where none could be given."""
+    told = [each for each in found if each["outcome"] != "no verdict"]
+    return next((each for each in told if each["kind"] == "weak"), told[0] if told else None)
 
 
 def headline(found: Sequence[VerdictRow]) -> str:
     """The answer to "is it the bottleneck?" in one or two plain sentences, from a run's verdicts."""
     told = [each for each in found if each["outcome"] != "no verdict"]
-    doubted = next((each for each in told if each["doubt"]), None)
-    if doubted is not None:
+    doubt = next((each for each in told if each["doubt"]), None)
+    if doubt is not None:
         statements = " ".join(each["statement"] for each in told)
-        return f"Not claimed, because the run's own warnings doubt it ({doubted['doubt']}): {statements}"
+        return f"Not claimed, because the run's own warnings doubt it ({doubt['doubt']}): {statements}"
     if not told:
         return found[0]["statement"] if found else "This study has no series that scales: no verdict."
     weak = next((each for each in told if each["kind"] == "weak"), None)
     strong = next((each for each in told if each["kind"] == "strong"), None)
-    opening = _opening(weak, strong)
-    last = weak or strong
-    assert last is not None
-    return opening + _nearest(last)
+    clause = _strong_clause(strong) if strong is not None else ""
+    if weak is None:
+        return f"{clause[0].upper()}{clause[1:]}."
+    return f"{_weak_opening(weak)}; {clause}." if clause else f"{_weak_opening(weak)}."
 
 
-def _opening(weak: VerdictRow | None, strong: VerdictRow | None) -> str:
-    if weak is not None and weak["factor"] is not None:
-        what = (
-            "All-to-all communication"
-            if weak["axis"] == "nodes"
-            else "All-to-all exchange between the ranks of one node"
-        )
-        span = f"from {weak['start']} to {weak['end']} {weak['axis']}"
-        one = weak["axis"].rstrip("s")
-        if weak["outcome"] == "rises":
-            opening = f"{what} limits scaling: with the same data on each {one} it takes "
-            opening += f"{measured_factor(weak['factor'], weak['low'], weak['high'], 'times')} as long {span}"
-        else:
-            shown = "no change is shown" if weak["outcome"] == "no change shown" else "the time even falls"
-            opening = f"{what} does not limit scaling up to here: with the same data on each {one} {shown} {span}, "
-            opening += f"factor {measured_factor(weak['factor'], weak['low'], weak['high'])}"
-        return opening + (f"; {_strong_clause(strong)}." if strong is not None else ".")
-    assert strong is not None and strong["factor"] is not None
-    clause = _strong_clause(strong)
-    return clause[0].upper() + clause[1:] + "."
+def glance(found: Sequence[VerdictRow], cause: CauseRow | None) -> str:
+    """The answer at a glance: ``Yes: the uplink of leaf0``, ``No, up to 4 nodes``, ``No verdict``."""
+    main = main_verdict(found)
+    if main is None:
+        return "No verdict"
+    if main["doubt"]:
+        return "Not claimed"
+    if main["outcome"] == "rises":
+        return f"Yes: {cause['short']}" if cause and cause["short"] else "Yes, by a cause that is not known"
+    if main["kind"] == "strong" and main["outcome"] == "no change shown":
+        return f"It gets no faster up to {main['end']} {main['axis']}"
+    return f"No, up to {main['end']} {main['axis']}"
+
+
+def scale_numbers(found: Sequence[VerdictRow]) -> list[Number]:
+    """Growth, and the bound's share of the time at the end of the series that answers."""
+    main = main_verdict(found) or next((each for each in found if each["factor"] is not None), None)
+    if main is None or main["factor"] is None:
+        return []
+    span = f"from {main['start']} to {main['end']} {main['axis']}"
+    fixed = "the same data on each" if main["kind"] == "weak" else "one array divided among all"
+    numbers = [(f"{measured_factor(main['factor'])} times", f"the time {span}, {fixed}")]
+    if main["bound"] and main["bound_ratio"]:
+        share = 100 / main["bound_ratio"]
+        told = "under 1 %" if share < 1 else f"{share:.0f} %"
+        numbers.append((told, f"of it is the nearest bound, {main['bound']}"))
+    return numbers
+
+
+def _weak_opening(weak: VerdictRow) -> str:
+    assert weak["factor"] is not None
+    one = weak["axis"].rstrip("s")
+    span = f"from {weak['start']} to {weak['end']} {weak['axis']}"
+    if weak["outcome"] != "rises":
+        what = "All-to-all communication" if one == "node" else "All-to-all exchange between the ranks of one node"
+        shown = "no change is shown" if weak["outcome"] == "no change shown" else "the time even falls"
+        factor = measured_factor(weak["factor"], weak["low"], weak["high"])
+        same = f"with the same data on each {one}"
+        return f"{what} does not limit scaling up to here: {same} {shown} {span}, factor {factor}"
+    times = measured_factor(weak["factor"], weak["low"], weak["high"], "times")
+    if one == "rank":
+        return f"{weak['end']} ranks take {times} as long as {_count(weak['start'])}, with the same data on each"
+    step = off_node_in_words(weak, weak["end"]) or f"it takes {times} as long {span}"
+    return f"All-to-all communication limits scaling: with the same data on each node, {step}"
+
+
+def _count(number: int | None) -> str:
+    return "one" if number == 1 else f"{number}"
 
 
 def _strong_clause(strong: VerdictRow) -> str:
@@ -67,11 +112,3 @@ def _strong_clause(strong: VerdictRow) -> str:
     if strong["outcome"] == "rises":
         return f"with one array divided among all it also gets {measured_factor(strong['factor'])} times slower"
     return "with one array divided among all no change is shown"
-
-
-def _nearest(found: VerdictRow) -> str:
-    if not found["bound"] or found["bound_ratio"] is None:
-        return ""
-    at = f"at {SYMBOL[found['axis']]} = {found['end']}"
-    ratio = measured_factor(found["bound_ratio"])
-    return f" The nearest lower bound {at} is {found['bound']}: the measured time is {ratio} times it."

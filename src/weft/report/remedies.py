@@ -13,6 +13,15 @@ MOST = 12
 NOTHING = "Nothing that this run measured says what would."
 
 
+def remedy_sentence(view: RunView, cell: str, call: str) -> str:
+    """What would save most of a call's time, as something to try; empty where nothing is known."""
+    own = [row for row in REMEDIES.read(view.path) if (row["cell"], row["call"]) == (cell, call)]
+    if not own:
+        return ""
+    best = max(own, key=lambda row: row["saves_s"])
+    return f"To try: {best['remedy']} (saves at most {100 * best['saves_s'] / best['seconds']:.0f} %)."
+
+
 def remedy_table(view: RunView) -> Table | None:
     """Remedies of the slowest call of each cell, what saves most of its time first; None where none is known."""
     slowest: list[RemedyRow] = []

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weft.report.tabular import Table
 
 if TYPE_CHECKING:
+    from weft.report.bars import Bar
     from weft.report.figures.picture import Picture
     from weft.report.figures.theme import Figure
+    from weft.report.headline import Number
     from weft.report.view import RunView
 
 
@@ -26,6 +28,22 @@ class Story(Protocol):
     def cause(self, view: "RunView") -> str:
         """What causes it, in one or two sentences; empty where nothing says so."""
         return ""
+
+    def advice(self, view: "RunView") -> str:
+        """What to try, in a sentence; empty where nothing is known to help."""
+        return ""
+
+    def line(self, view: "RunView") -> str:
+        """The answer at a glance: a few words."""
+        return self.finding(view).partition(". ")[0].rstrip(".")
+
+    def numbers(self, view: "RunView") -> "list[Number]":
+        """Up to two large numbers of the verdict card, the most telling first."""
+        return []
+
+    def bars(self, view: "RunView") -> "list[Bar]":
+        """Times to draw as bars under the verdict on a terminal."""
+        return []
 
     def tables(self, view: "RunView") -> list[Table]:
         """Tables in reading order; each table's first row is its second heading."""

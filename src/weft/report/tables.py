@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of a run, and their output formats."""
 
+import shlex
 from collections.abc import Iterable
 from typing import Any, Literal
 
 from weft.analyse.tables.quality import quality_in_words
 from weft.files.tree import is_list
+from weft.format import plural
+from weft.report.bars import bar_lines
+from weft.report.card import card_of
 from weft.report.condense import condensed
 from weft.report.intervals import interval_meaning
 from weft.report.tabular import Table, comma_separated, markdown, terminal
@@ -58,20 +62,45 @@ def render(view: RunView, format: Format = "text") -> str:
     raise ValueError(f"no format {format}")
 
 
-def show(folder: Any, out: Any = None) -> None:
-    """Print verdict, tables and findings of a run, as wide as the terminal (120 columns without one)."""
-    print_view(folder if isinstance(folder, RunView) else load_view(folder), out or console(120))
+def show(folder: Any, out: Any = None, *, every: bool = False) -> None:
+    """Print verdict, findings and the first table of a run, or ``every`` one, as wide as the terminal (or 120)."""
+    view = folder if isinstance(folder, RunView) else load_view(folder)
+    print_view(view, out or console(120), every=every)
 
 
-def print_view(view: RunView, out: Any) -> None:
+def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
     """Print a loaded run on a console (:func:`weft.text.console`)."""
-    out.print(view.titled(f"{view.name}: {view.plan.title}"), style="bold")
-    out.print(view.headline)
-    out.print(f"Quality {quality_in_words(view.quality)}", style=GRADES[view.grade])
-    for table in all_tables(view):
+    _print_card(view, out)
+    _print_findings(view, out)
+    found = all_tables(view)
+    for table in found if every else found[:1]:
         out.print()
-        out.print(terminal(fitting(table, out.width)))
+        out.print(terminal(fitting(table, out.width), out.width))
     out.print(meaning([view]), style="dim")
+    if len(found) > 1 and not every:
+        out.print(f"{plural(len(found) - 1, 'more table')}: weft show {shlex.quote(str(view.path))} --all", style="dim")
+
+
+def _print_card(view: RunView, out: Any) -> None:
+    """The answer, its numbers and sentences, then the times as bars and the verdict on each series."""
+    card = card_of(view)
+    out.print(view.titled(f"{view.name}: {view.plan.title}"), style="bold")
+    out.print(card.line, style=f"bold {GRADES[view.grade]}".rstrip())
+    for value, what in card.numbers:
+        out.print(f"  {value:>12}  {what}")
+    for text in card.sentences:
+        out.print(text)
+    bars = bar_lines(view.story.bars(view))
+    for line in ["", *bars] if bars else []:
+        out.print(line)
+    for verdict in view.verdicts:
+        if not any(verdict["statement"] in text for text in card.sentences):
+            out.print(f"- {verdict['kind'].capitalize()} scaling ({verdict['series']}): {verdict['statement']}")
+    if view.grade == "B":  # the card of a worse one opens with its doubts
+        out.print(f"Quality {quality_in_words(view.quality)}", style=GRADES[view.grade])
+
+
+def _print_findings(view: RunView, out: Any) -> None:
     styles = {"error": "bold red", "warning": "yellow", "note": "dim"}
     for finding in condensed(view.findings):
         out.print()

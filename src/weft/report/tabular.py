@@ -47,8 +47,13 @@ def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str
     return out.getvalue()
 
 
-def terminal(table: Table) -> Any:
-    """The table for a rich console."""
+def longest_word(texts: Sequence[str]) -> int:
+    """Characters of the longest part that stands between spaces: a name with underscores is one."""
+    return max((len(part) for text in texts for part in text.split()), default=1)
+
+
+def terminal(table: Table, width: int = 120) -> Any:
+    """The table for a rich console of so many characters: words wrap between words, numbers only if they must."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -56,10 +61,17 @@ def terminal(table: Table) -> Any:
     drawn = RichTable(
         title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
+    columns = list(zip(table.columns, *table.rows, strict=True))
+    whole = (
+        longest_word(texts) if index in table.words else max(len(line) for text in texts for line in text.split("\n"))
+        for index, texts in enumerate(columns)
+    )
+    fits = sum(whole) + 3 * len(columns) <= width
     for index, heading in enumerate(table.columns):
         justify = "left" if index in table.words else "right"
-        # words too long for their column are wrapped, not truncated: users type the name of a knob
-        drawn.add_column(Text(heading), justify=justify, no_wrap=index not in table.words, overflow="fold")
+        # words too long for their column are wrapped, not truncated, and never within a name: users type it
+        least, kept = longest_word(columns[index]), fits and index not in table.words
+        drawn.add_column(Text(heading), justify=justify, no_wrap=kept, overflow="fold", min_width=least)
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))  # Text: a "[" of a node set is no markup
     return drawn

@@ -85,7 +85,8 @@ class RunView:
     @cached_property
     def headline(self) -> str:
         """The answer in a few sentences, as far as the run's quality lets it be claimed."""
-        return claimed(self.story.finding(self), self.story.cause(self), self.quality)
+        causes = f"{self.story.cause(self)} {self.story.advice(self)}".strip()
+        return claimed(self.story.finding(self), causes, self.quality)
 
     @cached_property
     def quality(self) -> list[QualityRow]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.analyse.scaling import verdict, verdicts
-from weft.report.headline import headline
+from weft.report.headline import glance, headline, scale_numbers
 from weft.report.show_json import verdict_fields
 
 Row = dict[str, Any]
@@ -130,7 +130,10 @@ def test_on_one_node_ranks_are_what_grows() -> None:
     found = verdict(rows, "s", "weak", "C")
     assert (found["axis"], found["start"], found["end"]) == ("ranks", 1, 4)
     assert "the array of each rank" in found["statement"]
-    assert headline([found]).startswith("All-to-all exchange between the ranks of one node limits scaling")
+    assert headline([found]).startswith(
+        "4 ranks take 4.00 times (3.92–4.08) as long as one, with the same data on each"
+    )
+    assert glance([found], None) == "Yes, by a cause that is not known"
 
 
 def test_along_nodes_only_points_of_one_shape_are_compared() -> None:
@@ -157,14 +160,14 @@ def test_a_minimum_in_the_middle_within_the_noise_is_not_told() -> None:
 def test_the_nearest_bound_stands_beside_the_last_point() -> None:
     found = verdict(PAPER_WEAK, "s", "weak", "C")
     assert (found["bound"], found["bound_ratio"]) == ("injection", pytest.approx(2.0))
-    assert "nearest lower bound at N = 36 is injection: the measured time is 2.00 times it" in headline([found])
+    assert scale_numbers([found])[1] == ("50 %", "of it is the nearest bound, injection")
 
 
 def test_a_run_without_bounds_has_a_verdict_too() -> None:
     rows = [point(1, 1.0, bound_s=None, bound=""), point(2, 2.0, bound_s=None, bound="")]
     found = verdict(rows, "s", "weak", "C")
     assert found["bound_ratio"] is None
-    assert "bound" not in headline([found])
+    assert scale_numbers([found]) == [("2.00 times", "the time from 1 to 2 nodes, the same data on each")]
 
 
 def test_only_series_that_scale_get_a_verdict_in_the_order_of_the_study() -> None:
@@ -178,8 +181,9 @@ def test_the_headline_says_both() -> None:
     weak = verdict(PAPER_WEAK, "s", "weak", "C")
     text = headline([strong, weak])
     assert text.startswith(
-        "All-to-all communication limits scaling: with the same data on each node it takes 2.02 times"
+        "All-to-all communication limits scaling: with the same data on each node, leaving the node costs 1.44 times"
     )
+    assert "from 3 to 36 nodes the time grows 1.40 times (1.37–1.43)" in text
     assert "with one array divided among all it gets 10.4 times faster" in text
 
 
@@ -220,3 +224,46 @@ def test_the_unit_of_time_does_not_matter(a: float, b: float, scale: float) -> N
     one = verdict([point(1, a), point(2, b)], "s", "weak", "C")
     other = verdict([point(1, a * scale), point(2, b * scale)], "s", "weak", "C")
     assert one["factor"] == pytest.approx(other["factor"])
+
+
+def test_the_step_off_a_node_is_told_apart_from_what_comes_beyond_it() -> None:
+    """Issue 16: 301 times as long from 1 to 4 nodes was shared memory against a network, then twice as long."""
+    found = verdict([point(1, 1.0), point(2, 139.0), point(4, 299.0)], "s", "weak", "C")
+    assert (found["off_end"], found["off_factor"], found["beyond_factor"]) == (2, 139.0, pytest.approx(299 / 139))
+    text = headline([found])
+    assert "leaving the node costs 139 times (136–142) (shared memory against the network)" in text
+    assert "from 2 to 4 nodes the time grows 2.15 times (2.11–2.19)" in text
+    assert "299" not in text
+    assert "rises from N = 1 to 4 by a factor of 299 (293–305)" in found["statement"]
+
+
+def test_the_two_steps_are_the_whole() -> None:
+    for series in (PAPER_STRONG, PAPER_WEAK):
+        found = verdict(series, "s", "weak", "C")
+        assert found["off_factor"] * found["beyond_factor"] == pytest.approx(found["factor"])
+
+
+def test_beyond_the_node_no_change_is_said_to_be_none() -> None:
+    found = verdict([point(1, 1.0), point(2, 100.0), point(4, 101.0)], "s", "weak", "C")
+    assert "from 2 to 4 nodes no change is shown (factor 1.01 (0.99" in found["statement"]
+    strong = verdict(PAPER_STRONG, "s", "strong", "C")["statement"]
+    assert "on 3 nodes it is 2.00 times as fast as on one; from 3 to 36 nodes the time falls 5.18 times" in strong
+
+
+@pytest.mark.parametrize("points", [[point(2, 1.0), point(4, 2.0)], [point(1, 1.0), point(1, 2.0, ranks=16)]])
+def test_a_series_that_does_not_step_off_a_node_has_no_such_step(points: list[Row]) -> None:
+    found = verdict(points, "s", "weak", "C")
+    assert found["off_factor"] is None
+    assert "Taken apart" not in found["statement"]
+
+
+def test_two_points_have_a_step_and_nothing_beyond() -> None:
+    found = verdict([point(1, 1.0), point(2, 3.0)], "s", "weak", "C")
+    assert (found["off_factor"], found["beyond_factor"]) == (3.0, None)
+
+
+def test_a_model_has_steps_without_intervals() -> None:
+    exact = {"launches": 1, "interval": "none", "low_s": None, "high_s": None}
+    found = verdict([point(n, t, **exact) for n, t in ((1, 1.0), (2, 3.0), (4, 3.0))], "s", "weak", "C")
+    assert (found["off_low"], found["beyond_high"]) == (None, None)
+    assert "costs 3.00 times (shared memory against the network); from 2 to 4 nodes no change" in found["statement"]

@@ -5,6 +5,7 @@ from typing import Literal, TypedDict
 
 import pyarrow as pa
 
+from weft.analyse.tables.off_node import OffNode
 from weft.store.typed import TableOf
 
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
@@ -13,7 +14,7 @@ WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))
 Outcome = Literal["falls", "rises", "no change shown", "no verdict"]
 
 
-class VerdictRow(TypedDict):
+class VerdictRow(OffNode):
     """The scaling verdict on a series.
 
     ``kind``: the same global array at all points (strong), or the same local array (weak). ``start`` and ``end`` are
@@ -21,12 +22,13 @@ class VerdictRow(TypedDict):
     ``low`` and ``high`` its conservative interval, null for a model. ``fastest`` is the point with the smallest time,
     if it is neither start nor end and significantly faster than the end. ``bound_ratio`` is the time at the end over
     its nearest lower bound, null where a sample beat that. ``doubt`` is what the run's own warnings doubt about start
-    or end (METHOD 20).
+    or end (METHOD 20). ``cell`` is that of the end, empty without one.
     """
 
     series: str
     kind: Literal["strong", "weak"]
     call: str
+    cell: str
     axis: Literal["nodes", "ranks"]
     start: int | None
     end: int | None
@@ -137,9 +139,11 @@ VERDICTS = TableOf(
     VerdictRow,
     pa.schema(
         [
-            ("series", TEXT), ("kind", TEXT), ("call", TEXT), ("axis", TEXT), ("start", INT), ("end", INT),
-            ("factor", REAL), ("low", REAL), ("high", REAL), ("outcome", TEXT), ("fastest", INT), ("bound", TEXT),
-            ("bound_ratio", REAL), ("doubt", TEXT), ("statement", TEXT),
+            ("series", TEXT), ("kind", TEXT), ("call", TEXT), ("cell", TEXT), ("axis", TEXT), ("start", INT),
+            ("end", INT), ("factor", REAL), ("low", REAL), ("high", REAL), ("outcome", TEXT), ("fastest", INT),
+            ("bound", TEXT), ("bound_ratio", REAL), ("off_end", INT), ("off_factor", REAL), ("off_low", REAL),
+            ("off_high", REAL), ("beyond_factor", REAL), ("beyond_low", REAL), ("beyond_high", REAL), ("doubt", TEXT),
+            ("statement", TEXT),
         ]
     ),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from weft.analyse.tables.times import TimedRow
 from weft.format import exact_bytes, format_rate, measured_factor, measured_rate
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
+from weft.report.headline import Number
 from weft.report.stories.sweep import SweepStory, changes_clause, existing
 from weft.report.sweep_tables import CHANGES, change_table, rate_table, slower_table
 from weft.report.sweeps import Line, cause, size_of
@@ -44,6 +45,26 @@ class BandwidthStory(SweepStory):
         for line, change in limits:  # a pair has the same limit hot and cold: told once
             told.setdefault(str(line.cell.parameters["members"]), f"{line.name.capitalize()}: {limit_text(change)}")
         return " ".join(list(told.values())[:2])
+
+    def line(self, view: RunView) -> str:
+        """The highest rate."""
+        lines = self.lines(view)
+        if not lines:
+            return "No bandwidth was measured"
+        return f"Two ranks reach {self._best(lines)}"
+
+    def numbers(self, view: RunView) -> list[Number]:
+        """The highest rate, and the eager limit where one was found."""
+        lines = self.lines(view)
+        if not lines:
+            return []
+        limit = next((change for line in lines for change in line.changes if change["eager_limit"]), None)
+        found = [(exact_bytes(limit["lower"]), f"eager limit, up to {exact_bytes(limit['upper'])}")] if limit else []
+        return [(self._best(lines), "highest rate between two ranks"), *found]
+
+    def _best(self, lines: tuple[Line, ...]) -> str:
+        best = max((peak(line) for line in lines), key=rate)
+        return measured_rate(size_of(best), best["median_s"])
 
     def tables(self, view: RunView) -> list[Table]:
         """Rates by size and pattern, change-overs, sizes slower than their double."""

@@ -9,8 +9,10 @@ from weft.analyse.tables.times import TimedRow, timed
 from weft.format import exact_bytes, measured_seconds, plural
 from weft.kernel.sizes import in_all
 from weft.mpi.algorithms import DEFAULT
+from weft.report.bars import Bar
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
+from weft.report.headline import Number
 from weft.report.intervals import interval_heading
 from weft.report.numbers import time_text
 from weft.report.stories.sweep import SweepStory, changes_clause, existing
@@ -30,25 +32,18 @@ class CollectiveStory(SweepStory):
 
     def finding(self, view: RunView) -> str:
         """The slowest call at the largest common size and process count."""
-        lines = self.own(view)
-        if not lines:
+        largest = self._largest(view)
+        if not largest:
             return "No call has a time: nothing was measured."
-        most = max((line.cell.ranks, line.cell.nodes) for line in lines)
-        largest = [line for line in lines if (line.cell.ranks, line.cell.nodes) == most]
-        sizes = in_all(all_sizes([line]) for line in largest)
-        where = f"Among {plural(most[0], 'process')} on {plural(most[1], 'node')}"
-        text = f"{where} "
-        if sizes:
-            size = max(sizes)
-            slowest = max((line.at(size) for line in largest), key=lambda row: row["median_s"] if row else 0.0)
-            call = next(line for line in largest if line.at(size) is slowest)
-            assert slowest is not None
-            told = measured_seconds(slowest["median_s"], slowest["low_s"], slowest["high_s"])
-            one = "the slowest call" if len(largest) > 1 else "the call"
-            text += f"{one} at {exact_bytes(size)} is {call.name}: {told}."
-        else:
-            text += "the calls have no size in common."
-        return text
+        cell = largest[0].cell
+        text = f"Among {plural(cell.ranks, 'process')} on {plural(cell.nodes, 'node')} "
+        found = self._slowest(view)
+        if found is None:
+            return text + "the calls have no size in common."
+        line, row, size = found
+        one = "the slowest call" if len(largest) > 1 else "the call"
+        told = measured_seconds(row["median_s"], row["low_s"], row["high_s"])
+        return f"{text}{one} at {exact_bytes(size)} is {line.name}: {told}."
 
     def cause(self, view: RunView) -> str:
         """The change-overs, and how many sizes take longer than their double."""
@@ -60,6 +55,42 @@ class CollectiveStory(SweepStory):
         text = f"{said[0].upper()}{said[1:]}"
         verb = "takes longer than its" if slower == 1 else "take longer than their"
         return text + (f"; {plural(slower, 'size')} {verb} double." if slower else ".")
+
+    def line(self, view: RunView) -> str:
+        """The slowest call."""
+        found = self._slowest(view)
+        return f"{found[0].name} is the slowest call" if found else "The calls have no size in common"
+
+    def numbers(self, view: RunView) -> list[Number]:
+        """The time of the slowest call, and how many change-overs there are."""
+        found = self._slowest(view)
+        if not found:
+            return []
+        line, row, size = found
+        jumps = sum(len(each.jumps) for each in self.own(view))
+        where = f"{line.name} at {exact_bytes(size)}, {line.place}"
+        return [(measured_seconds(row["median_s"]), where), (f"{jumps}", "change-over points")]
+
+    def _largest(self, view: RunView) -> list[Line]:
+        """The lines of the largest process count."""
+        lines = self.own(view)
+        most = max(((line.cell.ranks, line.cell.nodes) for line in lines), default=None)
+        return [line for line in lines if (line.cell.ranks, line.cell.nodes) == most]
+
+    def _slowest(self, view: RunView) -> tuple[Line, TimedRow, int] | None:
+        """Line, row and size of the slowest call at the largest size that all of them have."""
+        largest = self._largest(view)
+        size = max(in_all(all_sizes([line]) for line in largest), default=None) if largest else None
+        rows = [(line, row, size) for line in largest if size is not None and (row := line.at(size))]
+        return max(rows, key=lambda each: each[1]["median_s"], default=None)
+
+    def bars(self, view: RunView) -> list[Bar]:
+        """Every call at the size of the slowest one, each with its bound."""
+        found = self._slowest(view)
+        if not found:
+            return []
+        rows = [(line, row) for line in self._largest(view) if (row := line.at(found[2]))]
+        return [Bar(line.name, row["median_s"], row["bound_s"]) for line, row in rows]
 
     def tables(self, view: RunView) -> list[Table]:
         """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""

@@ -4,15 +4,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from weft.analyse.tables.times import MEDIANS, CallRow
+from weft.analyse.tables.causes import CAUSES, CauseRow
+from weft.analyse.tables.times import MEDIANS, CallRow, timed
 from weft.plan.records import PlannedSeries
+from weft.report.bars import Bar
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
-from weft.report.headline import headline
+from weft.report.headline import Number, glance, headline, main_verdict, scale_numbers
 from weft.report.intervals import interval_heading
 from weft.report.links import held_back_sentence, held_back_table
 from weft.report.numbers import bound_text, time_text
 from weft.report.plan_tables import memory_tables
+from weft.report.remedies import remedy_sentence
 from weft.report.sensitivity import flip_sentences, sensitivities
 from weft.report.story import Story
 from weft.report.tabular import Table
@@ -27,8 +30,39 @@ class ExchangeStory(Story):
         return " ".join([*flip_sentences(sensitivities(view)), headline(view.verdicts)])
 
     def cause(self, view: RunView) -> str:
-        """Which link is the bottleneck, if links were counted."""
-        return held_back_sentence(view)
+        """Which link is the bottleneck, if links were counted; else what most of the time goes to."""
+        row = main_cause(view)
+        return held_back_sentence(view) or (row["statement"] if row else "")
+
+    def advice(self, view: RunView) -> str:
+        """What would save most of the time at the end of the series that answers."""
+        row = main_cause(view)
+        return remedy_sentence(view, row["cell"], row["call"]) if row else ""
+
+    def line(self, view: RunView) -> str:
+        """Yes or no, and by which part."""
+        return glance(view.verdicts, main_cause(view))
+
+    def numbers(self, view: RunView) -> list[Number]:
+        """Growth, and the share of the nearest bound."""
+        return scale_numbers(view.verdicts)
+
+    def bars(self, view: RunView) -> list[Bar]:
+        """The points of the series that answers, each with its bound."""
+        main = main_verdict(view.verdicts) or next(iter(view.verdicts), None)
+        if main is None:
+            return []
+        symbol = "N" if main["axis"] == "nodes" else "p"
+        rows = [row for row in timed(view.rows, view.main_call, "warm") if main["series"] in row["series"]]
+        rows.sort(key=lambda row: (row["nodes"], row["ranks"]))
+        many = len({row[main["axis"]] for row in rows}) < len(rows)
+        return [
+            Bar(
+                f"N = {row['nodes']}, p = {row['ranks']}" if many else f"{symbol} = {row[main['axis']]}",
+                row["median_s"], row["bound_s"],
+            )
+            for row in rows
+        ]  # fmt: skip
 
     def tables(self, view: RunView) -> list[Table]:
         """Times, bottlenecks, calls cold and warm, memory."""
@@ -50,6 +84,14 @@ class ExchangeStory(Story):
         found.append(calls_figure(view, first) if first else None)
         found += [schematic_figure(view), spread_figure(view)]
         return [figure for figure in found if figure is not None]
+
+
+def main_cause(view: RunView) -> CauseRow | None:
+    """The cause at the end of the series that answers, if it has a verdict that its warnings do not doubt."""
+    main = main_verdict(view.verdicts)
+    if main is None or main["doubt"]:
+        return None
+    return next((row for row in CAUSES.read(view.path) if row["cell"] == main["cell"]), None)
 
 
 def time_tables(view: RunView) -> list[Table]:

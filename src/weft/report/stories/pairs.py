@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from weft.format import format_bytes, measured_seconds, plural
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
+from weft.report.headline import Number
 from weft.report.pair_view import PairView
 from weft.report.story import Story
 from weft.report.tabular import Table
@@ -39,6 +40,27 @@ class PairsStory(Story):
             return ""
         more = f" And {plural(len(told) - TOLD, 'more')}." if len(told) > TOLD else ""
         return "; ".join(_capital(text) if index == 0 else text for index, text in enumerate(told[:TOLD])) + "." + more
+
+    def line(self, view: RunView) -> str:
+        """Who is slow, or that nobody is."""
+        pairs = PairView(view)
+        if not pairs.measured:
+            return "No pair has been measured yet"
+        if not pairs.blame:
+            return "Nothing stands out"
+        first = _capital(pairs.blame[0]["statement"].partition(":")[0])
+        return first + (f", and {plural(len(pairs.blame) - 1, 'more')}" if len(pairs.blame) > 1 else "")
+
+    def numbers(self, view: RunView) -> list[Number]:
+        """How many stand out, and half a round trip between the farthest."""
+        pairs = PairView(view)
+        if not pairs.measured:
+            return []
+        rows = [row for row in pairs.classes if (row["bytes"], row["mode"]) == pairs.shown[0]]
+        far = max(rows, key=lambda row: row["median_s"])
+        told = f"half a round trip of {format_bytes(far['bytes'])}, {far['class']}"
+        slow = [(f"{len(pairs.blame)}", "nodes, links or pairs stand out")] if pairs.blame else []
+        return [*slow, (measured_seconds(far["median_s"]), told)]
 
     def tables(self, view: RunView) -> list[Table]:
         """Hops, nodes, pairs, contention, first contact."""

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What most of a call's time goes to: the link counted as busy, else the largest step of its ladder, else its bound."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+from weft.analyse.checks import bounds_beaten
+from weft.analyse.tables.causes import CauseKind, CauseRow
+from weft.analyse.tables.ladder import LadderRow, Step
+from weft.analyse.tables.links import HOSTS, BottleneckRow
+from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.bound.terms import COPY, INJECTION, LINK
+
+#: From this share of the time on, a part is what most of it goes to.
+MOST = 0.5
+#: A part below this share is told as under 1 %.
+LEAST = 0.01
+
+STEPS: Mapping[Step, tuple[str, str]] = {
+    "messages": ("the cost of messages", "what each message costs beyond the hardware"),
+    "contention": ("contention", "messages that meet on their way"),
+    "algorithm": ("the library's algorithm", "what the library's algorithm adds to plain rounds"),
+    "arrival": ("late ranks", "waiting for ranks that come late"),
+}
+
+
+def causes(
+    calls: Iterable[CallRow], ladder: Sequence[LadderRow], bottlenecks: Sequence[BottleneckRow], call: str
+) -> list[CauseRow]:
+    """A row for each cell whose main call has a time.
+
+    Parameters
+    ----------
+    calls
+        The table of calls.
+    ladder
+        The steps of every call that has a ladder.
+    bottlenecks
+        What was counted on the links, empty without counters.
+    call
+        The kernel's main call.
+    """
+    ladders = {key: list(group) for key, group in groupby(ladder, key=lambda row: (row["cell"], row["call"]))}
+    busy = {row["cell"]: row for row in bottlenecks if row["busiest"] and row["name"]}
+    return [
+        _of_link(row, busy[row["cell"]])
+        if row["cell"] in busy
+        else _of_ladder(row, ladders.get((row["cell"], row["call"]), [])) or _of_bound(row)
+        for row in timed(calls, call, "warm")
+    ]
+
+
+def part_in_words(name: str) -> str:
+    """A part of the machine in a few words: ``the uplink of leaf0``, ``memory copying``, ``the hosts' own links``."""
+    if name in (INJECTION, COPY):
+        return {INJECTION: HOSTS, COPY: "memory copying"}[name]
+    place, _, way = name.removeprefix(LINK).strip().rpartition(" ")
+    if name.startswith(LINK) and place and way in ("up", "down"):
+        return f"the {way}link of {place}"
+    return f"the {name}" if name.startswith(LINK) else name
+
+
+def _row(row: TimedRow, kind: CauseKind, name: str, share: float | None, short: str, statement: str) -> CauseRow:
+    return CauseRow(
+        cell=row["cell"], call=row["call"], nodes=row["nodes"], ranks=row["ranks"], kind=kind, name=name, share=share,
+        short=short, statement=statement,
+    )  # fmt: skip
+
+
+def _of_link(row: TimedRow, found: BottleneckRow) -> CauseRow:
+    share = found["busiest"]["share"] if found["busiest"] else None
+    short = part_in_words(found["name"])
+    was = "were" if found["name"] == INJECTION else "was"
+    busy = f" ({share:.0%} of its rate while the calls ran)".replace("%", " %", 1) if share is not None else ""
+    return _row(row, "link", found["name"], share, short, f"{_capital(short)} {was} the busiest link{busy}.")
+
+
+def _of_ladder(row: TimedRow, steps: Sequence[LadderRow]) -> CauseRow | None:
+    """The step that adds most, of those that surely add something; None without a ladder."""
+    if not steps:
+        return None
+    below = [0.0, *(step["seconds"] for step in steps)]
+    added = [
+        (step["seconds"] - before, step)
+        for before, step in zip(below, steps, strict=False)
+        if step["factor"] is None or (step["factor_low"] or step["factor"]) > 1
+    ]
+    most, step = max(added, key=lambda each: each[0])
+    share = min(1.0, most / steps[-1]["seconds"])
+    if step["step"] == "hardware":
+        short = what = part_in_words(step["name"])
+    else:
+        short, what = STEPS[step["step"]]
+    much = "Most of the time" if share > MOST else "The largest part of the time"
+    return _row(row, step["step"], step["name"], share, short, f"{much}, {_percent(share)}, goes to {what}.")
+
+
+def _of_bound(row: TimedRow) -> CauseRow:
+    """How much the nearest bound explains, if no sample beat it; the rest has no known cause."""
+    if not row["bound_s"] or bounds_beaten([row]):
+        return _row(row, "unknown", "", None, "", "The cause is not known.")
+    share, part = min(1.0, row["bound_s"] / row["median_s"]), part_in_words(row["bound"])
+    if share > MOST:
+        return _row(row, "bound", row["bound"], share, part, f"{_capital(part)} explains {_percent(share)} of it.")
+    rest = "the cause is not known" if share < LEAST else "the cause of the rest is not known"
+    return _row(row, "unknown", row["bound"], share, "", f"{_capital(part)} explains {_percent(share)} of it; {rest}.")
+
+
+def _percent(share: float) -> str:
+    return "under 1 %" if share < LEAST else f"{100 * share:.0f} %"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of causes: of what the main call of each cell takes its time, as far as the run knows."""
+
+from typing import Literal, TypedDict
+
+import pyarrow as pa
+
+from weft.store.typed import TableOf
+
+TEXT, INT, REAL = pa.string(), pa.int32(), pa.float64()
+
+CauseKind = Literal["link", "hardware", "messages", "contention", "algorithm", "arrival", "bound", "unknown"]
+
+
+class CauseRow(TypedDict):
+    """What most of the time of a cell's main call goes to.
+
+    ``kind``: a ``link`` that was counted as busy, a step of the ladder, the nearest ``bound`` where no ladder was
+    measured, or ``unknown``. ``name`` is that of the link or bound. ``share`` is of the time for a step or a bound, of
+    the link's rate for a link, null if unknown. ``short`` names the cause in a few words, ``statement`` in a sentence.
+    """
+
+    cell: str
+    call: str
+    nodes: int
+    ranks: int
+    kind: CauseKind
+    name: str
+    share: float | None
+    short: str
+    statement: str
+
+
+CAUSES = TableOf(
+    "causes",
+    CauseRow,
+    pa.schema(
+        [
+            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("kind", TEXT), ("name", TEXT),
+            ("share", REAL), ("short", TEXT), ("statement", TEXT),
+        ]
+    ),
+)  # fmt: skip

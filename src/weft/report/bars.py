@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Times as bars for a terminal, from zero on one axis, each with a mark at its lower bound."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from weft.format import measured_seconds
+
+WIDTH = 40
+BAR, BOUND = "█", "┃"
+KEY = f"{BAR} time   {BOUND} its lower bound"
+
+
+class Bar(NamedTuple):
+    """A time in seconds with its lower bound, if one is known."""
+
+    name: str
+    seconds: float
+    bound_s: float | None
+
+
+def bar_lines(bars: Sequence[Bar]) -> list[str]:
+    """A line a bar, and a key if any has a bound: ``N = 2  █████┃███████      4.10 ms``. None for less than two."""
+    if len(bars) < 2:
+        return []
+    most = max(bar.seconds for bar in bars)
+    names = max(len(bar.name) for bar in bars)
+    lines = [f"  {bar.name:<{names}}  {_drawn(bar, most)}  {measured_seconds(bar.seconds)}" for bar in bars]
+    return [*lines, f"  {'':<{names}}  {KEY}"] if any(bar.bound_s for bar in bars) else lines
+
+
+def _drawn(bar: Bar, most: float) -> str:
+    filled = max(1, round(WIDTH * bar.seconds / most))
+    drawn = (BAR * filled).ljust(WIDTH)
+    if not bar.bound_s:
+        return drawn
+    mark = min(WIDTH - 1, round(WIDTH * bar.bound_s / most))
+    return drawn[:mark] + BOUND + drawn[mark + 1 :]

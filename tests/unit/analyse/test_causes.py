@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What most of a call's time goes to: counters before the ladder, the ladder before the bound."""
+
+from typing import Any
+
+import pytest
+
+from weft.analyse.causes import causes, part_in_words
+
+Row = dict[str, Any]
+
+
+def call(**changes: Any) -> Row:
+    """A warm row of the main call."""
+    clean: Row = {
+        "cell": "c0", "call": "C", "phase": "warm", "status": "ok", "nodes": 1, "ranks": 2, "m": None,
+        "median_s": 1.0, "min_s": 1.0, "bound_s": 0.004, "bound": "memory copy",
+    }  # fmt: skip
+    return clean | changes
+
+
+def ladder(*steps: tuple[str, float, float | None], cell: str = "c0") -> list[Row]:
+    """Steps with their seconds and the lower end of their factor."""
+    return [
+        {"cell": cell, "call": "C", "step": step, "name": "memory copy" if step == "hardware" else "",
+         "seconds": seconds, "factor": None if low is None else low * 1.01, "factor_low": low}
+        for step, seconds, low in steps
+    ]  # fmt: skip
+
+
+def cause(row: Row, steps: list[Row] | None = None, counted: list[Row] | None = None) -> Row:
+    given: Any = ([row], steps or [], counted or [])
+    (found,) = causes(*given, "C")
+    return dict(found)
+
+
+def test_a_bound_that_explains_little_leaves_the_cause_unknown() -> None:
+    found = cause(call())
+    assert (found["kind"], found["short"]) == ("unknown", "")
+    assert found["statement"] == "Memory copying explains under 1 % of it; the cause is not known."
+    assert "explains 20 % of it; the cause of the rest is not known" in cause(call(bound_s=0.2))["statement"]
+
+
+def test_a_bound_that_explains_most_is_the_cause() -> None:
+    found = cause(call(bound_s=0.8))
+    assert (found["kind"], found["short"], found["share"]) == ("bound", "memory copying", 0.8)
+
+
+@pytest.mark.parametrize("bound", [{"bound_s": None, "bound": ""}, {"bound_s": 2.0}])
+def test_without_a_bound_or_with_one_that_was_beaten_nothing_is_named(bound: Row) -> None:
+    assert cause(call(**bound))["statement"] == "The cause is not known."
+
+
+def test_the_largest_step_of_the_ladder_is_the_cause() -> None:
+    steps = ladder(("hardware", 0.1, None), ("messages", 0.2, 1.9), ("contention", 0.9, 4.0), ("algorithm", 1.0, 1.05))
+    found = cause(call(), steps)
+    assert (found["kind"], found["short"]) == ("contention", "contention")
+    assert found["share"] == pytest.approx(0.7)
+    assert found["statement"] == "Most of the time, 70 %, goes to messages that meet on their way."
+
+
+def test_a_step_that_may_add_nothing_is_no_cause() -> None:
+    steps = ladder(("hardware", 0.2, None), ("messages", 0.3, 1.2), ("contention", 1.0, 0.7))
+    assert cause(call(), steps)["kind"] == "hardware"
+
+
+def test_a_ladder_of_another_cell_explains_nothing() -> None:
+    steps = ladder(("hardware", 0.1, None), ("contention", 0.9, 4.0), cell="c1")
+    assert cause(call(), steps)["kind"] == "unknown"
+
+
+def test_a_link_that_was_counted_as_busy_comes_first_and_an_idle_one_does_not() -> None:
+    steps = ladder(("hardware", 0.1, None), ("contention", 0.9, 4.0))
+    counted: Row = {"cell": "c0", "name": "link leaf0 up", "busiest": {"share": 0.85}}
+    found = cause(call(), steps, [counted])
+    assert (found["kind"], found["short"], found["share"]) == ("link", "the uplink of leaf0", 0.85)
+    assert found["statement"] == "The uplink of leaf0 was the busiest link (85 % of its rate while the calls ran)."
+    assert cause(call(), steps, [counted | {"name": ""}])["kind"] == "contention"
+
+
+def test_parts_have_plain_names() -> None:
+    names = ("link leaf0 up", "link spine1 down", "injection", "memory copy", "latency", "link a > b")
+    assert [part_in_words(name) for name in names] == [
+        "the uplink of leaf0", "the downlink of spine1", "the hosts' own links", "memory copying", "latency",
+        "the link a > b",
+    ]  # fmt: skip

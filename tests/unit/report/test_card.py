@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verdict card and the terminal: the answer first, then what was found, then a short table; names stay whole."""
+
+from pathlib import Path
+
+import pytest
+
+from made.run import Made, make_run, tara_like
+from made.view import load_view
+from weft.report.bars import BOUND, WIDTH, Bar, bar_lines
+from weft.report.card import card_of
+from weft.report.tables import print_view
+from weft.report.tabular import Table, terminal
+from weft.report.view import RunView
+from weft.text import console
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> RunView:
+    return load_view(make_run(tmp_path_factory.mktemp("card") / "run", tara_like(samples=5)))
+
+
+def printed(view: RunView, width: int = 100, *, every: bool = False) -> str:
+    out = console(width)
+    with out.capture() as captured:
+        print_view(view, out, every=every)
+    return captured.get()
+
+
+def test_the_card_is_a_line_three_numbers_and_at_most_two_sentences(view: RunView) -> None:
+    card = card_of(view)
+    assert len(card.line) < 60
+    assert [what.partition(":")[0].split(",")[0] for _, what in card.numbers] == [
+        "the time from 1 to 36 nodes",
+        "of it is the nearest bound",
+        "quality",
+    ]
+    assert 1 <= len(card.sentences) <= 2
+
+
+def test_findings_stand_after_the_verdict_and_before_the_first_table(view: RunView) -> None:
+    text = printed(view)
+    places = [text.index(word) for word in ("times  the time from", "scaling (constant", "note: ", "Time of C.")]
+    assert places == sorted(places)
+
+
+def test_one_table_is_printed_and_the_command_for_the_others(view: RunView) -> None:
+    short, whole = printed(view), printed(view, every=True)
+    assert "5 more tables: weft show" in " ".join(short.split())
+    assert "--all" in short
+    assert "memory of one array" not in short
+    assert "memory of one array" in whole
+    assert "--all" not in whole
+
+
+def test_bars_share_an_axis_and_are_marked_at_their_bound() -> None:
+    lines = bar_lines([Bar("N = 1", 1.0, 0.5), Bar("N = 10", 4.0, None)])
+    assert lines[0].index(BOUND) - lines[0].index("█") == WIDTH // 8
+    assert lines[0].count("█") == WIDTH // 4 - 1
+    assert lines[1].count("█") == WIDTH
+    assert "its lower bound" in lines[2]
+    assert bar_lines([Bar("N = 1", 1.0, 0.5)]) == []
+
+
+def test_a_bound_beyond_every_bar_stays_on_the_axis() -> None:
+    line = bar_lines([Bar("a", 1.0, 9.0), Bar("b", 1.0, None)])[0]
+    assert line.index(BOUND) == line.index("█") + WIDTH - 1
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_name_with_underscores_is_never_broken(width: int) -> None:
+    name = "coll_tuned_alltoall_intermediate_msg"
+    table = Table(
+        "t", ("Change-over of", "Knob", "Kind"), ((f"MPI_Alltoall, {name}", name, "jump"),), frozenset({0, 1})
+    )
+    out = console(width + 40)
+    with out.capture() as captured:
+        out.print(terminal(table, width))
+    text = captured.get()
+    assert text.count(name) == 2
+    assert "Change-over" in text
+
+
+def test_a_made_run_of_three_launches_says_why_it_has_no_verdict(tmp_path: Path) -> None:
+    card = card_of(load_view(make_run(tmp_path / "run", Made(samples=5, cores=8))))
+    assert card.line == "No verdict"
+    assert "4 needed" in card.sentences[0]
