@@ -21,7 +21,7 @@ topology = "fat-tree"
 latency = "1.2 us"
 adapter_rate = "2.62 GB/s"
 eager_limit = "16 KiB"
-rendezvous_latency = "160 us"
+rendezvous_stall = "160 us"
 [network.tree]
 nodes_per_leaf = 18
 uplinks = 18

@@ -70,7 +70,7 @@ def test_a_large_message_takes_as_long_as_its_bytes(tmp_path: Path, programs: Pr
 
 def test_a_large_message_asks_first_and_a_small_one_does_not(tmp_path: Path, programs: Programs) -> None:
     # SMPI charges a blocking MPI_Send for that only where it is small; a ping-pong sends by nothing else.
-    machine = TWO_LEAVES.replace('rendezvous_latency = "0 us"', 'rendezvous_latency = "30 us"')
+    machine = TWO_LEAVES.replace('rendezvous_stall = "0 us"', 'rendezvous_stall = "30 us"')
     rows = pairs(tmp_path, programs, nodes=2, ranks=1, machine=machine)
     for seconds in medians(rows, 262_144, "isolated").values():
         assert seconds == pytest.approx(1.2e-6 + 262_144 / 2.62e9 + 30e-6, rel=0.005)

@@ -27,7 +27,7 @@ topology = "fat-tree"
 latency = "1 us"
 adapter_rate = "2 GB/s"
 eager_limit = "16 KiB"
-rendezvous_latency = "{rendezvous}"
+rendezvous_stall = "{rendezvous}"
 [network.tree]
 nodes_per_leaf = 2
 uplinks = 1

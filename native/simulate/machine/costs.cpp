@@ -49,18 +49,20 @@ class Costs {
             return 0;
         if (zone_.node_of(source) == zone_.node_of(destination))
             return message.inside_s;
-        auto seconds = static_cast<double>(bytes) > message.eager_limit_bytes ? message.rendezvous_s : message.eager_s;
+        auto const size = static_cast<double>(bytes);
+        auto const segment = message.of(size);
+        auto seconds = segment.overhead_s + segment.s_per_byte * size;
         if (contacts_ && contacts_->first(zone_.slot_of(source), zone_.slot_of(destination)))
             seconds += 2 * zone_.net().connections.cost_s;
-        return message.gap_s > 0 ? seconds + wait_for_adapter(zone_.node_of(source)) : seconds;
+        return segment.gap_s > 0 ? seconds + wait_for_adapter(zone_.node_of(source), segment.gap_s) : seconds;
     }
 
   private:
-    double wait_for_adapter(std::int32_t node) {
+    double wait_for_adapter(std::int32_t node, double gap_s) {
         auto &free_s = adapter_free_s_[static_cast<std::size_t>(node)];
         auto const now_s = simgrid::s4u::Engine::get_clock();
         auto const start_s = std::max(now_s, free_s);
-        free_s = start_s + zone_.net().message.gap_s;
+        free_s = start_s + gap_s;
         return start_s - now_s;
     }
 

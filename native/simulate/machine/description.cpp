@@ -57,15 +57,24 @@ class Reader {
         else if (key_ == "copies")
             net_.memory_bytes_per_s = positive(), net_.memory_latency_s = number();
         else if (key_ == "message")
-            net_.message = {.eager_limit_bytes = number(),
-                            .eager_s = number(),
-                            .rendezvous_s = number(),
-                            .inside_s = number(),
-                            .gap_s = number()};
+            net_.message.inside_s = number();
+        else if (key_ == "segment")
+            add_segment();
         else if (key_ == "connections")
             net_.connections = {.cost_s = number(), .most_eager = static_cast<std::int64_t>(number())};
         else
             fail("unknown line");
+    }
+
+    void add_segment() {
+        // "all" and not a number below 0: an empty message belongs to the first segment
+        auto const above = word();
+        auto const above_bytes = above == "all" ? -1 : to_number(above);
+        auto &segments = net_.message.segments;
+        if (!segments.empty() && above_bytes <= segments.back().above_bytes)
+            fail("segments ascend");
+        segments.push_back(
+            {.above_bytes = above_bytes, .overhead_s = number(), .gap_s = number(), .s_per_byte = number()});
     }
 
     void add_host() {

@@ -18,13 +18,27 @@ struct Link {
     double latency_s;
 };
 
-// Cost of a message for the sending rank's processor, besides its bytes.
+// LogGP's parameters of messages to another node that are larger than `above_bytes`; the segment with the largest such
+// limit counts. A segment may reach less than its adapter's rate with one rank: the rest of its time per byte keeps the
+// sender busy.
+struct Segment {
+    double above_bytes = -1;
+    double overhead_s = 0; // o: keeps the sending rank's processor busy
+    double gap_s = 0;      // g: least time between two message starts of one adapter
+    double s_per_byte = 0; // what G has above the network's own: keeps the sender busy, too
+};
+
 struct MessageCost {
-    double eager_limit_bytes = 0; // a larger message is negotiated first (rendezvous)
-    double eager_s = 0;
-    double rendezvous_s = 0;
-    double inside_s = 0; // between two ranks of one node, any size
-    double gap_s = 0;    // least time between two message starts of one adapter
+    double inside_s = 0;           // between two ranks of one node, any size
+    std::vector<Segment> segments; // ascending; messages that no segment covers cost their bytes alone
+
+    Segment of(double bytes) const {
+        auto found = Segment{};
+        for (auto const &each : segments)
+            if (bytes > each.above_bytes)
+                found = each;
+        return found;
+    }
 };
 
 // Connections opened at the first contact of two ranks on different nodes.

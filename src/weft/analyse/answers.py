@@ -134,7 +134,8 @@ def write_answers(root: Path, found: Found) -> None:
     SLOWER.write(root, slower)
     won = winners(found.calls, found.medians, found.plan.cells)
     WINNERS.write(root, won)
-    ladder = ladder_rows(found.turns, found.calls, found.cells, launch_settings(found.measured, launches))
+    settings = launch_settings(found.measured, launches, found.plan.planned_fabric.stated_limits)
+    ladder = ladder_rows(found.turns, found.calls, found.cells, settings)
     LADDER.write(root, ladder)
     CAUSES.write(root, causes(found.calls, ladder, held_back, found.main))
     REMEDIES.write(root, remedies(ladder, won, found.cells, KINDS[found.plan.fabric_kind].is_model))
@@ -154,7 +155,7 @@ def _verdicts(found: Found) -> list[VerdictRow]:
 
 
 def _changes(launches: Sequence[LaunchRow], found: Found) -> list[ChangeRow]:
-    knobs = launch_knobs(found.measured, launches)
+    knobs = launch_knobs(found.measured, launches, found.plan.planned_fabric.stated_limits)
     order = {name: place for place, name in enumerate(found.cells)}
     series = sorted(size_series(found.calls, found.medians), key=lambda each: order[each.cell])
     changes = [

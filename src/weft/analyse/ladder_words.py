@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from weft.analyse.tables.ladder import LadderRow, Step
 from weft.analyse.tables.times import CallRow
-from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_COST
+from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHEAD
 from weft.format import format_seconds, measured_factor
 from weft.kernel.registry import kernel_named
 from weft.mpi.algorithms import DEFAULT, algorithms, knob
@@ -21,7 +21,8 @@ PARTS: Mapping[str, str] = {
     COPY: "the memory's rate; fewer ranks a node",
     INJECTION: "a faster adapter; fewer ranks a node",
     LATENCY: "the adapter's latency; larger blocks",
-    MESSAGE_COST: "what the adapter needs for a message; larger blocks",
+    OVERHEAD: "what a processor needs for a message; larger blocks",
+    MESSAGE_GAP: "what the adapter needs for a message; larger blocks",
 }
 #: A time this close to the one below it is the same time.
 SAME = 0.005

@@ -5,7 +5,7 @@ An operation that moves bytes between p = N r ranks on N nodes takes at least
 
 .. math::
     t \ge \max\Bigl( \max_i \frac{c_i}{R_\mathrm{copy}},\quad \max_i \frac{o_i}{R_\mathrm{adapter}},\quad
-    \max_l \frac{b_l}{R_l},\quad k\,\lambda,\quad s\,\tau \Bigr)
+    \max_l \frac{b_l}{R_l},\quad k\,L,\quad s\,o,\quad \max_i s_i\,g \Bigr)
 
 memory copy
     c_i, bytes copied between ranks of node i (a rank's own block included: it goes from one array to the other), over
@@ -20,8 +20,11 @@ link leaf<i> up, link pod<i> up, ...
     counts if it is slower than every cut (:mod:`weft.bound.links`).
 latency
     k successive rounds of one latency each: ceil(log2 p) for A, 1 for calls whose blocks go directly to their rank.
-message cost
-    s messages a rank must send, times the cost of each; only if the fabric states the cost.
+overhead
+    s messages that a rank must send to other nodes, times LogGP's o for their size: the time that each keeps its sender
+    busy, with the stall of a rendezvous. Where blocks may be combined, one message, and the least o of all sizes.
+message gap
+    s_i messages that leave node i, times LogGP's g: the shortest time between two messages of one adapter.
 
 On a virtual fabric the burst of a link's token bucket (:mod:`weft.fabric.shaping`) is subtracted from its bytes. A term
 whose rate the fabric does not state is omitted. The largest term is the bound, and its name is the limiting resource.
@@ -41,7 +44,10 @@ INJECTION = "injection"
 LINK = "link "
 """Prefix of the names of link terms."""
 LATENCY = "latency"
-MESSAGE_COST = "message cost"
+OVERHEAD = "overhead"
+MESSAGE_GAP = "message gap"
+PER_MESSAGE = frozenset({LATENCY, OVERHEAD, MESSAGE_GAP})
+"""Terms that grow with the messages, and not with their bytes."""
 
 
 class Bound(BaseModel, frozen=True, extra="forbid"):
@@ -52,7 +58,8 @@ class Bound(BaseModel, frozen=True, extra="forbid"):
     seconds
         The largest term.
     name
-        Its name: ``memory copy``, ``injection``, ``link leaf0 up``, ``link pod0 up``, ``latency``, ``message cost``.
+        Its name: ``memory copy``, ``injection``, ``link leaf0 up``, ``link pod0 up``, ``latency``, ``overhead``,
+        ``message gap``.
     terms
         All terms, in seconds, by name.
     """
@@ -132,27 +139,43 @@ def copy_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float
 
 
 def message_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """Seconds of the successive rounds, k lambda, and of the messages a rank sends, s tau.
+    """Seconds of the successive rounds, k L, of the messages of a rank, s o, and of those of a node, s_i g.
 
-    Either is omitted if the fabric does not state its cost.
+    Each is omitted if the fabric does not state its cost. Messages inside a node cost neither o nor g.
     """
     network = fabric.network if cell.nodes > 1 else None
     latency = network.latency if network else fabric.node.latency if cell.nodes == 1 else None
-    terms: dict[str, float] = {}
-    if latency:
-        terms[LATENCY] = traffic.rounds * latency
-    if network and network.message_cost:
-        terms[MESSAGE_COST] = traffic.messages * network.message_cost
-    return terms
+    terms = {LATENCY: traffic.rounds * latency} if latency else {}
+    if network is None:
+        return terms
+    of_rank, of_node = messages_out(traffic, cell)
+    size = traffic.message_bytes
+    cost = network.least_cost if size is None else network.cost(size)
+    return terms | {OVERHEAD: of_rank * cost.busy_s(size or 0), MESSAGE_GAP: of_node * cost.gap_s}
+
+
+def messages_out(traffic: Traffic, cell: Placed) -> tuple[int, int]:
+    """Least messages that some rank, and that some node, sends to other nodes.
+
+    At most r - 1 of a rank's messages go to its own node, of r ranks; and one at least leaves each node that others
+    need bytes of.
+    """
+    of_rank = max(0, traffic.messages - (cell.ranks_per_node - 1)) if traffic.messages else 0
+    leaves = traffic.messages > 0 and any(
+        traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes)
+    )
+    even = cell.ranks == cell.nodes * cell.ranks_per_node
+    of_node = of_rank * (cell.ranks_per_node if even and traffic.messages > 1 else 1)
+    return max(of_rank, int(leaves)), max(of_node, int(leaves))
 
 
 def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_bytes: int) -> float:
     r"""Modelled seconds of an all-to-all exchange, from its terms; not a lower bound.
 
-    .. math:: T = \max(t_\mathrm{copy}, t_\mathrm{injection}, t_\mathrm{link}) + (p - r)\,o + k\,\lambda
+    .. math:: T = \max(t_\mathrm{copy}, t_\mathrm{injection}, t_\mathrm{link}) + (p - r)\,\max(o, r g) + k\,L
 
-    with o the cost of a message to another node for its sender: ``message_cost``, plus ``rendezvous_latency`` if the
-    block is larger than the eager limit. On one node the term with o is omitted.
+    with LogGP's o and g of a block: while an adapter keeps one rank of r waiting for its gap, the others spend their
+    overhead. On one node the term with o and g is omitted.
 
     Parameters
     ----------
@@ -163,11 +186,11 @@ def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_
     block_bytes
         Bytes that one rank sends to one other.
     """
-    moving = largest({name: seconds for name, seconds in terms.items() if name not in (LATENCY, MESSAGE_COST)})
+    moving = largest({name: seconds for name, seconds in terms.items() if name not in PER_MESSAGE})
     seconds = (moving.seconds if moving else 0.0) + terms.get(LATENCY, 0.0)
     network = fabric.network
     if cell.nodes == 1 or network is None:
         return seconds
-    eager = network.eager_limit is None or block_bytes <= network.eager_limit
-    cost = network.message_cost + (0.0 if eager else network.rendezvous_latency or 0.0)
-    return seconds + (cell.ranks - cell.ranks_per_node) * cost
+    cost = network.cost(block_bytes)
+    each_s = max(cost.busy_s(block_bytes), cell.ranks_per_node * cost.gap_s)
+    return seconds + (cell.ranks - cell.ranks_per_node) * each_s

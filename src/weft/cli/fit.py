@@ -17,7 +17,7 @@ def fit(
     /,
     *,
     to: Annotated[Path, Parameter(name="--to")],
-    parameters: str = "copy_rate,adapter_rate,rendezvous_latency",
+    parameters: str = "copy_rate,adapter_rate,overhead",
     cells: str = "",
     calls: str = "C",
     model: Literal["simulation", "bound"] = "simulation",
@@ -37,8 +37,8 @@ def fit(
     to
         Measured cells: a run folder, or a table (.toml with [[cell]], .csv) of nodes, ranks_per_node, n, m, seconds.
     parameters
-        Parameters to fit: copy_rate, adapter_rate, link_rate (between switches of a tree), message_cost,
-        rendezvous_latency, latency, connection_cost.
+        Parameters to fit: copy_rate, adapter_rate, link_rate (between switches of a tree), overhead,
+        message_gap, rendezvous_stall, latency, connection_cost.
     cells
         Names of the cells to fit to, separated by commas; by default a set that determines all parameters.
     calls

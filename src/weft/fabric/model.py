@@ -99,6 +99,11 @@ class Fabric(WholeFile, frozen=True):
         return self.implied.is_model
 
     @property
+    def stated_limits(self) -> dict[str, str]:
+        """Bytes at which the cost of a message changes, by the key that states them; empty unless it is a model."""
+        return self.network.stated_limits if self.is_model and self.network else {}
+
+    @property
     def label(self) -> str:
         """The label of numbers that were not measured on a real network; empty for those that were."""
         return self.implied.label

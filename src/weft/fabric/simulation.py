@@ -18,8 +18,8 @@ Library = Literal["mvapich2", "mpich", "ompi", "impi"]
 class SimulationSection(Section, frozen=True):
     """How a simulated MPI behaves on this machine.
 
-    What a message costs stands in ``[network]``: message_cost for every message to another node, and
-    rendezvous_latency on top of it for those above eager_limit; both keep the rank that sends busy.
+    What a message costs stands in ``[network]``: overhead for every message to another node, and rendezvous_stall on
+    top of it for those above eager_limit; both keep the rank that sends busy.
     """
 
     collectives: Library = Field(

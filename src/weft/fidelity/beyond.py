@@ -120,6 +120,6 @@ def eager_words(view: RunView) -> str:
     limit = (network.eager_limit if network else None) or 0
     return (
         f"Blocks of at most {limit:,} B go without asking first (eager), and the papers do not say what such a "
-        "message costs: the file charges latency alone. So the strong series drops where its blocks come below that "
-        "limit, to times that are lower limits and no predictions."
+        "message costs its sender: the file charges what larger ones were fitted to. Should they cost less, the strong "
+        "series falls further where its blocks come below that limit."
     )

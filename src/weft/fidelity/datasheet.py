@@ -10,7 +10,7 @@ from weft.fit.run import fit_cells
 from weft.format import format_rate, format_seconds
 
 NOMINAL = 3.5e9  # paper 000, section 2.1: quad-data-rate InfiniBand, "up to 3.5 GB/s"
-FITTED = ["copy_rate", "rendezvous_latency"]
+FITTED = ["copy_rate", "overhead"]
 
 
 def nominal() -> Fabric:
@@ -32,8 +32,8 @@ def compute(bench: Bench) -> Part:
         f"Two cells fitted, {len(found.cells) - 2} predicted: each within {largest:.1%}, {mean:.1%} in the mean, with "
         f"the "
         f"nominal {format_rate(NOMINAL)} and no parameter of the network's rate.",
-        f"Fitted were what no data sheet says: a node copies {format_rate(copies)}, and a large message costs "
-        f"{format_seconds(asking)}. The penalties are SimGrid's own, from another machine.",
+        f"Fitted were what no data sheet says: a node copies {format_rate(copies)}, and each message costs its "
+        f"sender {format_seconds(asking)}. The penalties are SimGrid's own, from another machine.",
     )
-    values = {"largest": largest, "mean": mean, "copy_rate": copies, "rendezvous_latency": asking}
+    values = {"largest": largest, "mean": mean, "copy_rate": copies, "overhead": asking}
     return Part("datasheet", PARTS["datasheet"], sentences, both_tables(found), values)

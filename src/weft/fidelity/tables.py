@@ -10,7 +10,7 @@ from weft.fit.squares import Cell, Fit
 from weft.format import format_rate, format_seconds
 from weft.report.tabular import Table
 
-FITTED = ["copy_rate", "adapter_rate", "rendezvous_latency"]
+FITTED = ["copy_rate", "adapter_rate", "overhead"]
 FIRST_M = 512
 TABLES = {
     "constant-global": "Table 4.2: one array for all, m = 512 (simulated)",

@@ -174,8 +174,9 @@ PARAMETERS = {
     "copy_rate": Parameter("node.copy_rate", "B/s", 5e9),
     "adapter_rate": Parameter("network.adapter_rate", "B/s", 3e9),
     "link_rate": Parameter("network.tree.link_rate", "B/s", 3e9),
-    "message_cost": Parameter("network.message_cost", "s", 1e-5),
-    "rendezvous_latency": Parameter("network.rendezvous_latency", "s", 1e-5),
+    "overhead": Parameter("network.overhead", "s", 1e-5),
+    "message_gap": Parameter("network.message_gap", "s", 1e-6),
+    "rendezvous_stall": Parameter("network.rendezvous_stall", "s", 1e-5),
     "latency": Parameter("network.latency", "s", 1e-6),
     "connection_cost": Parameter("simulation.connection_cost", "s", 1e-3),
 }

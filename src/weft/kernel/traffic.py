@@ -20,6 +20,11 @@ class Traffic(Protocol):
         ...
 
     @property
+    def message_bytes(self) -> int | None:
+        """Bytes of each of them; None if others may cut, combine and forward them."""
+        ...
+
+    @property
     def pairwise(self) -> bool:
         """Whether the bytes from each node to each other are known; otherwise only those that cross a cut are."""
         ...
@@ -43,6 +48,11 @@ class Uniform:
     block_bytes: int
     rounds: int
     messages: int
+
+    @property
+    def message_bytes(self) -> int | None:
+        """A block where each goes to its rank by itself, which is so where every rank sends several messages."""
+        return self.block_bytes if self.messages > 1 else None
 
     @property
     def pairwise(self) -> bool:
@@ -69,6 +79,11 @@ class Mirror:
     local_bytes: int
     rounds: int
     messages: int
+
+    @property
+    def message_bytes(self) -> int | None:
+        """None: an algorithm may cut them."""
+        return None
 
     @property
     def pairwise(self) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weft.mpi.algorithms import knob as algorithm_knob
-from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
+from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, SMPI, parse_library
 
 Where = Literal["node", "network", "both"]
 
@@ -124,6 +124,11 @@ KNOBS: Mapping[str, tuple[Knob, ...]] = {
         Knob("I_MPI_SHM_CELL_FWD_SIZE", EAGER, "node"),
         Knob("I_MPI_EAGER_THRESHOLD", EAGER, "network"),
     ),
+    # what a simulated fabric's file states
+    SMPI: (
+        Knob(r"network\.eager_limit", EAGER, "network"),
+        Knob(r"network\.segments\.\d+\.above", "larger messages have another overhead, gap or rate", "network"),
+    ),
 }  # fmt: skip
 #: The knob to try if no value is known: (family, where) -> name.
 USUAL: Mapping[tuple[str, Where], str] = {
@@ -135,6 +140,7 @@ USUAL: Mapping[tuple[str, Where], str] = {
     (MVAPICH, "network"): "MV2_IBA_EAGER_THRESHOLD",
     (INTEL, "node"): "I_MPI_SHM_CELL_FWD_SIZE",
     (INTEL, "network"): "I_MPI_EAGER_THRESHOLD",
+    (SMPI, "network"): "network.eager_limit and network.segments of the fabric file",
 }
 
 

@@ -16,6 +16,7 @@ OPEN_MPI = "Open MPI"
 MPICH = "MPICH"
 INTEL = "Intel MPI"
 MVAPICH = "MVAPICH"
+SMPI = "SMPI"
 # the wrapper's name on PATH, and what the same name is for the starter
 WRAPPERS = ("mpicxx", "mpic++", "mpiCC", "mpiicpx", "mpiicpc")
 STARTERS = ("mpiexec", "mpirun")
@@ -29,7 +30,8 @@ class Library:
     Parameters
     ----------
     family
-        ``Open MPI``, ``MPICH``, ``Intel MPI``, ``MVAPICH``, or the string's first words where it is none of these.
+        ``Open MPI``, ``MPICH``, ``Intel MPI``, ``MVAPICH``, ``SMPI``, or the string's first words where it is none of
+        these.
     version
         As the library writes it, e.g. ``5.0.11``; empty when it does not say.
     text
@@ -203,6 +205,7 @@ def parse_library(text: str) -> Library:
         (OPEN_MPI, r"Open MPI v?([\w.]+)"),
         (INTEL, r"Intel\(R\) MPI Library\D*([\d.]+)"),
         (MVAPICH, r"MVAPICH\d?\s*(?:Version)?\s*:?\s*([\w.]+)"),
+        (SMPI, r"SMPI\s*(?:Version)?\s*(\d+(?:\.\d+)*)"),
         (MPICH, r"MPICH\s*(?:Version)?\s*:?\s*([\w.]+)"),
     )
     for family, pattern in patterns:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from weft.bound.measured import with_rates
 from weft.bound.placed import bound, bounds
+from weft.bound.terms import closed_form
 from weft.fabric import Fabric
 from weft.kernel.traffic import Mirror, Uniform
 
@@ -106,10 +107,42 @@ def test_a_call_of_one_integer_needs_log2_p_latencies() -> None:
 
 
 def test_messages_cost_what_the_fabric_says() -> None:
-    where = fabric(message_cost="1 ms")
+    where = fabric(overhead="1 ms")
     found = bounds(contention(where, 4, 2), where)
-    assert found["C"].terms["message cost"] == pytest.approx(7e-3)
-    assert found["A"].terms["message cost"] == pytest.approx(3e-3)
+    assert found["C"].terms["overhead"] == pytest.approx(6e-3)  # one of the seven others is on the same node
+    assert found["A"].terms["overhead"] == pytest.approx(1e-3)  # counts may be combined: one message must leave
+
+
+def test_an_adapter_starts_one_message_in_each_gap() -> None:
+    where = fabric(message_gap="2 ms")
+    found = bounds(contention(where, 4, 2), where)
+    assert found["C"].name == "message gap"
+    assert found["C"].seconds == pytest.approx(2 * 6 * 2e-3)  # both ranks of a node send to six others elsewhere
+    assert found["A"].terms["message gap"] == pytest.approx(2e-3)
+    assert "message gap" not in bounds(contention(where, 1, 2), where)["C"].terms
+
+
+def test_o_and_g_are_those_of_the_size_of_a_message() -> None:
+    where = fabric(overhead="1 us", segments=[{"above": "512 KiB", "overhead": "2 ms", "message_gap": "5 ms"}])
+    found = bounds(contention(where, 4, 2), where)  # blocks of 1 MB; B sends a few bytes, and A's may be combined
+    assert found["C"].terms["overhead"] == pytest.approx(6 * 2e-3)
+    assert found["C"].terms["message gap"] == pytest.approx(12 * 5e-3)
+    assert found["B"].terms["overhead"] == pytest.approx(6e-6)
+    assert "message gap" not in found["B"].terms
+    assert found["A"].terms["overhead"] == pytest.approx(1e-6)
+
+
+def test_the_closed_form_counts_the_larger_of_overhead_and_gap() -> None:
+    def modelled(**network: str) -> float:
+        where = fabric(latency="1 us", **network)
+        cell = contention(where, 4, 2)
+        return closed_form(bounds(cell, where)["C"].terms, cell, where, 1_000_000)
+
+    free = modelled()
+    assert modelled(overhead="3 ms") - free == pytest.approx(6 * 3e-3)
+    assert modelled(message_gap="1 ms") - free == pytest.approx(6 * 2e-3)
+    assert modelled(overhead="3 ms", message_gap="1 ms") - free == pytest.approx(6 * 3e-3)
+    assert modelled(overhead="1 ms", rendezvous_stall="2 ms", eager_limit="1 KiB") - free == pytest.approx(6 * 3e-3)
 
 
 def test_measured_rates_take_the_place_of_stated_ones() -> None:

@@ -61,3 +61,12 @@ def test_the_two_biruni_clusters_differ_in_the_network_alone() -> None:
 def test_latency_of_two_nodes_on_one_switch_is_the_files() -> None:
     network = build_network(load_fabric("tara"))
     assert network.latency("n37", "n38") == pytest.approx(1.2e-6)
+
+
+@pytest.mark.parametrize("name", ["tara", "tara-extended"])
+def test_taras_small_messages_cost_what_its_fitted_ones_do(name: str) -> None:
+    # an assumed eager limit decided whether a larger tara still scales
+    network = load_fabric(name).network
+    assert network
+    assert network.cost(8) == network.cost(73_728)
+    assert network.cost(8).overhead_s == pytest.approx(165e-6)

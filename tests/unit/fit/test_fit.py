@@ -29,7 +29,7 @@ topology = "fat-tree"
 latency = "1.2 us"
 adapter_rate = "3.5 GB/s"
 eager_limit = "16 KiB"
-rendezvous_latency = "10 us"
+rendezvous_stall = "10 us"
 [network.tree]
 nodes_per_leaf = 18
 uplinks = 18
@@ -38,7 +38,7 @@ link_rate = "4 GB/s"
 NODES = (1, 3, 9, 18, 36)
 TABLE_4_2 = (1.14, 0.57, 0.25, 0.15, 0.11)
 TABLE_4_4 = (1.14, 1.64, 2.09, 2.28, 2.30)
-ALL = ["copy_rate", "adapter_rate", "rendezvous_latency"]
+ALL = ["copy_rate", "adapter_rate", "rendezvous_stall"]
 WORK = np.array([[7.0, 0.0, 0.0], [1.0, 6.0, 0.0], [0.5, 3.0, 2.0], [0.1, 1.0, 4.0], [0.0, 0.2, 5.0]])
 NAMES = ("inside", "wide", "mixed", "small", "tiny")
 
@@ -224,7 +224,7 @@ def test_a_bad_table_says_which_cell_and_what(tmp_path: Path, text: str, said: s
 
 def test_small_blocks_do_not_pay_for_the_rendezvous(tara: Path) -> None:
     fabric = load_fabric(tara)
-    dear = with_values(fabric, parameters_named(["rendezvous_latency"]), [1.0])
+    dear = with_values(fabric, parameters_named(["rendezvous_stall"]), [1.0])
     small = MeasuredCell(nodes=3, ranks_per_node=8, n=24 * 24, m=8, seconds=1)
     large = MeasuredCell(nodes=3, ranks_per_node=8, n=24 * 24, m=4096, seconds=1)
     assert bound_time(dear, small) == bound_time(fabric, small)

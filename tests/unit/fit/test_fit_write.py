@@ -33,7 +33,7 @@ adapter_rate = "3.5 GB/s"
 "node.copy_rate" = "guessed"
 """
 FOUND = Fit(
-    {"copy_rate": 5.3641e9, "adapter_rate": 2.66e9, "rendezvous_latency": 165.1e-6},
+    {"copy_rate": 5.3641e9, "adapter_rate": 2.66e9, "rendezvous_stall": 165.1e-6},
     (
         Cell("N=1", 1.0, 1.0, True),
         Cell("N=2", 1.0, 1.0, True),
@@ -59,8 +59,8 @@ def test_a_fitted_fabric_has_the_new_numbers_with_their_source(small: Path, tmp_
     assert fabric.node.copy_rate == 5.364e9
     assert fabric.network is not None
     assert fabric.network.adapter_rate == 2.66e9
-    assert fabric.network.rendezvous_latency == pytest.approx(165.1e-6)
-    for key in ("node.copy_rate", "network.adapter_rate", "network.rendezvous_latency"):
+    assert fabric.network.rendezvous_stall == pytest.approx(165.1e-6)
+    for key in ("node.copy_rate", "network.adapter_rate", "network.rendezvous_stall"):
         assert "fitted on cells N=1, N=2, N=4, by simulation" in fabric.sources[key]
         assert "error on unseen cells 10.0%" in fabric.sources[key]
 
@@ -73,7 +73,7 @@ def test_what_was_not_fitted_stays_as_it_was_written() -> None:
 
 def test_a_new_key_comes_into_its_own_section() -> None:
     lines = fitted_text(FILE, FOUND, simulated=True).splitlines()
-    assert lines.index("[network]") < lines.index('rendezvous_latency = "165.1 us"') < lines.index("[sources]")
+    assert lines.index("[network]") < lines.index('rendezvous_stall = "165.1 us"') < lines.index("[sources]")
 
 
 def test_the_file_that_was_read_is_not_written_over(small: Path) -> None:

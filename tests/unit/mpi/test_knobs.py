@@ -131,3 +131,13 @@ def test_settings_are_known_by_the_names_of_the_variables() -> None:
 def test_what_differs_between_launches_names_nothing() -> None:
     assert all_values([{"a": "1", "b": "2"}, {"a": "1", "b": "3"}, {"a": "1"}]) == {"a": "1"}
     assert all_values([]) == {}
+
+
+def test_a_simulated_fabrics_own_limit_is_a_knob_between_nodes() -> None:
+    stated = {"network.eager_limit": "16384", "network.segments.0.above": "65536"}
+    knobs = Knobs("SMPI Version 3.32. Copyright The SimGrid Team 2007-2022", stated)
+    assert knobs.family == "SMPI"
+    assert names(knobs, 16384, 17867, "network") == [("network.eager_limit",)]
+    assert names(knobs, 60000, 70000, "network") == [("network.segments.0.above",)]
+    assert names(knobs, 16384, 17867, "node") == []
+    assert "network.eager_limit" in knobs.usual("network")

@@ -24,13 +24,17 @@ class Settings:
     values: Mapping[str, str]
 
 
-def launch_knobs(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow]) -> dict[str, Knobs]:
+def launch_knobs(
+    measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow], stated: Mapping[str, str]
+) -> dict[str, Knobs]:
     """The knobs of each cell; parameters as of `launch_settings`."""
-    found = launch_settings(measured, launches)
+    found = launch_settings(measured, launches, stated)
     return {cell: Knobs(each.library, each.values) for cell, each in found.items()}
 
 
-def launch_settings(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow]) -> dict[str, Settings]:
+def launch_settings(
+    measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow], stated: Mapping[str, str]
+) -> dict[str, Settings]:
     """The library of each cell and its settings: what its launches agree on.
 
     Parameters
@@ -39,13 +43,15 @@ def launch_settings(measured: Iterable[MeasuredRow], launches: Iterable[LaunchRo
         Rows of the table of cells: which launches measured a cell.
     launches
         Rows of the table of launches: the library, and its settings.
+    stated
+        What the fabric states in place of a library's variables (:attr:`weft.fabric.Fabric.stated_limits`).
     """
     known = {row["launch_id"]: row for row in launches}
     of_cell: dict[str, list[LaunchRow]] = {}
     for row in measured:
         if row["launch_id"] in known:
             of_cell.setdefault(row["cell"], []).append(known[row["launch_id"]])
-    return {cell: _settings(rows) for cell, rows in of_cell.items()}
+    return {cell: _settings(rows, stated) for cell, rows in of_cell.items()}
 
 
 def named(change: ChangeOver, cell: Cell, knobs: Knobs) -> ChangeRow:
@@ -100,9 +106,9 @@ def is_eager_limit(knob: NamedKnob | None) -> bool:
     return any(word in names for word in EAGER_WORDS)
 
 
-def _settings(launches: Sequence[LaunchRow]) -> Settings:
+def _settings(launches: Sequence[LaunchRow], stated: Mapping[str, str]) -> Settings:
     values = all_values([_texts(row["named_settings"]) | _texts(row["settings"]) for row in launches])
-    return Settings(launches[0]["mpi_library"] or "", values)
+    return Settings(launches[0]["mpi_library"] or "", {**values, **stated})
 
 
 def _texts(settings: str) -> dict[str, str]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ``[network]`` section of a fabric file and the sections of each topology below it."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from weft.fabric.network.dragonfly import DragonflyShape
+from weft.fabric.network.loggp import MessageCost, Segment, segment_cost
 from weft.fabric.network.torus import TorusShape
 from weft.fabric.network.tree import TreeShape
 from weft.fabric.readers import Format
@@ -97,27 +98,33 @@ class DumpSection(Section, frozen=True):
     link_latency: Seconds = Field(0.0, description='time a link between switches adds to a message: "100 ns"')
 
 
+RENAMED = {"message_cost": "overhead", "rendezvous_latency": "rendezvous_stall"}
 SECTIONS: dict[str, str] = {"fat-tree": "tree", "dragonfly": "dragonfly", "torus": "torus", "dump": "dump"}
 
 
 class NetworkSection(Section, frozen=True):
     """What joins the nodes.
 
-    The cost of a message of b bytes is message_cost on the sender, then latency (half on either host link) plus
-    link_latency for each link between switches, plus b over the share of rate that it gets, plus rendezvous_latency
-    when b exceeds eager_limit; one adapter starts at most one message each message_gap.
+    The parameters of a message are LogGP's (Alexandrov et al., 1995): latency is L, overhead o, message_gap g, and
+    1 / adapter_rate G; segments give o, g and G by size. A message of b bytes keeps its sender busy for overhead, and
+    for rendezvous_stall too if b exceeds eager_limit; then it takes latency (half on either host link), link_latency
+    for each link between switches, and b over the share of rate that it gets.
     """
 
     topology: Topology = Field("star", description='"star" (one switch), "fat-tree", "dragonfly", "torus" or "dump"')
     latency: Seconds | None = Field(None, description='one-way latency between two nodes on one switch: "1.2 us"')
     adapter_rate: Rate | None = Field(None, description='what one node can inject, each way: "3.5 GB/s"')
-    message_cost: Seconds = Field(0.0, description='time one rank spends on each message it sends: "0 us"')
-    message_gap: Seconds | None = Field(None, description='shortest time between two messages of one adapter: "100 ns"')
+    overhead: Seconds = Field(0.0, description='o: time one rank spends on each message it sends, of any size: "0 us"')
+    message_gap: Seconds | None = Field(
+        None, description='g: shortest time between two messages of one adapter: "100 ns"'
+    )
+    segments: tuple[Segment, ...] = Field((), description="[[network.segments]]: o, g and G of messages above a size")
     eager_limit: Bytes | None = Field(
         None, description='largest message sent without asking the receiver first: "12 KiB"'
     )
-    rendezvous_latency: Seconds | None = Field(
-        None, description='what asking the receiver adds to a larger message: "3 us"'
+    rendezvous_stall: Seconds | None = Field(
+        None,
+        description='how long a message above eager_limit stalls the rank that sends, besides its overhead: "3 us"',
     )
     hop_count: Literal["switch-links", "links"] = Field(
         "switch-links",
@@ -133,6 +140,49 @@ class NetworkSection(Section, frozen=True):
     dragonfly: DragonflySection | None = Field(None, description="only for topology dragonfly")
     torus: TorusSection | None = Field(None, description="only for topology torus: dimensions, link_rate")
     dump: DumpSection | None = Field(None, description="only for topology dump: file")
+
+    @model_validator(mode="before")
+    @classmethod
+    def old_names(cls, given: Any) -> Any:
+        """Refuse a key by its name of before Weft 0.2, and tell its name of today."""
+        for old, new in RENAMED.items():
+            if isinstance(given, dict) and old in given:
+                raise ValueError(f'network.{old} is now called network.{new}: write {new} = "..." in its place')
+        return given
+
+    @model_validator(mode="after")
+    def segments_ascend(self) -> Self:
+        """Refuse segments of which one would hide another."""
+        limits = [segment.above for segment in self.segments]
+        if limits != sorted(set(limits)):
+            raise ValueError("[[network.segments]] stand in the order of their sizes, each above another size")
+        return self
+
+    def cost(self, message_bytes: int) -> MessageCost:
+        """What one message to another node costs besides its bytes at the adapter's rate."""
+        whole = MessageCost(self.overhead, self.message_gap or 0.0)
+        found = segment_cost(whole, self.adapter_rate, self.segments, message_bytes)
+        stalls = self.eager_limit is not None and message_bytes > self.eager_limit
+        stall = (self.rendezvous_stall or 0.0) if stalls else 0.0
+        return found._replace(overhead_s=found.overhead_s + stall)
+
+    @property
+    def limits(self) -> tuple[int, ...]:
+        """Bytes up to which, each time, messages cost alike; ascending, without the last, endless range."""
+        eager = () if self.eager_limit is None else (self.eager_limit,)
+        return tuple(sorted({*eager, *(segment.above for segment in self.segments)}))
+
+    @property
+    def stated_limits(self) -> dict[str, str]:
+        """The same limits in bytes by their keys: ``network.eager_limit``, ``network.segments.0.above``."""
+        eager = {} if self.eager_limit is None else {"network.eager_limit": str(self.eager_limit)}
+        return eager | {f"network.segments.{at}.above": str(each.above) for at, each in enumerate(self.segments)}
+
+    @property
+    def least_cost(self) -> MessageCost:
+        """The least of each cost, over all sizes of a message."""
+        every = [self.cost(0), *(self.cost(limit + 1) for limit in self.limits)]
+        return MessageCost(*(min(values) for values in zip(*every, strict=True)))
 
     @model_validator(mode="after")
     def sections_belong_to_topology(self) -> Self:

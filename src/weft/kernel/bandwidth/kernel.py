@@ -28,12 +28,17 @@ WINDOW = 64  # messages in flight at a time, at most
 class Stream:
     """One message of a stream from the first of two ranks to the second, on one node or on two.
 
-    Others are in flight at the same time, so neither latency nor message cost bounds it.
+    Others are in flight at the same time, so latency does not bound it; its sender's overhead and the gap do.
     """
 
     block_bytes: int
     rounds: int = 0
-    messages: int = 0
+    messages: int = 1
+
+    @property
+    def message_bytes(self) -> int | None:
+        """All of it: a stream's messages are sent as they are."""
+        return self.block_bytes
 
     @property
     def pairwise(self) -> bool:

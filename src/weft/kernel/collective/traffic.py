@@ -62,6 +62,11 @@ class CollectiveTraffic:
         """One, since other ranks can combine and forward."""
         return min(1, self.ranks - 1)
 
+    @property
+    def message_bytes(self) -> int | None:
+        """None: it depends on the algorithm."""
+        return None
+
     def counts(self, nodes: int, ranks_per_node: int) -> tuple[int, ...]:
         """Ranks on each node."""
         return self.node_ranks or (ranks_per_node,) * nodes

@@ -123,13 +123,14 @@ class Exchange(PlainKernel):
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """Traffic of A, B and C, and of a whole sample sort (``total``).
 
-        A needs at least ceil(log2 p) rounds: after k rounds a rank can have data from at most 2^k ranks. Blocks of a
+        A needs at least ceil(log2 p) rounds: after k rounds a rank can have data from at most 2^k ranks; how many
+        messages a rank sends for it is the algorithm's choice, at least one. Blocks of a
         vector call go directly to their rank: one latency, p - 1 messages. Uniform and skewed keys are in random order,
         so each rank has the same share for every other. The content of a file is not known: only the latency bounds it.
         """
         rounds, direct = math.ceil(math.log2(ranks)), min(1, ranks - 1)
         sizes = self.sizes(values, ranks)
-        counts = Uniform(INT_BYTES, rounds, rounds)
+        counts = Uniform(INT_BYTES, rounds, direct)
         if values["data"] == "contention":
             ints = Uniform(INT_BYTES * (values["n"] // ranks**2), direct, ranks - 1)
             vectors = Uniform(sizes.block, direct, ranks - 1)

@@ -13,7 +13,6 @@ from weft.fabric.network.graph import Network
 from weft.fabric.simulation import SimulationSection
 
 INFINIBAND = "infiniband"
-ENDLESS = 2**62  # an eager limit that no message exceeds
 Ints = NDArray[np.int32]
 
 
@@ -57,12 +56,12 @@ def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, 
 def message_lines(fabric: Fabric) -> list[str]:
     """Lines with the costs of a message and of a connection."""
     simulation, network = simulation_of(fabric), fabric.network
-    cost = network.message_cost if network else 0.0
-    limit = network.eager_limit if network and network.eager_limit is not None else ENDLESS
-    asking = (network.rendezvous_latency or 0.0) if network else 0.0
-    gap = (network.message_gap or 0.0) if network else 0.0
+    segments = (
+        [("all", network.cost(0)), *((limit, network.cost(limit + 1)) for limit in network.limits)] if network else []
+    )
     return [
-        f"message {limit} {cost!r} {cost + asking!r} {simulation.inside_cost!r} {gap!r}",
+        f"message {simulation.inside_cost!r}",
+        *(f"segment {above} {cost.overhead_s!r} {cost.gap_s!r} {cost.s_per_byte!r}" for above, cost in segments),
         f"connections {simulation.connection_cost!r} {simulation.connected_up_to}",
     ]
 

@@ -70,7 +70,7 @@ def test_rates_of_a_third_level_are_its_own(tmp_path: Path) -> None:
 
 
 def test_costs_of_messages_are_read_with_their_units(tmp_path: Path) -> None:
-    text = 'message_gap = "100 ns"\neager_limit = "12 KiB"\nrendezvous_latency = "3 us"\nhop_count = "links"\n'
+    text = 'message_gap = "100 ns"\neager_limit = "12 KiB"\nrendezvous_stall = "3 us"\nhop_count = "links"\n'
     fabric = load(tmp_path, text)
     assert fabric.network
     assert (fabric.network.message_gap, fabric.network.eager_limit) == (pytest.approx(1e-7), 12 * 1024)
@@ -101,3 +101,42 @@ def test_a_section_that_makes_no_network_is_refused_by_name(tmp_path: Path, text
 
 def test_a_fabric_without_a_network_is_one_host() -> None:
     assert len(build_network(load_fabric("local")).hosts) == 1
+
+
+@pytest.mark.parametrize(("old", "new"), [("message_cost", "overhead"), ("rendezvous_latency", "rendezvous_stall")])
+def test_a_key_by_its_old_name_is_told_the_new_one(tmp_path: Path, old: str, new: str) -> None:
+    with pytest.raises(FabricError, match=rf"network\.{old} is now called network\.{new}"):
+        load(tmp_path, f'{old} = "3 us"\n')
+
+
+SEGMENTS = """overhead = "1 us"
+message_gap = "200 ns"
+eager_limit = "16 KiB"
+rendezvous_stall = "5 us"
+[[network.segments]]
+above = "4 KiB"
+overhead = "2 us"
+[[network.segments]]
+above = "64 KiB"
+message_gap = "1 us"
+rate = "250 MB/s"
+"""
+
+
+def test_loggps_parameters_follow_the_size_of_a_message(tmp_path: Path) -> None:
+    network = load(tmp_path, SEGMENTS).network
+    assert network
+    assert network.limits == (4096, 16384, 65536)
+    assert network.cost(0) == network.cost(4096) == pytest.approx((1e-6, 200e-9, 0))
+    assert network.cost(4097) == network.cost(16384) == pytest.approx((2e-6, 200e-9, 0))
+    assert network.cost(16385) == pytest.approx((7e-6, 200e-9, 0))
+    # one rank alone reaches a quarter of the adapter's 1 GB/s: three nanoseconds of each byte keep it busy
+    assert network.cost(65537) == pytest.approx((6e-6, 1e-6, 3e-9))
+    assert network.cost(10**6).busy_s(10**6) == pytest.approx(3.006e-3)
+    assert network.least_cost == pytest.approx((1e-6, 200e-9, 0))
+
+
+def test_segments_out_of_order_are_refused(tmp_path: Path) -> None:
+    turned = SEGMENTS.replace('"4 KiB"', '"64 KiB"')
+    with pytest.raises(FabricError, match="order of their sizes"):
+        load(tmp_path, turned)

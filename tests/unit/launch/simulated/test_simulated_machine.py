@@ -31,9 +31,9 @@ latency = "200 ns"
 topology = "fat-tree"
 latency = "1.2 us"
 adapter_rate = "3 GB/s"
-message_cost = "1 us"
+overhead = "1 us"
 eager_limit = "16 KiB"
-rendezvous_latency = "9 us"
+rendezvous_stall = "9 us"
 [network.tree]
 nodes_per_leaf = 4
 uplinks = 2
@@ -102,9 +102,11 @@ def test_one_node_needs_no_network(tmp_path: Path) -> None:
 
 def test_costs_of_messages_and_connections_are_the_fabrics(tmp_path: Path) -> None:
     text = describe_machine(fabric_of(tmp_path), ["n0"], 2)
-    limit, eager, rendezvous, inside, gap = map(float, lines_of(text, "message")[0])
-    assert (limit, eager, inside, gap) == (16384, 1e-6, 0, 0)
-    assert rendezvous == pytest.approx(10e-6)
+    assert lines_of(text, "message") == [["0.0"]]
+    eager, rendezvous = lines_of(text, "segment")
+    assert eager == ["all", "1e-06", "0.0", "0.0"]
+    assert rendezvous[0] == "16384"
+    assert float(rendezvous[1]) == pytest.approx(10e-6)
     assert lines_of(text, "connections") == [["0.002", "64"]]
 
 
