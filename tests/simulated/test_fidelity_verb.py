@@ -34,7 +34,7 @@ def test_row_b_is_slow_at_first_contact_and_fast_when_connections_are_warm(tmp_p
     row_b = {name: error for name, error in found.items() if name in ("B9", "B18", "B36")}
     assert len(row_b) == 3
     assert max(map(abs, row_b.values())) < 0.25
-    assert found["B_warm"] < 0.005
+    assert found["B_warm"] < 0.1 * 0.59
 
 
 SMALL = {
