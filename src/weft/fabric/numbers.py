@@ -54,8 +54,10 @@ SPREADS = (
     Spread("network.tree.link_rate", "B/s", 1.4),
     Spread("network.torus.link_rate", "B/s", 1.4),
     Spread("network.latency", "s", 2.0),
-    Spread("network.message_cost", "s", low=0.0, high=2e-6),
-    Spread("network.rendezvous_latency", "s", 2.0),
+    Spread("network.overhead", "s", low=0.0, high=2e-6),
+    Spread("network.eager_overhead", "s", low=0.0, high=2e-6),
+    Spread("network.message_gap", "s", 2.0),
+    Spread("network.rendezvous_stall", "s", 2.0),
     Spread("network.eager_limit", "B", low=4096, high=65536),
 )
 

@@ -30,12 +30,12 @@ topology = "star"
 latency = "1.2 us"
 adapter_rate = "2.66 GB/s"
 eager_limit = "{limit}"
-rendezvous_latency = "165 us"
+rendezvous_stall = "165 us"
 [sources]
 "network.latency" = "paper 000, section 2.1"
 "network.adapter_rate" = "fitted to Table 4.4"
 "network.eager_limit" = "{source}"
-"network.rendezvous_latency" = "fitted to Table 4.2"
+"network.rendezvous_stall" = "fitted to Table 4.2"
 """
 
 
@@ -81,10 +81,18 @@ def test_from_the_other_side_it_turns_back_at_the_same_block(tmp_path: Path) -> 
     assert row["flips_at"] == 18431.0
 
 
+def test_what_small_messages_of_tara_cost_is_assumed_and_turns_the_verdict(tmp_path: Path) -> None:
+    plan = make_plan(load_study("tara-beyond"), load_fabric("tara-extended"))
+    row = found(plan)["constant-global", "network.eager_overhead"]
+    assert (row["standing"], row["low"], row["high"]) == ("assumed", 0.0, pytest.approx(165e-6))
+    assert row["verdict"] == "stops scaling between N = 36 and 72"
+    assert row["least_s"] < 0.1 * row["most_s"]  # N = 576, where each block is eager
+
+
 def test_a_limit_that_is_known_is_not_moved_and_a_fitted_number_moves_by_a_tenth(tmp_path: Path) -> None:
     rows = found(plan_of(tmp_path, source="measured: ibv_devinfo of the cluster"))
     assert ("constant-global", "network.eager_limit") not in rows
-    asking = rows["constant-local", "network.rendezvous_latency"]
+    asking = rows["constant-local", "network.rendezvous_stall"]
     assert (asking["low"], asking["high"]) == pytest.approx((150e-6, 181.5e-6))
     assert not asking["flips"]
     # (p - r) o of 4,600 messages: 0.76 s of the 3.05 s at N = 576
@@ -125,8 +133,8 @@ def test_steps_reach_both_ends() -> None:
 
 def test_how_a_number_is_known_is_read_off_its_source_or_its_sections() -> None:
     tara = load_fabric("tara")
-    known = {key: standing(tara, key) for key in ("node.memory", "node.copy_rate", "network.message_cost")}
-    assert known == {"node.memory": "stated", "node.copy_rate": "fitted", "network.message_cost": "assumed"}
+    known = {key: standing(tara, key) for key in ("node.memory", "node.copy_rate", "network.eager_overhead")}
+    assert known == {"node.memory": "stated", "node.copy_rate": "fitted", "network.eager_overhead": "assumed"}
     assert standing(tara, "network.tree.link_rate") == "assumed"
     assert standing(tara, "network.message_gap") == "assumed"
     assert "network.latency" not in [each.key for each in doubtful(tara)]

@@ -122,6 +122,9 @@ class NetworkSection(Section, frozen=True):
     eager_limit: Bytes | None = Field(
         None, description='largest message sent without asking the receiver first: "12 KiB"'
     )
+    eager_overhead: Seconds | None = Field(
+        None, description='o of messages up to eager_limit, where a source states it; default: overhead: "1 us"'
+    )
     rendezvous_stall: Seconds | None = Field(
         None,
         description='how long a message above eager_limit stalls the rank that sends, besides its overhead: "3 us"',
@@ -160,9 +163,10 @@ class NetworkSection(Section, frozen=True):
 
     def cost(self, message_bytes: int) -> MessageCost:
         """What one message to another node costs besides its bytes at the adapter's rate."""
-        whole = MessageCost(self.overhead, self.message_gap or 0.0)
-        found = segment_cost(whole, self.adapter_rate, self.segments, message_bytes)
         stalls = self.eager_limit is not None and message_bytes > self.eager_limit
+        overhead = self.overhead if stalls or self.eager_overhead is None else self.eager_overhead
+        whole = MessageCost(overhead, self.message_gap or 0.0)
+        found = segment_cost(whole, self.adapter_rate, self.segments, message_bytes)
         stall = (self.rendezvous_stall or 0.0) if stalls else 0.0
         return found._replace(overhead_s=found.overhead_s + stall)
 

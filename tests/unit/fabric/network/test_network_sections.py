@@ -136,6 +136,16 @@ def test_loggps_parameters_follow_the_size_of_a_message(tmp_path: Path) -> None:
     assert network.least_cost == pytest.approx((1e-6, 200e-9, 0))
 
 
+def test_small_messages_cost_what_others_do_unless_the_file_says_otherwise(tmp_path: Path) -> None:
+    said = 'overhead = "100 us"\neager_limit = "16 KiB"\n'
+    network = load(tmp_path, said).network
+    assert network
+    assert network.cost(8) == network.cost(10**6) == pytest.approx((100e-6, 0, 0))
+    network = load(tmp_path, said + 'eager_overhead = "1 us"\n').network
+    assert network
+    assert (network.cost(16384).overhead_s, network.cost(16385).overhead_s) == (1e-6, 100e-6)
+
+
 def test_segments_out_of_order_are_refused(tmp_path: Path) -> None:
     turned = SEGMENTS.replace('"4 KiB"', '"64 KiB"')
     with pytest.raises(FabricError, match="order of their sizes"):
