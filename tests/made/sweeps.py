@@ -133,12 +133,15 @@ def make_sweep(path: Path, made: MadeSweep | None = None) -> Path:
     for launch in plan.launches:
         for cell in map(plan.cell, launch.cells):
             if cell.kernel != "floor":
-                _measure(path, made, cell, launch, rng)
-        (path / "launches" / f"{launch.id}.json").write_text(json.dumps(_launch(made, launch)))
+                write_cell(path, made, cell, launch, rng)
+        write_launch(path, made, launch)
     return path
 
 
-def _measure(path: Path, made: MadeSweep, cell: Cell, launch: LaunchPlan, rng: np.random.Generator) -> None:
+def write_cell(
+    path: Path, made: MadeSweep, cell: Cell, launch: LaunchPlan, rng: np.random.Generator, run: str = "made"
+) -> None:
+    """Write samples and record of a cell in one launch, of the run of that id."""
     name = str(cell.parameters.get("collective", "send"))
     spans: list[tuple[str, str, int, float]] = [] if name == "send" else [("barrier", "warm", 20, 5e-7)]
     for size in cell.parameters["bytes"]:
@@ -164,7 +167,7 @@ def _measure(path: Path, made: MadeSweep, cell: Cell, launch: LaunchPlan, rng: n
     np.save(path / "cells" / f"{stem}.npy", samples)
     record = {
         "schema": "weft-cell/2",
-        "run": "made",
+        "run": run,
         "hash": cell.hash,
         "cell": cell.id,
         "launch": launch.id,
@@ -182,8 +185,9 @@ def _measure(path: Path, made: MadeSweep, cell: Cell, launch: LaunchPlan, rng: n
     (path / "cells" / f"{stem}.json").write_text(json.dumps(record))
 
 
-def _launch(made: MadeSweep, launch: LaunchPlan) -> dict[str, Any]:
-    return {
+def write_launch(path: Path, made: MadeSweep, launch: LaunchPlan) -> None:
+    """Write the record of a launch."""
+    told = {
         "schema": "weft-launch/1",
         "launch": launch.id,
         "mpi_library": made.mpi,
@@ -195,3 +199,4 @@ def _launch(made: MadeSweep, launch: LaunchPlan) -> dict[str, Any]:
         "named_settings": dict(made.named_settings),
         "ranks": [{"rank": rank, "host": "made", "cpus": str(rank)} for rank in range(launch.ranks)],
     }
+    (path / "launches" / f"{launch.id}.json").write_text(json.dumps(told))

@@ -102,6 +102,7 @@ class Weft:
     temporary: Path
     environment: dict[str, str] = field(default_factory=dict)
     prefix: Sequence[str] = ()
+    options: Sequence[str] = ()
     program: Sequence[str] = (str(Path(__file__).with_name("only_measure.py")),)
 
     def start(self) -> subprocess.Popen[str]:
@@ -116,7 +117,7 @@ class Weft:
     def command(self) -> list[str]:
         """Words of ``weft run``."""
         words = [sys.executable, *self.program, "run", str(self.study), "--on", "local"]
-        return [*words, "--into", str(self.folder), "--mpicxx", str(self.mpicxx)]
+        return [*words, "--into", str(self.folder), "--mpicxx", str(self.mpicxx), *self.options]
 
     def run(self, seconds: float = 120.0) -> subprocess.CompletedProcess[str]:
         """Run to the end."""

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keys of each topology stand on a page of the docs."""
+"""Keys of each topology, and of what is printed as JSON, stand on a page of the docs."""
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.ladder import LadderRow
+from weft.analyse.tables.trials import TrialRow
 from weft.fabric.network.sections import DragonflySection, TorusSection, TreeSection
+from weft.report.view import RunView
+from weft.report.why import as_json
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulated.md"
 
@@ -16,3 +24,21 @@ PAGE = Path(__file__).parents[2] / "docs" / "simulated.md"
 def test_every_key_of_a_topology_is_documented(name: str, section: type[TreeSection]) -> None:
     text = PAGE.read_text()
     assert [key for key in section.model_fields if f"`network.{name}.{key}`" not in text] == []
+
+
+@pytest.mark.parametrize("row", [LadderRow, TrialRow, ChangeRow])
+def test_every_field_of_a_row_in_json_is_documented(row: type[Any]) -> None:
+    text = (PAGE.parent / "show-json.md").read_text()
+    assert [key for key in row.__annotations__ if f"`{key}`" not in text] == []
+
+
+def test_every_key_of_weft_why_in_json_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (PAGE.parent / "show-json.md").read_text().partition("## `weft why RUN --json`")[2]
+
+    def one_step(_: RunView) -> list[list[dict[str, Any]]]:
+        return [[dict.fromkeys(LadderRow.__annotations__)]]
+
+    monkeypatch.setattr("weft.report.why.explained", one_step)
+    value = json.loads(as_json(cast(RunView, SimpleNamespace(name="", label="", mpi=""))))
+    keys = [*value, *value["ladders"][0], *value["ladders"][0]["steps"][0]]
+    assert [key for key in keys if f"`{key}`" not in text] == []

@@ -18,6 +18,7 @@ from weft.analyse.protocol.knob import launch_knobs, launch_settings, named
 from weft.analyse.protocol.memory import told_apart
 from weft.analyse.protocol.series import block_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
+from weft.analyse.protocol.trials import trial_rows, with_trials
 from weft.analyse.quality import quality
 from weft.analyse.remedies import remedies
 from weft.analyse.rounds import round_rows
@@ -41,19 +42,21 @@ from weft.analyse.tables.quality import QUALITY, QualityRow
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.sensitivity import SENSITIVITY
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
+from weft.analyse.tables.trials import TRIALS, TrialRow
 from weft.analyse.winners import unjudged, winners
 from weft.fabric.kinds import KINDS
 from weft.kernel.main_call import main_call
 from weft.kernel.registry import kernel_named
 from weft.mpi.knobs import Knobs
-from weft.plan.records import Cell, Plan
+from weft.plan.records import Cell, Plan, plan_of
+from weft.store.folder import RunFolder
 from weft.store.load import Look, read_looks
 from weft.store.rows import LAUNCH_TABLE, MEASURED, LaunchRow, MeasuredRow
 
 #: The tables that this module writes.
 WRITTEN = (
-    VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, SLOWER, WINNERS, LADDER, ROUND_TIMES, REMEDIES, FINDINGS,
-    QUALITY, CAUSES,
+    VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, TRIALS, SLOWER, WINNERS, LADDER, ROUND_TIMES, REMEDIES,
+    FINDINGS, QUALITY, CAUSES,
 )  # fmt: skip
 
 
@@ -125,12 +128,15 @@ def write_answers(root: Path, found: Found) -> None:
     """
     loads, launches = load_rows(found.links), LAUNCH_TABLE.read(root)
     changes, slower = _changes(launches, found), _slower(found)
+    trials = _trials(root, changes)
+    changes = with_trials(changes, trials)
     VERDICTS.write(root, _verdicts(found))
     SENSITIVITY.write(root, sensitivity_rows(found.plan, found.calls, found.main))
     LOADS.write(root, loads)
     held_back = bottlenecks(found.calls, loads, found.main)
     BOTTLENECKS.write(root, held_back)
     CHANGES.write(root, changes)
+    TRIALS.write(root, trials)
     SLOWER.write(root, slower)
     won = winners(found.calls, found.medians, found.plan.cells)
     WINNERS.write(root, won)
@@ -140,7 +146,7 @@ def write_answers(root: Path, found: Found) -> None:
     CAUSES.write(root, causes(found.calls, ladder, held_back, found.main))
     REMEDIES.write(root, remedies(ladder, won, found.cells, KINDS[found.plan.fabric_kind].is_model))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
-    FINDINGS.write(root, _findings(root, found, changes, slower))
+    FINDINGS.write(root, _findings(root, found, changes, slower, trials))
     QUALITY.write(root, _quality(found, read_looks(root)))
 
 
@@ -182,8 +188,22 @@ def _of_calls(found: Found) -> list[CallRow]:
     return [row for row in found.calls if row["cell"] not in found.of_pairs or row["status"] != "ok" or row["reason"]]
 
 
-def _findings(root: Path, found: Found, changes: Sequence[ChangeRow], slower: Sequence[SlowerRow]) -> list[FindingRow]:
+def _trials(root: Path, changes: Sequence[ChangeRow]) -> list[TrialRow]:
+    """Of the run beside this one in which knobs were moved, if there is one with tables."""
+    moved = RunFolder(root).trials()
+    if moved is None or not MEDIANS.path(moved.path).is_file():
+        return []
+    return trial_rows(changes, plan_of(moved), MEDIANS.read(moved.path))
+
+
+def _findings(
+    root: Path,
+    found: Found,
+    changes: Sequence[ChangeRow],
+    slower: Sequence[SlowerRow],
+    trials: Sequence[TrialRow],
+) -> list[FindingRow]:
     told = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
     told += unjudged(found.calls, found.plan.cells)
-    told += protocol_findings(changes, slower, found.cells)
+    told += protocol_findings(changes, slower, found.cells, trials)
     return by_gravity([*told, *(pair_findings(root) if found.of_pairs else [])])

@@ -19,6 +19,7 @@ def run(
     mpicxx: str | None = None,
     pcap: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     cancel: Annotated[bool, Parameter(negative="")] = False,
+    confirm: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Measure a study on a fabric; the same command again continues where this one stopped.
 
@@ -40,6 +41,9 @@ def run(
         Capture the packets of this node with tcpdump, on a virtual fabric (launches/*.NODE.pcap); may be repeated.
     cancel
         On Ctrl-C also cancel the job in the scheduler's queue; otherwise it continues, and the same command follows it.
+    confirm
+        Then move each variable of the MPI library that may cause a change-over, in fresh launches, and tell whether the
+        change-over moves with it, and what that brings. With --into RUN also for a run that is complete.
     """
     from weft.run.many import Measuring
 
@@ -47,7 +51,7 @@ def run(
         if signal.getsignal(number) != signal.SIG_IGN:  # with nohup a run outlives its terminal
             signal.signal(number, interrupted)
     try:
-        return Measuring(study, on, into, mpicxx, pcap, cancel).go()
+        return Measuring(study, on, into, mpicxx, pcap, cancel, confirm).go()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted: finished cells are kept, and the same command continues from here\n")
         return 130

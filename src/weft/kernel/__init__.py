@@ -148,6 +148,10 @@ class Kernel(Protocol):
         """``hot`` or ``cold``: whether operations find their data in the caches (METHOD 10); empty if not known."""
         ...
 
+    def at_sizes(self, values: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
+        """The values of a cell that sweeps over sizes, with these sizes (bytes) instead of its own."""
+        ...
+
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """Expected seconds of one call of each operation that has no lower bound, if known.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Defaults of most kernels: a kernel derives from this class and overrides what differs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.kernel import Sizes, Sweep
@@ -64,6 +64,11 @@ class PlainKernel:
     def words(self, values: Mapping[str, Any]) -> str:
         """The number of its sizes, if it sweeps over sizes."""
         return counted(values) if "bytes" in values else ""
+
+    def at_sizes(self, values: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
+        """The values of a sweep with these sizes, none of them refined and no ladder."""
+        kept = {key: value for key, value in values.items() if key not in ("explain", "expected_s")}
+        return kept | {"bytes": sorted(sizes), "refine": 0}
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """None: no times are known."""

@@ -203,6 +203,12 @@ class Knobs:
         return wanted is None or wanted.lower() == collective.partition("-")[0]
 
 
+def without_aliases(names: Iterable[str]) -> list[str]:
+    """Names of knobs, one for each variable: Open MPI 5 lists ``btl_sm_`` a second time as ``btl_vader_``."""
+    listed = list(names)
+    return [name for name in listed if (own := name.replace("btl_vader_", "btl_sm_")) == name or own not in listed]
+
+
 def plain(values: Mapping[str, str]) -> dict[str, str]:
     """Settings under the variables' own names: ``OMPI_MCA_btl_sm_eager_limit`` is ``btl_sm_eager_limit``.
 

@@ -38,3 +38,18 @@ def check_settings(settings: Mapping[str, str]) -> dict[str, str]:
         if not VALUE.fullmatch(value):
             raise ValueError(f"{name} = {value[:60]!r} is no number, size or word")
     return dict(settings)
+
+
+def setting_of(knob: str, value: int) -> dict[str, str]:
+    """The environment variable that sets a knob, by the library's own name of it.
+
+    Open MPI reads its MCA variables with the prefix ``OMPI_MCA_``; MPICH, UCX, libfabric, MVAPICH2 and Intel MPI read
+    theirs as they are.
+
+    Raises
+    ------
+    ValueError
+        It is no knob that a run folder may set (`check_settings`).
+    """
+    name = knob if knob.startswith(PREFIXES) else f"OMPI_MCA_{knob}"
+    return check_settings({name: str(value)})

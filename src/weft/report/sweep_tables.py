@@ -12,6 +12,7 @@ from weft.report.sweeps import OF_MEMORY, Line, all_sizes
 from weft.report.tabular import Table
 
 CHANGES = "Change-over points"
+MOVED = "Knobs that were moved"
 
 
 def time_table(title: str, lines: Sequence[Line]) -> Table:
@@ -94,13 +95,41 @@ def _knob(change: ChangeRow) -> str:
     """All that may have made it, one name for each value: the finding has the others."""
     if change["kind"] == "cache":
         return OF_MEMORY
-    names = {
-        value: name for name, value in zip(reversed(change["knobs"]), reversed(change["knob_values"]), strict=True)
-    }
-    return (
-        " or ".join(f"{names[value]} ({value:,} B)" for value in dict.fromkeys(change["knob_values"]))
-        or "none known here"
-    )
+    left = [
+        (name, value)
+        for name, value in zip(change["knobs"], change["knob_values"], strict=True)
+        if name == change["confirmed"] or not (change["confirmed"] or name in change["refuted"])
+    ]
+    names = {value: name for name, value in reversed(left)}
+    told = " or ".join(f"{names[value]} ({value:,} B)" for value in dict.fromkeys(value for _, value in left))
+    if change["confirmed"]:
+        return f"{told}, confirmed"
+    return told or ("none of those that were moved" if change["refuted"] else "none known here")
+
+
+def trial_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
+    """Knobs that were moved, and what that did; None if none was."""
+    rows = [
+        (
+            name,
+            trial["knob"],
+            f"{exact_bytes(trial['value'])} → {exact_bytes(trial['moved'])}",
+            trial["outcome"],
+            _moved(trial["old"], trial["old_low"], trial["old_high"]),
+            _moved(trial["new"], trial["new_low"], trial["new_high"]),
+            _moved(trial["ratio"], trial["ratio_low"], trial["ratio_high"]),
+            trial["setting"] if trial["outcome"] == "confirmed" else "–",
+        )
+        for line, name in zip(lines, names, strict=True)
+        for trial in line.trials
+    ]
+    columns = ("Knob moved for", "Knob", "From, to", "Outcome", "Old step x", "New step x", "Time x", "Set by")
+    heading = ("call", "", "bytes", "", "factor (95 %)", "factor (95 %)", "between the two", "environment")
+    return Table(title, columns, (heading, *rows), frozenset({0, 1, 2, 3, 7})) if rows else None
+
+
+def _moved(factor: float | None, low: float | None, high: float | None) -> str:
+    return "–" if factor is None or low is None or high is None else measured_factor(factor, low, high)
 
 
 def _slope(rate: float | None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, knobs_in_words
 from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.tables.trials import TRIALS, TrialRow
 from weft.kernel.line_name import cell_place, line_name
 from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT
@@ -28,8 +29,8 @@ class Line:
         The operation: ``alltoall``.
     rows
         Rows of the table of calls with a time, warm, ascending in size.
-    changes, slower
-        Its change-overs, and the sizes that take longer than their double.
+    changes, slower, trials
+        Its change-overs, the sizes that take longer than their double, and the knobs that were moved.
     """
 
     cell: Cell
@@ -37,6 +38,7 @@ class Line:
     rows: tuple[TimedRow, ...]
     changes: tuple[ChangeRow, ...]
     slower: tuple[SlowerRow, ...]
+    trials: tuple[TrialRow, ...] = ()
 
     @property
     def name(self) -> str:
@@ -75,7 +77,7 @@ def lines_of(view: RunView) -> list[Line]:
         call, size = split_op(row["call"])
         if size is not None:
             groups.setdefault((row["cell"], call), []).append(row)
-    changes, slower = CHANGES.read(view.path), SLOWER.read(view.path)
+    changes, slower, trials = CHANGES.read(view.path), SLOWER.read(view.path), TRIALS.read(view.path)
     return [
         Line(
             cell,
@@ -83,6 +85,7 @@ def lines_of(view: RunView) -> list[Line]:
             tuple(sorted(rows, key=size_of)),
             tuple(row for row in changes if (row["cell"], row["call"]) == (cell.id, call)),
             tuple(row for row in slower if (row["cell"], row["call"]) == (cell.id, call)),
+            tuple(row for row in trials if (row["cell"], row["call"]) == (cell.id, call)),
         )
         for cell in view.plan.measured
         for (name, call), rows in groups.items()
@@ -94,7 +97,8 @@ def cause(change: ChangeRow) -> str:
     """The knobs with their current values: ``btl_sm_eager_limit (4,096 B)``; or that no known knob has such a value."""
     if change["kind"] == "cache":
         return OF_MEMORY
-    return knobs_in_words(change) or "no known knob of this library has this value"
+    known = knobs_in_words(change) or "no known knob of this library has this value"
+    return f"{known}, confirmed" if change["confirmed"] else known
 
 
 def all_sizes(lines: Sequence[Line]) -> list[int]:

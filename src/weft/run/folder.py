@@ -120,7 +120,7 @@ def refuse_links(folder: RunFolder) -> None:
     OSError
         One of the run's own folders is a link.
     """
-    for place in (folder.inputs, folder.launches, folder.cells, folder.samples, folder.tables):
+    for place in (folder.inputs, folder.launches, folder.cells, folder.samples, folder.tables, folder.confirm):
         if place.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(place))
 

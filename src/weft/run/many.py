@@ -11,7 +11,7 @@ from weft.format import format_bytes
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for, refuse_capture
 from weft.plan.records import plan_of
-from weft.run.one import RUNS, candidates, exit_code, is_same_run, run_study, statuses
+from weft.run.one import RUNS, candidates, choose_folder, exit_code, is_same_run, run_study, statuses
 from weft.run.progress import Progress, for_terminal
 from weft.run.walk import pending
 from weft.store.folder import RunFolder
@@ -30,6 +30,8 @@ class Measuring:
         The run folder, or with several fabrics the parent of their run folders; None for folders under ``runs/``.
     mpicxx, pcap, cancel
         See :func:`weft.launch.launcher_for`.
+    confirm
+        Whether the knobs of change-overs are then moved, see :func:`weft.run.confirm.confirm`.
 
     Raises
     ------
@@ -45,6 +47,7 @@ class Measuring:
         mpicxx: str | None = None,
         pcap: Sequence[str] = (),
         cancel: bool = False,
+        confirm: bool = False,
     ) -> None:
         self.study: Study = load_study(study)
         self.fabrics: list[Fabric] = [load_fabric(each) for each in on]
@@ -53,6 +56,7 @@ class Measuring:
         if twice:
             raise WeftError(f"--on names the fabric {twice} twice", "name each one once")
         self.into, self.mpicxx, self.pcap, self.cancel = into, mpicxx, tuple(pcap), cancel
+        self.confirm = confirm
         if pcap:
             for fabric in self.fabrics:
                 refuse_capture(fabric, pcap)
@@ -82,15 +86,26 @@ class Measuring:
             runs = [(RunFolder(path / fabric.name), fabric) for fabric in self.fabrics]
             begun = [(run, fabric) for run, fabric in runs if run.meta.is_file()]
             if all(is_same_run(run, self.study, fabric) for run, fabric in begun) and (
-                len(begun) < len(runs) or any(pending(run, plan_of(run)) for run, _ in begun)
+                len(begun) < len(runs) or any(pending(run, plan_of(run)) or self._is_left(run) for run, _ in begun)
             ):
                 return path
         raise AssertionError("candidates never end")
 
+    def _is_left(self, folder: RunFolder) -> bool:
+        """Whether knobs are still to be moved in a run whose cells are all measured."""
+        from weft.run.confirm import is_left  # reads tables: half a second of imports that a plain run does not need
+
+        return self.confirm and is_left(folder)
+
     def _one(self, fabric: Fabric, into: Path | None) -> tuple[RunFolder, int]:
         progress: Progress = for_terminal()
         launcher = launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel)
+        into = into or choose_folder(self.study, fabric, progress, unfinished=self._is_left).path
         folder = run_study(self.study, fabric, into, launcher, progress)
+        if self.confirm:
+            from weft.run.confirm import confirm
+
+            confirm(folder, launcher, progress)
         from weft.report import page, tables  # a second of imports that nobody needs before there is a result
 
         tables.show(folder.path)

@@ -3,7 +3,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -119,18 +119,25 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
     return plan
 
 
-def choose_folder(study: Study, fabric: Fabric, progress: Progress) -> RunFolder:
+def choose_folder(
+    study: Study, fabric: Fabric, progress: Progress, unfinished: Callable[[RunFolder], bool] = lambda _: False
+) -> RunFolder:
     """Choose the folder of a run without ``--into``, and print it.
 
     ``runs/<study>-on-<fabric>`` if it is free, or has an unfinished run of the same study and fabric; otherwise the
     same name with the next number.
+
+    Parameters
+    ----------
+    unfinished
+        Whether something is left to do in a run whose cells are all measured; nothing is by default.
     """
     for path in candidates(RUNS / f"{study.name}-on-{fabric.name}"):
         folder = RunFolder(path)
         if not path.exists() or not folder.meta.is_file():
             progress.say(f"a new run: {path}")
             return folder
-        if is_same_run(folder, study, fabric) and pending(folder, plan_of(folder)):
+        if is_same_run(folder, study, fabric) and (pending(folder, plan_of(folder)) or unfinished(folder)):
             progress.say(f"continuing {path}")
             return folder
     raise AssertionError("candidates never end")

@@ -73,6 +73,9 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
     unfit: tuple[type[Exception], ...] = (*data, OSError, duckdb.Error, pa.lib.ArrowException)
     from weft import analyse, store  # half a second of imports that planning and launching do not need
 
+    inner = folder.trials()
+    if inner is not None and stale(inner):
+        make_tables(inner, engine)  # the knobs that were moved are judged in the tables of the run
     manifest, origin = folder.tables / MANIFEST, plan_of(folder).origin(folder.run_id())
     try_remove(manifest)
     try:

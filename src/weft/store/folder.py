@@ -10,6 +10,8 @@ from weft.errors import DataError
 from weft.files.atomic import read_json
 
 SCHEMA = "weft-run/2"
+OF = "of"
+"""Entry of ``weft.json`` where knobs were moved: the id of the run that named them."""
 META: dict[str, type] = {"seed": int, "launcher": dict}
 """Entries of ``weft.json`` that are no texts."""
 KINDS = {int: "number", dict: "table", str: "text"}
@@ -36,6 +38,7 @@ class RunFolder:
         self.cells = self.path / "cells"
         self.samples = self.path / "samples"
         self.tables = self.path / "tables"
+        self.confirm = self.path / "confirm"
         self.report = self.path / "report.html"
 
     @classmethod
@@ -80,6 +83,12 @@ class RunFolder:
     def run_id(self) -> str:
         """Sixteen random hexadecimal digits, drawn when the run was created; every record repeats them."""
         return str(self.metadata().get("run", ""))
+
+    def trials(self) -> "RunFolder | None":
+        """The run beside this one in which its knobs were moved, if there is one (``weft run --confirm``)."""
+        inner = RunFolder(self.confirm)
+        # a link may lead back here; and knobs are moved for a run of a study alone
+        return inner if inner.meta.is_file() and not self.confirm.is_symlink() and OF not in self.metadata() else None
 
     def flat_plan(self, launch: str) -> Path:
         """Input of the kernel for a launch."""

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Change-overs and sizes slower than their double as findings: where, by how much, and which knob to set."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from weft.analyse.checks import finding
+from weft.analyse.protocol.trials import gain_text, is_of
 from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, knobs_in_words
+from weft.analyse.tables.trials import TrialRow
 from weft.format import exact_bytes, measured_factor, measured_seconds
 from weft.kernel.line_name import cell_place, line_name
 from weft.plan.records import Cell
@@ -13,7 +15,9 @@ Cells = Mapping[str, Cell]
 CURE = "the library switches protocol or algorithm too late here: check its eager limit and its thresholds"
 
 
-def protocol_findings(changes: Iterable[ChangeRow], slower: Iterable[SlowerRow], cells: Cells) -> list[FindingRow]:
+def protocol_findings(
+    changes: Iterable[ChangeRow], slower: Iterable[SlowerRow], cells: Cells, trials: Sequence[TrialRow] = ()
+) -> list[FindingRow]:
     """A note for each jump and each size slower than its double; bends appear only in the table.
 
     Parameters
@@ -22,10 +26,12 @@ def protocol_findings(changes: Iterable[ChangeRow], slower: Iterable[SlowerRow],
         Rows of both tables.
     cells
         The plan's cells by id.
+    trials
+        Knobs that were moved.
     """
     jumps = [row for row in changes if row["kind"] == "jump"]
     return [
-        *(finding("note", "change-over", _where(row, cells), change_text(row), remedy(row)) for row in jumps),
+        *(finding("note", "change-over", _where(row, cells), change_text(row), remedy(row, trials)) for row in jumps),
         *(finding("note", "slower-than-double", _where(row, cells), slower_text(row), CURE) for row in slower),
     ]
 
@@ -37,15 +43,24 @@ def change_text(row: ChangeRow) -> str:
     span = f"between {exact_bytes(row['lower'])} and {exact_bytes(row['upper'])}"
     known = knobs_in_words(row)
     cause = f"perhaps {known}" if known else "no known knob of this library has this value"
+    if row["confirmed"]:
+        cause = f"{known}, confirmed"
+    elif row["refuted"]:
+        cause += f"; not confirmed: {', '.join(row['refuted'])}"
     return f"the time steps {way} by a factor of {factor} {span}: {cause}"
 
 
-def remedy(row: ChangeRow) -> str:
+def remedy(row: ChangeRow, trials: Sequence[TrialRow] = ()) -> str:
     """Which knob to change."""
+    own = next((each for each in trials if is_of(each, row) and each["knob"] == row["confirmed"]), None)
+    if own is not None:
+        return gain_text(own)
+    if row["refuted"]:
+        return "look for other thresholds in the library's manual: the step did not move with these"
     if row["knobs"]:
         return (
-            f"{row['knobs'][0]}: {row['knob_meaning']}; none is confirmed: measure again with one moved, "
-            "and see whether the step moves with it and which side is better"
+            f"{row['knobs'][0]}: {row['knob_meaning']}; none is confirmed: the same weft run with --into RUN --confirm "
+            "moves each in fresh launches, and tells what it brings"
         )
     return f"try {row['usual_knob']}" if row["usual_knob"] else "look for thresholds in the library's manual"
 

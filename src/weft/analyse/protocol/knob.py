@@ -79,7 +79,7 @@ def named(change: ChangeOver, cell: Cell, knobs: Knobs) -> ChangeRow:
         knobs=[name for knob in likely for name in knob.names],
         knob_values=[knob.value for knob in likely for _ in knob.names], knob_value=first.value if first else None,
         knob_meaning=first.what if first else "", usual_knob="" if first else knobs.usual(where, collective),
-        eager_limit=is_eager_limit(first),
+        eager_limit=is_eager_limit(*(first.names if first else ())), confirmed="", refuted=[],
     )  # fmt: skip
 
 
@@ -100,10 +100,9 @@ def reached(cell: Cell, call: str) -> tuple[Where, str]:
     return where, collective
 
 
-def is_eager_limit(knob: NamedKnob | None) -> bool:
-    """Whether the name of a knob says that it is an eager limit."""
-    names = " ".join(knob.names).lower() if knob else ""
-    return any(word in names for word in EAGER_WORDS)
+def is_eager_limit(*names: str) -> bool:
+    """Whether the names of a knob say that it is an eager limit."""
+    return any(word in name.lower() for word in EAGER_WORDS for name in names)
 
 
 def _settings(launches: Sequence[LaunchRow], stated: Mapping[str, str]) -> Settings:

@@ -49,8 +49,10 @@ class ChangeRow(TypedDict):
     ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are all of the
     library's variables whose value lies where the change may be, the likeliest first, ``knob_values`` their values,
     ``knob_value`` that of the first; ``usual_knob`` is the one to try if there is none. ``eager_limit``: whether
-    the knob is an eager limit by its name. Kind ``cache``: the memory causes it, because the same pair does not show it
-    both hot and cold (`weft.analyse.protocol.memory`).
+    the knob is an eager limit by its name. ``confirmed``: the knob that was moved and took the point along, empty if
+    none did or none was tried; ``refuted``: those that were moved without it (`weft.analyse.protocol.trials`). Kind
+    ``cache``: the memory causes it, because the same pair does not show it both hot and cold
+    (`weft.analyse.protocol.memory`).
     """
 
     cell: str
@@ -74,6 +76,8 @@ class ChangeRow(TypedDict):
     knob_meaning: str
     usual_knob: str
     eager_limit: bool
+    confirmed: str
+    refuted: list[str]
 
 
 class SlowerRow(TypedDict):
@@ -127,10 +131,14 @@ class FindingRow(TypedDict):
 
 
 def knobs_in_words(row: ChangeRow) -> str:
-    """The knobs with their values, those of one value together: ``a or b (4,096 B), or c (3,000 B)``."""
+    """The knobs with their values, those of one value together: ``a or b (4,096 B), or c (3,000 B)``.
+
+    A confirmed one stands alone; those that were moved without effect are left out.
+    """
     found: dict[int, list[str]] = {}
     for name, value in zip(row["knobs"], row["knob_values"], strict=True):
-        found.setdefault(value, []).append(name)
+        if name == row["confirmed"] or not (row["confirmed"] or name in row["refuted"]):
+            found.setdefault(value, []).append(name)
     return ", or ".join(f"{' or '.join(names)} ({value:,} B)" for value, names in found.items())
 
 
@@ -156,7 +164,7 @@ CHANGES = TableOf(
             *((name, REAL) for name in ("factor", "low", "high", "before_rate", "after_rate", "confidence")),
             ("knobs", pa.list_(TEXT)), ("knob_values", pa.list_(LONG)), ("knob_value", LONG),
             ("knob_meaning", TEXT), ("usual_knob", TEXT),
-            ("eager_limit", pa.bool_()),
+            ("eager_limit", pa.bool_()), ("confirmed", TEXT), ("refuted", pa.list_(TEXT)),
         ]
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 from weft.report.headline import Number
 from weft.report.stories.sweep import SweepStory, changes_clause, existing
-from weft.report.sweep_tables import CHANGES, change_table, rate_table, slower_table
+from weft.report.sweep_tables import CHANGES, MOVED, change_table, rate_table, slower_table, trial_table
 from weft.report.sweeps import Line, cause, size_of
 from weft.report.tabular import Table
 from weft.report.view import RunView
@@ -75,6 +75,7 @@ class BandwidthStory(SweepStory):
         return existing(
             [
                 change_table(view.titled(CHANGES), lines, names),
+                trial_table(view.titled(MOVED), lines, names),
                 rate_table(view.titled("One-way rate, many messages in flight"), lines, names),
                 slower_table(view.titled("Messages slower than their double"), lines, names),
             ]

@@ -16,7 +16,7 @@ from weft.report.headline import Number
 from weft.report.intervals import interval_heading
 from weft.report.numbers import time_text
 from weft.report.stories.sweep import SweepStory, changes_clause, existing
-from weft.report.sweep_tables import CHANGES, change_table, slower_table, time_table
+from weft.report.sweep_tables import CHANGES, MOVED, change_table, slower_table, time_table, trial_table
 from weft.report.sweeps import Line, all_sizes
 from weft.report.tabular import Table
 from weft.report.view import RunView
@@ -104,6 +104,7 @@ class CollectiveStory(SweepStory):
             [
                 *self._winner_tables(view),
                 change_table(view.titled(CHANGES), lines, places),
+                trial_table(view.titled(MOVED), lines, places),
                 slower_table(view.titled("Messages slower than their double"), lines, places),
                 *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),
                 self._barrier(view),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.analyse.tables.answers import CHANGES, SLOWER
+from weft.analyse.tables.trials import TRIALS
 from weft.format import plural
 from weft.report.story import Story
 from weft.report.sweeps import Line, lines_of
@@ -24,8 +25,9 @@ class SweepStory(Story):
         return self._lines
 
     def fields(self, view: RunView) -> dict[str, Any]:
-        """``change_overs`` and ``slower_than_double``."""
-        return {"change_overs": CHANGES.read(view.path), "slower_than_double": SLOWER.read(view.path)}
+        """``change_overs``, ``knob_trials`` and ``slower_than_double``."""
+        tables = {"change_overs": CHANGES, "knob_trials": TRIALS, "slower_than_double": SLOWER}
+        return {name: table.read(view.path) for name, table in tables.items()}
 
 
 def changes_clause(lines: Sequence[Line]) -> str:

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+r"""Whether a change-over moved with a knob (METHOD 18).
+
+In each round k of launches one launch has the knob as it was, another has it moved; r_k(s) is the logarithm of the
+ratio of their times at size s. Whatever else differs between the two, the knob is the cause only if r steps at both of
+its values: by D_old at its old one, where the step of the change-over goes away, and back by D_new at its new one,
+
+.. math:: D = \mathrm{med}_{s > v} r(s) - \mathrm{med}_{s < v} r(s).
+
+Medians are over the three sizes next to v. *Confirmed*: the intervals of both over launches leave out 0, with opposite
+signs, D_old takes away at least a third of the step that the launches with the knob as it was show there, and D_new is
+at least as large as the least step that is reported. A knob without effect has D near 0 at both.
+As in `weft.analyse.protocol.series`, the fastest samples are used where they agree far better between rounds.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Literal, NamedTuple
+
+from weft.analyse.interval import NO_INTERVAL, Interval, over_launches
+from weft.analyse.protocol.changes import LEAST_FACTOR
+from weft.analyse.protocol.knob import is_eager_limit
+from weft.analyse.protocol.series import QUIETER
+from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.times import MedianRow
+from weft.analyse.tables.trials import Judgement, TrialRow
+from weft.format import exact_bytes, measured_factor
+from weft.kernel.sizes import op_name
+from weft.plan.records import Plan
+from weft.plan.trials import NEAR, Trial
+
+#: Share of the step at the old value that must go away.
+GONE = 1 / 3
+COLUMNS: tuple[Literal["median_s"], Literal["min_s"]] = ("median_s", "min_s")
+#: Rounds with both launches, at least.
+FEWEST = 4
+
+Known = Mapping[tuple[str, int], float]
+
+
+class Steps(NamedTuple):
+    """D_old, D_new, the ratio of times between the two values, and the step at the old one with the knob as it was.
+
+    Each is the logarithm, in each round.
+    """
+
+    old: list[float]
+    new: list[float]
+    between: list[float]
+    usual: list[float]
+
+    @property
+    def scatter(self) -> float:
+        """How far the rounds differ."""
+        return sum(max(each) - min(each) for each in (self.old, self.new) if each)
+
+
+def trial_rows(changes: Sequence[ChangeRow], plan: Plan, medians: Sequence[MedianRow]) -> list[TrialRow]:
+    """What each moved knob did to its change-over.
+
+    Parameters
+    ----------
+    changes
+        Change-overs of the run.
+    plan, medians
+        Of the run in which knobs were moved (`weft.plan.trials`).
+    """
+    usual = {cell.parameters["trial"]["cell"]: cell.id for cell in plan.cells if "knob" not in cell.parameters["trial"]}
+    known = {(row["cell"], row["call"], row["lower"], row["upper"]): row for row in changes}
+    found: list[TrialRow] = []
+    for cell in plan.cells:
+        told = cell.parameters["trial"]
+        if "knob" not in told:
+            continue
+        trial = Trial(**told)
+        change = known.get((trial.cell, trial.call, trial.lower, trial.upper))
+        if change is not None:
+            found.append(_judged(trial, change, quieter(trial, cell.id, usual[trial.cell], medians)))
+    return found
+
+
+def with_trials(changes: Sequence[ChangeRow], trials: Sequence[TrialRow]) -> list[ChangeRow]:
+    """The change-overs with what is known of their knobs: a confirmed one becomes the first."""
+    return [_with_trials(change, trials) for change in changes]
+
+
+def is_of(trial: TrialRow, change: ChangeRow) -> bool:
+    """Whether a knob was moved because of this change-over."""
+    return (trial["cell"], trial["call"], trial["lower"], trial["upper"]) == (
+        change["cell"], change["call"], change["lower"], change["upper"],
+    )  # fmt: skip
+
+
+def quieter(trial: Trial, moved: str, usual: str, medians: Sequence[MedianRow]) -> Steps:
+    """The steps of medians, or of the fastest samples if these agree between rounds much better.
+
+    Parameters
+    ----------
+    moved, usual
+        Ids of the cells with the knob moved, and as it was.
+    """
+    by_median, by_fastest = (
+        steps_of(trial, times(medians, moved, column), times(medians, usual, column)) for column in COLUMNS
+    )
+    return by_fastest if by_fastest.old and by_fastest.scatter < QUIETER * by_median.scatter else by_median
+
+
+def times(
+    medians: Sequence[MedianRow], cell: str, column: Literal["median_s", "min_s"]
+) -> dict[tuple[str, int], float]:
+    """Call and launch -> logarithm of seconds, of one cell, warm, where some sample was not tainted (METHOD 11)."""
+    warm = (row for row in medians if (row["cell"], row["phase"]) == (cell, "warm") and row[column] > 0)
+    return {(row["call"], row["launch"]): math.log(row[column]) for row in warm if row["tainted"] < row["samples"]}
+
+
+def steps_of(trial: Trial, moved: Known, usual: Known) -> Steps:
+    """The steps of a trial, in each round in which most sizes of each zone have a time in both launches."""
+    zones = [[op_name(trial.call, size) for size in zone] for zone in trial.sizes]
+    below, between, above = zones
+    low, high = (below, between[:NEAR]), (between[-NEAR:], above)
+    old, new = (low, high) if trial.value < trial.moved else (high, low)
+    steps = Steps([], [], [], [])
+    for launch in sorted({launch for _, launch in moved}):
+        both = [call for zone in zones for call in zone if (call, launch) in moved and (call, launch) in usual]
+        if any(2 * len(set(both).intersection(zone)) < len(zone) for zone in (*low, *high)):
+            continue
+        ratio = {call: moved[call, launch] - usual[call, launch] for call in both}
+        steps.old.append(_rise(ratio, *old))
+        steps.new.append(_rise(ratio, *new))
+        steps.between.append(_middle(ratio, between))
+        steps.usual.append(_rise({call: usual[call, launch] for call in both}, *old))
+    return steps
+
+
+def _rise(logs: Mapping[str, float], before: Sequence[str], after: Sequence[str]) -> float:
+    return _middle(logs, after) - _middle(logs, before)
+
+
+def _middle(logs: Mapping[str, float], calls: Sequence[str]) -> float:
+    return median(logs[call] for call in calls if call in logs)
+
+
+def _judged(trial: Trial, change: ChangeRow, steps: Steps) -> TrialRow:
+    old, new, between = (_interval(each) for each in steps[:3])
+    outcome, why = _outcome(trial, steps, (old, new))
+    sizes = trial.sizes[1]
+    (name, value), *_ = trial.setting.items()
+    return TrialRow(
+        cell=change["cell"], call=change["call"], nodes=change["nodes"], ranks=change["ranks"], lower=change["lower"],
+        upper=change["upper"], knob=trial.knob, value=trial.value, moved=trial.moved, setting=f"{name}={value}",
+        outcome=outcome, rounds=len(steps.old), old=_factor(steps.old), old_low=_exp(old.low), old_high=_exp(old.high),
+        new=_factor(steps.new), new_low=_exp(new.low), new_high=_exp(new.high), first=sizes[0], last=sizes[-1],
+        ratio=_factor(steps.between), ratio_low=_exp(between.low), ratio_high=_exp(between.high), why=why,
+    )  # fmt: skip
+
+
+def _outcome(trial: Trial, steps: Steps, intervals: tuple[Interval, Interval]) -> tuple[Judgement, str]:
+    if len(steps.old) < FEWEST:
+        return "not measured", f"{len(steps.old)} rounds were measured, at least {FEWEST} are needed"
+    old, new, step = median(steps.old), median(steps.new), median(steps.usual)
+    at_old, at_new = exact_bytes(trial.value), exact_bytes(trial.moved)
+    if not (_shows(intervals[0]) and old * step < 0 and abs(old) >= GONE * abs(step)):
+        return "not confirmed", f"the step at {at_old} stayed"
+    if not (_shows(intervals[1]) and old * new < 0 and abs(new) >= math.log(LEAST_FACTOR)):
+        return "not confirmed", f"the step at {at_old} went, but none came at {at_new}"
+    return "confirmed", f"the step went from {at_old} to {at_new}"
+
+
+def _interval(values: Sequence[float]) -> Interval:
+    return over_launches(values, NO_INTERVAL) if values else NO_INTERVAL
+
+
+def _shows(interval: Interval) -> bool:
+    """Whether 0 is outside."""
+    return interval.low is not None and interval.high is not None and not interval.low <= 0 <= interval.high
+
+
+def _factor(values: Sequence[float]) -> float | None:
+    return math.exp(median(values)) if values else None
+
+
+def _exp(value: float | None) -> float | None:
+    return None if value is None else math.exp(value)
+
+
+def _with_trials(change: ChangeRow, trials: Sequence[TrialRow]) -> ChangeRow:
+    own = [trial for trial in trials if is_of(trial, change)]
+    confirmed = [trial["knob"] for trial in own if trial["outcome"] == "confirmed"]
+    refuted = [trial["knob"] for trial in own if trial["outcome"] == "not confirmed"]
+    told = change.copy()
+    told["refuted"] = refuted
+    if confirmed:
+        first = confirmed[0]
+        knobs = sorted(zip(change["knobs"], change["knob_values"], strict=True), key=lambda knob: knob[0] != first)
+        told["confirmed"], told["knob_value"] = first, knobs[0][1]
+        told["knobs"], told["knob_values"] = [name for name, _ in knobs], [value for _, value in knobs]
+        told["knob_meaning"] = change["knob_meaning"] if change["knobs"][0] == first else ""
+        told["eager_limit"] = is_eager_limit(first)
+    return told
+
+
+def gain_text(trial: TrialRow) -> str:
+    """What moving a confirmed knob brings between its two values, with the line that sets it."""
+    ratio, low, high = trial["ratio"], trial["ratio_low"], trial["ratio_high"]
+    assert ratio is not None
+    assert low is not None
+    assert high is not None
+    span = f"{exact_bytes(trial['first'])} to {exact_bytes(trial['last'])}"
+    factor = measured_factor(ratio, low, high)
+    if high < 1:
+        return f"with {trial['setting']} sizes from {span} take {factor} of the time: set it"
+    if low > 1:
+        return f"with {trial['setting']} sizes from {span} take {factor} times as long: leave it"
+    return f"with {trial['setting']} no difference is shown from {span}"

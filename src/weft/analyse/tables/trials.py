@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of knobs that were moved to see whether a change-over moves with them."""
+
+from typing import Literal, TypedDict
+
+import pyarrow as pa
+
+from weft.store.typed import TableOf
+
+TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
+
+Judgement = Literal["confirmed", "not confirmed", "not measured"]
+
+
+class TrialRow(TypedDict):
+    """A knob that was moved because of one change-over (``cell``, ``call``, ``lower``, ``upper`` in bytes).
+
+    ``value`` and ``moved`` are bytes, ``setting`` the environment variable that moves it, ``rounds`` the number of
+    launches of each kind. ``old`` is the factor by which moving it changed the step at ``value``, ``new`` that at
+    ``moved``, ``ratio`` the time of sizes from ``first`` to ``last`` (bytes) between the two values with the knob
+    moved over that without; each with its interval over launches, null where too little was measured. ``why`` gives
+    the judgement in words.
+    """
+
+    cell: str
+    call: str
+    nodes: int
+    ranks: int
+    lower: int
+    upper: int
+    knob: str
+    value: int
+    moved: int
+    setting: str
+    outcome: Judgement
+    rounds: int
+    old: float | None
+    old_low: float | None
+    old_high: float | None
+    new: float | None
+    new_low: float | None
+    new_high: float | None
+    first: int
+    last: int
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    why: str
+
+
+TRIALS = TableOf(
+    "knob_trials",
+    TrialRow,
+    pa.schema(
+        [
+            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("lower", LONG), ("upper", LONG),
+            ("knob", TEXT), ("value", LONG), ("moved", LONG), ("setting", TEXT), ("outcome", TEXT), ("rounds", INT),
+            *((f"{name}{end}", REAL) for name in ("old", "new") for end in ("", "_low", "_high")),
+            ("first", LONG), ("last", LONG), *((f"ratio{end}", REAL) for end in ("", "_low", "_high")), ("why", TEXT),
+        ]
+    ),
+)  # fmt: skip

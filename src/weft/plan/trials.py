@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The plan of a run that moves knobs: for each change-over its sizes again, with the knob as it was and moved.
+
+A knob of value v is moved by half an octave, to 1.41 v or v / 1.41: farther, and the two protocols or algorithms may
+cost the same where it then stands, so that no step shows. Cells are measured at sizes just below, between and above
+both values, in rounds: each round has one launch with the knobs as they were and one for each knob that is moved,
+shuffled by the seed (METHOD 9). Where messages of a size near v begin to switch depends on a header, so no size lies
+within `HEADER` below a value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from weft.kernel.budget import ROOM
+from weft.kernel.registry import kernel_named
+from weft.mpi.knobs import HEADER
+from weft.mpi.settings import setting_of
+from weft.plan.records import Cell, Plan
+from weft.plan.rounds import launches_of
+
+#: Rounds at least: from nine on, the 95 % interval (`weft.analyse.interval`) leaves out the farthest one either way.
+ROUNDS = 9
+STEP = 2**0.5
+#: Places of the sizes outside the two values, in octaves from them, and of those between them, as shares of the way.
+OUTSIDE = (1 / 16, 3 / 16, 5 / 16)
+BETWEEN = (0.1, 0.3, 0.5, 0.7, 0.9)
+#: Of the sizes between the values, so many belong to each.
+NEAR = 3
+WHOLE = 8  # bytes: a reduction takes whole doubles
+SMALLEST = 8 * HEADER
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A knob to be moved because of one change-over.
+
+    Attributes
+    ----------
+    cell, call, lower, upper
+        The change-over: its cell, the name of its series, and its gap in bytes.
+    knob
+        Name of the variable.
+    value, moved
+        Bytes: its present value, and the one it is moved to.
+    """
+
+    cell: str
+    call: str
+    lower: int
+    upper: int
+    knob: str
+    value: int
+    moved: int
+
+    @property
+    def setting(self) -> dict[str, str]:
+        """The environment variable that moves it."""
+        return setting_of(self.knob, self.moved)
+
+    @property
+    def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Bytes below both values, between them, and above both."""
+        low, high = sorted((self.value, self.moved))
+        return (
+            tuple(_whole((low - HEADER) / 2**place) for place in reversed(OUTSIDE)),
+            tuple(_whole(low * ((high - HEADER) / low) ** share) for share in BETWEEN),
+            tuple(_whole(high * 2**place) for place in OUTSIDE),
+        )
+
+
+def moved_value(value: int, *, up: bool, sizes: Sequence[int]) -> int | None:
+    """Where to move a knob: up, or down; the other way where the sweep ends too near, None where both do.
+
+    Parameters
+    ----------
+    value
+        Its present value in bytes.
+    up
+        Whether larger values promise a gain: the time grows at the change-over.
+    sizes
+        Sizes of the sweep.
+    """
+    for moved in (value * STEP, value / STEP) if up else (value / STEP, value * STEP):
+        low, high = sorted((value, _whole(moved)))
+        if low >= SMALLEST and low / 2 >= min(sizes) and high * STEP <= max(sizes):
+            return _whole(moved)
+    return None
+
+
+def trial_plan(plan: Plan, trials: Sequence[Trial]) -> Plan:
+    """The plan of the run that moves knobs.
+
+    Parameters
+    ----------
+    plan
+        The plan of the run in which the change-overs were found.
+    trials
+        Knobs to be moved, at least one.
+    """
+    found: list[tuple[Cell, dict[str, Any]]] = []
+    for name in dict.fromkeys(trial.cell for trial in trials):
+        cell, own = plan.cell(name), [trial for trial in trials if trial.cell == name]
+        sizes = {size for trial in own for zone in trial.sizes for size in zone}
+        found.append((cell, resized(cell, sizes) | {"trial": {"cell": name}}))
+        for trial in own:
+            values = resized(cell, {size for zone in trial.sizes for size in zone})
+            setting = {**values.get("setting", {}), **trial.setting}
+            found.append((cell, values | {"setting": setting, "trial": asdict(trial)}))
+    measure = plan.measure.model_copy(update={"launches": max(ROUNDS, plan.measure.launches)})
+    cells = tuple(trial_cell(f"c{place:03}", cell, values, plan) for place, (cell, values) in enumerate(found))
+    plain = plan.model_copy(
+        update={"title": f"Knobs moved: {plan.title}", "measure": measure, "series": (), "cells": cells, "notes": ()}
+    )
+    return plain.model_copy(update={"launches": tuple(launches_of(plain))})
+
+
+def resized(cell: Cell, sizes: set[int]) -> dict[str, Any]:
+    """Parameters of a cell with other sizes."""
+    return kernel_named(cell.kernel).at_sizes(cell.parameters, sorted(sizes))
+
+
+def trial_cell(name: str, cell: Cell, values: dict[str, Any], plan: Plan) -> Cell:
+    """A cell of the run in which knobs are moved; it takes no more memory than the one whose change-over it is for."""
+    budgets_s = ROOM * plan.measure.budget * kernel_named(cell.kernel).budgets(values, cell.ranks)
+    changed = {"id": name, "series": (), "parameters": values, "bound": None, "bounds": {}, "alone_s_per_byte": None}
+    return cell.model_copy(update=changed | {"limit_s": max(cell.limit_s, budgets_s)})
+
+
+def _whole(size: float) -> int:
+    return int(size) // WHOLE * WHOLE

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Moving the knobs that a run names for its change-overs, in fresh launches: ``weft run STUDY --confirm``.
+
+They are a run of their own, in the folder ``confirm`` of the run: killed and started again, it goes on.
+"""
+
+from collections.abc import Callable, Sequence
+
+from weft import __version__
+from weft.analyse.tables.answers import CHANGES, ChangeRow
+from weft.errors import DataError
+from weft.format import exact_bytes, plural
+from weft.launch.launcher import Launcher
+from weft.mpi.knobs import without_aliases
+from weft.mpi.settings import setting_of
+from weft.plan.records import HASH, Plan, hash_of, plan_of
+from weft.plan.trials import Trial, moved_value, trial_plan
+from weft.run.folder import create, locked
+from weft.run.progress import Progress, Silent
+from weft.run.refresh import make_tables
+from weft.run.walk import Walk, pending
+from weft.store.folder import OF, RunFolder
+
+#: Knobs of one change-over that are moved, the likeliest first.
+MOST_KNOBS = 4
+
+
+def confirm(folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
+    """Move each knob that may have made a jump, and make the tables of the run again with what that did.
+
+    Parameters
+    ----------
+    folder
+        A complete run with its tables.
+    launcher, progress
+        As of :func:`weft.run.one.run_study`.
+
+    Raises
+    ------
+    DataError
+        The folder is in use or cannot be written.
+    LaunchError
+        The ranks do not start.
+    """
+    plan = plan_of(folder)
+    trials = trials_of(CHANGES.read(folder.path), plan, progress.say)
+    if not trials:
+        progress.say("no knob to confirm: no jump lies at the value of a known knob that the sweep leaves room to move")
+        return
+    inner = RunFolder(folder.confirm)
+    with locked(folder), locked(inner):
+        moving = begin(inner, folder, plan, trials)
+        knobs = list(dict.fromkeys(trial.knob for trial in trials))
+        progress.say(f"moving {plural(len(knobs), 'knob')} in {plural(len(moving.launches), 'launch')}: "
+                     f"{', '.join(knobs)}")  # fmt: skip
+        Walk(inner, moving, launcher, progress).go()
+        make_tables(inner)
+        make_tables(folder)
+
+
+def is_left(folder: RunFolder) -> bool:
+    """Whether a run whose cells are all measured has knobs that were not moved yet."""
+    inner = RunFolder(folder.confirm)
+    try:
+        if inner.meta.is_file():
+            return bool(pending(inner, plan_of(inner)))
+        return bool(trials_of(CHANGES.read(folder.path), plan_of(folder)))
+    except DataError:
+        return False
+
+
+def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Trial]) -> Plan:
+    """The stored plan of the inner run, if it is one of this run; else write its files.
+
+    Raises
+    ------
+    DataError
+        The folder holds the trials of another run.
+    """
+    if inner.meta.is_file():
+        if inner.metadata().get(OF) != folder.run_id():
+            raise DataError(f"{inner.path} belongs to another run", f"remove it: rm -r {inner.path}")
+        return plan_of(inner)
+    moving = trial_plan(plan, trials)
+    text = moving.model_dump_json(indent=1).encode()
+    kept = {key: value for key, value in folder.metadata().items() if key not in ("schema", "run", HASH)}
+    meta = kept | {"weft": __version__, OF: folder.run_id(), HASH: hash_of(text)}
+    create(inner, folder.study.read_bytes(), folder.fabric.read_bytes(), text, meta)
+    return moving
+
+
+def trials_of(changes: Sequence[ChangeRow], plan: Plan, say: Callable[[str], None] | None = None) -> list[Trial]:
+    """The knobs to move, the likeliest of each jump first; says which are left out.
+
+    Parameters
+    ----------
+    changes
+        Change-overs of a run.
+    plan
+        Its plan.
+    say
+        Told of each knob that is not moved.
+    """
+    found: list[Trial] = []
+    say = say or Silent().say
+    for change in (row for row in changes if row["kind"] == "jump"):
+        values = dict(zip(change["knobs"], change["knob_values"], strict=True))
+        names = without_aliases(values)
+        for name in names[:MOST_KNOBS]:
+            trial = _trial(change, name, values[name], plan)
+            if isinstance(trial, str):
+                say(f"{name} is not moved: {trial}")
+            else:
+                found.append(trial)
+        if names[MOST_KNOBS:]:
+            say(f"not moved, as less likely: {', '.join(names[MOST_KNOBS:])}")
+    return found
+
+
+def _trial(change: ChangeRow, knob: str, value: int, plan: Plan) -> Trial | str:
+    sizes = plan.cell(change["cell"]).parameters["bytes"]
+    moved = moved_value(value, up=change["factor"] > 1, sizes=sizes)
+    if moved is None:
+        return f"sizes from half of {exact_bytes(value)} to twice and its half are not all within the sweep"
+    try:
+        setting_of(knob, moved)
+    except ValueError as why:
+        return str(why)
+    return Trial(change["cell"], change["call"], change["lower"], change["upper"], knob, value, moved)

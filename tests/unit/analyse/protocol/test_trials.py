@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A change-over is confirmed only where it moved with the knob, and the gain is told with the line that sets it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from weft.analyse.protocol.findings import change_text, remedy
+from weft.analyse.protocol.trials import gain_text, quieter, trial_rows, with_trials
+from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.trials import TrialRow
+from weft.kernel.sizes import op_name
+from weft.plan.records import Plan
+from weft.plan.trials import Trial
+
+RIGHT, WRONG = "btl_vader_eager_limit", "coll_tuned_alltoall_intermediate_msg"
+TRIAL = Trial("c007", "alltoall", 3756, 4096, RIGHT, 4096, 5792)
+
+
+def limit_at(limit: int, step: float = 2.0) -> Callable[[int], float]:
+    """Seconds by size, with a step where messages begin to ask."""
+    return lambda size: (1e-6 + size / 4e9) * (step if size > limit else 1.0)
+
+
+def scaled(factor: float) -> Callable[[int], float]:
+    """Everything takes another time."""
+    return lambda size: factor * limit_at(4096)(size)
+
+
+def smooth(size: int) -> float:
+    """No step at all."""
+    return (1e-6 + size / 4e9) * 1.3
+
+
+def change(factor: float = 2.0) -> ChangeRow:
+    return ChangeRow(
+        cell="c007", call="alltoall", nodes=1, ranks=2, lower=3756, upper=4096, surely_lower=3756, surely_upper=4096,
+        kind="jump", factor=factor, low=0.9 * factor, high=1.1 * factor, before_rate=None, after_rate=None,
+        confidence=1.0, knobs=[WRONG, RIGHT], knob_values=[4096, 4096], knob_value=4096, knob_meaning="the algorithm",
+        usual_knob="", eager_limit=False, confirmed="", refuted=[],
+    )  # fmt: skip
+
+
+def made(*trials: Trial) -> Plan:
+    """A stand-in of the plan of the trials: the usual cell and one for each knob."""
+    told = [{"cell": "c007"}, *(vars(trial) for trial in trials)]
+    cells = [SimpleNamespace(id=f"c{place:03}", parameters={"trial": each}) for place, each in enumerate(told)]
+    return cast(Plan, SimpleNamespace(cells=cells))
+
+
+def medians(cells: dict[str, Callable[[int], float]], noise: float = 0.05, rounds: int = 9, seed: int = 1) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    found: list[Any] = []
+    for cell, curve in cells.items():
+        for launch in range(1, rounds + 1):
+            offset = math.exp(2 * noise * rng.standard_normal())  # a launch is slower as a whole
+            for size in (size for zone in TRIAL.sizes for size in zone):
+                seconds = curve(size) * offset * math.exp(noise * abs(rng.standard_normal()))
+                row = {"cell": cell, "call": op_name("alltoall", size), "phase": "warm", "launch": launch}
+                found.append(row | {"median_s": seconds, "min_s": seconds, "samples": 20, "tainted": 0})
+    return found
+
+
+def judged(moved: Callable[[int], float], **how: Any) -> TrialRow:
+    rows = trial_rows([change()], made(TRIAL), medians({"c000": limit_at(4096), "c001": moved}, **how))
+    assert len(rows) == 1
+    return rows[0]
+
+
+def test_the_knob_that_takes_the_step_along_is_confirmed_with_its_gain_and_the_line_that_sets_it() -> None:
+    row = judged(limit_at(5792))
+    assert row["outcome"] == "confirmed"
+    assert row["old"] == pytest.approx(0.5, rel=0.1)
+    assert row["new"] == pytest.approx(2.0, rel=0.1)
+    assert row["setting"] == "OMPI_MCA_btl_vader_eager_limit=5792"
+    text = gain_text(row)
+    assert text.startswith("with OMPI_MCA_btl_vader_eager_limit=5792 sizes from ")
+    assert "take 0.5" in text
+    assert text.endswith("of the time: set it")
+
+
+@pytest.mark.parametrize(
+    ("moved", "why"),
+    [
+        (limit_at(4096), "the step at 4 KiB stayed"),  # a knob without effect
+        (scaled(0.6), "the step at 4 KiB stayed"),  # everything is faster
+        (smooth, "but none came at 5,792 B"),  # the step went for good
+        (limit_at(4096, 1.8), "the step at 4 KiB stayed"),  # it is a little smaller
+        (limit_at(3000), "the step at 4 KiB went, but none came at 5,792 B"),  # it moved, elsewhere
+    ],
+)
+def test_a_knob_with_which_the_point_does_not_move_is_not_confirmed(moved: Callable[[int], float], why: str) -> None:
+    row = judged(moved)
+    assert row["outcome"] == "not confirmed"
+    assert why in row["why"]
+
+
+def test_a_knob_without_effect_is_confirmed_in_none_of_two_hundred_noisy_runs() -> None:
+    assert not [seed for seed in range(200) if judged(limit_at(4096), noise=0.2, seed=seed)["outcome"] == "confirmed"]
+
+
+def test_the_right_knob_is_confirmed_in_nineteen_of_twenty_noisy_runs() -> None:
+    found = [judged(limit_at(5792), noise=0.1, seed=seed)["outcome"] for seed in range(100)]
+    assert found.count("confirmed") >= 95
+
+
+def test_one_round_that_was_disturbed_throughout_does_not_decide() -> None:
+    rows = medians({"c000": limit_at(4096), "c001": limit_at(5792)})
+    for row in rows:
+        if (row["cell"], row["launch"]) == ("c001", 4):
+            row["median_s"] *= 500 if int(row["call"].split("@")[1]) > 5792 else 1
+    (found,) = trial_rows([change()], made(TRIAL), rows)
+    assert found["outcome"] == "confirmed"
+
+
+def test_times_of_which_every_sample_was_tainted_are_left_out() -> None:
+    rows = medians({"c000": limit_at(4096), "c001": limit_at(5792)})
+    for row in rows:
+        row["tainted"] = 20 * (row["launch"] > 3)
+    (found,) = trial_rows([change()], made(TRIAL), rows)
+    assert (found["outcome"], found["rounds"]) == ("not measured", 3)
+
+
+def test_a_limit_may_be_lowered() -> None:
+    down = replace(TRIAL, moved=2896)
+    cells = {"c000": limit_at(4096, 0.5), "c001": limit_at(2896, 0.5)}
+    sizes = {size for zone in down.sizes for size in zone}
+    assert sizes.isdisjoint({size for zone in TRIAL.sizes for size in zone} - sizes)
+    rows: list[Any] = []
+    for cell, curve in cells.items():
+        for launch in range(1, 10):
+            rows += [
+                {"cell": cell, "call": op_name("alltoall", size), "phase": "warm", "launch": launch, "samples": 9}
+                | {"median_s": curve(size), "min_s": curve(size), "tainted": 0}
+                for size in sizes
+            ]
+    (found,) = trial_rows([change(0.5)], made(down), rows)
+    assert found["outcome"] == "confirmed"
+    assert found["ratio"] == pytest.approx(0.5)
+    assert quieter(down, "c001", "c000", rows).between == pytest.approx([math.log(0.5)] * 9)
+
+
+def test_a_confirmed_knob_stands_alone_and_first_and_a_wrong_one_is_told_as_such() -> None:
+    curves = {"c000": limit_at(4096), "c001": limit_at(5792), "c002": limit_at(4096)}
+    trials = trial_rows([change()], made(TRIAL, replace(TRIAL, knob=WRONG)), medians(curves))
+    (told,) = with_trials([change()], trials)
+    assert (told["confirmed"], told["refuted"], told["knobs"][0]) == (RIGHT, [WRONG], RIGHT)
+    assert told["eager_limit"]
+    assert change_text(told).endswith(f"{RIGHT} (4,096 B), confirmed")
+    assert remedy(told, trials).endswith("of the time: set it")
+
+
+def test_without_the_right_one_the_wrong_one_is_not_named_as_a_cause() -> None:
+    trials = trial_rows(
+        [change()], made(replace(TRIAL, knob=WRONG)), medians({"c000": limit_at(4096), "c001": limit_at(4096)})
+    )
+    (told,) = with_trials([change()], trials)
+    assert told["confirmed"] == ""
+    assert change_text(told).endswith(f"perhaps {RIGHT} (4,096 B); not confirmed: {WRONG}")
+    assert "did not move with these" in remedy(told, trials)
+
+
+def test_a_knob_that_costs_time_is_confirmed_and_left_alone() -> None:
+    row = judged(limit_at(5792)) | {"ratio": 1.4, "ratio_low": 1.3, "ratio_high": 1.5}
+    assert gain_text(cast(TrialRow, row)).endswith("times as long: leave it")
