@@ -139,7 +139,7 @@ def load(root: Root) -> Probe:
             "load",
             f"{busy:g} runnable processes",
             "warn",
-            "others use the cores: their work will be in the numbers",
+            "others use the cores: their work disturbs the measurement",
             "top shows who; measure when they are done",
         )
     return Probe("load", f"{busy:g} runnable processes", "ok")
@@ -153,7 +153,11 @@ def memory(root: Root) -> Probe:
     found = f"{format_bytes(host.memory_bytes)}; now: {limits or 'unknown'}"
     if swap:
         return Probe(
-            "memory", f"{found}; swap is on", "warn", "a cell that swaps is marked, and of no use", "sudo swapoff -a"
+            "memory",
+            f"{found}; swap is on",
+            "warn",
+            "a cell that swaps is marked, and its times are not usable",
+            "sudo swapoff -a",
         )
     return Probe("memory", found, "ok")
 
@@ -169,7 +173,7 @@ def locked_memory(root: Root) -> Probe:
             found,
             "warn",
             "the InfiniBand adapter: MPI falls back to TCP or fails",
-            "ulimit -l unlimited; for good: '* - memlock unlimited' in /etc/security/limits.conf",
+            "ulimit -l unlimited; permanently: '* - memlock unlimited' in /etc/security/limits.conf",
         )
     return Probe("locked memory (ulimit -l)", found + ("" if adapter else " (no RDMA adapter here)"), "ok")
 

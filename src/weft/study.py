@@ -155,7 +155,8 @@ class Measure(Section, frozen=True):
     )
     budget: Seconds = Field(5.0, description='measuring time of one operation in one cell and launch: "5 s"')
     limit: Seconds = Field(
-        120.0, description='a cell that runs longer is hung: "120 s"; more by itself where its budgets need more'
+        120.0,
+        description='a cell that runs longer counts as hung: "120 s"; raised automatically where the budgets need more',
     )
     io: Literal["mpi", "posix"] = Field(
         "mpi", description="mpi: ranks write samples by MPI-IO; posix: rank 0 gathers and writes them"

@@ -203,7 +203,7 @@ def _findings(
     slower: Sequence[SlowerRow],
     trials: Sequence[TrialRow],
 ) -> list[FindingRow]:
-    told = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
-    told += unjudged(found.calls, found.plan.cells)
-    told += protocol_findings(changes, slower, found.cells, trials)
-    return by_gravity([*told, *(pair_findings(root) if found.of_pairs else [])])
+    findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
+    findings += unjudged(found.calls, found.plan.cells)
+    findings += protocol_findings(changes, slower, found.cells, trials)
+    return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])

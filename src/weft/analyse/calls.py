@@ -79,8 +79,8 @@ def cell_status(cell: Cell, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
     worst = failed[0]
     if worst["status"] == "invalid" or len(failed) == len(launches):
         return worst["status"], worst["reason"] or worst["validation_detail"]
-    told = "; ".join(f"launch {row['launch']}: {row['status']}: {row['reason']}" for row in failed)
-    return "ok", f"{len(failed)} of {len(launches)} launches failed and are left out: {told}"
+    reasons = "; ".join(f"launch {row['launch']}: {row['status']}: {row['reason']}" for row in failed)
+    return "ok", f"{len(failed)} of {len(launches)} launches failed and are left out: {reasons}"
 
 
 def _calls_of(cell: Cell, measured: list[tuple[str, str]]) -> list[tuple[str, str]]:

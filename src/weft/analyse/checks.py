@@ -18,7 +18,7 @@ ORDERED: tuple[Statistic, ...] = ("min_s", "p5_s", "median_s", "p95_s", "p99_s",
 
 #: METHOD 20: a rate this far above what memory or a link allows is an error of the measurement, or of the bound.
 TOO_FAST = 1.2
-#: A row with more than this share of its samples interrupted is told of.
+#: A row with more than this share of its samples interrupted is reported.
 TAINTED = 0.1
 
 

@@ -37,8 +37,8 @@ def statement(row: LadderRow, ladder: Sequence[LadderRow]) -> str:
         return added(row)
     shown = [each for each in ladder if each["step"] != "arrival" or (each["factor"] or 1) > 1 + SAME]
     where = f"N = {row['nodes']}" if row["nodes"] > 1 else f"p = {row['ranks']}"
-    told = [floor(row), *(added(each) for each in shown[1:])]
-    return f"{format_seconds(shown[-1]['seconds'])} at {where}: {', '.join(told)}."
+    steps = [floor(row), *(added(each) for each in shown[1:])]
+    return f"{format_seconds(shown[-1]['seconds'])} at {where}: {', '.join(steps)}."
 
 
 def floor(row: LadderRow) -> str:

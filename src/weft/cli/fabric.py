@@ -120,8 +120,8 @@ def import_(
 
     counts = import_dump(dump, output, names=names, node=node, form=format, tables=tables).counts
     words = {"switch": "switches", "host": "hosts", "aggregation": "SHARP aggregation nodes", "router": "routers"}
-    told = ", ".join(f"{words[kind]} {count}" for kind, count in counts.items() if count)
-    sys.stdout.write(f"{output}: {told}\nnext: weft fabric check {output}; weft fabric show {output}\n")
+    counted = ", ".join(f"{words[kind]} {count}" for kind, count in counts.items() if count)
+    sys.stdout.write(f"{output}: {counted}\nnext: weft fabric check {output}; weft fabric show {output}\n")
 
 
 for _other in OTHERS:

@@ -41,7 +41,7 @@ def _nodes(fabric: "Fabric") -> list[Finding]:
         findings.append(
             Finding(
                 "error",
-                f"node.cores = {node.cores} cannot be shared out over node.sockets = {node.sockets}",
+                f"node.cores = {node.cores} is not a multiple of node.sockets = {node.sockets}",
                 "cores counts all sockets together",
                 "give the cores of the whole node",
             )
@@ -79,7 +79,7 @@ def _rates(fabric: "Fabric") -> list[Finding]:
                 f"node.copy_rate = {format_rate(node.copy_rate)} is below network.adapter_rate = "
                 f"{format_rate(network.adapter_rate)}",
                 "a node would copy slower than its adapter sends: then memory is always the bottleneck",
-                "look at both; copy_rate counts bytes copied by all cores together",
+                "check both; copy_rate counts bytes copied by all cores together",
             )
         )
     return findings
@@ -104,9 +104,9 @@ def _latency(fabric: "Fabric") -> list[Finding]:
     return [
         Finding(
             "error",
-            f"network.latency = {format_seconds(network.latency)} is that of no network between nodes",
+            f"network.latency = {format_seconds(network.latency)} is not plausible between nodes",
             "Gigabit Ethernet takes 20 to 300 us, InfiniBand about 1 us",
-            'look at the unit: "1.2 us"',
+            'check the unit: "1.2 us"',
         )
     ]
 
@@ -173,7 +173,7 @@ def _cables(network: Network) -> list[Finding]:
             loose,
             "{n} host{s} without a cable",
             "an adapter that is down, or an edited dump",
-            "look at the port, or take the host out",
+            "check the port, or remove the host",
         ),
         *found(
             "note",
@@ -231,13 +231,13 @@ def _idle(network: Network) -> list[Finding]:
             [network.switches[s].name for s in lowest],
             "{n} leaf switch{es} without hosts",
             "room for more nodes, or nodes that are not described",
-            "nothing to do if that is so",
+            "no action is needed if that is intended",
         ),
         *found(
             "warning",
             [network.switches[s].name for s in ends],
             "{n} switch{es} leading nowhere",
-            "no host hangs on them and at most one other switch",
+            "no host is connected to them, and at most one other switch",
             "look for missing cables",
         ),
     ]
@@ -273,6 +273,6 @@ def _oversubscribed(network: Network) -> list[Finding]:
         "note",
         places,
         "{n} level{s} of switches {are} oversubscribed",
-        "more can come from below than can go up: traffic between leaves is limited there",
-        "nothing to do if it was bought so",
+        "more traffic can enter from below than can leave upwards: this limits traffic between leaves",
+        "no action is needed if that is intended",
     )

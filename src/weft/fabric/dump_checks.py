@@ -39,14 +39,14 @@ def _boxes(dump: Dump) -> list[Finding]:
         *found(
             "error",
             again,
-            "{n} box{es} {are} described twice",
+            "{n} device{s} {are} described twice",
             "two dumps in one file, or a GUID given to two cards",
             "dump again; give cards with the same GUID new firmware settings",
         ),
         *found(
             "error",
             unknown,
-            "{n} box{es} {are} seen at a cable's far end but not described",
+            "{n} device{s} {are} seen at a cable's far end but not described",
             "the scan ended early, or lines were cut out",
             "dump again as root, the whole fabric",
         ),
@@ -72,16 +72,16 @@ def _lids(dump: Dump) -> list[Finding]:
         *found(
             "error",
             twice,
-            "{n} LID{s} {are} held by more than one box",
+            "{n} LID{s} {are} held by more than one device",
             "two subnet managers, or a dump put together from two fabrics: routes by LID are ambiguous",
             "look for a second subnet manager (sminfo), and dump again",
         ),
         *found(
             "warning",
             zero,
-            "{n} box{es} {have} LID 0",
+            "{n} device{s} {have} LID 0",
             "no subnet manager has configured them: nothing is routed there",
-            "start or look at the subnet manager, then dump again",
+            "start or check the subnet manager, then dump again",
         ),
     ]
 
@@ -135,7 +135,7 @@ def _far_ends(dump: Dump) -> list[Finding]:
         *found(
             "error",
             other,
-            "{n} port{s} with a far end that sees another box",
+            "{n} port{s} with a far end that sees another device",
             "two dumps in one file, or an edited one",
             "dump again; such cables are left out",
         ),
@@ -144,7 +144,7 @@ def _far_ends(dump: Dump) -> list[Finding]:
             asymmetric,
             "{n} cable{s} with different rates in the two directions",
             "the dump was taken while a link trained, or the far end reports another speed",
-            "look at both ends with iblinkinfo; reseat the cable",
+            "check both ends with iblinkinfo; reseat the cable",
         ),
     ]
 
@@ -165,15 +165,15 @@ def _speeds(dump: Dump) -> list[Finding]:
             "warning",
             [f"{s} ({n} times)" for s, n in unknown.items()],
             "{n} speed{s} not known to Weft",
-            "a newer generation, or a port that is still training",
-            f"report it to the authors of Weft; known here: {known or 'none'}",
+            "a newer generation of InfiniBand, or a port that is still training",
+            f"report it to the authors of Weft; known speeds: {known or 'none'}",
         ),
         *found(
             "warning",
             slow,
             f"{{n}} cable{{s}} between switches {{are}} slower than the usual {name}",
             "a cable or transceiver that trained down; or an older switch kept in the fabric",
-            "look at the cable (ibdiagnet, mlxlink), reseat or replace it",
+            "check the cable (ibdiagnet, mlxlink), reseat or replace it",
         ),
     ]
 
@@ -193,12 +193,12 @@ def _tolerated(dump: Dump) -> list[Finding]:
             [f"line {line}: {what}" for line, what in dump.down],
             "{n} link{s} {are} not active",
             "a cable or port that is down, disabled or still training",
-            "look at the port (ibportstate); it is left out of the routes",
+            "check the port (ibportstate); it is left out of the routes",
         ),
         *found(
             "note",
             [f"{key}: LMC {lmc}" for key, lmc in dump.lmc.items() if lmc],
-            "{n} box{es} {have} several LIDs a port (LMC)",
+            "{n} device{s} {have} several LIDs a port (LMC)",
             "each LID may have a route of its own",
             "loads are those of each port's first LID",
         ),

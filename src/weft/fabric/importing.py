@@ -110,9 +110,7 @@ def _lay(source: Path, target: Path) -> None:
     if target.exists():
         if source.samefile(target) or source.read_bytes() == target.read_bytes():
             return
-        raise FabricError(
-            f"{target} is there already and is another file", "write the fabric file into an empty folder"
-        )
+        raise FabricError(f"{target} already exists with other contents", "write the fabric file into an empty folder")
     shutil.copyfile(source, target)
 
 
@@ -142,15 +140,15 @@ def _text(
         switches=counts["switch"],
         hosts=counts["host"],
         other=other,
-        rates="Rates of links are the data rates of the dump."
+        rates="Link rates are the data rates in the dump."
         if rated
-        else "The dump knows no rates: give network.adapter_rate and network.dump.link_rate.",
+        else "The dump states no rates: give network.adapter_rate and network.dump.link_rate.",
         name=quoted(name[:80]),
         title=quoted(f"{counts['host']} hosts on {counts['switch']} switches, from {path.name}"),
         names=quoted(folded_names(hosts)),
         node=_node(shape),
         adapter='# adapter_rate = "..."        # what one adapter reaches; without it the rate of its cable\n'
-        '# latency = "1.2 us"          # one way, between two nodes on one switch: no dump knows it\n',
+        '# latency = "1.2 us"          # one way, between two nodes on one switch: dumps do not contain it\n',
         file=quoted(path.name),
         form=quoted(form),
         extra=(f"names = {quoted(names.name)}\n" if names else "")
@@ -162,9 +160,7 @@ def _text(
 
 def _node(shape: NodeShape | None) -> str:
     if shape is None:
-        return (
-            "cores = 1                     # no dump knows it: give those of a node, or import with --node lstopo.xml\n"
-        )
+        return "cores = 1                     # not in a dump: give those of a node, or import with --node lstopo.xml\n"
     memory = f'memory = "{shape.memory} B"\n' if shape.memory else ""
     return f"sockets = {shape.sockets}\ncores = {shape.cores_total}\n{memory}"
 

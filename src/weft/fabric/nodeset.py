@@ -68,7 +68,7 @@ def natural(name: str) -> tuple[list[tuple[str, int]], str]:
 def _parsed(text: str) -> list[list[str | list[Part]]]:
     """Each name of the set as its texts and its brackets, after checks of sizes and lengths."""
     if len(text) > MOST_TEXT:
-        raise NodeSetError(f"no node set: {len(text):,} characters")
+        raise NodeSetError(f"not a node set: {len(text):,} characters")
     found: list[list[str | list[Part]]] = []
     at, total = 0, 0
     while True:
@@ -78,8 +78,8 @@ def _parsed(text: str) -> list[list[str | list[Part]]]:
         end = _end(ONE, text, at)
         if end == at:
             raise NodeSetError(
-                f'no node set: the bracket in "{text[max(0, at - 20) : at + 20]}" has no other half or one inside it; '
-                'write names and ranges, such as "n[37-54]" or "a1,b[1-4]"'
+                f'not a node set: the bracket in "{text[max(0, at - 20) : at + 20]}" has no other half or one inside '
+                'it; write names and ranges, such as "n[37-54]" or "a1,b[1-4]"'
             )
         found.append(_pieces(text[at:end]))
         at = end
@@ -104,13 +104,14 @@ def _pieces(word: str) -> list[str | list[Part]]:
             pieces.append(parts)
         elif not LITERAL.fullmatch(piece) or (not index and piece[:1] in ("-", ".")):
             raise NodeSetError(
-                f'no node set: "{_short(word)}" is no name; a name has letters, digits, . _ - and brackets of numbers'
+                f'not a node set: "{_short(word)}" is not a name; a name has letters, digits, . _ - and brackets of '
+                "numbers"
             )
         else:
             longest += len(piece)
             pieces.append(piece)
     if longest > LONGEST_NAME:
-        raise NodeSetError(f'no node set: "{_short(word)}" makes a name of {longest} characters')
+        raise NodeSetError(f'not a node set: "{_short(word)}" makes a name of {longest} characters')
     return pieces
 
 
@@ -118,7 +119,7 @@ def _part(word: str, text: str) -> Part:
     """One number or range of a bracket."""
     match = RANGE.fullmatch(text)
     if match is None:
-        raise NodeSetError(f'"{_short(text)}" in "{_short(word)}" is no range: write [37-54] or [1,3,5-9]')
+        raise NodeSetError(f'"{_short(text)}" in "{_short(word)}" is not a range: write [37-54] or [1,3,5-9]')
     low, high = match[1], match[2] or match[1]
     if max(len(low), len(high)) > MOST_DIGITS:
         raise NodeSetError(f'"{_short(text)}" in "{_short(word)}" has a number of over {MOST_DIGITS} digits')

@@ -27,7 +27,7 @@ def compute(bench: Bench) -> Part:
     hangs = sensitivities(view)
     tables: list[Table] = []
     values: dict[str, float] = {}
-    told: list[str] = []
+    sentences: list[str] = []
     for series in view.plan.series:
         rows = view.of_series(series, CALL)
         closed_s = [closed_form(view, row) for row in rows]
@@ -36,11 +36,11 @@ def compute(bench: Bench) -> Part:
         values |= {f"{series.name}{row['nodes']}": row["median_s"] for row in seen}
         values |= {f"{series.name}{row['nodes']}_closed": seconds for row, seconds in zip(rows, closed_s, strict=True)}
         weak = series.scaling == "weak"
-        told.append(weak_sentence(seen, rows[-1]["nodes"], closed_s[-1]) if weak else strong_sentence(seen))
-    told += [sensitivity_words(hangs), reach(view), eager_words(view)]
+        sentences.append(weak_sentence(seen, rows[-1]["nodes"], closed_s[-1]) if weak else strong_sentence(seen))
+    sentences += [sensitivity_words(hangs), reach(view), eager_words(view)]
     moved = sensitivity_table(hangs, "Each fitted or assumed number over its plausible range (simulated, closed form)")
     values |= {f"flips_{row['series']}_{row['key']}": row["flips_at"] for row in hangs if row["flips_at"] is not None}
-    found = (*flip_sentences(hangs), *told)
+    found = (*flip_sentences(hangs), *sentences)
     return Part("beyond", PARTS["beyond"], found, (*([moved] if moved else []), *tables), values)
 
 

@@ -13,7 +13,7 @@ def compute(bench: Bench) -> Part:
     """Compare each study's verdict on C with the paper's."""
     rows: list[tuple[str, ...]] = []
     values: dict[str, float] = {}
-    told: list[str] = []
+    sentences: list[str] = []
     equal = True
     for series, (study, kind) in STUDIES.items():
         verdict = next(each for each in bench.run(study, "tara").verdicts if each["series"] == series)
@@ -30,12 +30,12 @@ def compute(bench: Bench) -> Part:
                 same(verdict, paper),
             )
         )
-        told.append(f"{kind}: {verdict['statement']}")
+        sentences.append(f"{kind}: {verdict['statement']}")
     table = Table(
         "Time of C from N = 1 to 36 (simulated)", ("scaling", "paper", "simulated", ""), tuple(rows), frozenset({0, 3})
     )
     opening = "Both verdicts equal the paper's." if equal else "A verdict differs from the paper's."
-    return Part("scaling", PARTS["scaling"], (opening, *told), (table,), {**values, "equal": float(equal)})
+    return Part("scaling", PARTS["scaling"], (opening, *sentences), (table,), {**values, "equal": float(equal)})
 
 
 def words(outcome: str, factor: float | None) -> str:

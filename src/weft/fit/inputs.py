@@ -40,7 +40,7 @@ class MeasuredCell(Section, frozen=True):
     m: int = Field(ge=1, description="doubles of a vector")
     call: str = Field("C", pattern="^[ABC]$", description="A, B or C")
     seconds: float = Field(gt=0, allow_inf_nan=False)
-    name: str = Field("", description='what to call it; "N=3 m=512" by default')
+    name: str = Field("", description='its name; "N=3 m=512" by default')
     # Its hosts (a node set in a table, "n[37-39]") and the order of its ranks; by default the fabric's first hosts.
     hosts: Annotated[tuple[str, ...], BeforeValidator(nodes_of)] = ()
     order: Literal["block", "cyclic"] = "block"

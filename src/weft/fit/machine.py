@@ -95,5 +95,5 @@ def latency(floor: Sequence[FloorRow]) -> float | None:
 
 def library_of(run: Path) -> Library | None:
     """The library whose algorithms ran; None if the records do not state it, or if it cannot be simulated."""
-    told = RunFolder(run).metadata().get("launcher", {}).get("mpi_library")
-    return COLLECTIVES.get(parse_library(str(told)).family) if told else None
+    library = RunFolder(run).metadata().get("launcher", {}).get("mpi_library")
+    return COLLECTIVES.get(parse_library(str(library)).family) if library else None

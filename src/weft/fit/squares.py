@@ -139,7 +139,7 @@ def _fitted(
     left_out = leave_each_out(model, theta, times, picked, slopes)
     if not left_out and len(picked) == len(cells):
         raise StudyError(
-            f"all {len(cells)} cells are fitted, with {len(names)} parameters: nothing is left to disprove the fit",
+            f"all {len(cells)} cells are fitted, with {len(names)} parameters: no cell is left to test the fit",
             "fit to fewer cells (--cells), or measure one more",
         )
     return Fit(
@@ -184,7 +184,7 @@ def refuse_impossible(
             raise DataError(f"cell {cell} has no time above zero", "leave it out of the table")
     for name, value in zip(names, theta.tolist(), strict=True):
         if not 0 < value < np.inf:
-            raise StudyError(f"{name} has no value to begin with", "state a rough one, above zero, in the fabric file")
+            raise StudyError(f"{name} has no starting value", "state a rough one, above zero, in the fabric file")
 
 
 def sensitivities(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
@@ -214,7 +214,7 @@ def log_times(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
     """
     times = np.asarray(model(theta, cells), dtype=float)
     if not (np.isfinite(times) & (times > 0)).all():
-        raise DataError("the model gives no time for a cell", "look whether the fabric states all its rates")
+        raise DataError("the model gives no time for a cell", "check that the fabric states all its rates")
     return np.log(times)
 
 

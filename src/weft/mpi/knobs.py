@@ -187,8 +187,8 @@ class Knobs:
         """The knob that usually moves such a point, if no known value explains it."""
         protocol = USUAL.get((self.family, "node" if where == "node" else "network"), "")
         chooser = algorithm_knob(self._library, collective.partition("-")[0]) if collective else ""
-        told = [text for text in (f"{chooser} chooses the algorithm" if chooser else "", protocol) if text]
-        return "; ".join(told)
+        parts = [text for text in (f"{chooser} chooses the algorithm" if chooser else "", protocol) if text]
+        return "; ".join(parts)
 
     def _rules(self, name: str, knob: Knob, where: Where, collective: str) -> bool:
         """Whether a variable can cause a change of this kind."""

@@ -34,11 +34,11 @@ def message_knobs(library: str, values: Mapping[str, str], where: Where) -> str:
         Whether the messages stay inside a node, cross the network, or both.
     """
     known, family = plain(values), parse_library(library).family
-    told = [] if where == "network" else _copying(known)
+    ways = [] if where == "network" else _copying(known)
     wheres = ("node", "network") if where == "both" else (where,)
     for each in wheres:
-        told += _eager(known, family, each) or [usual for usual in [USUAL.get((family, each), "")] if usual]
-    return "; ".join(told)
+        ways += _eager(known, family, each) or [usual for usual in [USUAL.get((family, each), "")] if usual]
+    return "; ".join(ways)
 
 
 def _copying(values: Mapping[str, str]) -> list[str]:

@@ -105,8 +105,8 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     @property
     def hash(self) -> str:
         """Hash of what it measures, in 16 hexadecimal digits: a record with another hash is of another cell."""
-        told = [self.kernel, self.parameters, self.ranks, self.order, self.hosts]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+        identity = [self.kernel, self.parameters, self.ranks, self.order, self.hosts]
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def requested(self) -> LaunchCell:
@@ -254,8 +254,8 @@ def plan_of(folder: RunFolder) -> Plan:
         raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
     with file_errors(folder.plan):
         raw = folder.plan.read_bytes()
-    told = folder.metadata().get(HASH)
-    if told is not None and told != hash_of(raw):
+    noted = folder.metadata().get(HASH)
+    if noted is not None and noted != hash_of(raw):
         raise DataError(
             f"{folder.plan} was changed since the run was created (weft.json has its hash); {folder.what_is_left()}",
             f"restore the original, or {folder.measure_anew()}",

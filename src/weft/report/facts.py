@@ -44,9 +44,9 @@ def how_measured(view: RunView) -> Facts:
     if warm:
         counts = sorted(row["samples"] for row in warm)
         ended = Counter(ending for row in warm for ending in row["ended_by"].split(", ") if ending)
-        told = ", ".join(f"{count} {ENDINGS.get(ending, ending)}" for ending, count in ended.most_common())
+        endings = ", ".join(f"{count} {ENDINGS.get(ending, ending)}" for ending, count in ended.most_common())
         facts.append(
-            ("What ended it", f"of {plural(len(warm), 'warm row')}, over their launches: {told or 'not recorded'}")
+            ("What ended it", f"of {plural(len(warm), 'warm row')}, over their launches: {endings or 'not recorded'}")
         )
         dropped, tainted = (sum(row[key] for row in warm) for key in ("discarded", "tainted"))
         spread = (
@@ -69,10 +69,10 @@ def _definitions(rows: Iterable[CallRow]) -> str:
     found = Counter(row["definition"] for row in rows)
     if not found:
         return "no call was measured"
-    told = [
+    definitions = [
         f"{DEFINITIONS.get(name, 'by launch either of the two')} ({count} rows)" for name, count in found.most_common()
     ]
-    return "; ".join(told) if len(told) > 1 else told[0].rsplit(" (", 1)[0]
+    return "; ".join(definitions) if len(definitions) > 1 else definitions[0].rsplit(" (", 1)[0]
 
 
 def _clocks(cells: Iterable[MeasuredRow]) -> str:

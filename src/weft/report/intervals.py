@@ -21,13 +21,13 @@ def interval_heading(rows: Iterable[Mapping[str, Any]]) -> str:
 def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     """Sentences that say what the intervals of some rows are."""
     listed = list(rows)
-    told = {
+    sentences = {
         "none": "No interval: a model gives the same time again.",
         "within one launch": "In brackets the 95 % interval within one launch: another launch may differ by more.",
         "range of launches": _range(listed),
         "over launches": "In brackets the 95 % interval over launches.",
     }
-    return " ".join(told[kind] for kind in _kinds(listed))
+    return " ".join(sentences[kind] for kind in _kinds(listed))
 
 
 def _range(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -118,5 +118,5 @@ def reading(view: RunView) -> str:
 def link_fields(view: RunView) -> dict[str, Any]:
     """``bottlenecks`` and ``links`` of ``weft show --format json``; absent if no link was counted."""
     rows = LINKS.read(view.path)
-    told = [{key: value for key, value in each.items() if key != "statement"} for each in held_back(view)]
-    return {"bottlenecks": told, "links": rows} if rows else {}
+    bottlenecks = [{key: value for key, value in each.items() if key != "statement"} for each in held_back(view)]
+    return {"bottlenecks": bottlenecks, "links": rows} if rows else {}

@@ -116,8 +116,8 @@ def heading(plan: Plan) -> str:
 def as_markdown(plan: Plan) -> str:
     """The whole plan in Markdown."""
     tables = [markdown(table) for table in (*memory_tables(plan), cells_table(plan))]
-    told = "\n".join(f"- {markdown_text(remark)}" for remark in remarks(plan))
-    return "\n\n".join([f"# {markdown_text(heading(plan))}", *tables, told]) + "\n"
+    notes = "\n".join(f"- {markdown_text(remark)}" for remark in remarks(plan))
+    return "\n\n".join([f"# {markdown_text(heading(plan))}", *tables, notes]) + "\n"
 
 
 def as_csv(plan: Plan) -> str:

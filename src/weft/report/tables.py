@@ -23,8 +23,8 @@ Format = Literal["text", "md", "csv", "json", "latex"]
 def meaning(views: Iterable[RunView]) -> str:
     """What the numbers of some runs' tables are."""
     intervals = interval_meaning(row for view in views for row in view.rows)
-    told = f"Median of the launches' medians. {intervals} * more ranks than cores; at least: the lower bound"
-    return f"{told} and its cause."
+    text = f"Median of the launches' medians. {intervals} * more ranks than cores; at least: the lower bound"
+    return f"{text} and its cause."
 
 
 def all_tables(view: RunView) -> list[Table]:

@@ -62,7 +62,7 @@ def _broken(routes: Routes) -> list[Finding]:
     # number of pairs of a route: every host of the leaf except the destination itself
     served = of_leaf[:, np.newaxis] - (routes.row == np.arange(len(lengths))[:, np.newaxis])
 
-    def told(reason: int, what: str, cause: str) -> list[Finding]:
+    def finding(reason: int, what: str, cause: str) -> list[Finding]:
         wrong = (lengths == reason) & reachable & (served > 0)
         pairs = int(served[wrong].sum())
         return found(
@@ -77,9 +77,15 @@ def _broken(routes: Routes) -> list[Finding]:
         *found(
             "error", loose, "{n} host{s} without a cable", "an adapter or a switch that is down", "look at the port"
         ),
-        *told(NO_ENTRY, "have no route", "a link went down and tables were not made anew, or the dump is cut off"),
-        *told(CIRCLE, "are routed in a circle", "tables of two sweeps are mixed: packets turn until they die"),
-        *told(WRONG_HOST, "are routed to another host", "tables and network are not of the same day"),
+        *finding(
+            NO_ENTRY,
+            "have no route",
+            "a link went down and the tables were not computed again, or the dump is truncated",
+        ),
+        *finding(
+            CIRCLE, "are routed in a circle", "tables of two sweeps are mixed: packets circulate until they expire"
+        ),
+        *finding(WRONG_HOST, "are routed to another host", "tables and network were not dumped at the same time"),
     ]
 
 
@@ -149,7 +155,7 @@ def _parallel(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
         "warning",
         _lazily(uneven.tolist(), place),
         "{n} group{s} of parallel cables {are} used unevenly in an all-to-all",
-        "the engine balances by other counts than all-to-all traffic, or was not told of its roots",
+        "the engine balances by other counts than all-to-all traffic, or was not given its roots",
         BETTER,
     )
 
@@ -172,7 +178,7 @@ def _idle(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
         "warning",
         _lazily(idle.tolist(), place),
         "{n} uplink{s} that no route takes",
-        "bought and not used: the engine sees one root where there are several, or a switch is missing from its tree",
+        "paid for but unused: the engine sees one root where there are several, or a switch is missing from its tree",
         BETTER,
     )
 

@@ -30,7 +30,7 @@ def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0,
     network = build_network(fabric)
     if not network.cables_known:
         raise FabricError(
-            f"{file} tells which switch hangs on which, not by how many cables: no load can be told",
+            f"{file} states which switches are connected, but not by how many cables: loads cannot be computed",
             "import the output of ibnetdiscover: weft fabric import DUMP -o FILE",
         )
     network = fail(network, failed)

@@ -62,7 +62,7 @@ def pointer(array: NDArray[Any] | None) -> Any:
     if array is None:
         return None
     if not array.flags.c_contiguous:
-        raise ValueError("an array that is not contiguous has no one pointer")
+        raise ValueError("the array must be contiguous")
     return np.ctypeslib.as_ctypes(array.reshape(-1)) if array.size else None
 
 

@@ -101,7 +101,7 @@ class Routes:
             raise FabricError(
                 f"routes of {self.lengths.shape[0]:,} leaves to {self.lengths.shape[1]:,} hosts with up to {depth} "
                 "links each do not fit into 6 GiB",
-                "look at a part of the fabric",
+                "describe a part of the fabric",
             )
         found = np.empty((*self.lengths.shape, depth), dtype=np.int32)
         self.library.call("paths", self.graph, self.leaves, len(self.leaves), depth, self.lengths, found)

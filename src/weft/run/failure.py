@@ -94,8 +94,8 @@ def reason(status: str, cell: Cell, outcome: Outcome, slots: Sequence[Slot]) -> 
     if status == TIMEOUT:
         limit = outcome.limit or f"its limit of {cell.limit_s:g} s"
         return f"hung: not done after {limit}; {phases(slots)}"
-    if told := kernels_word(outcome.log):
-        return told
+    if word := kernels_word(outcome.log):
+        return word
     if status == LAUNCH:
         tail = log_tail(outcome.log, 1)
         return f"the ranks did not start: mpiexec {ending(outcome)}{': ' + tail[0] if tail else ''}"

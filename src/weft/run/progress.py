@@ -68,13 +68,13 @@ class Lines:
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.out = out or sys.stderr
-        self.began = self.told = time.monotonic()
+        self.began = self.printed = time.monotonic()
         self.total = 0
 
     def start(self, total: int, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
         self.total = total
-        self.began = self.told = time.monotonic()
+        self.began = self.printed = time.monotonic()
         finished = f", {done} of them already finished" if done else ""
         self.say(f"{total} cells to measure{finished}; at least {in_words(remaining_s)}")
 
@@ -86,8 +86,8 @@ class Lines:
         now = time.monotonic()
         if status != "ok":
             self.say(f"{status}: {words}")
-        if now - self.told >= LINES_EVERY_S or done == self.total:
-            self.told = now
+        if now - self.printed >= LINES_EVERY_S or done == self.total:
+            self.printed = now
             elapsed = in_words(now - self.began)
             left = "" if done == self.total else f", about {in_words(remaining_s)} left; last: {words}"
             self.say(f"{done}/{self.total} cells in {elapsed}{left}")

@@ -127,8 +127,8 @@ def stale(folder: RunFolder) -> bool:
 def whole(folder: RunFolder) -> bool:
     """Whether every table is, byte for byte, the one that was written."""
     try:
-        told = read_json(folder.tables / MANIFEST)
-        return told == {path.name: checksum(path) for path in folder.tables.glob("*.parquet")}
+        noted = read_json(folder.tables / MANIFEST)
+        return noted == {path.name: checksum(path) for path in folder.tables.glob("*.parquet")}
     except (DataError, OSError):
         return False
 

@@ -173,8 +173,8 @@ class Walk:
     def _failed_start(self, step: Step, missing: Sequence[str], outcome: Outcome) -> list[Step]:
         """Retry a single failed start once, later: libraries have races in MPI_Init."""
         self.failed_starts += 1
-        told = kernels_word(outcome.log)
-        if not told and self.failed_starts < GIVE_UP_AFTER and step.launch.id not in self.second_starts:
+        reason = kernels_word(outcome.log)
+        if not reason and self.failed_starts < GIVE_UP_AFTER and step.launch.id not in self.second_starts:
             self.second_starts.add(step.launch.id)
             return [Step(step.launch, tuple(missing))]
         for name in missing:
@@ -192,9 +192,9 @@ class Walk:
         """Report each cell of a launch that has ended."""
         turn_comes = {name for later in broken_off for name in later.cells}
         for name in (name for name in step.cells if name not in turn_comes):
-            told = read_json(self.folder.cell_record(name, step.launch.index))
-            status = str(told.get("status"))
-            why = f": {told.get('reason')}" if told.get("reason") else ""
+            record = read_json(self.folder.cell_record(name, step.launch.index))
+            status = str(record.get("status"))
+            why = f": {record.get('reason')}" if record.get("reason") else ""
             self.done += 1
             self.progress.settled(f"{describe(self.cells[name])}{why}", status, self.done, self._remaining(waiting))
 

@@ -68,7 +68,7 @@ def test_tara_has_its_nodes_in_the_order_of_its_leaves() -> None:
         ("cores = 2", "", ["needs node.cores"]),
         ('names = "n[1-4]"', "", ["needs node.names"]),
         ('names = "n[1-4]"', 'names = "n[1-"', ['"node.names" = "n[1-"']),
-        ('names = "n[1-4]"', 'names = "@all"', ['"node.names" = "@all"', "no node set"]),
+        ('names = "n[1-4]"', 'names = "@all"', ['"node.names" = "@all"', "not a node set"]),
         ('names = "n[1-4]"', 'names = "n[1-99999999999]"', ["more than 200,000 nodes"]),
         ('memory = "1 GiB"', 'memory = "1 GB"', ['"node.memory" = "1 GB"', '"1 GiB" for powers of 1024']),
         ('copy_rate = "4 GB/s"', 'copy_rate = "4 GiB"', ['"node.copy_rate" = "4 GiB"', "no unit of a rate"]),

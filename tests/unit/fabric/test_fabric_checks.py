@@ -89,26 +89,25 @@ def test_rates_that_differ_between_two_directions_are_an_error() -> None:
 
 def test_a_lid_held_twice_is_an_error() -> None:
     text = SMALL.replace("# lid 6 lmc 0", "# lid 5 lmc 0")
-    finding = one(of_dump(text), "error", "1 LID is held by more than one box")
+    finding = one(of_dump(text), "error", "1 LID is held by more than one device")
     assert "lid 5: H-0000000000100004, H-0000000000100002" in finding.what
 
 
 def test_a_box_told_twice_is_an_error() -> None:
-    finding = one(of_dump(SMALL + "\n" + SMALL[SMALL.index("Ca\t1") :]), "error", "boxes are described twice")
+    finding = one(of_dump(SMALL + "\n" + SMALL[SMALL.index("Ca\t1") :]), "error", "devices are described twice")
     assert "line 64: H-0000000000100006" in finding.what
 
 
 def test_a_far_end_that_sees_another_box_is_an_error() -> None:
     text = SMALL.replace('[7]\t"S-0000000000200002"[3]', '[7]\t"S-0000000000200002"[1]')
     findings = of_dump(text)
-    one(findings, "error", "with a far end that sees another box")
+    one(findings, "error", "with a far end that sees another device")
 
 
 def test_a_box_that_is_seen_but_not_told_is_an_error() -> None:
     text = SMALL[: SMALL.index("vendid=0x0\ndevid=0x0\nsysimgguid=0x100000")]
-    assert (
-        "H-0000000000100000" in one(of_dump(text), "error", "1 box is seen at a cable's far end but not described").what
-    )
+    finding = one(of_dump(text), "error", "1 device is seen at a cable's far end but not described")
+    assert "H-0000000000100000" in finding.what
 
 
 def test_a_switch_link_that_trained_down_is_a_warning() -> None:
@@ -165,7 +164,7 @@ def test_a_host_whose_port_is_down_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("change", "severity", "what"),
     [
-        (("cores = 4", "cores = 5"), "error", "node.cores = 5 cannot be shared out over node.sockets = 2"),
+        (("cores = 4", "cores = 5"), "error", "node.cores = 5 is not a multiple of node.sockets = 2"),
         (("uplinks = 2", "uplinks = 3\nspines = 2"), "error", "uplinks = 3 cannot be spread evenly over spines = 2"),
         (('"8 GiB"', '"8 MiB"'), "warning", "leaves less than 64 MiB to each of 4 cores"),
         (
@@ -174,7 +173,7 @@ def test_a_host_whose_port_is_down_is_an_error() -> None:
             "node.copy_rate = 1 GB/s is below network.adapter_rate",
         ),
         (('latency = "1 us"\n', ""), "note", "network.latency is not given"),
-        (('latency = "1 us"', 'latency = "1 s"'), "error", "network.latency = 1 s is that of no network"),
+        (('latency = "1 us"', 'latency = "1 s"'), "error", "network.latency = 1 s is not plausible"),
         # weft run refused this one, which had passed
         (('copy_rate = "8 GB/s"\n', ""), "error", "node.copy_rate is not given"),
         (('link_rate = "4 GB/s"', 'link_rate = "2 GB/s"'), "note", "level 1: 2 to 1 at leaf0"),

@@ -56,7 +56,7 @@ def test_groups_follow_tables_that_someone_broke(network: Network, data: st.Data
     broken = network.with_tables(forward, "broken")
     try:
         hops = host_hops(broken)
-    except FabricError:  # the tables turn in a circle
+    except FabricError:  # the tables form a loop
         with pytest.raises(FabricError):
             list(groups_alike(broken))
         return

@@ -107,7 +107,7 @@ def test_a_fit_to_all_cells_that_nothing_could_disprove_is_refused() -> None:
     def three(theta: Floats, cells: Sequence[int]) -> Floats:
         return sums(theta, [(0, 1, 3)[cell] for cell in cells])
 
-    with pytest.raises(StudyError, match="nothing is left to disprove"):
+    with pytest.raises(StudyError, match="no cell is left to test the fit"):
         fit(("a", "b", "c"), (2, 2, 2), ("inside", "wide", "small"), times, three)
 
 

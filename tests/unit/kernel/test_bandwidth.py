@@ -127,8 +127,8 @@ def test_a_message_of_a_stream_is_bound_by_rates_alone() -> None:
         ({"patterns": ["inter-rack"]}, "inter-node"),
         ({"window": 0}, "window"),
         ({"cache": "tepid"}, "cache"),
-        ({"cold_footprint": "1023 KiB"}, "cold_footprint holds the largest message"),
-        ({"cache": "hot", "sizes": ["1 MiB"]}, "hot_footprint holds 4 of the smallest messages"),
+        ({"cold_footprint": "1023 KiB"}, "cold_footprint must hold the largest message"),
+        ({"cache": "hot", "sizes": ["1 MiB"]}, "hot_footprint must hold 4 of the smallest messages"),
     ],
 )
 def test_sections_that_cannot_be_are_refused(section: dict[str, Any], why: str) -> None:

@@ -191,7 +191,7 @@ def test_without_a_limit_a_sweep_gets_the_one_that_its_budgets_need() -> None:
 
 def test_a_root_must_be_a_rank_of_every_team() -> None:
     assert plan(study(root=3)).measured[0].parameters["root"] == 3
-    with pytest.raises(StudyError, match="root = 3 is none of 2 ranks"):
+    with pytest.raises(StudyError, match="root = 3 is not one of the 2 ranks"):
         plan(study({"processes": "2..p"}, root=3))
 
 
@@ -246,6 +246,6 @@ def test_algorithms_for_two_ranks_only_are_tried_with_two_ranks_only() -> None:
 def test_without_a_library_that_can_be_told_only_its_own_choice_is_planned() -> None:
     unknown = plan(study(algorithms="each"))
     assert settings(unknown.measured) == ["default"]
-    assert any("known once the library is: weft run" in note for note in unknown.notes)
+    assert any("weft run adds those of the library" in note for note in unknown.notes)
     simulated = plan(study(algorithms="each"), library="SMPI 3.32")
-    assert any("SMPI 3.32 cannot be told them" in note for note in simulated.notes)
+    assert any("SMPI 3.32 has no option for others" in note for note in simulated.notes)

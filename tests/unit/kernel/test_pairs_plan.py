@@ -108,7 +108,7 @@ def test_given_numbers_of_nodes_are_all_measured() -> None:
 
 
 def test_one_rank_has_nobody_to_meet() -> None:
-    with pytest.raises(StudyError, match=r"1 rank has nobody to meet"):
+    with pytest.raises(StudyError, match=r"1 rank has no partner"):
         planned(study({"nodes": 1, "ranks_per_node": 1}), cluster())
 
 

@@ -182,9 +182,9 @@ def _nothing(base: Side, other: Side, wanted: Sequence[Key], unmatched: Sequence
     """Why there is no row to compare."""
     if wanted:
         have = sorted({key.size for key in wanted if key.size is not None})
-        told = f"from {format_bytes(have[0])} to {format_bytes(have[-1])}" if have else "without a size"
+        span = f"from {format_bytes(have[0])} to {format_bytes(have[-1])}" if have else "without a size"
         return CompareError(
-            f"no common row has a size in that range; the common rows are {told}", "give another --sizes"
+            f"no common row has a size in that range; the common rows are {span}", "give another --sizes"
         )
     return CompareError(
         f"{base.name} and {other.name} have no row in common{_first(unmatched)}",

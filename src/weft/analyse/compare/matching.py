@@ -61,8 +61,8 @@ def _why(key: Key, lacking: list[Side]) -> Unmatched:
     names = " and ".join(side.name for side in lacking)
     known = [side for side in lacking if key in side.points]
     if known:
-        told = "; ".join(_status(side.points[key]) for side in known)
-        return Unmatched(key, names, True, told)
+        reason = "; ".join(_status(side.points[key]) for side in known)
+        return Unmatched(key, names, True, reason)
     return Unmatched(key, names, False, _nearest(key, lacking[0].points))
 
 
@@ -85,8 +85,8 @@ def _nearest(key: Key, points: Mapping[Key, Point]) -> str:
         return [name for name in fields if getattr(other, name) != getattr(key, name)]
 
     closest = min(alike, key=lambda other: len(differing(other)))
-    told = [
+    parts = [
         "this size was not measured there" if name == "size" else f"{name} is {getattr(closest, name)} there"
         for name in differing(closest)
     ]
-    return ", ".join(told)
+    return ", ".join(parts)

@@ -105,8 +105,8 @@ def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Suspect) -> C
     seen = Sighting(matrix.bytes, matrix.mode, (one + other) / 2, None, min(forth.share, back.share))
     detail = "in both directions"
     if max(one, other) > UNEQUAL * min(one, other):
-        told = ((forth.suspect.name, one), (back.suspect.name, other))
-        detail += " (" + ", ".join(f"{name} {format_factor(factor)} x" for name, factor in told) + ")"
+        factors = ((forth.suspect.name, one), (back.suspect.name, other))
+        detail += " (" + ", ".join(f"{name} {format_factor(factor)} x" for name, factor in factors) + ")"
     also = [name for name in _all_names(cable) if name != f"cable {forth.suspect.cable}"]
     return Culprit("cable", forth.suspect.cable, "", (seen,), len(cable.cells), tuple(also), detail)
 
@@ -130,14 +130,14 @@ def _link(effect: Effect, seen: Sighting, role: str, also: Sequence[str]) -> Cul
     back = next((other for other in suspect.same if other.kind == "link"), None)
     cable = next((other for other in suspect.same if other.kind == "cable"), None)
     if back is None or cable is None or role == "sender":
-        told = [
+        others = [
             name
             for name in also
             if cable is None or name not in (f"cable {cable.name}", f"link {back.name}" if back else "")
         ]
-        return Culprit("link", suspect.name, "", (seen,), effect.pairs, tuple(told))
-    told = tuple(name for name in also if name not in (f"cable {cable.name}", f"link {back.name}"))
+        return Culprit("link", suspect.name, "", (seen,), effect.pairs, tuple(others))
+    others = tuple(name for name in also if name not in (f"cable {cable.name}", f"link {back.name}"))
     if role == "receiver":
-        return Culprit("link", back.name, "", (seen,), effect.pairs, told)
+        return Culprit("link", back.name, "", (seen,), effect.pairs, others)
     detail = "in both directions" if role == "both" else "in one direction or both"
-    return Culprit("cable", cable.name, "", (seen,), effect.pairs, told, detail)
+    return Culprit("cable", cable.name, "", (seen,), effect.pairs, others, detail)

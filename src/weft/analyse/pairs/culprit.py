@@ -105,14 +105,14 @@ class Culprit:
 
     def _amounts(self) -> str:
         worst = max(self.sightings, key=lambda seen: seen.factor)
-        told = [_amount(worst)]
+        parts = [_amount(worst)]
         sizes = {seen.bytes: seen for seen in sorted(self.sightings, key=lambda seen: seen.factor)}
         rest = [
             f"{format_factor(seen.factor)} x at {format_bytes(size)}"
             for size, seen in sorted(sizes.items())
             if size != worst.bytes
         ]
-        return told[0] + (f" at {format_bytes(worst.bytes)} ({', '.join(rest)})" if rest else "")
+        return parts[0] + (f" at {format_bytes(worst.bytes)} ({', '.join(rest)})" if rest else "")
 
 
 #: From this share of slower pairs on, the sentence says that all partners are affected.

@@ -53,7 +53,7 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> De
         if found is None:
             break
         fit.choose(found)
-    return fit.told(LEAST_FACTOR)
+    return fit.result(LEAST_FACTOR)
 
 
 def _most_telling(fit: Polish, able: Sequence[Suspect]) -> Suspect | None:

@@ -188,7 +188,7 @@ class Polish:
             if (of & usable).any():
                 self.base[of] = np.quantile(self.logs[of & usable], quantile)
 
-    def told(self, least_factor: float) -> Decomposition:
+    def result(self, least_factor: float) -> Decomposition:
         """The result: culprits whose effect after the polish is at least ``least_factor``."""
         left = self.remainder()
         effects = [self._effect(suspect, own, left) for suspect, own in zip(self.chosen, self.own, strict=True)]

@@ -113,8 +113,8 @@ class Places:
 def _label(hops: int, level: int) -> str:
     if hops < 0:
         return "other nodes"
-    told = f"{hops} hop{'' if hops == 1 else 's'}"
-    return f"{told}, {WORDS[level]}" if level in WORDS else told
+    distance = f"{hops} hop{'' if hops == 1 else 's'}"
+    return f"{distance}, {WORDS[level]}" if level in WORDS else distance
 
 
 def places_of(ranks: Sequence[RankRow], plan: Plan) -> Places:
@@ -188,7 +188,7 @@ def located(
 def _unrouted(hosts: Sequence[str], node_of: NDArray[np.int32], local_of: NDArray[np.int32], why: str) -> Places:
     """Places of which only the node of each rank is known."""
     apart = len(set(hosts)) == len(hosts)
-    told = tuple(hosts) if apart else tuple(f"{host}#{index}" for index, host in enumerate(hosts))
+    names = tuple(hosts) if apart else tuple(f"{host}#{index}" for index, host in enumerate(hosts))
     return Places(
-        told, node_of, local_of, star(told, rate=float("nan")), np.full(len(hosts), -1, np.int32), unknown=why
+        names, node_of, local_of, star(names, rate=float("nan")), np.full(len(hosts), -1, np.int32), unknown=why
     )

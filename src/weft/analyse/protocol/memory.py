@@ -77,8 +77,8 @@ def _same(change: ChangeRow, other: ChangeRow) -> bool:
 
 
 def _of_memory(change: ChangeRow) -> ChangeRow:
-    told = change.copy()
-    told.update(
+    explained = change.copy()
+    explained.update(
         kind="cache", knobs=[], knob_values=[], knob_value=None, knob_meaning="", usual_knob="", eager_limit=False
     )
-    return told
+    return explained

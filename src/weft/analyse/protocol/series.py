@@ -82,8 +82,8 @@ def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[S
         name, size = split_op(row["call"])
         if size is not None:
             groups.setdefault((row["cell"], name), {})[size] = row
-    told = _undisturbed([row for row in medians if row["phase"] == "warm"])
-    usual, fastest = _by_launch(told, "median_s"), _by_launch(told, "min_s")
+    steady = _undisturbed([row for row in medians if row["phase"] == "warm"])
+    usual, fastest = _by_launch(steady, "median_s"), _by_launch(steady, "min_s")
     return [
         _quieter(
             make_series(*key, [found[size] for size in sorted(found)], usual.get(key, {})),
@@ -199,8 +199,8 @@ def make_series(
     errors = _launch_errors(values) if freedom > 0 else _interval_errors(rows)
     errors = np.maximum(errors, SUREST)
     if logs:
-        told = set[int]().union(*logs.values())
-        errors = np.where([size in told for size in sizes], errors, np.inf)
+        measured = set[int]().union(*logs.values())
+        errors = np.where([size in measured for size in sizes], errors, np.inf)
     return SizeSeries(cell, name, tuple(sizes), np.exp(centres), errors, max(freedom, 0), tuple(rows), statistic)
 
 

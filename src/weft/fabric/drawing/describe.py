@@ -104,13 +104,13 @@ def _leaf_lines(network: Network) -> list[Text]:
         names = fold_for_people(network.hosts[int(host)] for host in hosts)
         return Text.assemble(network.switches[leaf].name, (f"  {count}  ", "dim"), names)
 
-    told = list(zip(leaves.tolist(), under, strict=True))
-    if len(told) <= 12:
-        return [line(*each) for each in told]
+    rows = list(zip(leaves.tolist(), under, strict=True))
+    if len(rows) <= 12:
+        return [line(*each) for each in rows]
     sizes = [len(hosts) for hosts in under[FIRST:-LAST]]
     each = f"{min(sizes)} hosts each" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)} hosts each"
     between = Text(f"... {len(sizes)} more, {each}", style="dim")
-    return [*(line(*one) for one in told[:FIRST]), between, *(line(*one) for one in told[-LAST:])]
+    return [*(line(*one) for one in rows[:FIRST]), between, *(line(*one) for one in rows[-LAST:])]
 
 
 def rate(value: float) -> str:
@@ -161,8 +161,8 @@ def show_findings(name: str, findings: Sequence[Finding], console: Console) -> N
         console.print(Text(f"  {finding.cause}", style="dim"), soft_wrap=True)
         console.print(Text(f"  -> {finding.remedy}"), soft_wrap=True)
     counts = {severity: sum(f.severity == severity for f in findings) for severity in COLOURS}
-    told = ", ".join(f"{count} {severity}{'s' if count > 1 else ''}" for severity, count in counts.items() if count)
-    console.print(Text(f"{name}: {told or 'nothing found'}"))
+    counted = ", ".join(f"{count} {severity}{'s' if count > 1 else ''}" for severity, count in counts.items() if count)
+    console.print(Text(f"{name}: {counted or 'nothing found'}"))
 
 
 def ranks_by_socket(fabric: "Fabric", ranks: int | None = None) -> tuple[int, ...]:

@@ -100,24 +100,24 @@ def save(chart: "altair.LayerChart", path: Path) -> None:
         )
     import altair as alt
 
-    told = plain_tree(chart.to_dict())  # vl-convert aborts at control characters in names
-    shown = alt.LayerChart.from_dict(told, validate=False)
+    tree = plain_tree(chart.to_dict())  # vl-convert aborts at control characters in names
+    shown = alt.LayerChart.from_dict(tree, validate=False)
     try:
         if path.suffix.lower() == ".png":
             shown.save(str(path), scale_factor=2)
         elif path.suffix.lower() == ".html":
-            path.write_text(_page(told), encoding="utf-8")
+            path.write_text(_page(tree), encoding="utf-8")
         else:
             shown.save(str(path))
     except OSError as error:
         raise FabricError(f"cannot write {path}: {error.strerror}", "choose another place with -o") from error
 
 
-def _page(told: dict[str, Any]) -> str:
+def _page(tree: dict[str, Any]) -> str:
     """A drawing as a complete HTML page; altair does not escape ``</script>`` in names."""
     import altair as alt
 
-    marked = json.loads(json.dumps(told).replace("<", LESS))
+    marked = json.loads(json.dumps(tree).replace("<", LESS))
     page = alt.LayerChart.from_dict(marked, validate=False).to_html(inline=True)
     return page.replace(LESS, "\\u003c").replace(json.dumps(LESS)[1:-1], "\\u003c")
 

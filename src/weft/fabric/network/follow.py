@@ -101,6 +101,6 @@ def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
         on = vertex >= hosts
         going, at, end = going[on], vertex[on] - hosts, end[on]
     raise FabricError(
-        f"the forwarding tables towards {network.hosts[int(end[0])]} turn in a circle",
+        f"the forwarding tables towards {network.hosts[int(end[0])]} form a loop",
         "take other tables, or leave them out to use Weft's own minimal routes",
     )

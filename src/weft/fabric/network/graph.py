@@ -30,7 +30,7 @@ def refuse_oversize(hosts: int, switches: int, cables: int) -> None:
         raise FabricError(
             f"the network has {hosts:,} hosts, {switches:,} switches and {cables:,} cables: too large "
             f"(at most {MOST_CABLES:,} cables, and {MOST_ENTRIES:,} hosts times switches)",
-            "look for a slip in [network]; or describe a part of the machine",
+            "check [network] for a mistake, or describe a part of the machine",
         )
 
 
@@ -266,7 +266,7 @@ class Network:
 
     def no_route(self, start: int, end: int, *, circle: bool = False) -> FabricError:
         """The error for two hosts that cannot reach each other."""
-        why = "the forwarding tables turn in a circle" if circle else "a link or a table entry is missing"
+        why = "the forwarding tables form a loop" if circle else "a link or a table entry is missing"
         return FabricError(
             f"no route from {self.hosts[start]} to {self.hosts[end]}: {why}",
             "weft fabric check FILE names what is not connected",

@@ -80,7 +80,7 @@ class DumpSection(Section, frozen=True):
     format: Format | None = Field(
         None,
         description='"ibnetdiscover" (or --full), "ports" (ibnetdiscover -p), "subnet-list" (opensm-subnet.lst), '
-        '"ibdiagnet" (db_csv), "edges" (CSV), "slurm" or "ibsim"; default: found out',
+        '"ibdiagnet" (db_csv), "edges" (CSV), "slurm" or "ibsim"; default: detected',
     )
     tables: str | None = Field(
         None,

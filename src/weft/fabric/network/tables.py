@@ -56,7 +56,7 @@ class TableReport:
             raise FabricError(
                 f"none of the tables is for a switch of this network: they begin with "
                 f"{self.foreign[0] if self.foreign else 'nothing'}, the network with {network.switches[0].name}",
-                "give network and tables of one fabric, dumped on the same day",
+                "give network and tables of one fabric, dumped at the same time",
             )
 
 
@@ -83,7 +83,7 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
     addresses = network.addresses
     if addresses is None or not (addresses.host_lids > 0).any():
         raise FabricError(
-            "this network states no LIDs, so forwarding tables cannot be put onto it",
+            "this network states no LIDs, so forwarding tables cannot be matched to it",
             "import the output of ibnetdiscover or an opensm-subnet.lst, which state them",
         )
     owner, foreign, repeated = _owners(addresses, tables)
@@ -97,9 +97,9 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
         port[0] = NO_PORT  # LID 0 is never assigned
         row = port[addresses.host_lids]
         forward[switch] = link_at[switch, row]
-        told = row != NO_PORT
-        known |= told
-        lost = np.bincount(row[told & (forward[switch] < 0)], minlength=1)
+        stated = row != NO_PORT
+        known |= stated
+        lost = np.bincount(row[stated & (forward[switch] < 0)], minlength=1)
         no_cable += [(switch, int(p), int(lost[p])) for p in np.flatnonzero(lost)]
     has_lid = addresses.host_lids > 0
     return forward, TableReport(

@@ -61,7 +61,7 @@ def detect(lines: Lines) -> Format:
                 "weft fabric import NETWORK --tables TABLES, with the output of ibnetdiscover as the network",
             )
     raise FabricError(
-        f"{lines.path} is in no format that Weft reads",
+        f"{lines.path} is not in a format that Weft reads",
         "give the output of ibnetdiscover (plain, --full or -p), opensm-subnet.lst, ibdiagnet2.db_csv, an ibsim .net "
         "file, a CSV list of cables, a topology.conf of Slurm or the output of scontrol show topology",
     )

@@ -162,7 +162,7 @@ class Lines:
                 raise FabricError(f"{path} is larger than 1 GiB", "give a dump of one fabric")
             text = Path(path).read_bytes().decode("utf-8", errors="replace")
         except (OSError, ValueError) as error:
-            raise FabricError(f"cannot read {path}: {error}", "look at the path and its permissions") from error
+            raise FabricError(f"cannot read {path}: {error}", "check the path and its permissions") from error
         return cls.of(str(path), text)
 
     @classmethod

@@ -101,7 +101,7 @@ def _number(lines: Lines, item: ET.Element, key: str) -> int:
     text = item.get(key, "")
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise FabricError(
-            f"{lines.path}: {key} = {text[:40]!r} of a {item.get('type')} is no number",
+            f"{lines.path}: {key} = {text[:40]!r} of a {item.get('type')} is not a number",
             "give the output of lstopo --of xml",
         )
     return int(text)

@@ -106,7 +106,7 @@ def _names(lines: Lines, number: int, text: str) -> tuple[str, ...]:
 
 
 def _no_names(lines: Lines, number: int, text: str, error: ValueError) -> FabricError:
-    return lines.fault(number, f"{text[:60]} is no list of names ({error})", "names and ranges such as n[1-18],m3")
+    return lines.fault(number, f"{text[:60]} is not a list of names ({error})", "names and ranges such as n[1-18],m3")
 
 
 def _node(dump: Dump, lines: Lines, number: int, name: str) -> None:

@@ -133,7 +133,7 @@ def read_tables(path: str | Path) -> Tables:
             if rest:
                 reader.take(rest)
     except (OSError, ValueError) as error:
-        raise FabricError(f"cannot read {path}: {error}", "look at the path and its permissions") from error
+        raise FabricError(f"cannot read {path}: {error}", "check the path and its permissions") from error
     return reader.done()
 
 

@@ -30,27 +30,29 @@ class BandwidthSection(Section, frozen=True):
     refine: Annotated[int, Field(strict=True, ge=0, le=100)] = Field(
         8, description="sizes to add, at most, where times leave the line between their neighbours"
     )
-    window: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(64, description="messages under way, at most")
-    window_bytes: Bytes = Field(64 * 2**20, description='bytes under way, at most, but one message always is: "64 MiB"')
+    window: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(64, description="messages in flight, at most")
+    window_bytes: Bytes = Field(
+        64 * 2**20, description='bytes in flight, at most (one message always may be): "64 MiB"'
+    )
     cache: Literal["hot", "cold", "both"] = Field("both", description="hot, cold or both: a series of sizes for each")
     hot_footprint: Bytes = Field(
-        2 * 2**20, description='bytes of either side that hot messages of every size go round in: "2 MiB"'
+        2 * 2**20, description='buffer on either side through which hot messages of every size rotate: "2 MiB"'
     )
     cold_footprint: Bytes = Field(
-        256 * 2**20, description='the same of cold ones; at least twice the last cache: "256 MiB"'
+        256 * 2**20, description='the same for cold ones; at least twice the last-level cache: "256 MiB"'
     )
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
         """Refuse a repeated pattern, and messages without bytes."""
         if len(set(self.patterns)) != len(self.patterns):
-            raise ValueError("patterns holds one pattern twice")
+            raise ValueError("patterns lists one pattern twice")
         if self.sizes[0] < 1:
             raise ValueError("sizes start at 1 B: a message of 0 B has no bandwidth")
         if self.cache != "hot" and self.cold_footprint < max(self.sizes[-1], 2 * self.hot_footprint):
-            raise ValueError("cold_footprint holds the largest message, and twice hot_footprint")
+            raise ValueError("cold_footprint must hold the largest message, and twice hot_footprint")
         if self.cache == "hot" and not self.sizes_of("hot"):
-            raise ValueError(f"hot_footprint holds {FEWEST_PLACES} of the smallest messages")
+            raise ValueError(f"hot_footprint must hold {FEWEST_PLACES} of the smallest messages")
         return self
 
     @property

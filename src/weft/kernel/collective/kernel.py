@@ -208,7 +208,9 @@ def fitting(section: CollectiveSection, rows: int, ranks: int, where: str) -> No
         The root is not below the number of ranks, or the matrix has another number of rows.
     """
     if section.root >= ranks:
-        raise StudyError(f"{where}.root = {section.root} is none of {ranks} ranks", 'give a lower one, or "rotating"')
+        raise StudyError(
+            f"{where}.root = {section.root} is not one of the {ranks} ranks", 'give a lower one, or "rotating"'
+        )
     if section.matrix and rows != ranks:
         raise StudyError(
             f"{where}.matrix = {section.matrix!r} has {rows} rows, and a cell has {ranks} ranks",

@@ -112,14 +112,14 @@ class CollectiveSection(Section, frozen=True):
     ] = Field(("equal",), description="of Alltoallv: equal, linear, heavy (one rank sends 8 times as much), matrix")
     matrix: str | None = Field(None, description="for the pattern matrix: a file of p x p numbers (.npy, or text)")
     algorithms: Literal["default", "each"] = Field(
-        "default", description="each: a launch for every algorithm that the library can be told, too"
+        "default", description="each: also a launch for every algorithm that the library lets the user choose"
     )
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
         """Refuse keys that would have no effect, and combinations that MPI does not have."""
         if len(set(self.forms)) != len(self.forms) or len(set(self.patterns)) != len(self.patterns):
-            raise ValueError("forms or patterns hold one word twice")
+            raise ValueError("forms or patterns list one word twice")
         if ("matrix" in self.patterns) != (self.matrix is not None):
             raise ValueError('the pattern "matrix" and the key matrix (its file) go together')
         if self.patterns != ("equal",) and "alltoallv" not in self.collectives:

@@ -35,8 +35,8 @@ def variants(section: CollectiveSection, sweep: Sweep, library: str) -> Sweep:
     if len(found) > len(sweep.values):
         return Sweep(found, sweep.notes)
     name = library.split(",")[0]
-    why = f"{name} cannot be told them" if library else "they are known once the library is: weft run"
-    return Sweep(found, (*sweep.notes, f'algorithms = "each": only the library\'s own choice is planned, {why}'))
+    why = f"{name} has no option for others" if library else "weft run adds those of the library that it finds"
+    return Sweep(found, (*sweep.notes, f'algorithms = "each": only the library\'s own choice is planned; {why}'))
 
 
 def each_algorithm(shape: Shape, cell: dict[str, Any], library: str) -> Iterable[Values]:

@@ -212,7 +212,7 @@ def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tu
     if isinstance(wanted, float):
         if fabric.node.memory is None:
             raise FabricError(
-                f'{fabric.path}: node.memory is missing, and series "{series.name}" wants a share of it',
+                f'{fabric.path}: node.memory is missing, and series "{series.name}" asks for a share of it',
                 'add memory to [node], such as "24 GiB", or give array as a size',
             )
         wanted = int(wanted * fabric.node.memory)

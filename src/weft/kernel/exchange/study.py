@@ -142,7 +142,7 @@ class ExchangeSection(Section, frozen=True):
                 f'calls are chosen for data = "contention" only; a sort of "{self.data}" times its own steps'
             )
         if len(set(self.calls)) != len(self.calls):
-            raise ValueError("calls holds one call twice")
+            raise ValueError("calls lists one call twice")
         return self
 
 

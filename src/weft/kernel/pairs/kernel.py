@@ -46,7 +46,7 @@ class Pairs(PlainKernel):
             several = [shape for shape in several if shape.nodes == max(shape.nodes for shape in shapes)]
         if not several:
             raise StudyError(
-                f"{study.path}: series.{study.series.index(series)}: {shapes[0].ranks} rank has nobody to meet",
+                f"{study.path}: series.{study.series.index(series)}: {shapes[0].ranks} rank has no partner",
                 "give nodes or ranks_per_node of at least 2",
             )
         values: list[tuple[Shape, dict[str, Any]]] = []

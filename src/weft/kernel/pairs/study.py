@@ -63,13 +63,15 @@ class PairsSection(Section, frozen=True):
         False, description="true measures each round isolated, too, and gives the factor between the two"
     )
     sample_pairs: Annotated[int, Field(strict=True, ge=1, le=MOST_DRAWN)] = Field(
-        50, description="where measuring all pairs isolated takes too long: so many of each hop class"
+        50, description="where measuring all pairs isolated takes too long: the number of pairs of each hop class"
     )
-    sample_rounds: Count | None = Field(None, description="so many rounds of the tournament, drawn by the seed")
+    sample_rounds: Count | None = Field(None, description="the number of rounds of the tournament, drawn by the seed")
     isolated_most: Seconds = Field(
-        600.0, description='isolated pairs become a sample where they would take longer in a launch: "600 s"'
+        600.0, description='isolated pairs are sampled if all of them would take longer than this in a launch: "600 s"'
     )
-    block: Seconds = Field(5.0, description='what a killed job may lose; rounds that make a cell: "5 s"')
+    block: Seconds = Field(
+        5.0, description='duration of the rounds in one cell, which is what a killed job may lose: "5 s"'
+    )
     store: Literal["auto", "raw", "summary"] = Field(
         "auto",
         description="raw: every sample; summary: order statistics and a histogram of each pair; auto: by size",

@@ -95,10 +95,10 @@ def headline(comparison: Comparison) -> str:
         text += f"{base}'s time; "
         text += "a simulated run has no noise, so there is no interval and no test"
     else:
-        told = [f"{seen[word]} {word}" for word in ("slower", "faster") if seen[word]]
+        counted = [f"{seen[word]} {word}" for word in ("slower", "faster") if seen[word]]
         same = seen["no difference shown"]
-        if told:
-            text = f"{other} against {base}: of {count} {' and '.join(told)}, {same} without a shown difference"
+        if counted:
+            text = f"{other} against {base}: of {count} {' and '.join(counted)}, {same} without a shown difference"
         else:
             calls = [each for each in comparison.summaries if each.evidence.outcome in ("slower", "faster")]
             few = f", though {calls[0].evidence.outcome} over all rows of {place(calls[0])}" if calls else ""
@@ -124,11 +124,11 @@ def sentences(comparison: Comparison, phase: str = "warm") -> list[str]:
     own = [each for each in comparison.summaries if each.phase == phase]
     whole = {each.operation: each.evidence.outcome for each in own if each.ranks is None}
     idle = "no difference shown"
-    told = [
+    known = [
         each for each in own if each.ranks is None or not whole.get(each.operation) == each.evidence.outcome == idle
     ]
-    if told:
-        return [sentence(comparison, each) for each in told]
+    if known:
+        return [sentence(comparison, each) for each in known]
     return [sentence(comparison, each) for each in comparison.rows if each.key.phase == phase]
 
 

@@ -82,12 +82,12 @@ def _bar(rows: Sequence[LadderRow], name: str, alone: bool) -> Any:
     x = alt.X(
         "start:Q", title=f"time ({unit})", scale=alt.Scale(domain=[0, most * (1.35 if alone else 1.5)], nice=False)
     )
-    told = [alt.Tooltip("step:N"), alt.Tooltip("text:N"), alt.Tooltip("mover:N", title="what would move it")]
+    tooltip = [alt.Tooltip("step:N"), alt.Tooltip("text:N"), alt.Tooltip("mover:N", title="what would move it")]
     base = alt.Chart(values(drawn)).encode(y=y)
     opacity = alt.condition("datum.hollow", alt.value(0.15), alt.value(0.9))
     return alt.layer(
         base.mark_bar(height=18, strokeWidth=1).encode(
-            x=x, x2="end:Q", color=colour, stroke=stroke, fillOpacity=opacity, tooltip=told
+            x=x, x2="end:Q", color=colour, stroke=stroke, fillOpacity=opacity, tooltip=tooltip
         ),
         base.mark_text(align="left", dx=5, fontSize=11, color=INK).encode(x="end:Q", text="text:N"),
     ).properties(width=420, height=26 * len(rows), title=alt.TitleParams(name, fontSize=12, anchor="start"))
@@ -129,11 +129,11 @@ def _rounds(rows: Sequence[RoundRow]) -> Any:
     )
     y = alt.Y("time:Q", title=f"time ({unit})", scale=alt.Scale(zero=True))
     base = alt.Chart(values(drawn)).encode(x=x)
-    told = [alt.Tooltip("d:Q"), alt.Tooltip("time:Q", format=".3~g"), alt.Tooltip("link:N")]
+    tooltip = [alt.Tooltip("d:Q"), alt.Tooltip("time:Q", format=".3~g"), alt.Tooltip("link:N")]
     return alt.layer(
         base.mark_line(color=BLUE, strokeWidth=1.2).encode(y=y),
-        base.mark_circle(color=BLUE, size=30, opacity=1).encode(y=y, tooltip=told),
+        base.mark_circle(color=BLUE, size=30, opacity=1).encode(y=y, tooltip=tooltip),
         base.transform_filter("datum.load !== null")
         .mark_tick(color=ORANGE, thickness=3, size=14)
-        .encode(y=alt.Y("load:Q", title=f"time ({unit})"), tooltip=told),
+        .encode(y=alt.Y("load:Q", title=f"time ({unit})"), tooltip=tooltip),
     ).properties(height=240)

@@ -39,7 +39,7 @@ class PairMatrix:
         Number of rows of each node, in order; the same for the columns.
     nodes
         Names of the nodes.
-    told
+    exact
         The number in the tooltip of every two nodes, shape (nodes, nodes); nan if not measured.
     scale
         Numbers to colours.
@@ -54,7 +54,7 @@ class PairMatrix:
     values: Floats
     parts: Sequence[int]
     nodes: Sequence[str]
-    told: Floats
+    exact: Floats
     scale: Scale
     unit: tuple[str, float]
     what: str
@@ -154,11 +154,11 @@ def _pointer(shown: PairMatrix) -> str:
     """The line under the picture that names the two nodes under the pointer, with their number."""
     if len(shown.nodes) > MOST_TOLD:
         return f'<p class="soft">The line for the nodes under the pointer is available up to {MOST_TOLD} nodes.</p>'
-    told = np.ascontiguousarray(shown.told, "<f4")
+    exact = np.ascontiguousarray(shown.exact, "<f4")
     data = {
         "nodes": list(shown.nodes),
         "ends": np.cumsum(shown.parts).tolist(),
-        "told": base64.b64encode(told.tobytes()).decode(),
+        "exact": base64.b64encode(exact.tobytes()).decode(),
         "what": shown.what,
         "unit": shown.unit,
         "box": [LEFT, TOP, shown.side, LEFT + shown.side + RIGHT],
@@ -174,7 +174,7 @@ def _pointer(shown: PairMatrix) -> str:
 SCRIPT = """(() => {
   const own = document.currentScript, data = JSON.parse(own.previousElementSibling.textContent);
   const line = own.parentElement.querySelector(".pointed"), svg = own.parentElement.querySelector(".picture svg");
-  const told = new Float32Array(Uint8Array.from(atob(data.told), (c) => c.charCodeAt(0)).buffer);
+  const exact = new Float32Array(Uint8Array.from(atob(data.exact), (c) => c.charCodeAt(0)).buffer);
   const [left, top, side, width] = data.box, count = data.nodes.length, ranks = data.ends[count - 1];
   const node = (share) => data.ends.findIndex((end) => share * ranks < end);
   const idle = line.textContent;
@@ -185,7 +185,7 @@ SCRIPT = """(() => {
     const beyond = event.clientX < place.left + left / scale || event.clientY < place.top + top / scale;
     const inside = column >= 0 && row >= 0 && !beyond;
     if (!inside) { line.textContent = idle; return; }
-    const value = told[row * count + column], [unit, size] = data.unit;
+    const value = exact[row * count + column], [unit, size] = data.unit;
     const text = Number.isNaN(value) ? "not measured" : `${(value / size).toPrecision(3)} ${unit}, ${data.what}`;
     line.textContent = `${data.nodes[row]} \\u2192 ${data.nodes[column]}: ${text}`;
     svg.dataset.pointed = line.textContent;

@@ -76,10 +76,10 @@ def _slowest(view: PairView, size: int, mode: str) -> str:
 
 
 def _nodes(view: PairView, size: int, mode: str) -> Picture:
-    told = view.matrix(size, mode, "time_s")
-    scale = scale_of(told, _cut(view, size, mode))
+    times = view.matrix(size, mode, "time_s")
+    scale = scale_of(times, _cut(view, size, mode))
     ones = [1] * len(view.nodes)
-    shown = PairMatrix(told, ones, view.nodes, told, scale, seconds_unit(scale.cut), "the median of their pairs")
+    shown = PairMatrix(times, ones, view.nodes, times, scale, seconds_unit(scale.cut), "the median of their pairs")
     key = "Each point is the median over the pairs of ranks of two nodes: half a round trip. " + COLOURS.format(
         factor=SLOW
     )
@@ -96,10 +96,10 @@ def _worst_node(view: PairView, size: int, mode: str) -> str:
 
 
 def _contention(view: PairView, size: int, mode: str) -> Picture:
-    told = view.matrix(size, mode, "factor")
-    scale = scale_of(told, SLOW * view.middle_factor(size, mode))
+    factors = view.matrix(size, mode, "factor")
+    scale = scale_of(factors, SLOW * view.middle_factor(size, mode))
     ones = [1] * len(view.nodes)
-    shown = PairMatrix(told, ones, view.nodes, told, scale, ("x", 1.0), "the median factor of their pairs")
+    shown = PairMatrix(factors, ones, view.nodes, factors, scale, ("x", 1.0), "the median factor of their pairs")
     rows = [row for row in view.contention if (row["bytes"], row["mode"]) == (size, mode)]
     row = max(rows, key=lambda each: each["factor"])
     interval = measured_factor(row["factor"], row["low"], row["high"])

@@ -41,10 +41,12 @@ class BandwidthStory(SweepStory):
         if not limits:
             text = changes_clause(lines)
             return f"{text[0].upper()}{text[1:]}; no eager limit shows in the times."
-        told: dict[str, str] = {}
-        for line, change in limits:  # a pair has the same limit hot and cold: told once
-            told.setdefault(str(line.cell.parameters["members"]), f"{line.name.capitalize()}: {limit_text(change)}")
-        return " ".join(list(told.values())[:2])
+        sentences: dict[str, str] = {}
+        for line, change in limits:  # a pair has the same limit hot and cold: sentences once
+            sentences.setdefault(
+                str(line.cell.parameters["members"]), f"{line.name.capitalize()}: {limit_text(change)}"
+            )
+        return " ".join(list(sentences.values())[:2])
 
     def line(self, view: RunView) -> str:
         """The highest rate."""

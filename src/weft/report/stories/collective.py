@@ -42,8 +42,8 @@ class CollectiveStory(SweepStory):
             return text + "the calls have no size in common."
         line, row, size = found
         one = "the slowest call" if len(largest) > 1 else "the call"
-        told = measured_seconds(row["median_s"], row["low_s"], row["high_s"])
-        return f"{text}{one} at {exact_bytes(size)} is {line.name}: {told}."
+        time = measured_seconds(row["median_s"], row["low_s"], row["high_s"])
+        return f"{text}{one} at {exact_bytes(size)} is {line.name}: {time}."
 
     def cause(self, view: RunView) -> str:
         """The change-overs, and how many sizes take longer than their double."""

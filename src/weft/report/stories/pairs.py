@@ -35,11 +35,13 @@ class PairsStory(Story):
     def cause(self, view: RunView) -> str:
         """What is slow: nodes, links, pairs."""
         pairs = PairView(view)
-        told = [row["statement"] for row in pairs.blame] if pairs.measured else []
-        if not told:
+        causes = [row["statement"] for row in pairs.blame] if pairs.measured else []
+        if not causes:
             return ""
-        more = f" And {plural(len(told) - TOLD, 'more')}." if len(told) > TOLD else ""
-        return "; ".join(_capital(text) if index == 0 else text for index, text in enumerate(told[:TOLD])) + "." + more
+        more = f" And {plural(len(causes) - TOLD, 'more')}." if len(causes) > TOLD else ""
+        return (
+            "; ".join(_capital(text) if index == 0 else text for index, text in enumerate(causes[:TOLD])) + "." + more
+        )
 
     def line(self, view: RunView) -> str:
         """Who is slow, or that nobody is."""

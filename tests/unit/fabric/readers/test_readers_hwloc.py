@@ -40,7 +40,7 @@ def test_a_machine_without_cores_counts_its_processing_units() -> None:
         ('<topology><object type="Machine"/></topology>', "without cores"),
         (
             '<topology><object type="Machine"><object type="PU" os_index="-1"/></object></topology>',
-            "os_index = '-1' of a PU is no number",
+            "os_index = '-1' of a PU is not a number",
         ),
     ],
 )

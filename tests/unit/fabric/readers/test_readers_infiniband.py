@@ -140,7 +140,7 @@ def test_a_faulty_line_of_a_ports_report_is_named() -> None:
 
 
 def test_a_file_in_no_known_format_is_refused() -> None:
-    with pytest.raises(FabricError, match="in no format that Weft reads"):
+    with pytest.raises(FabricError, match="not in a format that Weft reads"):
         detect(Lines.of("x", "hello\nworld\n"))
 
 

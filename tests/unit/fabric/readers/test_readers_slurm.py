@@ -62,7 +62,7 @@ def test_two_switches_that_name_each_other_are_joined_once() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("SwitchName=a Nodes=n[1-\n", 1, "no list of names"),
+        ("SwitchName=a Nodes=n[1-\n", 1, "not a list of names"),
         ("SwitchName=a Nodes=n1\nSwitchName=b\n", 2, "a switch with nothing below it"),
         ("SwitchName=a Nodes=n1\nSwitch=b Nodes=n2\n", 2, "not a switch"),
         ("SwitchName=a Nodes=n1\nSwitchName=s Switches=a,b\n", 2, "the switch b has no line of its own"),
@@ -70,7 +70,7 @@ def test_two_switches_that_name_each_other_are_joined_once() -> None:
         ("SwitchName=a Nodes=n1\n\nBlockName=b Nodes=n[1-4]\n", 3, "a block topology"),
         ("# nothing\n", 2, "no switch up to the end"),
         ("SwitchName=a Nodes=n[1-999999999]\n", 1, "more than 200,000 nodes"),
-        ("SwitchName=a Nodes=n[1-3]4]\n", 1, "no list of names"),
+        ("SwitchName=a Nodes=n[1-3]4]\n", 1, "not a list of names"),
         (MANY, 6, "more than 1,000,000 connections"),
     ],
 )

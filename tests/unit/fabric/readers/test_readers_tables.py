@@ -141,9 +141,9 @@ def test_lid_gaps_foreign_switches_and_odd_lines_are_reported() -> None:
         LFTS.replace("0x0006 0", "0x0106 0") + "Unicast lids [0-7] of switch Lid 9 guid 0x9:\n0x0001 001 #\n nonsense\n"
     )
     said = told(small(text))
-    assert "error 1 host that no table knows: H-0000000000100004" in said
+    assert "error 1 host that are in no table: H-0000000000100004" in said
     assert "1 table for switches not in the network: line 28: guid 0x0000000000000009" in said
-    assert "1 line of the tables say nothing known: line 30: nonsense" in said
+    assert "1 line of the tables cannot be interpreted: line 30: nonsense" in said
     assert told(small(LFTS)) == ""
 
 
@@ -180,7 +180,7 @@ def test_a_host_on_two_cables_is_met_at_the_lid_of_the_one_its_routes_use() -> N
     network = network_of(dump)
     assert np.sort(network.addresses.host_lids).tolist() == [11, 13]  # type: ignore[union-attr]
     assert len(network.route("H-00000000000000cc", "H-00000000000000bb")) == 2
-    assert "1 box has several LIDs a port (LMC): H-00000000000000bb: LMC 2" in told(dump)
+    assert "1 device has several LIDs a port (LMC): H-00000000000000bb: LMC 2" in told(dump)
 
 
 def test_tables_are_written_for_all_that_is_addressed() -> None:
