@@ -35,6 +35,9 @@ def test_row_b_is_slow_at_first_contact_and_fast_when_connections_are_warm(tmp_p
     assert len(row_b) == 3
     assert max(map(abs, row_b.values())) < 0.25
     assert found["B_warm"] < 0.1 * 0.59
+    # the paper prints A below 10 ms at every N: fresh connections alone contradict it, and so does Bruck's algorithm
+    assert found["barrier_A36"] < 0.01 < found["fresh_A36"] < found["bruck_A36"]
+    assert "takes rdb for it" in (tmp_path / "calls.md").read_text()
 
 
 SMALL = {

@@ -25,8 +25,8 @@ class BackChannel {
 };
 
 /// Collective, without MPI communication: opens the channel by means of the file `door`. Null on every rank if there is
-/// no such file, in a simulation, or if some rank cannot reach rank 0. The file contains `loopback` (all ranks are on
-/// one host) or `network`; rank 0 writes its address into it.
+/// no such file, or if some rank cannot reach rank 0. The file contains `loopback` (all ranks are on one host) or
+/// `network`; rank 0 writes its address into it. Simulated ranks need no file.
 std::unique_ptr<BackChannel> open_back_channel(int rank, int size, std::string const &door);
 
 } // namespace weft

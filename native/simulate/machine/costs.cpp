@@ -7,27 +7,43 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
+#include <vector>
 
 namespace weft::simulate {
 namespace {
 
-// Which rank slots are connected. A connection serves both directions. The first sender waits for the whole handshake:
-// its own half and then the half of the peer, which must be inside the library to take part.
+// Which rank slots are connected. A connection serves both directions, and each end spends its half of the handshake on
+// it. If only one end sends, it waits for both halves, one after the other: the peer must be inside the library to take
+// part. If both ends send at once, each does its own half meanwhile.
 class Contacts {
   public:
-    explicit Contacts(std::int32_t slots) : slots_(static_cast<std::size_t>(slots)), met_(slots_ * slots_, false) {}
+    Contacts(std::int32_t slots, double half_s)
+        : slots_(static_cast<std::size_t>(slots)), half_s_(half_s), open_(slots_ * slots_, false) {}
 
-    bool first(std::int32_t from, std::int32_t to) {
-        auto const a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
-        if (met_[a * slots_ + b])
-            return false;
-        met_[a * slots_ + b] = met_[b * slots_ + a] = true;
-        return true;
+    // Called by the rank that sends, which sleeps until the connection is open.
+    void connect(std::int32_t from, std::int32_t to) {
+        auto const [low, high] = std::minmax(from, to);
+        auto const pair = static_cast<std::size_t>(low) * slots_ + static_cast<std::size_t>(high);
+        if (open_[pair])
+            return;
+        auto const now_s = simgrid::s4u::Engine::get_clock();
+        auto const [opening, alone] = opening_s_.try_emplace(pair, now_s + 2 * half_s_);
+        if (alone)
+            simgrid::s4u::this_actor::sleep_for(half_s_); // the other end may begin its half meanwhile
+        else
+            opening->second = std::min(opening->second, now_s + half_s_);
+        if (!open_[pair])
+            simgrid::s4u::this_actor::sleep_until(opening_s_.at(pair));
+        open_[pair] = true;
+        opening_s_.erase(pair);
     }
 
   private:
     std::size_t slots_;
-    std::vector<bool> met_;
+    double half_s_;
+    std::vector<bool> open_;
+    std::unordered_map<std::size_t, double> opening_s_; // when a connection that is being set up will be open
 };
 
 int &free_now() {
@@ -40,7 +56,7 @@ class Costs {
     explicit Costs(Zone const &zone) : zone_(zone), adapter_free_s_(zone.net().hosts.size(), 0) {
         auto const &on_demand = zone.net().connections;
         if (on_demand.cost_s > 0 && zone.slot_count() > on_demand.most_eager)
-            contacts_ = std::make_unique<Contacts>(zone.slot_count());
+            contacts_ = std::make_unique<Contacts>(zone.slot_count(), on_demand.cost_s);
     }
 
     double operator()(std::size_t bytes, simgrid::s4u::Host const *source, simgrid::s4u::Host const *destination) {
@@ -51,9 +67,9 @@ class Costs {
             return message.inside_s;
         auto const size = static_cast<double>(bytes);
         auto const segment = message.of(size);
-        auto seconds = segment.overhead_s + segment.s_per_byte * size;
-        if (contacts_ && contacts_->first(zone_.slot_of(source), zone_.slot_of(destination)))
-            seconds += 2 * zone_.net().connections.cost_s;
+        auto const seconds = segment.overhead_s + segment.s_per_byte * size;
+        if (contacts_)
+            contacts_->connect(zone_.slot_of(source), zone_.slot_of(destination));
         return segment.gap_s > 0 ? seconds + wait_for_adapter(zone_.node_of(source), segment.gap_s) : seconds;
     }
 

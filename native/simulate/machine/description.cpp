@@ -61,7 +61,8 @@ class Reader {
         else if (key_ == "segment")
             add_segment();
         else if (key_ == "connections")
-            net_.connections = {.cost_s = number(), .most_eager = static_cast<std::int64_t>(number())};
+            net_.connections = {
+                .cost_s = number(), .most_eager = static_cast<std::int64_t>(number()), .start_up = word()};
         else
             fail("unknown line");
     }

@@ -45,6 +45,7 @@ struct MessageCost {
 struct Connections {
     double cost_s = 0;           // cost of a connection at each end
     std::int64_t most_eager = 0; // jobs of at most this many ranks connect all pairs at start-up instead
+    std::string start_up;        // traffic of the library's start-up: "barrier" or "nothing"
 };
 
 // A whole machine as read from the flat text that weft.launch.simulated writes (see README.md for its lines).

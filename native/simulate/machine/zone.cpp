@@ -34,6 +34,7 @@ void Zone::add_host(std::string const &name, std::int32_t node, std::int32_t cor
     // Properties for the ranks' platform (native/measure/host/platform_simulated.cpp).
     host->set_property("node", net_.hosts[static_cast<std::size_t>(node)]);
     host->set_property("core", std::to_string(core));
+    host->set_property("start-up", net_.connections.start_up);
     host->set_property("memory", std::to_string(static_cast<std::int64_t>(net_.memory_bytes)));
     host->seal();
     auto const id = host->get_netpoint()->id();

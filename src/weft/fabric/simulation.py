@@ -11,6 +11,8 @@ from weft.units import Bytes, Seconds
 
 Count = Annotated[int, Field(strict=True, ge=0, le=10_000_000)]
 Samples = Annotated[int, Field(strict=True, ge=1, le=1000)]
+Call = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
+Algorithm = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]{1,80}$")]
 STAGING = "library staging"  # its name in a kernel's ``need``
 Library = Literal["mvapich2", "mpich", "ompi", "impi"]
 
@@ -25,6 +27,11 @@ class SimulationSection(Section, frozen=True):
     collectives: Library = Field(
         "mpich", description='whose algorithms the collectives take: "mvapich2", "mpich", "ompi" or "impi"'
     )
+    algorithms: dict[Call, Algorithm] = Field(
+        {},
+        description="algorithms of single calls in place of those that the library's selector takes, by SimGrid's "
+        'names (smpirun --help-coll): { alltoallv = "ring" }',
+    )
     model: Literal["fair", "infiniband"] = Field(
         "fair",
         description='"fair": flows share what links carry; "infiniband": SimGrid\'s own model on top, with its '
@@ -38,6 +45,11 @@ class SimulationSection(Section, frozen=True):
     )
     connected_up_to: Count = Field(
         64, description="jobs of at most this many ranks connect everybody at start-up, for nothing"
+    )
+    start_up: Literal["nothing", "barrier"] = Field(
+        "nothing",
+        description='traffic before the first call of a program: "nothing", or "barrier": the ranks that a barrier '
+        "connects, log2 p each, are connected before",
     )
     peer_buffers: Bytes | None = Field(
         None,

@@ -85,3 +85,8 @@ def row_of(
         if right and (series is None or series in row["series"]):
             return row
     return None
+
+
+def seconds_of(row: CallRow | None) -> float | None:
+    """The time of a row, if there is one."""
+    return None if row is None else row["median_s"]

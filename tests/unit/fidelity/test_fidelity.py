@@ -14,6 +14,7 @@ from weft.fabric import load_fabric
 from weft.fidelity import PARTS, Part, compute, published, wanted
 from weft.fidelity.bench import Bench, error_text, paper_text, time_or_status
 from weft.fidelity.datasheet import nominal
+from weft.fidelity.first_calls import EXPLANATIONS, fitted_cost, variant
 from weft.fidelity.memory import STUDY, peer_buffers_that_explain, without_buffers
 from weft.fidelity.page import write
 from weft.fidelity.tables import cells
@@ -74,6 +75,21 @@ def test_the_buffers_of_tara_lie_between_what_err_and_what_ran_allow() -> None:
     assert simulation.peer_buffers is not None
     assert low < simulation.peer_buffers < high
     assert high < 1.05 * low
+
+
+def test_the_cost_of_a_connection_is_found_again() -> None:
+    cells = [(0.001, 60.0), (0.002, 130.0), (0.004, 270.0)]
+    seconds = [warm + 1.7e-3 * share for warm, share in cells]
+    assert fitted_cost(cells, seconds, 2e-3) == pytest.approx(1.7e-3, rel=1e-4)
+
+
+def test_each_explanation_is_a_machine_of_its_own(tmp_path: Path) -> None:
+    made = {name: variant(tmp_path / "runs", name, keys).simulation for name, _, keys in EXPLANATIONS}
+    assert {name: each.start_up for name, each in made.items() if each} == {
+        "fresh": "nothing", "bruck": "nothing", "barrier": "barrier"
+    }  # fmt: skip
+    assert made["bruck"] is not None
+    assert made["bruck"].algorithms == {"alltoall": "bruck"}
 
 
 def test_both_tables_are_nine_cells() -> None:

@@ -62,7 +62,7 @@ def message_lines(fabric: Fabric) -> list[str]:
     return [
         f"message {simulation.inside_cost!r}",
         *(f"segment {above} {cost.overhead_s!r} {cost.gap_s!r} {cost.s_per_byte!r}" for above, cost in segments),
-        f"connections {simulation.connection_cost!r} {simulation.connected_up_to}",
+        f"connections {simulation.connection_cost!r} {simulation.connected_up_to} {simulation.start_up}",
     ]
 
 

@@ -97,7 +97,9 @@ def options(simulation: SimulationSection, eager_limit: int | None, measured: Co
         others are Weft's own traffic, and stay plain: a library's broadcast of a table to a thousand ranks is a ring.
     """
     library = simulation.collectives
-    chosen = {f"smpi/{call}": library for call in sorted(measured) if (library, call) not in CRASHING}
+    selected = {call: library for call in sorted(measured) if (library, call) not in CRASHING}
+    asked = {call: name for call, name in simulation.algorithms.items() if call in measured}
+    chosen = {f"smpi/{call}": name for call, name in (selected | asked).items()}
     return {
         "network/model": MODELS[simulation.model],
         "smpi/bw-factor": "0:1",  # a bare 1 crashes SimGrid 3.32

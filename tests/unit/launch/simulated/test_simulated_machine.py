@@ -107,7 +107,7 @@ def test_costs_of_messages_and_connections_are_the_fabrics(tmp_path: Path) -> No
     assert eager == ["all", "1e-06", "0.0", "0.0"]
     assert rendezvous[0] == "16384"
     assert float(rendezvous[1]) == pytest.approx(10e-6)
-    assert lines_of(text, "connections") == [["0.002", "64"]]
+    assert lines_of(text, "connections") == [["0.002", "64", "nothing"]]
 
 
 def test_a_rate_that_is_not_stated_is_asked_for(tmp_path: Path) -> None:
