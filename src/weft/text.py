@@ -130,6 +130,10 @@ def _console_type() -> type[Any]:
 
         def render(self, renderable: Any, options: Any = None) -> Any:
             for segment in super().render(renderable, options):
-                yield segment if segment.control else Segment(plain(segment.text), segment.style)
+                # a table renders its cells by this too, so that each text passes several times: most are plain by then
+                if segment.control or not _HIDDEN.search(segment.text):
+                    yield segment
+                else:
+                    yield Segment(plain(segment.text), segment.style)
 
     return PlainConsole

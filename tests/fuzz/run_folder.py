@@ -1,27 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A whole run folder with one file changed, as `weft show`, `report`, `compare` and `weft run` read it."""
+"""A whole run folder with one file changed, as `weft show`, `report`, `why`, `compare` and `weft run` read it."""
 
 import atexit
 import json
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # Atheris starts this by path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from made.kept import copy_of, kept_runs
 from weft.errors import WeftError
 from weft.plan.records import HASH, hash_of, plan_of
 from weft.plan.wire import flat_plan
+from weft.report.compare import page as compare_page
 from weft.report.compare import tables as compare_tables
 from weft.report.compare.load import load_compare
 from weft.report.page import write
 from weft.report.tables import render
 from weft.report.view import load_view
-from weft.run.refresh import refresh
+from weft.report.why import as_json as why_json
+from weft.report.why import as_text as why_text
+from weft.run.refresh import reading, refresh, write_manifest
 from weft.run.walk import pending
 from weft.store.folder import RunFolder
 
@@ -68,30 +75,51 @@ def leaves(tree: Any) -> Iterator[tuple[Any, Any]]:
         yield from leaves(part)
 
 
+def shown(run: Path, _: Path) -> None:
+    """As ``weft show`` reads a run."""
+    view = load_view(refresh(run))
+    for form in ("text", "md", "csv", "latex", "json"):
+        render(view, form)
+
+
+def reported(run: Path, other: Path) -> None:
+    """As ``weft report`` reads two."""
+    refresh(run)
+    write([run, other], run / "report.html", files_too=False)
+
+
+def explained(run: Path, _: Path) -> None:
+    """As ``weft why`` reads a run."""
+    view = load_view(refresh(run))
+    why_text(view)
+    why_json(view)
+
+
+def resumed(run: Path, _: Path) -> None:
+    """As ``weft run`` reads what it goes on with."""
+    folder = RunFolder.open(run)
+    plan = plan_of(folder)
+    for step in pending(folder, plan):
+        flat_plan(plan, step.launch, run, cells=step.cells)
+
+
+def compared(run: Path, other: Path) -> None:
+    """As ``weft compare`` reads two."""
+    refresh(run)
+    found = load_compare([other, run])
+    for form in ("text", "md", "csv", "json"):
+        compare_tables.render(found, (), form)
+    compare_page.write(found, (), run / "compare.html", files_too=False)
+
+
 def use(run: Path, other: Path) -> None:
     """Read a run as the verbs do. Only a WeftError may come out, and one part's error is no reason to skip the next."""
-
-    def shown() -> None:
-        refresh(run)
-        view = load_view(run)
-        for form in ("text", "md", "csv", "latex", "json"):
-            render(view, form)
-        write([run], run / "report.html", files_too=False)
-
-    def resumed() -> None:
-        folder = RunFolder.open(run)
-        plan = plan_of(folder)
-        for step in pending(folder, plan):
-            flat_plan(plan, step.launch, run, cells=step.cells)
-
-    def compared() -> None:
-        found = load_compare([other, run])
-        compare_tables.render(found, (), "text")
-
     refused: WeftError | None = None
-    for part in (shown, resumed, compared):
+    for part in (shown, reported, explained, compared, resumed):
+        guard = nullcontext() if part is resumed else reading(run, other)
         try:
-            part()
+            with guard:
+                part(run, other)
         except WeftError as error:
             refused = error
     if refused:
@@ -129,6 +157,42 @@ def as_run_with_value(path: Path) -> None:
     use(run, place() / name)
 
 
+def as_run_with_table(path: Path) -> None:
+    """A run in which one table is another one, signed anew: numbers of the table, of a column or table, of a value."""
+    words = path.read_bytes().split()
+    if len(words) != 3 or not all(word.isdigit() and len(word) < 9 for word in words):
+        return
+    where, which, what = (int(word) for word in words)
+    name, file = made_tables()[where % len(made_tables())]
+    run = copied(path, name)
+    others = [each for each in made_tables() if each[0] == name]
+    table = pq.read_table(run / file)
+    if what % 4 == 0:
+        table = pq.read_table(run / others[which % len(others)][1])
+    elif what % 4 == 1 and table.num_columns > 1:
+        table = table.remove_column(which % table.num_columns)
+    elif what % 4 == 2:
+        table = table.slice(which % (table.num_rows + 1), what)
+    elif table.num_columns:
+        column = which % table.num_columns
+        field = table.schema.field(column)
+        value = VALUES[what // 4 % GONE]
+        try:
+            replaced = pa.array([value] * table.num_rows, field.type)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            return
+        table = table.set_column(column, field, replaced)
+    pq.write_table(table, run / file)
+    write_manifest(RunFolder(run))
+    use(run, place() / name)
+
+
+@lru_cache(maxsize=1)
+def made_tables() -> tuple[tuple[str, str], ...]:
+    """Run and name of each table."""
+    return tuple(each for each in all_files() if each[1].endswith(".parquet"))
+
+
 def copied(path: Path, name: str) -> Path:
     """A fresh copy of a kept run beside the input."""
     run = path.parent / "run"
@@ -156,3 +220,8 @@ def file_seeds() -> tuple[bytes, ...]:
 def value_seeds() -> tuple[bytes, ...]:
     """One value of each JSON file."""
     return tuple(b"%d %d %d" % (number, 7 * number, number) for number in range(len(texts())))
+
+
+def table_seeds() -> tuple[bytes, ...]:
+    """One change of each table."""
+    return tuple(b"%d %d %d" % (number, 3 * number, number) for number in range(len(made_tables())))

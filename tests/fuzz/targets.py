@@ -182,5 +182,6 @@ TARGETS = {
     "links": Target(as_links, ".json", (made_links(True), made_links(False))),
     "run-file": Target(run_folder.as_run_with_file, "", run_folder.file_seeds, 6),
     "run-value": Target(run_folder.as_run_with_value, "", run_folder.value_seeds, 6),
+    "run-table": Target(run_folder.as_run_with_table, "", run_folder.table_seeds, 6),
     "plan": Target(as_plan, ".json", (made_plan(),)),
 }

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from weft.analyse.bottleneck import bottlenecks, load_rows
@@ -87,7 +88,7 @@ class Found:
     of_pairs: frozenset[str]
     turns: Sequence[TurnRow]
 
-    @property
+    @cached_property
     def main(self) -> str:
         """The kernel's main call, on which verdicts are based."""
         return main_call(self.plan.kernel, {row["call"] for row in self.calls})

@@ -25,8 +25,10 @@ from weft.store.cells import folder_path
 from weft.store.files import write_parquet
 from weft.store.folder import RunFolder
 from weft.store.parquet import sample_files
-from weft.store.rows import MEASURED, SEGMENT_TABLE
+from weft.store.rows import MEASURED, SEGMENT_TABLE, STORED
 
+#: The tables that this module writes.
+TIMES = (ITERATIONS, MEDIANS, TURNS, QUARTILES, FLOOR, LINKS, CALLS)
 GROUP = ["cell", "call", "phase"]
 
 
@@ -78,7 +80,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
 
 def has_tables(root: Path) -> bool:
     """Whether a run has every table of answers: one made by an earlier Weft lacks some, or some of their columns."""
-    return all(table.is_current(root) for table in (*WRITTEN, QUARTILES, LINKS, TURNS, CALLS))
+    return all(table.is_current(root) for table in (*STORED, *WRITTEN, *TIMES))
 
 
 def _good_samples(root: Path, backend: Backend, but: Collection[str]) -> tuple[Expression, Expression] | None:

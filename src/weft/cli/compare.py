@@ -47,25 +47,28 @@ def compare(
     """
     from weft.analyse.compare import decide, exit_code, parse_gate
     from weft.analyse.compare.comparison import PHASES
+    from weft.errors import CompareError
     from weft.report.compare import tables
     from weft.report.compare.load import load_compare
-    from weft.run.refresh import refresh_compared
+    from weft.run.refresh import reading, refresh_compared
     from weft.text import console
 
     gates = [parse_gate(text) for text in fail_if or ()]
     refresh_compared(runs)
     phases = PHASES if phase == "both" else (phase,)
-    found = load_compare(runs, margin=margin, phases=phases, sizes=size_range(sizes) if sizes else None)
-    verdicts = [decide(gate, found.comparisons) for gate in gates]
-    if format == "text":
-        tables.print_compare(found, verdicts, console(140))
-    else:
-        sys.stdout.write(tables.render(found, verdicts, format))
-    if output:
-        from weft.report.compare.page import write
+    chosen = size_range(sizes) if sizes else None
+    with reading(*runs, kind=CompareError):
+        found = load_compare(runs, margin=margin, phases=phases, sizes=chosen)
+        verdicts = [decide(gate, found.comparisons) for gate in gates]
+        if format == "text":
+            tables.print_compare(found, verdicts, console(140))
+        else:
+            sys.stdout.write(tables.render(found, verdicts, format))
+        if output:
+            from weft.report.compare.page import write
 
-        write(found, verdicts, output, files_too=figures)
-        sys.stderr.write(f"wrote {output}\n")  # not on stdout: that may be JSON
+            write(found, verdicts, output, files_too=figures)
+            sys.stderr.write(f"wrote {output}\n")  # not on stdout: that may be JSON
     return exit_code(verdicts)
 
 

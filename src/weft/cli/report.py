@@ -28,10 +28,11 @@ def report(
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
     from weft.report.page import write
-    from weft.run.refresh import refresh
+    from weft.run.refresh import reading, refresh
 
     for run in runs:
         refresh(run, engine)
     path = output or (runs[0] / "report.html" if len(runs) == 1 else Path("report.html"))
-    written = write(runs, path, files_too=figures)
+    with reading(*runs):
+        written = write(runs, path, files_too=figures)
     sys.stdout.write(f"wrote {written}" + (f", figures in {written.parent / 'figures'}\n" if figures else "\n"))

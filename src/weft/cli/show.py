@@ -32,15 +32,17 @@ def show(
     """
     from weft.report import tables
     from weft.report.view import load_view
-    from weft.run.refresh import refresh
+    from weft.run.refresh import reading, refresh
 
-    view = load_view(refresh(run, engine))
-    if format == "text":
-        tables.show(view, every=all)
-    else:
-        sys.stdout.write(tables.render(view, format))
-    if exact:
-        from weft.analyse.pairs.exact import exact_rows
-        from weft.report.exact import exact_text
+    refresh(run, engine)
+    with reading(run):
+        view = load_view(run)
+        if format == "text":
+            tables.show(view, every=all)
+        else:
+            sys.stdout.write(tables.render(view, format))
+        if exact:
+            from weft.analyse.pairs.exact import exact_rows
+            from weft.report.exact import exact_text
 
-        sys.stdout.write(exact_text(view, exact_rows(view.path, engine or "duckdb://")))
+            sys.stdout.write(exact_text(view, exact_rows(view.path, engine or "duckdb://")))

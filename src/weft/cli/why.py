@@ -19,7 +19,9 @@ def why(run: Path, /, *, json: bool = False, engine: str | None = None) -> None:
     """
     from weft.report.view import load_view
     from weft.report.why import as_json, as_text
-    from weft.run.refresh import refresh
+    from weft.run.refresh import reading, refresh
 
-    view = load_view(refresh(run, engine))
-    sys.stdout.write(as_json(view) if json else as_text(view))
+    refresh(run, engine)
+    with reading(run):
+        view = load_view(run)
+        sys.stdout.write(as_json(view) if json else as_text(view))

@@ -113,16 +113,24 @@ class RunView:
         }
         return "; ".join(sorted(name.strip() for name in names)) or "unknown MPI"
 
+    @cached_property
+    def _by_series(self) -> dict[str, list[CallRow]]:
+        """Rows by the name of their series: a study of a thousand cells may have a hundred series."""
+        found: dict[str, list[CallRow]] = {}
+        for row in self.rows:
+            for name in dict.fromkeys(row["series"]):
+                found.setdefault(name, []).append(row)
+        return found
+
     def of_series(self, series: PlannedSeries, call: str, phase: str = "warm") -> list[CallRow]:
         """Rows of a series for a call and phase, by nodes and ranks."""
-        found = [
-            row for row in self.rows if series.name in row["series"] and (row["call"], row["phase"]) == (call, phase)
-        ]
+        own = self._by_series.get(series.name, [])
+        found = [row for row in own if (row["call"], row["phase"]) == (call, phase)]
         return sorted(found, key=lambda row: (row["nodes"], row["ranks"]))
 
     def calls_of(self, series: PlannedSeries) -> list[str]:
         """Calls of a series, in the order they were measured."""
-        return list(dict.fromkeys(row["call"] for row in self.rows if series.name in row["series"]))
+        return list(dict.fromkeys(row["call"] for row in self._by_series.get(series.name, [])))
 
 
 def m_text(series: PlannedSeries) -> str:

@@ -13,6 +13,7 @@ from weft.launch import launcher_for, refuse_capture
 from weft.plan.records import plan_of
 from weft.run.one import RUNS, candidates, choose_folder, exit_code, is_same_run, run_study, statuses
 from weft.run.progress import Progress, for_terminal
+from weft.run.refresh import reading
 from weft.run.walk import pending
 from weft.store.folder import RunFolder
 from weft.study import Study
@@ -108,8 +109,9 @@ class Measuring:
             confirm(folder, launcher, progress)
         from weft.report import page, tables  # a second of imports that nobody needs before there is a result
 
-        tables.show(folder.path)
-        page.write([folder.path], folder.report, files_too=False)  # `weft report` writes the figures as files
+        with reading(folder.path):
+            tables.show(folder.path)
+            page.write([folder.path], folder.report, files_too=False)  # `weft report` writes the figures as files
         counts = statuses(folder)
         sys.stdout.write(f"cells: {', '.join(f'{number} {status}' for status, number in sorted(counts.items()))}\n")
         for node in self.pcap:

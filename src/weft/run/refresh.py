@@ -4,11 +4,13 @@
 import shutil
 import traceback
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from weft.errors import CompareError, DataError
+from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import file_errors, read_json, try_remove, write_json
 from weft.plan.records import plan_of
 from weft.store.folder import RunFolder
@@ -65,12 +67,6 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
     DataError
         A torn cell, records that do not fit together, tables that cannot be written, or an engine that is not here.
     """
-    import duckdb
-    import pyarrow
-
-    pa: Any = pyarrow  # it comes without types
-    data = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
-    unfit: tuple[type[Exception], ...] = (*data, OSError, duckdb.Error, pa.lib.ArrowException)
     from weft import analyse, store  # half a second of imports that planning and launching do not need
 
     inner = folder.trials()
@@ -82,13 +78,13 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
         store.convert(folder, origin)
         try:
             analyse.make_tables(folder, engine)
-        except (DataError, *unfit):
+        except (DataError, *unfit()):
             with file_errors(folder.samples):
                 if folder.samples.exists():
                     shutil.rmtree(folder.samples)  # refuses a link
             store.convert(folder, origin)
             analyse.make_tables(folder, engine)
-    except unfit as problem:
+    except unfit() as problem:
         raise no_tables(folder, problem) from problem
     write_manifest(folder)
 
@@ -99,16 +95,58 @@ def write_manifest(folder: RunFolder) -> None:
     write_json(folder.tables / MANIFEST, sums)
 
 
+def unfit() -> tuple[type[Exception], ...]:
+    """What comes of files that are each well formed and yet do not make a whole."""
+    import duckdb
+    import pyarrow
+
+    pa: Any = pyarrow  # it comes without types
+    data = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
+    return (*data, OSError, duckdb.Error, pa.lib.ArrowException)
+
+
 def no_tables(folder: RunFolder, problem: Exception) -> DataError:
     """The error for a run whose records are each well formed, and yet do not make a whole."""
-    last = traceback.extract_tb(problem.__traceback__)[-1]
-    said = one_line(str(problem))[:200]
     return DataError(
-        f"{folder.path}: no tables can be made of its plan and records: {type(problem).__name__}: {said} "
-        f"({Path(last.filename).name}, line {last.lineno})",
+        f"{folder.path}: no tables can be made of its plan and records: {said_of(problem)}",
         f"if its files were changed, bring the originals back or {folder.measure_anew()}; if nobody did, this is a "
         "mistake in Weft: report it with these lines",
     )
+
+
+def said_of(problem: Exception) -> str:
+    """An exception and where it came from, on one line."""
+    last = traceback.extract_tb(problem.__traceback__)[-1]
+    return f"{type(problem).__name__}: {one_line(str(problem))[:200]} ({Path(last.filename).name}, line {last.lineno})"
+
+
+@contextmanager
+def reading(*runs: Path, kind: type[WeftError] = DataError) -> Iterator[None]:
+    """Draw from tables of runs; somebody may have edited them, with the checksums beside them.
+
+    Parameters
+    ----------
+    runs
+        The run folders.
+    kind
+        The error to raise.
+
+    Raises
+    ------
+    WeftError
+        Of that kind: the tables are each well formed, and yet do not make a whole.
+    """
+    try:
+        yield
+    except OSError:
+        raise  # of a file that is written; `read_table` names those that are read
+    except unfit() as problem:
+        anew = " and ".join(f"`weft show {quote(str(run))} --engine duckdb://`" for run in runs)
+        raise kind(
+            f"{', '.join(map(str, runs))}: the tables do not fit together: {said_of(problem)}",
+            f"{anew} makes them anew from the cells; if the same is said again, this is a mistake in Weft: report it "
+            "with these lines",
+        ) from problem
 
 
 def stale(folder: RunFolder) -> bool:

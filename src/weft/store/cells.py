@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reading a cell: its record and its samples, accepted only if shape, size and checksums agree."""
 
+import mmap
 import os
 import re
 import zlib
@@ -81,6 +82,34 @@ def finished_cells(folder: Any) -> Iterator[tuple[str, int]]:
     yield from sorted((name["cell"], int(name["launch"])) for name in names if name)
 
 
+def read_record(folder: Any, cell: str, launch: int, origin: Origin | None = None) -> CellRecord:
+    """Read the record of one finished cell.
+
+    Parameters
+    ----------
+    folder
+        The run folder, or its path.
+    cell
+        The cell's name, ``c003``.
+    launch
+        The launch index, from 1.
+    origin
+        Run id and hash that the record must repeat; None skips this check.
+
+    Raises
+    ------
+    DataError
+        The record is missing, torn, or of another cell or run.
+    """
+    path = folder_path(folder) / "cells" / f"{cell}.l{launch}.json"
+    record = load_cell_record(path)
+    if (record.cell, record.launch_index) != (cell, launch):
+        raise _torn(path, f"the record calls itself cell {record.cell}, launch {record.launch_index}")
+    if origin:
+        origin.check(path, record)
+    return record
+
+
 def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True, origin: Origin | None = None) -> CellData:
     """Read one finished cell and verify it.
 
@@ -102,19 +131,34 @@ def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True, or
     DataError
         The record or the samples are missing, incomplete, or do not match.
     """
-    stem = folder_path(folder) / "cells" / f"{cell}.l{launch}"
-    path = stem.with_name(stem.name + ".json")
-    record = load_cell_record(path)
-    if (record.cell, record.launch_index) != (cell, launch):
-        raise _torn(path, f"the record calls itself cell {record.cell}, launch {record.launch_index}")
-    if origin:
-        origin.check(path, record)
+    return read_samples(folder, read_record(folder, cell, launch, origin), checksums=checksums)
+
+
+def read_samples(folder: Any, record: CellRecord, *, checksums: bool = True) -> CellData:
+    """Read and verify the samples of a cell whose record is read.
+
+    Parameters
+    ----------
+    folder
+        The run folder, or its path.
+    record
+        The cell's record (`read_record`).
+    checksums
+        Whether to compare the checksum of each rank's slab (about 1 s per GB).
+
+    Raises
+    ------
+    DataError
+        The samples are missing, incomplete, or do not match their record.
+    """
     if not record.has_samples:
         return CellData(record, None)
-    samples = _map_samples(stem.with_name(stem.name + ".npy"), record)
-    _check_segments(path, record)
+    stem = folder_path(folder) / "cells" / f"{record.cell}.l{record.launch_index}"
+    path = stem.with_name(stem.name + ".npy")
+    samples = _map_samples(path, record)
+    _check_segments(stem.with_name(stem.name + ".json"), record)
     if checksums:
-        _check_slabs(stem.with_name(stem.name + ".npy"), samples, record)
+        _check_slabs(path, samples, record)
     return CellData(record, samples)
 
 
@@ -132,6 +176,8 @@ def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
         with path.open("rb") as file:
             shape, fortran, dtype = _read_header(file)
             offset, size = file.tell(), os.fstat(file.fileno()).st_size
+            # np.memmap would make each slice of it a memmap again, half of what reading many small cells takes
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise _torn(path, "the samples are missing") from None
     except OSError as error:
@@ -148,7 +194,7 @@ def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
         raise _torn(path, f"has {size} bytes, expected {expected}")
     if size == offset:
         return np.empty(record.shape, np.int64)
-    return np.memmap(path, np.int64, "r", offset, record.shape)
+    return np.frombuffer(mapped, np.int64, offset=offset).reshape(record.shape)
 
 
 def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

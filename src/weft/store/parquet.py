@@ -2,6 +2,7 @@
 """From the kernels' .npy to one Parquet file per cell, made again only if a cell has changed."""
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +16,18 @@ import pyarrow.parquet as pq
 
 from weft.errors import DataError
 from weft.store import pairs
-from weft.store.cells import DURATION, START, TAINT, CellData, Origin, finished_cells, folder_path, read_cell
-from weft.store.files import ROW_GROUP, Column, Table, ahead, write_parquet
+from weft.store.cells import (
+    DURATION,
+    START,
+    TAINT,
+    CellData,
+    Origin,
+    finished_cells,
+    folder_path,
+    read_record,
+    read_samples,
+)
+from weft.store.files import ROW_GROUP, Column, Table, ahead, gathered, write_parquet
 from weft.store.pair_layout import is_of_pairs
 from weft.store.records import MEASURE_AGAIN, SAMPLE_COLUMNS, CellRecord, Segment
 from weft.store.tables import write_tables
@@ -59,17 +70,17 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
     """
     root = folder_path(folder)
     records: list[CellRecord] = []
-    cells: list[tuple[str, bool, list[int]]] = []
+    cells: list[list[CellRecord]] = []
     kept: set[str] = set()
     for cell, group in groupby(finished_cells(root), key=lambda found: found[0]):
-        found = [read_cell(root, cell, launch, checksums=False, origin=origin) for _, launch in group]
-        records += [data.record for data in found]
-        launches = [data.record.launch_index for data in found if data.samples is not None]
-        if launches:
+        found = [read_record(root, cell, launch, origin) for _, launch in group]
+        records += found
+        measured = [record for record in found if record.has_samples]
+        if measured:
             kept.add(f"{cell}.parquet")
-            cells.append((cell, is_of_pairs(found[0].record), launches))
+            cells.append(measured)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        tasks = [pool.submit(_convert_cell, root, *each) for each in cells]
+        tasks = [pool.submit(_convert_cell, root, measured) for measured in cells]
         for task in tasks:
             task.result()
     for stale in (root / "samples").rglob("*.parquet"):
@@ -78,24 +89,38 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
     write_tables(root, records)
 
 
-def _convert_cell(root: Path, cell: str, of_pairs: bool, launches: list[int]) -> None:
-    path = root / "samples" / f"{cell}.parquet"
+def _convert_cell(root: Path, records: list[CellRecord]) -> None:
+    """Bring the Parquet file of one cell up to date with its launches that have samples."""
+    path = root / "samples" / f"{records[0].cell}.parquet"
+    of_pairs = is_of_pairs(records[0])
     schema = pairs.SAMPLES if of_pairs else SAMPLES  # files of an older layout are also made again
-    sources = json.dumps([schema, *(_fingerprint(root, cell, launch) for launch in launches)])
+    sources = json.dumps([schema, *(_fingerprint(root, record) for record in records)])
     if _remembered(path) == sources:
         return
-    read = (read_cell(root, cell, launch) for launch in launches)
+    read = (read_samples(root, record) for record in records)
     if of_pairs:
         pairs.write_cell(path, read, sources)
         return
-    tables = (table for data in read for table in sample_tables(data))
-    write_parquet(path, ahead(tables), SCHEMA, SAMPLES, metadata={"sources": sources}, differences=DIFFERENCES)
+    tables = gathered((table for data in read for table in sample_tables(data)), ROW_GROUP)
+    rows = sum(math.prod(record.shape[:2]) for record in records if record.shape)
+    many = rows > ROW_GROUP  # else there is one table, and nothing to make beside it
+    write_parquet(
+        path, ahead(tables) if many else tables, SCHEMA, SAMPLES, metadata={"sources": sources}, differences=DIFFERENCES
+    )
 
 
-def _fingerprint(root: Path, cell: str, launch: int) -> list[Any]:
-    """Name, size and time of the two files of a cell and launch."""
-    files = [root / "cells" / f"{cell}.l{launch}.{kind}" for kind in ("json", "npy")]
-    return [part for file in files for part in (file.name, file.stat().st_size, file.stat().st_mtime_ns)]
+def _fingerprint(root: Path, record: CellRecord) -> list[Any]:
+    """Name, size and time of the two files of a cell and launch; the name alone of one that is missing."""
+    found: list[Any] = []
+    for kind in ("json", "npy"):
+        name = f"{record.cell}.l{record.launch_index}.{kind}"
+        try:
+            status = (root / "cells" / name).stat()
+        except OSError:  # whoever reads it says so
+            found.append(name)
+        else:
+            found += [name, status.st_size, status.st_mtime_ns]
+    return found
 
 
 def _remembered(path: Path) -> str | None:

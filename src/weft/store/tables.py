@@ -2,7 +2,7 @@
 """The small tables on the origin of samples: cells, segments, launches, ranks."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,16 +87,21 @@ def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
     """Write ``tables/{cells,segments,launches,ranks}.parquet`` from the cells' records and the launches' records."""
     # the launcher's own files are beside <launch>.json: <launch>.links.json, <launch>.outcome.json
     notes = sorted((root / "launches").glob("*.json"))
-    launches = [load_launch_record(path) for path in notes if path.stem.count(".") == 1]
-    tables: dict[str, tuple[Iterable[dict[str, Any]], pa.Schema]] = {
-        "cells": (map(_cell_row, records), CELLS),
-        "segments": ((row for record in records for row in _segment_rows(record)), SEGMENTS),
-        "launches": (map(_launch_row, launches), LAUNCHES),
-        "ranks": ((row for launch in launches for row in _rank_rows(launch)), RANKS),
+    launches: list[dict[str, Any]] = []
+    ranks: dict[str, list[Any]] = {name: [] for name in RANKS.names}
+    for path in notes:
+        if path.stem.count(".") == 1:
+            launch = load_launch_record(path)
+            launches.append(_launch_row(launch))
+            _add_ranks(ranks, launch)  # and no record is kept: Python's collector would visit each rank again and again
+    tables: dict[str, Table] = {
+        "cells": pa.Table.from_pylist([_cell_row(record) for record in records], schema=CELLS),
+        "segments": _segments(records),
+        "launches": pa.Table.from_pylist(launches, schema=LAUNCHES),
+        "ranks": pa.Table.from_pydict(ranks, schema=RANKS),
     }
-    for name, (rows, schema) in tables.items():
-        table = pa.Table.from_pylist(list(rows), schema=schema)
-        write_parquet(root / "tables" / f"{name}.parquet", [table], schema, f"weft-{name}/1")
+    for name, table in tables.items():
+        write_parquet(root / "tables" / f"{name}.parquet", [table], table.schema, f"weft-{name}/1")
 
 
 def read_table(root: Path, name: str) -> Table:
@@ -140,10 +145,15 @@ def _cell_row(record: CellRecord) -> dict[str, Any]:
     }
 
 
-def _segment_rows(record: CellRecord) -> list[dict[str, Any]]:
-    keys = ("op", "phase", "count", "batch", "warmup", "ended_by", "late", "definition", "peers_met", "algorithm")
-    origin = {"cell": record.cell, "launch": record.launch_index}
-    return [origin | {key: getattr(segment, key) for key in keys} for segment in record.segments]
+def _segments(records: Sequence[CellRecord]) -> Table:
+    """A row for each segment, made column by column."""
+    pairs = [(record, segment) for record in records for segment in record.segments]
+    columns = {
+        "cell": [record.cell for record, _ in pairs],
+        "launch": [record.launch_index for record, _ in pairs],
+        **{name: [getattr(segment, name) for _, segment in pairs] for name in SEGMENTS.names[2:]},
+    }
+    return pa.Table.from_pydict(columns, schema=SEGMENTS)
 
 
 def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
@@ -153,5 +163,8 @@ def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
     return row | clock | {"launch_id": launch.launch, **texts}
 
 
-def _rank_rows(launch: LaunchRecord) -> list[dict[str, Any]]:
-    return [{"launch_id": launch.launch} | rank.model_dump() for rank in launch.ranks]
+def _add_ranks(columns: dict[str, list[Any]], launch: LaunchRecord) -> None:
+    """Add a row for each rank of a launch, column by column."""
+    columns["launch_id"] += [launch.launch] * len(launch.ranks)
+    for name in RANKS.names[1:]:
+        columns[name] += [getattr(rank, name) for rank in launch.ranks]

@@ -11,7 +11,8 @@ import pytest
 
 from made.run import Made, make_run, write_cell
 from weft.errors import DataError
-from weft.store import convert, parquet, read_cell
+from weft.store import cells, convert, parquet, read_cell
+from weft.store.records import load_cell_record
 from weft.store.tables import read_table
 
 
@@ -35,6 +36,20 @@ def test_every_sample_is_found_again_with_its_coordinates(run: Path) -> None:
             found = np.array([[row["start_ns"], row["duration_ns"], row["taint"]] for row in own])
             assert (found == data.samples[rank, segment.first : segment.first + segment.count]).all()
             assert {row["batch"] for row in own} == {segment.batch}
+
+
+def test_each_record_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_run(tmp_path / "run", Made(samples=2))
+    seen: list[Path] = []
+    monkeypatch.setattr(cells, "load_cell_record", lambda record: seen.append(record) or load_cell_record(record))
+    convert(path)
+    assert sorted(seen) == sorted((path / "cells").glob("*.json"))
+
+
+def test_launches_of_a_small_cell_share_a_row_group(run: Path) -> None:
+    file = pq.ParquetFile(run / "samples" / "c002.parquet")
+    assert len(set(file.read()["launch"].to_pylist())) > 1
+    assert file.num_row_groups == 1
 
 
 def test_ranks_split_over_several_row_groups_stay_whole(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
