@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases of errors about fabrics, their dumps and routes."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from remedies import DUMPS, Cases, Typed, fabric_of, run_here
+
+from weft.cli.app import main
+from weft.errors import FabricError, LaunchError
+from weft.fabric import load_fabric
+from weft.fabric.network import build_network
+from weft.launch.simulated.machine import stated
+from weft.route.patterns import matrix_loads
+from weft.route.routes import Routes
+
+CASES = Cases()
+
+
+@CASES.of("fabric/readers/__init__.py", "weft fabric import NETWORK --tables TABLES")
+def tables_for_a_network(typed: Typed) -> None:
+    assert "--tables TABLES" in typed.fails("fabric", "import", DUMPS / "small-lfts.dump", "-o", "x.toml")
+    fabric = fabric_of("small.ibnetdiscover", typed, "--tables", DUMPS / "small-lfts.dump")
+    typed("fabric", "show", fabric)
+
+
+@CASES.of("fabric/network/build.py", "weft fabric import DUMP writes the names")
+def foreign_nodes(typed: Typed) -> None:
+    fabric = fabric_of("small.ibnetdiscover", typed)
+    right = load_fabric(fabric).node.names
+    fabric.write_text(re.sub(r'names = ".*"', 'names = "n[1-4]"', fabric.read_text()))
+    assert "weft fabric import DUMP" in typed.fails("fabric", "show", fabric)
+    typed("fabric", "import", DUMPS / "small.ibnetdiscover", "-o", "again.toml")
+    assert load_fabric("again.toml").node.names == right
+    typed("fabric", "show", "again.toml")
+
+
+@CASES.of("fabric/network/build.py", "weft fabric show FILE lists the names")
+def foreign_rates(typed: Typed) -> None:
+    fabric = fabric_of("small.ibnetdiscover", typed)
+    good = fabric.read_text()
+    fabric.write_text(good + '\n[network.rates]\n"leaf7 - spine0" = "1 GB/s"\n')
+    assert "taken out, weft fabric show FILE" in typed.fails("fabric", "show", fabric)
+    fabric.write_text(good)
+    network = build_network(load_fabric(fabric))
+    leaf, host = network.switches[int(network.leaf[0])].name, network.hosts[0]
+    shown = typed("fabric", "show", fabric)
+    assert leaf in shown
+    assert host in shown
+    fabric.write_text(good + f'\n[network.rates]\n"{leaf} - {host}" = "1 GB/s"\n')
+    typed("fabric", "show", fabric)
+
+
+@CASES.of("fabric/network/graph.py", "weft fabric show FILE lists them")
+def no_such_host(typed: Typed) -> None:
+    fabric = fabric_of("small.ibnetdiscover", typed)
+    remedy = typed.fails("route", "show", fabric, "--placement", "nobody")
+    assert "weft fabric show FILE lists them" in remedy
+    shown = typed("fabric", "show", fabric)
+    assert all(name in shown for name in build_network(load_fabric(fabric)).hosts)
+
+
+@CASES.of("fabric/network/graph.py", "weft fabric check FILE names what is not connected")
+@CASES.of("route/patterns.py", "weft fabric check FILE names what is not connected")
+def no_route(typed: Typed, capsys: pytest.CaptureFixture[str]) -> None:
+    from weft.launch.route_library import route_library
+
+    dump = Path("cut.ibnetdiscover")
+    text = (DUMPS / "small.ibnetdiscover").read_text()
+    cut = [line for line in text.splitlines() if "100005" not in line or line.startswith(("Ca", "caguid"))]
+    dump.write_text("\n".join(cut) + "\n")
+    typed("fabric", "import", dump, "-o", "imported.toml")
+    network = build_network(load_fabric("imported.toml"))
+    lonely = next(host for host in network.hosts if network.uplink[network.index[host]] < 0)
+    with pytest.raises(FabricError, match="no route") as caught:
+        network.route(next(host for host in network.hosts if host != lonely), lonely)
+    assert "weft fabric check FILE" in caught.value.remedy
+    with pytest.raises(FabricError, match="has no route") as caught:
+        matrix_loads(Routes(network, route_library()), np.ones((len(network.hosts),) * 2))
+    assert "weft fabric check FILE" in caught.value.remedy
+    assert main(["fabric", "check", "imported.toml"]) == 1
+    assert lonely in capsys.readouterr().out
+
+
+@CASES.of("route/given.py", "weft fabric import DUMP -o FILE")
+def cables_unknown(typed: Typed) -> None:
+    Path("topology.conf").write_text(
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=s Switches=a,b\n"
+    )
+    typed("fabric", "import", "topology.conf", "-o", "slurm.toml")
+    assert "weft fabric import DUMP -o FILE" in typed.fails("route", "show", "slurm.toml")
+    typed("route", "show", fabric_of("small.ibnetdiscover", typed))
+
+
+@CASES.of("plan/best.py", "weft fabric import DUMP -o FILE")
+def best_nodes_without_cables(typed: Typed) -> None:
+    Path("topology.conf").write_text(
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=s Switches=a,b\n"
+    )
+    kept = (run_here() / "study.toml").read_text()
+    text = re.sub(r"nodes = .*", "nodes = 2", kept)
+    Path("study.toml").write_text(text + '\n[placement]\nnodes = "best"\n')
+    typed("fabric", "import", "topology.conf", "-o", "slurm.toml", "--node", DUMPS / "two-sockets.xml")
+    assert "weft fabric import DUMP -o FILE" in typed.fails("plan", "study.toml", "--on", "slurm.toml")
+    typed("fabric", "import", DUMPS / "small.ibnetdiscover", "-o", "cables.toml", "--node", DUMPS / "two-sockets.xml")
+    assert "best" in typed("plan", "study.toml", "--on", "cables.toml")
+
+
+@CASES.of("launch/simulated/machine.py", "fitted with weft fabric fit")
+def number_not_stated(typed: Typed) -> None:
+    fabric = load_fabric(fabric_of("small.ibnetdiscover", typed))
+    with pytest.raises(FabricError, match=r"node\.latency is not stated") as caught:
+        stated(fabric.node.latency, fabric, "node.latency")
+    assert "weft fabric fit" in caught.value.remedy
+    assert "fit" in typed("fabric", "fit", "--help")
+
+
+@CASES.of("launch/opensm.py", "weft fabric check FILE")
+def ibsim_refuses(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    from weft.launch import opensm
+
+    gone = type("Gone", (), {"poll": lambda self: 1})()
+    Path("log").write_text("ibsim: parse error\n")
+    with pytest.raises(LaunchError, match="ibsim cannot simulate") as caught:
+        opensm._await_socket(gone, "nowhere", Path("log"))  # pyright: ignore[reportPrivateUsage, reportArgumentType]
+    assert caught.value.remedy == "weft fabric check FILE"
+    assert "error" not in typed("fabric", "check", fabric_of("small.ibnetdiscover", typed)).partition(":")[0]
