@@ -12,7 +12,8 @@ formula take some milliseconds, whatever the cells would take to simulate.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import pairwise, permutations
 from typing import Literal
 
 from weft.analyse.tables.sensitivity import SensitivityRow
@@ -39,6 +40,8 @@ SCALED = {
 
 Times = Mapping[int, float]
 """Seconds by number of nodes."""
+Values = Mapping[str, float]
+"""Values of numbers of a fabric by their keys."""
 
 
 def conclusion(kind: Literal["strong", "weak"], times: Times) -> str:
@@ -89,7 +92,9 @@ def sensitivity_rows(plan: Plan, rows: Sequence[CallRow], call: str) -> list[Sen
     for series in plan.series:
         own = {row["nodes"]: Point(cells[row["cell"]], row, fabric) for row in judged if series.name in row["series"]}
         if series.scaling != "none" and len(own) > 1:
-            found += [sensitivity(series.name, series.scaling, call, own, each) for each in moved]
+            subject = Subject(series.name, series.scaling, call, own)
+            alone = [sensitivity(subject, each) for each in moved]
+            found += [*alone, *joint_flips(subject, [each for each in moved if each.standing == "assumed"], alone)]
     return sorted(found, key=lambda row: (not row["flips"], -row["most_s"] / row["least_s"]))
 
 
@@ -103,35 +108,91 @@ class Point:
         self.basis: Literal["simulated", "closed form"] = "simulated" if row["status"] == "ok" else "closed form"
         self.seconds = float(row["median_s"] or 0.0) if row["status"] == "ok" else self.closed_s
 
-    def with_value(self, key: str, value: float) -> float:
-        """Seconds if the number ``key`` of the fabric were ``value``."""
-        terms, there = self.terms, with_number(self.fabric, key, value)
-        if key in SCALED:
-            name, is_rate = SCALED[key]
-            factor = value / (number_of(self.fabric, key) or value)
-            factor = 1 / factor if is_rate else factor
-            terms = {each: seconds * (factor if each.startswith(name) else 1.0) for each, seconds in terms.items()}
+    def with_values(self, values: Values) -> float:
+        """Seconds if numbers of the fabric, by key, had these values."""
+        terms, there = self.terms, self.fabric
+        for key, value in values.items():
+            there = with_number(there, key, value)
+            if key in SCALED:
+                name, is_rate = SCALED[key]
+                factor = value / (number_of(self.fabric, key) or value)
+                factor = 1 / factor if is_rate else factor
+                terms = {each: seconds * (factor if each.startswith(name) else 1.0) for each, seconds in terms.items()}
         return self.seconds * closed_form(terms, self.cell, there, self.cell.block_bytes) / self.closed_s
 
 
+@dataclass(frozen=True)
+class Subject:
+    """A series that scales.
+
+    Attributes
+    ----------
+    series, kind, call
+        Its name, its kind of scaling, and the call that it is judged by.
+    points
+        Its cells by number of nodes.
+    """
+
+    series: str
+    kind: Literal["strong", "weak"]
+    call: str
+    points: Mapping[int, Point]
+
+    def says(self, values: Values) -> str:
+        """What its times say if numbers of the fabric, by key, had these values."""
+        return conclusion(self.kind, {nodes: point.with_values(values) for nodes, point in self.points.items()})
+
+
+def joint_flips(subject: Subject, guesses: Sequence[Doubtful], alone: Sequence[SensitivityRow]) -> list[SensitivityRow]:
+    """Pairs of assumed numbers that turn a verdict together, though neither does alone: one row for each pair.
+
+    Of the two the row moves the one that has to move least, with the other at an end of its range.
+    """
+    turning = {row["key"] for row in alone if row["flips"]}
+    found: dict[frozenset[str], SensitivityRow] = {}
+    for moved, given in permutations([each for each in guesses if each.key not in turning], 2):
+        for end in {given.low, given.high} - {given.value}:
+            row = sensitivity(subject, moved, given, end)
+            pair = frozenset((moved.key, given.key))
+            if row["flips"] and (pair not in found or distance(row) < distance(found[pair])):
+                found[pair] = row
+    return list(found.values())
+
+
+def distance(row: SensitivityRow) -> float:
+    """How far a number has to move to turn the verdict, as the size of a logarithm; endless to or from 0."""
+    values = (row["value"], row["flips_at"] or 0.0)
+    return abs(math.log(values[1] / values[0])) if all(values) else math.inf
+
+
 def sensitivity(
-    series: str, kind: Literal["strong", "weak"], call: str, points: Mapping[int, Point], moved: Doubtful
+    subject: Subject, moved: Doubtful, given: Doubtful | None = None, given_value: float | None = None
 ) -> SensitivityRow:
-    """What one number does to the verdict of a series and to the time at its last point."""
+    """What one number does to the verdict of a series and to the time at its last point.
+
+    Parameters
+    ----------
+    subject, moved
+        The series, and the number.
+    given, given_value
+        Another number, and its value meanwhile; that of the fabric by default.
+    """
+    beside = {} if given is None or given_value is None else {given.key: given_value}
 
     def says(value: float) -> str:
-        return conclusion(kind, {nodes: point.with_value(moved.key, value) for nodes, point in points.items()})
+        return subject.says({**beside, moved.key: value})
 
-    last = max(points)
+    points, last = subject.points, max(subject.points)
     values = [*steps(moved.value, moved.low), *steps(moved.value, moved.high)]
-    times = [points[last].with_value(moved.key, value) for value in values]
+    times = [points[last].with_values({**beside, moved.key: value}) for value in values]
     verdict = says(moved.value)
     flip = nearest_flip(says, moved)
     return SensitivityRow(
-        series=series, kind=kind, call=call, key=moved.key, standing=moved.standing, unit=moved.unit,
-        value=moved.value, low=moved.low, high=moved.high, verdict=verdict, flips=flip is not None, flips_at=flip,
-        becomes=says(flip) if flip is not None else "", at=last, seconds=points[last].seconds, least_s=min(times),
-        most_s=max(times), basis=points[last].basis,
+        series=subject.series, kind=subject.kind, call=subject.call, key=moved.key,
+        given_key=given.key if given else "", given_unit=given.unit if given else "", given_value=given_value,
+        standing=moved.standing, unit=moved.unit, value=moved.value, low=moved.low, high=moved.high, verdict=verdict,
+        flips=flip is not None, flips_at=flip, becomes=says(flip) if flip is not None else "", at=last,
+        seconds=points[last].seconds, least_s=min(times), most_s=max(times), basis=points[last].basis,
     )  # fmt: skip
 
 

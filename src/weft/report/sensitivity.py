@@ -36,7 +36,7 @@ def flip_sentences(rows: Iterable[SensitivityRow]) -> list[str]:
     """A sentence for each verdict that a plausible value of a number turns into another."""
     return [
         f'Not certain: "{row["verdict"]}" ({row["series"]}) depends on {row["key"]} = '
-        f"{number_text(row['value'], row['unit'])}, which is {row['standing']}; {flip_text(row)} "
+        f"{number_text(row['value'], row['unit'])}, which is {row['standing']}; {_given(row)}{flip_text(row)} "
         f"(plausible are {_range(row)})."
         for row in rows
         if row["flips"]
@@ -50,13 +50,20 @@ def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table | Non
             row["series"],
             row["key"],
             f"{number_text(row['value'], row['unit'])} ({_range(row)}), {row['standing']}",
-            f"FLIPS {flip_text(row)}" if row["flips"] else row["verdict"],
+            f"FLIPS {_given(row)}{flip_text(row)}" if row["flips"] else row["verdict"],
             f"{format_seconds(row['seconds'])} ({format_seconds(row['least_s'])} to {format_seconds(row['most_s'])}), "
             f"N = {row['at']}, {row['basis']}",
         )
         for row in rows
     )
     return Table(title, COLUMNS, lines, frozenset({3})) if lines else None
+
+
+def _given(row: SensitivityRow) -> str:
+    """Another number that has to have another value, too: ``with network.eager_overhead = 0 ns, ``; or nothing."""
+    if row["given_value"] is None:
+        return ""
+    return f"with {row['given_key']} = {number_text(row['given_value'], row['given_unit'])}, "
 
 
 def _range(row: SensitivityRow) -> str:

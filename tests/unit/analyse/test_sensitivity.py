@@ -58,7 +58,8 @@ def rows_of(plan: Plan) -> list[CallRow]:
 
 
 def found(plan: Plan) -> dict[tuple[str, str], SensitivityRow]:
-    return {(row["series"], row["key"]): row for row in sensitivity_rows(plan, rows_of(plan), "C")}
+    rows = sensitivity_rows(plan, rows_of(plan), "C")
+    return {(row["series"], row["key"]): row for row in rows if not row["given_key"]}
 
 
 def test_the_verdict_that_hangs_on_an_assumed_eager_limit_names_it_and_where_it_turns(tmp_path: Path) -> None:
@@ -81,7 +82,23 @@ def test_from_the_other_side_it_turns_back_at_the_same_block(tmp_path: Path) -> 
     assert row["flips_at"] == 18431.0
 
 
-def test_what_small_messages_of_tara_cost_is_assumed_and_turns_the_verdict(tmp_path: Path) -> None:
+def test_two_guesses_that_turn_a_verdict_only_together_are_named_together() -> None:
+    # tara's small messages are assumed to cost what larger ones do: then the eager limit does nothing by itself
+    plan = make_plan(load_study("tara-beyond"), load_fabric("tara-extended"))
+    assert not found(plan)["constant-global", "network.eager_limit"]["flips"]
+    rows = [row for row in sensitivity_rows(plan, rows_of(plan), "C") if row["series"] == "constant-global"]
+    row = next(row for row in rows if row["given_key"])
+    assert (row["key"], row["given_key"]) == ("network.eager_limit", "network.eager_overhead")
+    assert (row["flips_at"], row["given_value"]) == (18432.0, 0.0)
+    assert row == rows[0]
+    assert row["verdict"] == "stops scaling between N = 36 and 72"
+    assert row["becomes"] == "still scales at N = 576"
+    assert any(
+        "network.eager_limit" in sentence and "network.eager_overhead" in sentence for sentence in flip_sentences(rows)
+    )
+
+
+def test_what_small_messages_of_tara_cost_is_assumed_and_moves_the_last_time() -> None:
     plan = make_plan(load_study("tara-beyond"), load_fabric("tara-extended"))
     row = found(plan)["constant-global", "network.eager_overhead"]
     assert (row["standing"], row["low"], row["high"]) == ("assumed", 0.0, pytest.approx(165e-6))

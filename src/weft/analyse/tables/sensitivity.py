@@ -18,14 +18,18 @@ class SensitivityRow(TypedDict):
     in ``unit``. ``verdict`` is what the series says with ``value``. ``flips`` tells whether it says something else
     somewhere in the range, ``flips_at`` the nearest value where it does (null if nowhere), ``becomes`` what it says
     there. ``seconds`` is the predicted time at the last point, ``at`` nodes; ``least_s`` and ``most_s`` are the
-    shortest and the longest time there over the range. ``basis``: the time there was ``simulated``, or comes from the
-    ``closed form``.
+    shortest and the longest time there over the range. ``given_key`` is empty, or another assumed number that has
+    ``given_value`` meanwhile: neither turns the verdict alone, and both together do. ``basis``: the time there was
+    ``simulated``, or comes from the ``closed form``.
     """
 
     series: str
     kind: Literal["strong", "weak"]
     call: str
     key: str
+    given_key: str
+    given_unit: str
+    given_value: float | None
     standing: Literal["fitted", "assumed"]
     unit: str
     value: float
@@ -47,7 +51,8 @@ SENSITIVITY = TableOf(
     SensitivityRow,
     pa.schema(
         [
-            *((name, TEXT) for name in ("series", "kind", "call", "key", "standing", "unit")),
+            *((name, TEXT) for name in ("series", "kind", "call", "key", "given_key", "given_unit")),
+            ("given_value", REAL), ("standing", TEXT), ("unit", TEXT),
             *((name, REAL) for name in ("value", "low", "high")), ("verdict", TEXT), ("flips", pa.bool_()),
             ("flips_at", REAL), ("becomes", TEXT), ("at", INT),
             *((name, REAL) for name in ("seconds", "least_s", "most_s")), ("basis", TEXT),
