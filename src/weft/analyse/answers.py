@@ -181,7 +181,8 @@ def _slower(found: Found) -> list[SlowerRow]:
 
 def _quality(found: Found, looks: Sequence[Look]) -> list[QualityRow]:
     modelled, precision = KINDS[found.plan.fabric_kind].is_model, found.plan.measure.precision
-    return quality(_of_calls(found), found.measured, found.floor, precision, looks, modelled=modelled)
+    crowded = frozenset(cell.id for cell in found.plan.cells if cell.oversubscribed)
+    return quality(_of_calls(found), found.measured, found.floor, precision, looks, modelled=modelled, crowded=crowded)
 
 
 def _of_calls(found: Found) -> list[CallRow]:

@@ -44,13 +44,13 @@ RULES: dict[Doubt, Rule] = {
     "failed": Rule(0, 0.5, 0.9, "failed cells", "repeat the same `weft run`: it tries them again"),
     "bound": Rule(0, 0.1, 0.5, "samples below their lower bound", "check the fabric file's rates, then measure again"),
     "launches": Rule(
-        0, 0.5, NEVER, "launches that differ by over 25 %", "stop other work; raise launches in [measure] to 10"
+        0, 0.5, NEVER, "launches that differ by over 25 %", "stop other work, and add launches: --launches 10"
     ),
     "floor": Rule(0, 0.1, 0.5, "times below the noise floor", "use larger blocks"),
     "steal": Rule(0, 0.1, 0.5, "time stolen by the hypervisor", "measure on dedicated nodes"),
     "swap": Rule(0, 0.1, 0.5, "swapping to disk", "use smaller blocks, or stop other work"),
     "core": Rule(0, 0.1, 0.5, "two ranks on one core", "bind each rank to a core of its own"),
-    "load": Rule(0.1, 0.5, 0.9, "other work on the cores at the start", "stop it, then measure again"),
+    "load": Rule(0.1, 0.5, 0.9, "other work on the cores at the start", "stop it, or use --wait"),
     "taint": Rule(0, 0.5, NEVER, "over 10 % of the samples interrupted", "stop other work on these nodes"),
     "oversubscribed": Rule(0, 0.5, 1, "more ranks than cores", "set ranks_per_node to leave such rows out"),
     "precision": Rule(0, 0.5, NEVER, "intervals wider than asked for", "raise budget and launches in [measure]"),
@@ -69,6 +69,7 @@ def quality(
     looks: Sequence[Look] = (),
     *,
     modelled: bool = False,
+    crowded: frozenset[str] = frozenset(),
 ) -> list[QualityRow]:
     """The doubts about a run, the gravest first.
 
@@ -86,14 +87,21 @@ def quality(
         What was busy on this host when ranks were about to start.
     modelled
         Whether the times come from a model: nothing disturbs it, its launches repeat themselves.
+    crowded
+        Ids of cells with more ranks than cores. That is one doubt; what follows from it is not held against them again.
     """
     warm = timed(rows, phase="warm")
-    found = [*_of_rows(warm, floor, precision, modelled), *_of_cells(measured, modelled)]
+    fair = [row for row in warm if row["cell"] not in crowded]
+    found = [
+        *_of_rows(fair, floor, precision, modelled),
+        _counted("oversubscribed", lambda row: row["cell"] in crowded, warm),
+    ]
+    found += _of_cells([row for row in measured if row["cell"] not in crowded], modelled)
     lost = [row for row in rows if row["phase"] in ("warm", "")]
     found.append(_counted("failed", lambda row: row["status"] not in RESULTS, lost))
     if looks and not modelled:
         busiest = max(looks, key=lambda look: look.share)
-        found.append(_doubt("load", round(100 * busiest.share), 100, f"{busiest.share:.0%} of them"))
+        found.append(_doubt("load", round(100 * busiest.share), 100, f"{100 * busiest.share:.0f} % of them"))
     order = list(RULES)
     told = [row for row in found if row is not None]
     return sorted(told, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
@@ -105,7 +113,6 @@ def _of_rows(warm: Sequence[TimedRow], floor: Floor, precision: float, modelled:
         "wrong": lambda row: any(each["level"] == "error" for each in self_checks([row])),
         "bound": lambda row: bool(bounds_beaten([row])),
         "floor": lambda row: bool(below_floor([row], floor)),
-        "oversubscribed": lambda row: row["oversubscribed"],
     }
     if not modelled:
         by_rule["taint"] = lambda row: row["tainted"] > TAINTED * row["samples"]

@@ -20,6 +20,12 @@ def run(
     pcap: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     cancel: Annotated[bool, Parameter(negative="")] = False,
     confirm: Annotated[bool, Parameter(negative="")] = False,
+    nodes: str = "",
+    launches: int | None = None,
+    budget: str = "",
+    quick: Annotated[bool, Parameter(negative="")] = False,
+    wait: Annotated[bool, Parameter(negative="")] = False,
+    anyway: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Measure a study on a fabric; the same command again continues where this one stopped.
 
@@ -44,14 +50,28 @@ def run(
     confirm
         Then move each variable of the MPI library that may cause a change-over, in fresh launches, and tell whether the
         change-over moves with it, and what that brings. With --into RUN also for a run that is complete.
+    nodes
+        Node counts of every series in place of the study's: 2,4.
+    launches
+        Starts of the ranks in place of the study's; a run with fewer gets the missing ones.
+    budget
+        Measuring time of one operation in one cell and launch in place of the study's: "2 min".
+    quick
+        A first look: at most 30 samples of an operation, 200 ms each, and nothing is explained.
+    wait
+        If this host is busy with other work, wait until it is quiet, half an hour at most.
+    anyway
+        If this host is busy with other work, go on without asking.
     """
+    from weft.kernel.overrides import Overrides, parse_nodes
     from weft.run.many import Measuring
 
+    overrides = Overrides(parse_nodes(nodes) if nodes else (), launches, budget, quick)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # with nohup a run outlives its terminal
             signal.signal(number, interrupted)
     try:
-        return Measuring(study, on, into, mpicxx, pcap, cancel, confirm).go()
+        return Measuring(study, on, into, mpicxx, pcap, cancel, confirm, overrides, wait, anyway).go()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted: finished cells are kept, and the same command continues from here\n")
         return 130

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing of a fabric file with fitted numbers, each with its source; all other lines stay as they were."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from weft.errors import FabricError, StudyError
 from weft.fabric.model import Fabric, load_fabric
 from weft.files.atomic import write_atomic
+from weft.files.keys import put
 from weft.fit.inputs import PARAMETERS
 from weft.fit.machine import Filled
 from weft.fit.squares import Fit
 from weft.format import format_rate, format_seconds
 
-HEADER = re.compile(r"\[(?P<section>[^\[\]]+)\]\s*(#.*)?$")
 DIGITS = 4
 
 
@@ -61,34 +60,12 @@ def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled
     ]
     for entry in (*filled, *fitted):
         section, _, key = entry.key.rpartition(".")
-        put(lines, section, key, entry.text)
+        put(lines, section, key, f'"{entry.text}"')
         if entry.source:
-            put(lines, "sources", f'"{entry.key}"', entry.source)
+            put(lines, "sources", f'"{entry.key}"', f'"{entry.source}"')
     return "\n".join(lines) + "\n"
 
 
 def written(value: float, unit: str) -> str:
     """A value as written in a fabric file: ``5.364 GB/s``, ``15.5 MB/s``, ``165.1 us``."""
     return format_rate(value, DIGITS) if unit == "B/s" else format_seconds(value, DIGITS)
-
-
-def put(lines: list[str], section: str, key: str, value: str) -> None:
-    """Set a key of a section in place: replace its line, or add one at the end of the section, or add the section.
-
-    The section with an empty name is the part before the first header.
-    """
-    line = f'{key} = "{value}"'
-    found = [(at, header["section"].strip()) for at, text in enumerate(lines) if (header := HEADER.match(text.strip()))]
-    headers = [(-1, ""), *found]
-    begin = next((at for at, name in headers if name == section), None)
-    if begin is None:
-        lines += ["", f"[{section}]", line]
-        return
-    end = next((at for at, _ in headers if at > begin), len(lines))
-    for at in range(begin + 1, end):
-        if lines[at].partition("=")[0].strip() == key:
-            lines[at] = line
-            return
-    while not lines[end - 1].strip():
-        end -= 1
-    lines.insert(end, line)

@@ -23,7 +23,9 @@ from weft.text import plain
 
 SCHEMA = "weft-plan/1"
 HASH = "plan_sha256"
-"""Entry of ``weft.json``: the hash of ``plan.json`` when the run was created."""
+"""Entry of ``weft.json``: the hash of ``plan.json`` when the run was created, or its launches were added."""
+NEXT_HASH = "next_plan_sha256"
+"""Entry of ``weft.json``: the hash that ``plan.json`` is about to have, while launches are added."""
 
 # A stored plan may come from another user. Ids become file names, host names become arguments of commands.
 CellId = Annotated[str, Field(pattern=r"^[a-z][0-9]{3,9}$")]
@@ -254,8 +256,9 @@ def plan_of(folder: RunFolder) -> Plan:
         raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
     with file_errors(folder.plan):
         raw = folder.plan.read_bytes()
-    noted = folder.metadata().get(HASH)
-    if noted is not None and noted != hash_of(raw):
+    meta = folder.metadata()
+    noted = meta.get(HASH)
+    if noted is not None and hash_of(raw) not in (noted, meta.get(NEXT_HASH)):
         raise DataError(
             f"{folder.plan} was changed since the run was created (weft.json has its hash); {folder.what_is_left()}",
             f"restore the original, or {folder.measure_anew()}",

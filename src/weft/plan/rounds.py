@@ -32,6 +32,13 @@ def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
             yield launch_of(plan, f"{name}.l{index}", index, cells)
 
 
+def with_launches(plan: Plan, launches: int) -> Plan:
+    """The plan with rounds added up to so many; those that it has stay as they are."""
+    more = plan.model_copy(update={"measure": plan.measure.model_copy(update={"launches": launches})})
+    new = [launch for launch in launches_of(more) if launch.index > plan.measure.launches]
+    return more.model_copy(update={"launches": (*plan.launches, *new)})
+
+
 def batches_of(plan: Plan) -> dict[str, list[Cell]]:
     """Cells that one launch measures: one, or all of one placement for kernels that can be batched."""
     planned = [cell for cell in plan.measured if cell.status == "planned"]

@@ -7,10 +7,13 @@ from pathlib import Path
 
 from weft.errors import WeftError
 from weft.fabric import Fabric, load_fabric
+from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
-from weft.kernel.studies import load_study
+from weft.kernel.overrides import Overrides, load_overridden
 from weft.launch import launcher_for, refuse_capture
 from weft.plan.records import plan_of
+from weft.run.extend import can_extend
+from weft.run.load import disturbs, in_words, look_first
 from weft.run.one import RUNS, candidates, choose_folder, exit_code, is_same_run, run_study, statuses
 from weft.run.progress import Progress, for_terminal
 from weft.run.refresh import reading
@@ -33,6 +36,10 @@ class Measuring:
         See :func:`weft.launch.launcher_for`.
     confirm
         Whether the knobs of change-overs are then moved, see :func:`weft.run.confirm.confirm`.
+    overrides
+        Keys of the study that are given with the command.
+    wait, anyway
+        Whether to wait until this host is quiet, or to go on without asking (:mod:`weft.run.load`).
 
     Raises
     ------
@@ -49,8 +56,13 @@ class Measuring:
         pcap: Sequence[str] = (),
         cancel: bool = False,
         confirm: bool = False,
+        overrides: Overrides | None = None,
+        wait: bool = False,
+        anyway: bool = False,
     ) -> None:
-        self.study: Study = load_study(study)
+        overrides = overrides or Overrides()
+        self.study: Study = load_overridden(study, overrides)
+        self.more, self.wait, self.anyway = overrides.launches is not None, wait, anyway
         self.fabrics: list[Fabric] = [load_fabric(each) for each in on]
         names = [fabric.name for fabric in self.fabrics]
         twice = next((name for name in names if names.count(name) > 1), "")
@@ -86,8 +98,8 @@ class Measuring:
         for path in candidates(RUNS / f"{self.study.name}-on-{names}"):
             runs = [(RunFolder(path / fabric.name), fabric) for fabric in self.fabrics]
             begun = [(run, fabric) for run, fabric in runs if run.meta.is_file()]
-            if all(is_same_run(run, self.study, fabric) for run, fabric in begun) and (
-                len(begun) < len(runs) or any(pending(run, plan_of(run)) or self._is_left(run) for run, _ in begun)
+            if all(self._same(run, fabric) for run, fabric in begun) and (
+                len(begun) < len(runs) or any(self._unfinished(run, fabric) for run, fabric in begun)
             ):
                 return path
         raise AssertionError("candidates never end")
@@ -98,11 +110,20 @@ class Measuring:
 
         return self.confirm and is_left(folder)
 
+    def _same(self, run: RunFolder, fabric: Fabric) -> bool:
+        return is_same_run(run, self.study, fabric) or (self.more and can_extend(run, self.study, fabric))
+
+    def _unfinished(self, run: RunFolder, fabric: Fabric) -> bool:
+        more = self.more and can_extend(run, self.study, fabric)
+        return bool(pending(run, plan_of(run))) or more or self._is_left(run)
+
     def _one(self, fabric: Fabric, into: Path | None) -> tuple[RunFolder, int]:
         progress: Progress = for_terminal()
         launcher = launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel)
-        into = into or choose_folder(self.study, fabric, progress, unfinished=self._is_left).path
-        folder = run_study(self.study, fabric, into, launcher, progress)
+        here = KINDS[fabric.kind].runs_here
+        seen = look_first(progress.say, wait=self.wait, anyway=self.anyway) if here else None
+        into = into or choose_folder(self.study, fabric, progress, self._is_left, more=self.more).path
+        folder = run_study(self.study, fabric, into, launcher, progress, more=self.more, seen=seen)
         if self.confirm:
             from weft.run.confirm import confirm
 
@@ -120,6 +141,8 @@ class Measuring:
             sys.stdout.write(
                 f"captured at {node}: {size} in {folder.launches}/*.{node}.pcap (headers; tcpdump -r FILE)\n"
             )
+        if seen is not None and disturbs(seen):
+            sys.stdout.write(plain(f"when it began, {in_words(seen)}: measure again on a quiet host (--wait)\n"))
         sys.stdout.write(plain(f"report: {folder.report}\n"))
         sys.stdout.flush()
         return folder, exit_code(counts)

@@ -15,6 +15,7 @@ from weft.files.atomic import file_errors, read_json
 from weft.launch.launcher import Launcher
 from weft.plan.make import make_plan
 from weft.plan.records import HASH, Plan, hash_of, plan_of
+from weft.run.extend import can_extend, extend
 from weft.run.failure import RETRIED
 from weft.run.folder import check_place, create, locked
 from weft.run.inputs import check_inputs, copy_inputs
@@ -22,6 +23,7 @@ from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
 from weft.store.folder import RunFolder
+from weft.store.load import Look, add_look
 from weft.study import Study
 
 RUNS = Path("runs")
@@ -29,7 +31,14 @@ FAILED = RETRIED | {"invalid"}
 
 
 def run_study(
-    study: Study, fabric: Fabric, into: Path | None, launcher: Launcher, progress: Progress | None = None
+    study: Study,
+    fabric: Fabric,
+    into: Path | None,
+    launcher: Launcher,
+    progress: Progress | None = None,
+    *,
+    more: bool = False,
+    seen: Look | None = None,
 ) -> RunFolder:
     """Measure a study on a fabric, or the unfinished part of it.
 
@@ -43,6 +52,10 @@ def run_study(
         Starts the ranks.
     progress
         Receives the progress of the run.
+    more
+        Whether a run of this study with fewer launches gets the missing ones.
+    seen
+        Other work on this host, noted in the run if anything is measured.
 
     Returns
     -------
@@ -57,12 +70,17 @@ def run_study(
         The ranks do not start.
     """
     progress = progress or Silent()
-    folder = RunFolder(into) if into else choose_folder(study, fabric, progress)
+    folder = RunFolder(into) if into else choose_folder(study, fabric, progress, more=more)
     check_place(folder)
     with locked(folder):
+        if more and folder.meta.is_file() and can_extend(folder, study, fabric):
+            extend(folder, study)
+            progress.say(f"adding launches to {folder.path}, up to {study.measure.launches}")
         plan = (
             resume(folder, study, fabric, launcher) if folder.meta.is_file() else begin(folder, study, fabric, launcher)
         )
+        if seen is not None and pending(folder, plan):
+            add_look(folder.path, seen)
         Walk(folder, plan, launcher, progress).go()
         make_tables(folder)
     return folder
@@ -120,12 +138,17 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
 
 
 def choose_folder(
-    study: Study, fabric: Fabric, progress: Progress, unfinished: Callable[[RunFolder], bool] = lambda _: False
+    study: Study,
+    fabric: Fabric,
+    progress: Progress,
+    unfinished: Callable[[RunFolder], bool] = lambda _: False,
+    *,
+    more: bool = False,
 ) -> RunFolder:
     """Choose the folder of a run without ``--into``, and print it.
 
-    ``runs/<study>-on-<fabric>`` if it is free, or has an unfinished run of the same study and fabric; otherwise the
-    same name with the next number.
+    ``runs/<study>-on-<fabric>`` if it is free, has an unfinished run of the same study and fabric, or (``more``) one
+    with fewer launches; otherwise the same name with the next number.
 
     Parameters
     ----------
@@ -139,6 +162,8 @@ def choose_folder(
             return folder
         if is_same_run(folder, study, fabric) and (pending(folder, plan_of(folder)) or unfinished(folder)):
             progress.say(f"continuing {path}")
+            return folder
+        if more and can_extend(folder, study, fabric):
             return folder
     raise AssertionError("candidates never end")
 

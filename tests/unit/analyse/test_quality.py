@@ -40,7 +40,14 @@ def row(**changes: Any) -> Row:
 
 def cell(**changes: Any) -> Row:
     """A clean cell of one launch."""
-    clean: Row = {"swap_in_pages": 0, "swap_out_pages": 0, "steal_ns": 0, "wall_ns": 10**9, "warnings": []}
+    clean: Row = {
+        "cell": "c0",
+        "swap_in_pages": 0,
+        "swap_out_pages": 0,
+        "steal_ns": 0,
+        "wall_ns": 10**9,
+        "warnings": [],
+    }
     return clean | changes
 
 
@@ -52,7 +59,7 @@ def of(rows: list[Row], cells: list[Row] | None = None, looks: tuple[Look, ...] 
     clean: list[Any] = [cell()] * 9
     measured: Any = cells or clean
     given_rows: Any = rows
-    return quality(given_rows, measured, FLOOR, 0.05, looks, **how)
+    return quality(given_rows, measured, FLOOR, 0.05, looks, crowded=frozenset({"crowded"}), **how)
 
 
 #: One doubt each, as a change of a row, of a cell, or of the load.
@@ -63,7 +70,7 @@ ROWS: dict[Doubt, Row] = {
     "launches": {"launch_high_s": 1.3e-3},
     "floor": {"median_s": 0.9e-6, "low_s": 0.9e-6, "high_s": 0.9e-6, "bound_s": None, "min_s": 1e-7, "p5_s": 2e-7},
     "taint": {"tainted": 11},
-    "oversubscribed": {"oversubscribed": True},
+    "oversubscribed": {"cell": "crowded"},
     "precision": {"high_s": 1.2e-3},
 }
 CELLS: dict[Doubt, Row] = {
@@ -171,3 +178,9 @@ def test_the_page_of_the_docs_has_the_rules_as_they_are() -> None:
     for doubt, rule in RULES.items():
         least = f"over {share(rule.b)}" if rule.b else "any"
         assert f"| `{doubt}` | {rule.what} | {least} | {share(rule.c)} | {share(rule.d)} | {rule.remedy} |" in text
+
+
+def test_more_ranks_than_cores_is_one_doubt_and_not_held_against_a_run_again() -> None:
+    crowded = row(cell="crowded", launch_high_s=5e-3, tainted=99, high_s=5e-3)
+    found = of([row()] * 9 + [crowded], [cell()] * 9 + [cell(cell="crowded", **CELLS["core"])])
+    assert [(each["doubt"], each["grade"]) for each in found] == [("oversubscribed", "B")]

@@ -72,7 +72,7 @@ def test_a_run_measured_again_shows_no_difference_and_passes(runs: Callable[[str
 def test_three_launches_give_no_verdict_and_leave_the_gate_undecided(runs: Callable[[str], str], capsys: Shown) -> None:
     assert main(["compare", runs("base"), runs("few"), "--fail-if", "slower:1.10"]) == 2
     text = " ".join(capsys.readouterr().out.split())
-    assert "No verdict on few against base: 4 and 3 launches, 4 needed. Set launches in [measure] to 4 or more" in text
+    assert "No verdict on few against base: 4 and 3 launches, 4 needed; add the missing ones with `weft run " in text
     assert "gate slower:1.1: undecided" in text
 
 

@@ -57,7 +57,7 @@ def test_several_fabrics_get_a_folder_each_and_a_page_on_all(
 ) -> None:
     asked: list[tuple[str, Path]] = []
 
-    def measured(study: Any, fabric: Any, into: Path, launcher: Any, progress: Any) -> RunFolder:
+    def measured(study: Any, fabric: Any, into: Path, launcher: Any, progress: Any, **_: Any) -> RunFolder:
         asked.append((fabric.name, into))
         return refresh(make_run(into, Made()))
 

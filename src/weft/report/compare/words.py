@@ -2,7 +2,9 @@
 """A comparison in sentences: "A takes 8.8 % (8.1–9.5) of B's time in alltoall at p = 16"."""
 
 import math
+import shlex
 from collections import Counter
+from pathlib import Path
 
 from weft.analyse.compare import Compared, Comparison, Evidence, Summary, Verdict
 from weft.analyse.tables.quality import quality_in_words
@@ -87,8 +89,9 @@ def headline(comparison: Comparison) -> str:
     seen = Counter(each.evidence.outcome for each in rows)
     count = plural(len(rows), "common row")
     if comparison.outcome == "no verdict":
-        text = f"No verdict on {other} against {base}: {rows[0].evidence.why}. Set launches in [measure] to 4 or more"
-        text += " (10 for a report)"
+        few = min((comparison.base, comparison.other), key=lambda side: side.launches)
+        text = f"No verdict on {other} against {base}: {rows[0].evidence.why}; add the missing ones with "
+        text += f"`{more_launches(few.path)}`"
     elif comparison.modelled:
         ratios = [each.evidence.ratio for each in rows]
         text = f"Over {count} {other} takes {format_factor(min(ratios))} to {format_factor(max(ratios))} times "
@@ -106,6 +109,13 @@ def headline(comparison: Comparison) -> str:
         text += f", {seen['no verdict']} with too few launches" if seen["no verdict"] else ""
     lost = len(comparison.unmatched)
     return text + (f"; {plural(lost, 'row')} without a partner." if lost else ".")
+
+
+def more_launches(path: str) -> str:
+    """The command that adds launches to a run until there are ten."""
+    run = Path(path)
+    words = [run / "study.toml", "--on", run / "fabric.toml", "--into", run, "--launches", 10]
+    return f"weft run {shlex.join(map(str, words))}"
 
 
 def quality_notes(found: Compare) -> list[str]:

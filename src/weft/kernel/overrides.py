@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keys of a study that `weft run` overrides: the study's text with other values, as if a copy had been edited."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.errors import StudyError
+from weft.files.keys import put, put_in_each
+from weft.files.reading import locate, read_toml
+from weft.files.tree import as_list, is_table
+from weft.kernel.registry import measured_kernels
+from weft.kernel.studies import make_study
+from weft.study import Study
+from weft.units import parse_seconds
+
+#: How many times its budget an operation's cell may take before it counts as hung, where the study's limit is too low.
+ROOM = 4
+#: What --quick asks for: a first look, with fewer samples.
+QUICK = {"min_samples": 10, "max_samples": 30, "budget": "200 ms"}
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What to change in a study; what is None or empty stays as it is.
+
+    Attributes
+    ----------
+    nodes
+        Node counts of every series.
+    launches
+        Starts of the ranks.
+    budget
+        Measuring time of one operation in one cell and launch: ``2 min``.
+    quick
+        Few samples (`QUICK`), and nothing explained.
+    """
+
+    nodes: tuple[int, ...] = ()
+    launches: int | None = None
+    budget: str = ""
+    quick: bool = False
+
+    def measure(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Keys of ``[measure]`` to change, with those that the study gives.
+
+        What is given by name takes precedence over --quick. A limit that leaves no room for the new budget is raised.
+        """
+        found: dict[str, Any] = dict(QUICK) if self.quick else {}
+        if self.launches is not None:
+            found["launches"] = self.launches
+        if self.budget:
+            found["budget"] = self.budget
+            budget_s = parse_seconds(self.budget)
+            if "limit" in given and parse_seconds(given["limit"]) <= budget_s:
+                found["limit"] = f"{ROOM * budget_s:g} s"
+        return found
+
+
+def parse_nodes(text: str) -> tuple[int, ...]:
+    """Node counts of ``2,4``.
+
+    Raises
+    ------
+    StudyError
+        It is not a list of whole numbers.
+    """
+    try:
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise StudyError(f"--nodes {text!r} is no list of numbers", "write them with commas: --nodes 2,4") from None
+    return found
+
+
+def load_overridden(given: str | Path, overrides: Overrides) -> Study:
+    """Read a study as `weft.kernel.studies.load_study` does, with some of its keys overridden.
+
+    Raises
+    ------
+    StudyError
+        The file cannot be read, a value is not allowed, or the key is written so that it cannot be replaced.
+    """
+    path = locate(given, "studies", StudyError)
+    text, tree = read_toml(path, StudyError)
+    if overrides == Overrides():
+        return make_study(tree, str(path)).read_from(path, text)
+    if overrides.budget:
+        try:
+            parse_seconds(overrides.budget)
+        except ValueError as problem:
+            raise StudyError(f"--budget {overrides.budget!r}: {problem}", 'write a time: --budget "2 min"') from None
+    make_study(tree, str(path))  # a mistake of the file's own is told as such
+    changed = overridden(text, overrides)
+    try:
+        as_wanted = tomllib.loads(changed) == _wanted(tree, overrides)
+    except tomllib.TOMLDecodeError:
+        as_wanted = False
+    if not as_wanted:
+        raise StudyError(
+            f"{path}: its keys are written in a form that cannot be overridden (over several lines, or inline)",
+            "write a copy of the study with the values wanted",
+        )
+    return make_study(tomllib.loads(changed), f"{path}, overridden").read_from(path, changed)
+
+
+def overridden(text: str, overrides: Overrides) -> str:
+    """The text of a study with other values; all other lines stay as they were."""
+    lines = text.splitlines()
+    for key, value in overrides.measure(tomllib.loads(text).get("measure", {})).items():
+        put(lines, "measure", key, f'"{value}"' if isinstance(value, str) else str(value))
+    if overrides.nodes:
+        put_in_each(lines, "series", "nodes", str(list(overrides.nodes)))
+    if overrides.quick and _explains(tomllib.loads(text)):
+        put(lines, "", "explain", "false")
+    return "\n".join(lines) + "\n"
+
+
+def without_launches(text: str) -> Mapping[str, Any] | None:
+    """The tree of a study apart from its number of launches; None if it is no TOML."""
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+    measure = tree.get("measure", {})
+    return tree | {"measure": {key: value for key, value in measure.items() if key != "launches"}}
+
+
+def _explains(tree: Mapping[str, Any]) -> bool:
+    """Whether the study's kernel can be told to explain nothing."""
+    kernels, name = measured_kernels(), str(tree.get("kernel"))
+    return name in kernels and "explain" in kernels[name].study.model_fields
+
+
+def _wanted(tree: Mapping[str, Any], overrides: Overrides) -> dict[str, Any]:
+    """What the overridden text must say."""
+    wanted: dict[str, Any] = dict(tree)
+    measure = dict(tree.get("measure", {}))
+    if changed := overrides.measure(measure):
+        wanted["measure"] = measure | changed
+    if overrides.nodes:
+        each = {"nodes": list(overrides.nodes)}
+        wanted["series"] = [dict(one) | each for one in as_list(tree.get("series")) if is_table(one)]
+    if overrides.quick and _explains(tree):
+        wanted["explain"] = False
+    return wanted

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Adding launches to a run: the same cells once more, under the plan that the run has."""
+
+from weft.errors import DataError
+from weft.fabric import Fabric
+from weft.files.atomic import write_atomic, write_json
+from weft.kernel.overrides import without_launches
+from weft.plan.records import HASH, NEXT_HASH, Plan, hash_of, plan_of
+from weft.plan.rounds import with_launches
+from weft.store.folder import RunFolder
+from weft.study import Study
+
+
+def can_extend(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
+    """Whether a folder has a run of this study and fabric with fewer launches, and is otherwise the same."""
+    try:
+        RunFolder.open(folder.path)
+        plan, text = plan_of(folder), folder.study.read_text()
+        same = folder.fabric.read_bytes() == fabric.text.encode()
+    except (DataError, OSError, ValueError):
+        return False
+    own = without_launches(text)
+    fewer = plan.measure.launches < study.measure.launches and not plan.planned_fabric.is_model
+    return same and fewer and own is not None and own == without_launches(study.text)
+
+
+def extend(folder: RunFolder, study: Study) -> Plan:
+    """Give a run the launches that its study now asks for; the caller holds its lock.
+
+    A kill between two of the writes does no harm: the plan's next hash is told before the plan is replaced, and a study
+    whose launches the plan lacks is extended once more.
+
+    Raises
+    ------
+    DataError
+        The folder cannot be written.
+    """
+    plan = with_launches(plan_of(folder), study.measure.launches)
+    text = plan.model_dump_json(indent=1).encode()
+    meta = folder.metadata()
+    write_json(folder.meta, meta | {NEXT_HASH: hash_of(text)})
+    write_atomic(folder.study, study.text.encode())
+    write_atomic(folder.plan, text)
+    write_json(folder.meta, {key: value for key, value in meta.items() if key != NEXT_HASH} | {HASH: hash_of(text)})
+    return plan

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Looking at the load before a run: what disturbs is named, --wait waits, and nobody waits unasked."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.errors import DataError
+from weft.run import load
+from weft.run.load import disturbs, in_words, look, look_first
+from weft.store.load import Look, add_look, load_file, read_looks
+
+
+def seen(busy: float) -> Look:
+    return Look(when="2026-11-22T21:00:00+00:00", busy=busy, cores=2, by=(("python", busy),))
+
+
+def test_a_program_that_spins_is_seen_and_named() -> None:
+    spin = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        found = [look(seconds=0.5) for _ in range(4)]
+    finally:
+        spin.kill()
+        spin.wait()
+    assert any(disturbs(each) for each in found)
+    assert any(name.startswith("python") for each in found for name, _ in each.by)
+
+
+def test_ticks_of_other_cores_are_not_counted(tmp_path: Path) -> None:
+    core = min(os.sched_getaffinity(0))
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/stat").write_text(f"cpu 1 1 1 1 1 1 1 1\ncpu{core} 5 0 5 90 0 0 0 2\ncpu9999 70 0 0 0 0 0 0 0\n")
+    assert load._ticks(tmp_path, {core}) == (12, {})  # pyright: ignore[reportPrivateUsage]
+
+
+def test_what_disturbs_is_said_and_the_run_goes_on_where_nobody_is_asked() -> None:
+    said: list[str] = []
+    assert look_first(said.append, wait=False, anyway=False, looks=lambda: seen(1.5)) == seen(1.5)
+    assert "1.5 of 2 cores are busy with other work (python 1.5)" in said[0]
+    assert "--wait" in said[-1]
+
+
+def test_a_quiet_host_is_not_talked_about() -> None:
+    said: list[str] = []
+    look_first(said.append, wait=True, anyway=False, looks=lambda: seen(0.1))
+    assert said == []
+
+
+def test_wait_waits_until_the_host_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "AGAIN_S", 0.0)
+    coming, said = iter([1.5, 1.2, 0.9, 0.05]), list[str]()
+    assert look_first(said.append, wait=True, anyway=False, looks=lambda: seen(next(coming))).busy == 0.05
+    assert said[-1] == "this host is quiet now"
+
+
+def test_waiting_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "AGAIN_S", 0.0)
+    monkeypatch.setattr(load, "PATIENCE_S", 0.0)
+    said: list[str] = []
+    assert look_first(said.append, wait=True, anyway=False, looks=lambda: seen(1.5)).busy == 1.5
+    assert said[-1].endswith("still: going on")
+
+
+def test_looks_are_kept_in_the_run_and_a_torn_file_is_told(tmp_path: Path) -> None:
+    assert read_looks(tmp_path) == ()
+    add_look(tmp_path, seen(1.0))
+    add_look(tmp_path, seen(0.5))
+    assert read_looks(tmp_path) == (seen(1.0), seen(0.5))
+    load_file(tmp_path).write_text('{"schema": "weft-load/1", "looks": [{"busy": -1}]}')
+    with pytest.raises(DataError, match="torn"):
+        read_looks(tmp_path)
+
+
+def test_words_without_a_culprit() -> None:
+    assert in_words(Look(when="", busy=0.4, cores=2)) == "0.4 of 2 cores are busy with other work"
