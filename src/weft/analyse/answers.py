@@ -21,6 +21,7 @@ from weft.analyse.protocol.series import block_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
 from weft.analyse.protocol.trials import trial_rows, with_trials
 from weft.analyse.quality import quality
+from weft.analyse.ranges import range_findings
 from weft.analyse.remedies import remedies
 from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
@@ -207,5 +208,6 @@ def _findings(
 ) -> list[FindingRow]:
     findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
     findings += unjudged(found.calls, found.plan.cells)
+    findings += range_findings(found.calls, found.cells)
     findings += protocol_findings(changes, slower, found.cells, trials)
     return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])

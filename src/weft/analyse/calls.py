@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import TypeVar
 
+from weft.analyse.ranges import ranged
 from weft.analyse.tables.times import CallRow, SummaryRow
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
@@ -54,7 +55,7 @@ def call_rows(
             row["bound_s"], row["bound"] = bounds(cell, call) or (None, "")
             row["algorithm"] = algorithms.get((cell.id, call), "")
             found = known.get((cell.id, call, phase))
-            rows.append(_measured(row, found, own[call, phase]) if status == "ok" and found else row)
+            rows.append(ranged(_measured(row, found, own[call, phase]), cell) if status == "ok" and found else row)
     return rows
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Literal, TypeVar
 
 from weft.analyse.floor import Floor
+from weft.analyse.interval import RANGE_OF_MODEL
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import CallRow, TimedRow, phase_in_words, timed
 from weft.format import format_seconds, plural
@@ -197,6 +198,8 @@ def recorded_warning(where: str, text: str) -> FindingRow:
 
 def wide(row: TimedRow, precision: float) -> list[FindingRow]:
     """A finding where the interval of a row, of whatever kind, is wider than was asked."""
+    if row["interval"] == RANGE_OF_MODEL:
+        return []  # no launches narrow it: weft.analyse.ranges tells what it is
     low, high = row["low_s"], row["high_s"]
     width = (high - low) / 2 / row["median_s"] if low is not None and high is not None else 0.0
     if width <= precision:

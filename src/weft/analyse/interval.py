@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 
 from weft.analyse.quantile import median_ranks
 
-Kind = Literal["", "none", "within one launch", "range of launches", "over launches"]
+Kind = Literal["", "none", "range of the model", "within one launch", "range of launches", "over launches"]
 
 CONFIDENCE = 0.95
 #: Under so many launches even their whole range covers less than 95 %.
@@ -41,6 +41,7 @@ class Interval(NamedTuple):
 
 
 #: Of a time that a model gives.
+MODELLED, RANGE_OF_MODEL = "none", "range of the model"
 NO_INTERVAL = Interval(None, None, None, "none")
 
 

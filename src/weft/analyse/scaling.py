@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from weft.analyse.checks import bounds_beaten
+from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
 from weft.analyse.tables.answers import Outcome, VerdictRow
 from weft.analyse.tables.off_node import NO_STEP, OffNode, off_node_in_words
 from weft.analyse.tables.times import CallRow, TimedRow, reach, timed
@@ -72,7 +73,8 @@ def verdict(
     below_noise = abs(last["median_s"] - first["median_s"]) < noise_s
     outcome: Outcome = "no change shown" if below_noise or low <= 1 <= high else "falls" if factor < 1 else "rises"
     launches = min(first["launches"], last["launches"])
-    modelled = last["interval"] == "none"
+    exact = last["interval"] == MODELLED
+    modelled = exact or last["interval"] == RANGE_OF_MODEL
     if launches < FEWEST_LAUNCHES and not modelled:
         outcome = "no verdict"
     fastest = _turning_point(points, axis) if outcome != "no verdict" else None
@@ -80,8 +82,8 @@ def verdict(
     ratio = last["median_s"] / last["bound_s"] if trusted and last["bound_s"] else None
     found = VerdictRow(
         series=series, kind=kind, call=call, cell=last["cell"], axis=axis, start=first[axis], end=last[axis],
-        factor=factor, low=None if modelled else low, high=None if modelled else high, outcome=outcome,
-        fastest=fastest, **off_node(points, axis, modelled),
+        factor=factor, low=None if exact else low, high=None if exact else high, outcome=outcome,
+        fastest=fastest, **off_node(points, axis, exact),
         bound=last["bound"] if trusted else "", bound_ratio=ratio, doubt=_doubt((first, last), doubts or {}),
         statement="",
     )  # fmt: skip
@@ -102,7 +104,7 @@ def off_node(points: Sequence[TimedRow], axis: Axis, modelled: bool) -> OffNode:
     axis
         Along which it grows.
     modelled
-        Whether its times come from a model: its factors have no interval.
+        Whether its times come from a model that states no range: its factors have no interval.
     """
     if axis != "nodes" or points[0]["nodes"] != 1:
         return NO_STEP

@@ -91,10 +91,24 @@ def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
         if inside and len(inside) < cell.nodes:
             moved = traffic.leaving(inside, cell.nodes, cell.ranks_per_node)
             terms[cut.name] = link_seconds(moved, cut.rate, shaped=fabric.is_emulated)
-    if fabric.is_model:
+    if fabric.is_model and fabric.network and fabric.network.routing == "minimal":
         worst = largest(terms)
         terms |= _cable_term(traffic, cell, network, above=worst.seconds if worst else 0.0)
     return terms
+
+
+def minimal_seconds(traffic: Traffic, cell: Placed, fabric: Fabric) -> float:
+    """Seconds of the most loaded cable between switches under minimal routes, whatever the routing; 0 if not known.
+
+    Raises
+    ------
+    FabricError
+        The network cannot be built.
+    """
+    if not cell.hosts:
+        return 0.0
+    network, _ = network_of(fabric)
+    return next(iter(_cable_term(traffic, cell, network, above=0.0).values()), 0.0)
 
 
 def _cable_term(traffic: Traffic, cell: Placed, network: Network, above: float) -> dict[str, float]:

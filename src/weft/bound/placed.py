@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 
+from weft.bound.effects import effects
 from weft.bound.links import injection_term, link_term
 from weft.bound.terms import Bound, Placed, copy_term, largest, message_terms
 from weft.fabric.model import Fabric
@@ -19,8 +20,14 @@ def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
         The network cannot be built: its dump is missing, or of other nodes.
     """
     moved = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks)
-    found = {call: largest(terms_of(traffic, cell, fabric)) for call, traffic in moved.items()}
+    found = {call: _with_effects(traffic, cell, fabric) for call, traffic in moved.items()}
     return {call: each for call, each in found.items() if each}
+
+
+def _with_effects(traffic: Traffic, cell: Placed, fabric: Fabric) -> Bound | None:
+    terms = terms_of(traffic, cell, fabric)
+    least = largest(terms)
+    return least and least.model_copy(update={"effects": effects(traffic, cell, fabric, terms)})
 
 
 def bound(cell: Placed, fabric: Fabric, call: str | None = None) -> Bound | None:

@@ -50,6 +50,22 @@ PER_MESSAGE = frozenset({LATENCY, OVERHEAD, MESSAGE_GAP})
 """Terms that grow with the messages, and not with their bytes."""
 
 
+class Effect(BaseModel, frozen=True, extra="forbid"):
+    """What a network does that the model of a fabric leaves out (:mod:`weft.bound.effects`).
+
+    Attributes
+    ----------
+    cause
+        ``adaptive routing``, ``valiant routing``, ``flows through one adapter`` or ``incast``.
+    less_s, more_s
+        By how many seconds a modelled time may be too long, and too short.
+    """
+
+    cause: str
+    less_s: float = 0.0
+    more_s: float = 0.0
+
+
 class Bound(BaseModel, frozen=True, extra="forbid"):
     """A lower bound of a time.
 
@@ -62,11 +78,24 @@ class Bound(BaseModel, frozen=True, extra="forbid"):
         ``message gap``.
     terms
         All terms, in seconds, by name.
+    effects
+        What the fabric's model leaves out.
     """
 
     seconds: float
     name: str
     terms: dict[str, float]
+    effects: tuple[Effect, ...] = ()
+
+    @property
+    def most_s(self) -> float:
+        """The bound in seconds if all effects that the model leaves out apply to the full."""
+        return self.seconds + sum(effect.less_s + effect.more_s for effect in self.effects)
+
+    @property
+    def causes(self) -> str:
+        """What the model leaves out, in words; empty if nothing."""
+        return " and ".join(effect.cause for effect in self.effects)
 
 
 class Placed(Protocol):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs ``weft fabric show``, ``check`` and ``import``; other modules add theirs (see ``OTHERS``)."""
+"""The verbs ``weft fabric show``, ``presets``, ``check`` and ``import``; other modules add theirs (see ``OTHERS``)."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-app = App(name="fabric", help="Look at fabrics: show, check, import, up, down, exec.")
+app = App(name="fabric", help="Look at fabrics: show, presets, check, import, up, down, exec.")
 OTHERS = ("weft.cli.fabric_virtual", "weft.cli.fit")  # each adds its own verbs
 
 
@@ -54,6 +54,33 @@ def show(
     for path in output:
         save(draw_summary(summary, fabric), path)
         sys.stderr.write(f"wrote {path}\n")
+
+
+@app.command
+def presets(*, format: Literal["text", "json"] = "text") -> None:
+    """List what [node] preset and [network] preset of a fabric file can name: numbers of data sheets.
+
+    Parameters
+    ----------
+    format
+        text, or json: section, name, title, values and their sources.
+    """
+    import json
+    import sys
+    from dataclasses import asdict
+
+    from weft.fabric.drawing.presets import preset_tables
+    from weft.fabric.presets import SECTIONS
+    from weft.fabric.presets import presets as known
+    from weft.text import console
+
+    if format == "json":
+        every = [asdict(preset) for section in SECTIONS for preset in known(section)]
+        sys.stdout.write(json.dumps(every, indent=2) + "\n")
+        return
+    out = console()
+    for table in preset_tables():
+        out.print(table)
 
 
 @app.command

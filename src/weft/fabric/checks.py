@@ -145,7 +145,7 @@ def _sources(fabric: "Fabric") -> list[Finding]:
         for section, model in given
         if model is not None and section not in fabric.sources
         for key in sorted(model.model_fields_set)
-        if f"{section}.{key}" not in fabric.sources and key not in ("tree", "dragonfly", "torus", "dump")
+        if f"{section}.{key}" not in fabric.sources and key not in ("preset", "tree", "dragonfly", "torus", "dump")
     ]
     return found(
         "note",

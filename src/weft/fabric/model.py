@@ -12,6 +12,7 @@ from weft.fabric.kinds import KINDS, MODEL, FabricKind, known_kind
 from weft.fabric.network.sections import NetworkSection as Network
 from weft.fabric.network.sections import TreeSection as Tree
 from weft.fabric.nodeset import NodeSetError, expand, size
+from weft.fabric.presets import with_presets
 from weft.fabric.simulation import SimulationSection
 from weft.files.reading import locate, model_at, read_toml, validate
 from weft.files.section import Section, WholeFile
@@ -44,6 +45,7 @@ NodeNames = Annotated[str, AfterValidator(checked_nodes)]
 class Node(Section, frozen=True):
     """What every node of the fabric has."""
 
+    preset: str | None = Field(None, description='numbers of a processor, by name (weft fabric presets): "epyc-7763"')
     names: NodeNames | None = Field(None, description='names of all nodes, as a node set: "n[37-72]"')
     sockets: Count | None = Field(None, description="processors a node has")
     cores: Count | None = Field(None, description="cores a node has, over all its sockets")
@@ -104,6 +106,11 @@ class Fabric(WholeFile, frozen=True):
         return self.network.stated_limits if self.is_model and self.network else {}
 
     @property
+    def presets(self) -> tuple[str, ...]:
+        """Names of the presets that give numbers which the file does not state."""
+        return tuple(name for name in (self.node.preset, self.network and self.network.preset) if name)
+
+    @property
     def label(self) -> str:
         """The label of numbers that were not measured on a real network; empty for those that were."""
         return self.implied.label
@@ -152,8 +159,9 @@ def load_fabric(given: str | Path) -> Fabric:
     Raises
     ------
     FabricError
-        There is no such file, it is not TOML, or a key is wrong; names file, key, value and what is allowed.
+        There is no such file, it is not TOML, or a key is wrong; names file, key, value and what is allowed. Or it
+        names a preset that does not exist.
     """
     path = locate(given, "fabrics", FabricError)
     text, tree = read_toml(path, FabricError)
-    return validate(Fabric, tree, str(path), FabricError).read_from(path, text)
+    return validate(Fabric, with_presets(tree), str(path), FabricError).read_from(path, text)

@@ -3,7 +3,7 @@
 
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
-from weft.fidelity import PARTS, Part
+from weft.fidelity import PARTS, Part, sheets
 from weft.fidelity.bench import Bench
 from weft.fidelity.tables import both_tables, cells, errors
 from weft.fit.run import fit_cells
@@ -35,5 +35,8 @@ def compute(bench: Bench) -> Part:
         f"Fitted were what no data sheet says: a node copies {format_rate(copies)}, and each message costs its "
         f"sender {format_seconds(asking)}. The penalties are SimGrid's own, from another machine.",
     )
-    values = {"largest": largest, "mean": mean, "copy_rate": copies, "overhead": asking}
-    return Part("datasheet", PARTS["datasheet"], sentences, both_tables(found), values)
+    alone = sheets.simulate(cells(), bench.say)
+    told = sheets.values_of(cells(), alone)
+    values = {"largest": largest, "mean": mean, "copy_rate": copies, "overhead": asking, **told}
+    tables = (*both_tables(found), sheets.table(cells(), alone))
+    return Part("datasheet", PARTS["datasheet"], (*sentences, sheets.sentence(told)), tables, values)

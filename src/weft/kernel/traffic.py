@@ -24,6 +24,10 @@ class Traffic(Protocol):
         """Bytes of each of them; None if others may cut, combine and forward them."""
         ...
 
+    def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
+        """Ranks of other nodes that may send to one rank at the same time, and their bytes together."""
+        ...
+
     @property
     def pairwise(self) -> bool:
         """Whether the bytes from each node to each other are known; otherwise only those that cross a cut are."""
@@ -59,6 +63,11 @@ class Uniform:
         """True: each node sends the same number of bytes to each."""
         return True
 
+    def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
+        """All ranks of other nodes, a block each."""
+        others = (nodes - 1) * ranks_per_node
+        return others, others * self.block_bytes
+
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """r^2 blocks, which stay on each node."""
         return ranks_per_node * ranks_per_node * self.block_bytes
@@ -89,6 +98,10 @@ class Mirror:
     def pairwise(self) -> bool:
         """True: each node sends to one other."""
         return True
+
+    def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
+        """One rank with all it has."""
+        return 1, self.local_bytes
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """The bytes of the middle one of an odd number of nodes; else 0."""

@@ -13,6 +13,7 @@ from weft.errors import StudyError
 from weft.fabric.here import complete, memory_limit
 from weft.fabric.model import Fabric
 from weft.fabric.placement import NoRoomError, place
+from weft.fabric.presets import SHEET_ERRORS
 from weft.format import format_rate
 from weft.host import Host, Limit, measure_copy_rate, read_host
 from weft.kernel import Shape
@@ -68,6 +69,7 @@ def make_plan(
     if fabric.is_model:
         measure = measure.model_copy(update={"launches": 1})
         notes.append("one launch, no noise floor: a simulation gives the same time again, at the rates of the fabric")
+    notes += preset_notes(fabric)
     floors = [] if fabric.is_model else floor_cells(cells, measure, limit)
     plain = Plan(
         study=study.name,
@@ -96,6 +98,17 @@ def predicted(fabric: Fabric) -> tuple[Fabric, list[str]]:
     node = fabric.node.model_copy(update={"copy_rate": rate})
     note = f"copy rate {format_rate(rate)} measured here just now, for the predicted times; a run measures its own"
     return fabric.model_copy(update={"node": node}), [note]
+
+
+def preset_notes(fabric: Fabric) -> list[str]:
+    """What numbers of data sheets are worth, if the fabric has some."""
+    if not fabric.presets:
+        return []
+    named = " and ".join(fabric.presets)
+    return [
+        f"numbers of data sheets ({named}): times of tara from data sheets alone err by {SHEET_ERRORS} (weft fidelity "
+        "datasheet); measure a cell on one node and one on several, and fit to them: weft fabric fit"
+    ]
 
 
 def kernel_limit(given: int | None, limit: Limit | None) -> int:

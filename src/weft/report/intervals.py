@@ -6,6 +6,7 @@ from typing import Any
 
 HEADINGS = {
     "none": "median",
+    "range of the model": "median (range of the model)",
     "within one launch": "median (95 % in 1 launch)",
     "range of launches": "median (range)",
     "over launches": "median (95 %)",
@@ -23,6 +24,7 @@ def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     listed = list(rows)
     sentences = {
         "none": "No interval: a model gives the same time again.",
+        "range of the model": "In brackets the range that the model cannot narrow: what it leaves out stands below.",
         "within one launch": "In brackets the 95 % interval within one launch: another launch may differ by more.",
         "range of launches": _range(listed),
         "over launches": "In brackets the 95 % interval over launches.",

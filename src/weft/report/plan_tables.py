@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 
+from weft.bound.effects import CAUSES
 from weft.format import format_bytes, format_seconds
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell, Plan
@@ -15,7 +16,7 @@ PAPER_UNITS = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30}
 CSV_COLUMNS = (
     "cell", "series", "nodes", "ranks_per_node", "ranks", "n", "m", "block_bytes", "local_bytes", "array_bytes",
     "memory_rank_bytes", "memory_node_bytes", "memory_job_bytes", "memory_limit_bytes", "bound_s", "bound",
-    "oversubscribed", "status", "reason",
+    "oversubscribed", "status", "reason", "bound_most_s", "not_modelled",
 )  # fmt: skip
 
 
@@ -64,8 +65,13 @@ def memory_tables(plan: Plan) -> list[Table]:
 
 
 def bound_of(cell: Cell) -> tuple[str, str]:
-    """Lower bound and its name as text."""
-    return (format_seconds(cell.bound.seconds), cell.bound.name) if cell.bound else ("-", "")
+    """Lower bound and its name as text; its range and what makes it one where the model leaves something out."""
+    bound = cell.bound
+    if bound is None:
+        return "-", ""
+    if not bound.effects:
+        return format_seconds(bound.seconds), bound.name
+    return f"{format_seconds(bound.seconds)} to {format_seconds(bound.most_s)}", f"{bound.name}; {bound.causes}"
 
 
 def cells_table(plan: Plan) -> Table:
@@ -104,8 +110,16 @@ def remarks(plan: Plan) -> list[str]:
         (duration if measured else "nothing can be launched")
         + (f"; {len(impossible)} of {len(plan.measured)} cells cannot run" if impossible else ""),
         *(f"{cell.id}: {cell.status}: {cell.reason}" for cell in impossible),
+        *(f"not modelled: {cause}: {CAUSES[cause].what}" for cause in causes_of(plan)),
         *plan.notes,
     ]
+
+
+def causes_of(plan: Plan) -> list[str]:
+    """What the model of the plan's fabric leaves out of some cell."""
+    return sorted(
+        {effect.cause for cell in plan.measured for bound in cell.bounds.values() for effect in bound.effects}
+    )
 
 
 def heading(plan: Plan) -> str:
@@ -128,7 +142,8 @@ def as_csv(plan: Plan) -> str:
             cell.parameters.get("m"), cell.block_bytes, cell.local_bytes, cell.array_bytes, cell.memory.rank_bytes,
             cell.memory.node_bytes, cell.memory.job_bytes, cell.memory.limit_bytes,
             cell.bound.seconds if cell.bound else None, cell.bound.name if cell.bound else "", cell.oversubscribed,
-            cell.status, cell.reason,
+            cell.status, cell.reason, cell.bound.most_s if cell.bound else None,
+            cell.bound.causes if cell.bound else "",
         )
         for cell in plan.measured
     ]  # fmt: skip

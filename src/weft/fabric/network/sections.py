@@ -13,6 +13,7 @@ from weft.fabric.readers import Format
 from weft.files.section import Section
 from weft.units import Bytes, Rate, Seconds
 
+Penalty = Annotated[float, Field(strict=True, ge=1, le=100, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 Topology = Literal["star", "fat-tree", "dragonfly", "torus", "dump"]
 
@@ -111,6 +112,9 @@ class NetworkSection(Section, frozen=True):
     for each link between switches, and b over the share of rate that it gets.
     """
 
+    preset: str | None = Field(
+        None, description='numbers of an adapter and its switches, by name (weft fabric presets): "hdr-infiniband"'
+    )
     topology: Topology = Field("star", description='"star" (one switch), "fat-tree", "dragonfly", "torus" or "dump"')
     latency: Seconds | None = Field(None, description='one-way latency between two nodes on one switch: "1.2 us"')
     adapter_rate: Rate | None = Field(None, description='what one node can inject, each way: "3.5 GB/s"')
@@ -128,6 +132,19 @@ class NetworkSection(Section, frozen=True):
     rendezvous_stall: Seconds | None = Field(
         None,
         description='how long a message above eager_limit stalls the rank that sends, besides its overhead: "3 us"',
+    )
+    routing: Literal["minimal", "adaptive", "valiant"] = Field(
+        "minimal",
+        description='of a dragonfly or torus: "minimal", "adaptive" or "valiant"; simulated are minimal routes, '
+        "and times are told with the range of the others",
+    )
+    flow_penalty: Penalty | None = Field(
+        None,
+        description="largest factor by which several flows of one adapter slow each other, which adapter_rate does not "
+        "have in it: 1.35; times are told with that range",
+    )
+    transport: Literal["lossless", "tcp"] = Field(
+        "lossless", description='"lossless" (InfiniBand, RDMA), or "tcp": where many send to one, packets may be lost'
     )
     hop_count: Literal["switch-links", "links"] = Field(
         "switch-links",
@@ -187,6 +204,13 @@ class NetworkSection(Section, frozen=True):
         """The least of each cost, over all sizes of a message."""
         every = [self.cost(0), *(self.cost(limit + 1) for limit in self.limits)]
         return MessageCost(*(min(values) for values in zip(*every, strict=True)))
+
+    @model_validator(mode="after")
+    def routing_has_a_choice(self) -> Self:
+        """Refuse a routing for a topology whose routes are given."""
+        if self.routing != "minimal" and self.topology not in ("dragonfly", "torus"):
+            raise ValueError(f'routing = "{self.routing}" is for a dragonfly or a torus, not for "{self.topology}"')
+        return self
 
     @model_validator(mode="after")
     def sections_belong_to_topology(self) -> Self:

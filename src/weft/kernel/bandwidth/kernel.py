@@ -45,6 +45,10 @@ class Stream:
         """True: it is known that one node sends to the other."""
         return True
 
+    def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
+        """One sender."""
+        return 1, self.block_bytes
+
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """Its bytes, copied once, if both ranks are on one node."""
         return self.block_bytes if nodes == 1 else 0

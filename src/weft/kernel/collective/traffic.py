@@ -26,6 +26,7 @@ from weft.kernel.collective.blocks import least_share
 
 WHOLE = frozenset({"allgather", "reduce_scatter"})
 MESSAGE = frozenset({"bcast", "reduce", "allreduce"})
+CONVERGING = frozenset({"gather", "alltoall", "alltoallv"})
 ROOTED_BLOCKS = frozenset({"scatter", "gather"})
 
 
@@ -66,6 +67,12 @@ class CollectiveTraffic:
     def message_bytes(self) -> int | None:
         """None: it depends on the algorithm."""
         return None
+
+    def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
+        """All ranks of other nodes with a block each, where an algorithm may let all send at once; otherwise one."""
+        counts = self.counts(nodes, ranks_per_node)
+        others = self.ranks - min(counts) if self.collective in CONVERGING else min(1, self.ranks - 1)
+        return others, others * self.block_bytes
 
     def counts(self, nodes: int, ranks_per_node: int) -> tuple[int, ...]:
         """Ranks on each node."""

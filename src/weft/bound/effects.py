@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+r"""What a network does that the model of this fabric does not: by how much a time may differ, as a range.
+
+The model lets flows share links max-min fairly on one route between two hosts. Three things differ from that, and no
+number of a fabric file says by how much. So bounds, plans and simulated times are told with a range:
+
+adaptive and Valiant routing
+    On a dragonfly or torus with ``network.routing`` = ``adaptive`` the bytes spread over more links than the minimal
+    routes that are simulated; a time may be shorter by what the most loaded cable of these routes takes longer than
+    the cuts, which no routing can beat (ideal spread). ``valiant`` takes each byte over a random group or switch
+    first, and so loads the cuts twice (Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly
+    topology", 2008, section 4).
+flows through one adapter
+    Credits and head-of-line blocking slow several flows that leave one adapter by up to ``network.flow_penalty``. The
+    presets of InfiniBand state 1.35, by which SimGrid's InfiniBand model divides a rate at most: measured on Stampede
+    (Vienne, "Prediction de performances d'applications de calcul haute performance sur reseau Infiniband", 2010;
+    SimGrid, smpi/IB-penalty-factors). A rate that was fitted to measured cells has this in it already.
+incast
+    Over TCP, where many ranks send to one at a time, more bytes than a switch buffers for a port are lost, and wait
+    for a retransmission: 200 ms at least in Linux, and up to nine tenths of the throughput (Vasudevan et al., "Safe
+    and effective fine-grained TCP retransmissions for datacenter communication", 2009).
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from weft.bound.links import minimal_seconds
+from weft.bound.terms import INJECTION, LINK, Effect, Placed, largest
+from weft.fabric.model import Fabric
+from weft.fabric.numbers import standing
+from weft.kernel.traffic import Traffic
+
+
+class Cause(NamedTuple):
+    """What an effect does, in words, and what would narrow the range."""
+
+    what: str
+    remedy: str
+
+
+MEASURE = "measure one cell and fit to it: weft fabric fit"
+CAUSES: Mapping[str, Cause] = {
+    "adaptive routing": Cause(
+        "bytes spread over more links than the minimal routes that are simulated", "take both ends of the range"
+    ),
+    "valiant routing": Cause(
+        "bytes go by way of a random group, not by the minimal routes that are simulated", "take both ends of the range"
+    ),
+    "flows through one adapter": Cause(
+        "credits and head-of-line blocking slow flows that share an adapter by up to network.flow_penalty",
+        f'{MEASURE}; or set simulation.model = "infiniband"',
+    ),
+    "incast": Cause(
+        "TCP loses packets where many ranks send to one, and waits 200 ms and more for each retransmission", MEASURE
+    ),
+}
+
+RETRANSMISSION_S = 0.2
+"""Shortest time after which Linux sends a lost TCP segment again (TCP_RTO_MIN)."""
+COLLAPSE = 10.0
+"""Largest factor by which incast was seen to lower the throughput."""
+PORT_BUFFER = 64 * 2**10
+"""Bytes that a switch is assumed to hold for one port."""
+
+
+def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> tuple[Effect, ...]:
+    """Effects that the model of a fabric leaves out of an operation; none on one node, or of a fabric that is no model.
+
+    Parameters
+    ----------
+    traffic, cell, fabric
+        The bytes moved, the ranks and nodes, and the rates.
+    terms
+        The terms of the bound, in seconds.
+
+    Raises
+    ------
+    FabricError
+        The network cannot be built.
+    """
+    if not fabric.is_model or fabric.network is None or cell.nodes < 2:
+        return ()
+    found = (
+        _routing(traffic, cell, fabric, terms),
+        _flows(traffic, cell, fabric, terms),
+        _incast(traffic, cell, fabric),
+    )
+    return tuple(each for each in found if each and (each.less_s > 0 or each.more_s > 0))
+
+
+def _routing(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> Effect | None:
+    network = fabric.network
+    assert network is not None
+    if network.routing == "minimal":
+        return None
+    ideal = largest(terms)
+    cut = largest({name: seconds for name, seconds in terms.items() if name.startswith(LINK)})
+    least_s = ideal.seconds if ideal else 0.0
+    minimal_s = max(least_s, minimal_seconds(traffic, cell, fabric))
+    twice_s = 2 * cut.seconds if cut and network.routing == "valiant" else 0.0
+    return Effect(cause=f"{network.routing} routing", less_s=minimal_s - least_s, more_s=max(0.0, twice_s - minimal_s))
+
+
+def _flows(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> Effect | None:
+    network = fabric.network
+    assert network is not None
+    penalised = fabric.simulation is not None and fabric.simulation.model == "infiniband"
+    several = traffic.messages > 1 or cell.ranks_per_node > 1
+    fitted = standing(fabric, "network.adapter_rate") == "fitted"
+    if penalised or fitted or not several or network.flow_penalty is None:
+        return None
+    return Effect(cause="flows through one adapter", more_s=(network.flow_penalty - 1) * terms.get(INJECTION, 0.0))
+
+
+def _incast(traffic: Traffic, cell: Placed, fabric: Fabric) -> Effect | None:
+    network = fabric.network
+    assert network is not None
+    senders, arriving = traffic.converging(cell.nodes, cell.ranks_per_node)
+    if network.transport != "tcp" or senders < 2 or arriving <= PORT_BUFFER or not network.adapter_rate:
+        return None
+    collapsed_s = (COLLAPSE - 1) * arriving / network.adapter_rate
+    return Effect(cause="incast", more_s=max(RETRANSMISSION_S, collapsed_s))

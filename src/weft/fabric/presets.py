@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Presets of ``[node]`` and ``[network]``: the numbers of data sheets, by the name of a processor or an adapter.
+
+They are shipped as ``fabrics/presets/node.toml`` and ``network.toml``, each number with its source. A preset is put
+into the tree of a fabric file before it is validated, so that nobody who reads a fabric asks whether it has one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.errors import FabricError
+from weft.files.reading import closest, read_toml
+from weft.files.shipped import shipped
+from weft.files.tree import is_table
+
+SECTIONS = ("node", "network")
+#: Of tara's nine cells from the presets of its processor and adapter: `weft fidelity datasheet`, docs/fidelity.md.
+SHEET_ERRORS = "46% in the mean and 79% at worst by fair, 28% in the mean and 79% at worst by infiniband"
+#: Where the numbers of links between switches go, by the section of the topology.
+LINKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "tree": {"link_rate": ("link_rate",), "link_latency": ("link_latency",)},
+    "dragonfly": {"link_rate": ("local_rate", "global_rate"), "link_latency": ("local_latency", "global_latency")},
+    "torus": {"link_rate": ("link_rate",), "link_latency": ("link_latency",)},
+    "dump": {"link_rate": ("link_rate",), "link_latency": ("link_latency",)},
+}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One preset.
+
+    Attributes
+    ----------
+    section, name, title
+        ``node`` or ``network``, its name, and a line for people.
+    values, sources
+        Keys as in a fabric file, and where each number comes from.
+    """
+
+    section: str
+    name: str
+    title: str
+    values: Mapping[str, Any]
+    sources: Mapping[str, str]
+
+
+def presets(section: str) -> tuple[Preset, ...]:
+    """All presets of a section, ``node`` or ``network``, in the order of their file.
+
+    Raises
+    ------
+    FabricError
+        The shipped file cannot be read.
+    """
+    _, tree = read_toml(shipped("fabrics") / "presets" / f"{section}.toml", FabricError)
+    return tuple(_preset(section, name, table) for name, table in tree.items())
+
+
+def preset_named(section: str, name: object) -> Preset:
+    """A preset by its name.
+
+    Raises
+    ------
+    FabricError
+        There is none; names the closest one, and all.
+    """
+    known = {preset.name: preset for preset in presets(section)}
+    if isinstance(name, str) and name in known:
+        return known[name]
+    near = closest(str(name), known)
+    hint = f'did you mean "{near}"? ' if near else ""
+    raise FabricError(
+        f'"{section}.preset" = {name!r}: no such preset', f"{hint}one of {', '.join(known)} (weft fabric presets)"
+    )
+
+
+def with_presets(tree: dict[str, Any]) -> dict[str, Any]:
+    """The tree of a fabric file with the keys of its presets that it does not state itself, and their sources.
+
+    Raises
+    ------
+    FabricError
+        It names a preset that does not exist.
+    """
+    filled = dict(tree)
+    for section in SECTIONS:
+        own = filled.get(section)
+        if is_table(own) and "preset" in own:
+            preset = preset_named(section, own["preset"])
+            complete, added = _filled(own, preset)
+            sources = filled.get("sources")
+            told = {key: f"preset {preset.name}: {text}" for key, text in added.items()}
+            filled |= {section: complete, "sources": {**told, **(sources if is_table(sources) else {})}}
+    return filled
+
+
+def _preset(section: str, name: str, table: dict[str, Any]) -> Preset:
+    values = {key: value for key, value in table.items() if key not in ("title", "sources")}
+    return Preset(section, name, table["title"], values, table["sources"])
+
+
+def _filled(own: dict[str, Any], preset: Preset) -> tuple[dict[str, Any], dict[str, str]]:
+    """A section with the keys that it lacks, and the source of each of these by its full key."""
+    complete, added = dict(own), dict[str, str]()
+    links = {key for places in LINKS.values() for key in places}
+    for key, value in preset.values.items():
+        if key not in links and key not in own:
+            complete[key] = value
+            added[f"{preset.section}.{key}"] = preset.sources[key]
+    for shape, places in LINKS.items():
+        inner = own.get(shape)
+        if preset.section != "network" or not is_table(inner):
+            continue
+        complete[shape] = dict(inner)
+        for key, names in places.items():
+            for name in names:
+                if key in preset.values and name not in inner:
+                    complete[shape][name] = preset.values[key]
+                    added[f"network.{shape}.{name}"] = preset.sources[key]
+    return complete, added

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tara from data sheets alone: the presets of its processor and its adapter, and nothing fitted."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from weft.errors import FabricError
+from weft.fabric import Fabric, load_fabric
+from weft.fabric.presets import with_presets
+from weft.files.reading import parse_toml, validate
+from weft.fit.inputs import MeasuredCell
+from weft.fit.run import simulation_model
+from weft.format import measured_seconds
+from weft.report.tabular import Table
+
+Model = Literal["fair", "infiniband"]
+MODELS: tuple[Model, ...] = ("fair", "infiniband")
+PRESETS = {"node": "xeon-x5550", "network": "qdr-infiniband"}
+
+
+def from_sheets(model: Model) -> Fabric:
+    """Tara with the shape that its paper states and the numbers of presets.
+
+    Raises
+    ------
+    FabricError
+        The shipped file or a preset cannot be read.
+    """
+    tara = load_fabric("tara")
+    tree = parse_toml(tara.text, str(tara.path), FabricError)
+    node, shape = tree["node"], tree["network"]["tree"]
+    bare = {
+        "name": f"tara-sheets-{model}",
+        "kind": tree["kind"],
+        "node": {"names": node["names"], "memory": node["memory"], "preset": PRESETS["node"]},
+        "network": {
+            "preset": PRESETS["network"],
+            "topology": tree["network"]["topology"],
+            "tree": {key: shape[key] for key in ("nodes_per_leaf", "uplinks")},
+        },
+        "simulation": {"collectives": tree["simulation"]["collectives"], "model": model},
+    }
+    return validate(Fabric, with_presets(bare), str(tara.path), FabricError)
+
+
+def relative_errors(cells: Sequence[MeasuredCell], seconds: Sequence[float]) -> list[float]:
+    """Relative error of each simulated time."""
+    return [found / cell.seconds - 1 for cell, found in zip(cells, seconds, strict=True)]
+
+
+def simulate(cells: list[MeasuredCell], say: Callable[[str], None]) -> dict[Model, list[float]]:
+    """Simulated seconds of the cells under each of SimGrid's models.
+
+    Raises
+    ------
+    LaunchError
+        SimGrid is missing, or a simulation failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="weft-sheets-") as scratch:
+        return {
+            model: simulation_model(from_sheets(model), {}, cells, Path(scratch), say)(
+                np.array([]), range(len(cells))
+            ).tolist()
+            for model in MODELS
+        }
+
+
+def values_of(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> dict[str, float]:
+    """Mean and largest absolute relative error of each model."""
+    values: dict[str, float] = {}
+    for model, seconds in found.items():
+        sizes = [abs(error) for error in relative_errors(cells, seconds)]
+        values |= {f"sheet_{model}_mean": sum(sizes) / len(sizes), f"sheet_{model}_largest": max(sizes)}
+    return values
+
+
+def table(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> Table:
+    """All cells, paper and both models side by side."""
+    errors = {model: relative_errors(cells, seconds) for model, seconds in found.items()}
+    rows = tuple(
+        (
+            cell.label, f"{cell.seconds:.2f} s",
+            *(text for m in MODELS for text in (measured_seconds(found[m][at]), f"{errors[m][at]:+.0%}")),
+        )
+        for at, cell in enumerate(cells)
+    )  # fmt: skip
+    title = "Nothing fitted: presets xeon-x5550 and qdr-infiniband (simulated)"
+    return Table(title, ("cell", "paper", "fair", "error", "infiniband", "error"), rows, frozenset({0}))
+
+
+def sentence(values: dict[str, float]) -> str:
+    """What data sheets alone are worth, as a sentence."""
+    told = ", ".join(
+        f"{values[f'sheet_{m}_mean']:.0%} in the mean and {values[f'sheet_{m}_largest']:.0%} at worst by {m}"
+        for m in MODELS
+    )
+    return (
+        f"With nothing fitted, from the presets of processor and adapter alone, the nine cells err by {told}. A copy "
+        "takes several times as long as the memory's data sheet lets expect, and messages cost their sender more than "
+        "any data sheet says."
+    )

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Presets: ten lines make a machine; what the file states itself stands; every number has its source."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.errors import FabricError
+from weft.fabric import Fabric, load_fabric
+from weft.fabric.checks import check_fabric
+from weft.fabric.network import build_network
+from weft.fabric.presets import SECTIONS, presets
+from weft.kernel.studies import load_study
+from weft.launch.simulated.machine import describe_machine
+from weft.plan.make import make_plan
+
+TEN_LINES = """name = "ten-lines"
+kind = "simulated"
+[node]
+names = "n[001-040]"
+preset = "epyc-7763"
+memory = "256 GiB"
+[network]
+preset = "hdr-infiniband"
+topology = "fat-tree"
+tree = { nodes_per_leaf = 20, uplinks = 20 }
+"""
+
+
+def load(tmp_path: Path, text: str = TEN_LINES) -> Fabric:
+    path = tmp_path / "ten-lines.toml"
+    path.write_text(text)
+    return load_fabric(path)
+
+
+def test_ten_lines_make_a_machine_that_can_be_simulated(tmp_path: Path) -> None:
+    fabric = load(tmp_path)
+    assert (fabric.node.cores, fabric.node.sockets) == (128, 2)
+    assert fabric.network
+    assert fabric.network.tree
+    assert (fabric.network.adapter_rate, fabric.network.tree.link_rate) == (25e9, 25e9)
+    assert fabric.network.tree.link_latency == pytest.approx(150e-9)
+    assert not [finding for finding in check_fabric(fabric) if finding.severity != "note"]
+    assert "copies 164000000000.0 5e-07" in describe_machine(fabric, fabric.hosts[:2], 4)
+    assert make_plan(load_study("contention"), fabric).measured
+
+
+def test_what_the_file_states_stands_over_the_preset_and_keeps_its_own_source(tmp_path: Path) -> None:
+    own = TEN_LINES.replace('preset = "epyc-7763"', 'preset = "epyc-7763"\ncores = 64')
+    own = own.replace("uplinks = 20", 'uplinks = 20, link_rate = "12.5 GB/s"')
+    fabric = load(tmp_path, own + '[sources]\n"node.cores" = "lscpu"\n')
+    assert fabric.node.cores == 64
+    assert fabric.network
+    assert fabric.network.tree
+    assert (fabric.network.adapter_rate, fabric.network.tree.link_rate) == (25e9, 12.5e9)
+    assert fabric.sources["node.cores"] == "lscpu"
+    assert "network.tree.link_rate" not in fabric.sources
+    assert fabric.sources["node.copy_rate"].startswith("preset epyc-7763: worked out from 409.6 GB/s")
+
+
+def test_a_preset_that_does_not_exist_is_told_with_the_closest(tmp_path: Path) -> None:
+    with pytest.raises(FabricError, match="no such preset") as told:
+        load(tmp_path, TEN_LINES.replace("hdr-infiniband", "hdr-infinband"))
+    assert 'did you mean "hdr-infiniband"' in told.value.remedy
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_number_of_a_preset_has_a_source_and_is_a_key_of_its_section(section: str, tmp_path: Path) -> None:
+    for preset in presets(section):
+        assert set(preset.sources) == set(preset.values), preset.name
+        assert all(len(source) > 5 for source in preset.sources.values()), preset.name
+        given = {"node": "epyc-7763", "network": "hdr-infiniband"}[section]
+        fabric = load(tmp_path, TEN_LINES.replace(given, preset.name))
+        build_network(fabric)
+        assert preset.name in fabric.presets
+
+
+def test_a_dragonfly_takes_both_its_links_from_the_preset(tmp_path: Path) -> None:
+    tree = 'topology = "fat-tree"\ntree = { nodes_per_leaf = 20, uplinks = 20 }'
+    fly = 'topology = "dragonfly"\ndragonfly = { nodes_per_router = 4, routers_per_group = 2, global_links = 4 }'
+    text = TEN_LINES.replace(tree, fly).replace("hdr-infiniband", "slingshot-11")
+    section = load(tmp_path, text).network
+    assert section
+    assert section.dragonfly
+    assert (section.dragonfly.local_rate, section.dragonfly.global_rate) == (25e9, 25e9)
+    assert section.dragonfly.global_latency == pytest.approx(350e-9)
+
+
+def test_the_error_of_data_sheets_is_printed_with_the_plan_and_is_the_one_of_the_fidelity_page(tmp_path: Path) -> None:
+    from weft.fabric.presets import SHEET_ERRORS
+
+    (note,) = [text for text in make_plan(load_study("contention"), load(tmp_path)).notes if "data sheet" in text]
+    assert SHEET_ERRORS in note
+    assert "epyc-7763 and hdr-infiniband" in note
+    page = (Path(__file__).parents[3] / "docs" / "fidelity.md").read_text()
+    assert SHEET_ERRORS in page
+    assert not [text for text in make_plan(load_study("contention"), load_fabric("tara")).notes if "data sheet" in text]
