@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ladder in the simulator, where times are exact: each cause that is planted moves its own step and no other."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from walked import walked
 from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, LadderRow, RoundRow
 from weft.analyse.tables.remedies import REMEDIES
 from weft.fabric import load_fabric
+from weft.launch.simulated import launcher
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import options
 
 pytestmark = [pytest.mark.simulated, pytest.mark.timeout(900)]  # the kernels may have to be built first
 
@@ -51,12 +54,33 @@ m = 12800
 """
 
 
-def run(programs: Programs, folder: Path, nodes: int = 4, explain: str = "true", **turned: str) -> Path:
+ALLTOALL = """
+name = "why"
+kernel = "collective"
+explain = {explain}
+[collective]
+collectives = ["Alltoall"]
+sizes = ["1 MiB"]
+[[series]]
+name = "s"
+nodes = [{nodes}]
+ranks_per_node = 1
+"""
+
+
+def forced(name: str, value: str) -> Callable[..., dict[str, str]]:
+    """The simulator's options, one of them forced."""
+    return lambda *arguments: options(*arguments) | {name: value}
+
+
+def run(
+    programs: Programs, folder: Path, nodes: int = 4, explain: str = "true", study: str = STUDY, **turned: str
+) -> Path:
     folder.mkdir(parents=True)
     (folder / "fabric.toml").write_text(FABRIC.format(**(USUAL | turned)))
     fabric = load_fabric(folder / "fabric.toml")
-    study = STUDY.format(nodes=nodes, explain=explain)
-    return walked(folder, study, fabric, SimulatedLauncher(fabric, programs)).path
+    text = study.format(nodes=nodes, explain=explain)
+    return walked(folder, text, fabric, SimulatedLauncher(fabric, programs)).path
 
 
 def ladder(path: Path) -> dict[str, LadderRow]:
@@ -98,6 +122,20 @@ def test_a_question_before_each_message_is_a_cost_of_messages(programs: Programs
     assert after["contention"] < 1.1 * before["contention"]
     assert after["algorithm"] < 1.1 * before["algorithm"]
     assert after["arrival"] == pytest.approx(before["arrival"], abs=0.01)
+
+
+def test_a_forced_bad_algorithm_is_the_algorithms_step_exactly(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bruck's algorithm sends each block of a megabyte on by way of others; pairs send it once."""
+    usual = run(programs, tmp_path / "usual", study=ALLTOALL)
+    monkeypatch.setattr(launcher, "options", forced("smpi/alltoall", "bruck"))
+    bad = run(programs, tmp_path / "bad", study=ALLTOALL)
+    before, after = ladder(usual), ladder(bad)
+    assert (after["algorithm"]["factor"] or 0) > 1.3 * (before["algorithm"]["factor"] or 9)
+    for step in ("hardware", "messages", "contention"):
+        assert after[step]["seconds"] == pytest.approx(before[step]["seconds"], rel=0.001), step
+    assert after["arrival"]["factor"] == pytest.approx(before["arrival"]["factor"], abs=0.001)
 
 
 def test_a_rank_that_comes_late_is_no_slow_algorithm(

@@ -87,6 +87,7 @@ CollectiveRequest collective_request(Cell const &cell) {
     if (root >= 0) {
         request.form.root = int(root);
     }
+    request.form.wide = MPI_VERSION >= 4 && planted(cell, "wide"); // a test's, of counts that need no 8 GiB
     request.sizes = sizes_of(cell);
     for (std::int64_t const bytes : request.sizes) {
         if (bytes % request.form.unit() != 0) {

@@ -14,8 +14,16 @@
 
 namespace weft {
 
-/// The arguments of one call. Blocks are contiguous, block k for (or from) rank k.
-struct CallArguments {
+/// Counts and displacements in elements, of MPI_Alltoallv; received counts also of MPI_Reduce_scatter.
+template <class Count, class Place> struct CountArrays {
+    std::vector<Count> send_counts;
+    std::vector<Place> send_places;
+    std::vector<Count> receive_counts;
+    std::vector<Place> receive_places;
+};
+
+/// The arguments of one call, with counts of its own as ints. Blocks are contiguous, block k for (or from) rank k.
+struct CallArguments : CountArrays<int, int> {
     std::byte *send = nullptr;
     std::byte *receive = nullptr;
     int count = 0; ///< elements of a block
@@ -24,10 +32,8 @@ struct CallArguments {
     bool in_place = false;
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
-    std::vector<int> send_counts; ///< of MPI_Alltoallv; displacements in elements, too
-    std::vector<int> send_places;
-    std::vector<int> receive_counts; ///< also of MPI_Reduce_scatter
-    std::vector<int> receive_places;
+    MPI_Count wide_count = 0;              ///< elements of a block, where an int cannot count them
+    CountArrays<MPI_Count, MPI_Aint> wide; ///< the same for all ranks; empty where ints count every block
 
     [[nodiscard]] bool is_root() const noexcept { return rank == root; }
 };
@@ -47,6 +53,8 @@ struct Collective {
 };
 
 std::span<Collective const> collectives();
+/// The same call with counts of 64 bits (MPI_Bcast_c), null where this MPI has none: before MPI 4. Throws MpiError.
+[[nodiscard]] void (*wide_call(Collective const &collective))(CallArguments const &);
 /// Throws Failure with the available names if there is none of this name.
 Collective const &collective_named(std::string_view name);
 

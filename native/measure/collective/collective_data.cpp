@@ -43,8 +43,17 @@ double sum_over_ranks(int ranks, std::int64_t element) {
     return 0.5 * double(ranks) * double(ranks + 1) * double(1 + element % 251);
 }
 
-void lay_out(std::vector<int> const &counts, std::vector<int> &places) {
-    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+template <class Count, class Place> void lay_out(std::vector<Count> const &counts, std::vector<Place> &places) {
+    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), Place{0});
+}
+
+template <class Arrays> void make_room(Arrays &arrays, std::size_t ranks, bool by_counts) {
+    arrays.receive_counts.resize(ranks);
+    if (by_counts) {
+        arrays.send_counts.resize(ranks);
+        arrays.send_places.resize(ranks);
+        arrays.receive_places.resize(ranks);
+    }
 }
 
 } // namespace
@@ -66,49 +75,65 @@ CollectiveData::CollectiveData(Team const &team, CollectiveForm const &form, std
         arguments_.type = MPI_DOUBLE;
     }
     auto const ranks = static_cast<std::size_t>(team.size);
-    arguments_.receive_counts.resize(ranks);
-    if (form.collective->by_counts) {
-        arguments_.send_counts.resize(ranks);
-        arguments_.send_places.resize(ranks);
-        arguments_.receive_places.resize(ranks);
+    make_room<CountArrays<int, int>>(arguments_, ranks, form.collective->by_counts);
+    if (form.wide || needs_wide(team, form, most_bytes)) {
+        make_room(arguments_.wide, ranks, form.collective->by_counts);
     }
 }
 
 void CollectiveData::add_need(Need &need, Team const &team, CollectiveForm const &form, std::int64_t most_bytes) {
     need.parts.push_back({"send", memory_of(form, team.size, most_bytes, false)});
     need.parts.push_back({"receive", memory_of(form, team.size, most_bytes, true)});
-    need.parts.push_back({"counts", std::int64_t(4 * sizeof(int)) * team.size});
+    std::int64_t const wide = needs_wide(team, form, most_bytes) ? 2 * (sizeof(MPI_Count) + sizeof(MPI_Aint)) : 0;
+    need.parts.push_back({"counts", (std::int64_t(4 * sizeof(int)) + wide) * team.size});
 }
 
-std::string CollectiveData::refusal(Team const &team, CollectiveForm const &form, std::int64_t bytes) {
+bool CollectiveData::needs_wide(Team const &team, CollectiveForm const &form, std::int64_t bytes) {
     std::int64_t const block = bytes / form.unit();
-    if (block > INT_MAX) {
-        return "a block of " + std::to_string(bytes) + " bytes has more elements than the " + std::to_string(INT_MAX) +
-               " that an MPI-3 call counts: take smaller blocks";
-    }
-    if (form.collective->by_counts && block > INT_MAX / team.size) {
-        return std::to_string(team.size) + " blocks of " + std::to_string(bytes) +
-               " bytes have displacements over the " + std::to_string(INT_MAX) +
-               " of an MPI-3 call: take smaller blocks, or fewer ranks";
-    }
-    return {};
+    return block > INT_MAX || (form.collective->by_counts && block > INT_MAX / team.size);
 }
 
-void CollectiveData::set_block(std::int64_t bytes) {
-    bytes_ = bytes;
+std::string CollectiveData::refusal(Team const &team, CollectiveForm const &form, std::int64_t bytes, int mpi_version) {
+    if (mpi_version >= 4 || !needs_wide(team, form, bytes)) {
+        return {};
+    }
+    std::string const standard = ", and this MPI (standard " + std::to_string(mpi_version) + ") has no calls for more";
+    if (bytes / form.unit() > INT_MAX) {
+        return "a block of " + std::to_string(bytes) + " bytes has more elements than the " + std::to_string(INT_MAX) +
+               " that an int counts" + standard + ": take smaller blocks, or an MPI of standard 4";
+    }
+    return std::to_string(team.size) + " blocks of " + std::to_string(bytes) + " bytes have displacements over the " +
+           std::to_string(INT_MAX) + " of an int" + standard +
+           ": take smaller blocks, fewer ranks, or an MPI of standard 4";
+}
+
+template <class Arrays> void CollectiveData::set_arrays(Arrays &arrays) const {
+    using Count = typename decltype(arrays.receive_counts)::value_type;
     std::int64_t const unit = form_.unit();
-    arguments_.count = int(bytes / unit);
-    std::fill(arguments_.receive_counts.begin(), arguments_.receive_counts.end(), arguments_.count);
+    std::fill(arrays.receive_counts.begin(), arrays.receive_counts.end(), Count(bytes_ / unit));
     if (!form_.collective->by_counts) {
         return;
     }
     for (int other = 0; other < team_.size; ++other) {
         auto const place = static_cast<std::size_t>(other);
-        arguments_.send_counts[place] = int(form_.pattern->block(team_.rank, other, bytes, unit) / unit);
-        arguments_.receive_counts[place] = int(form_.pattern->block(other, team_.rank, bytes, unit) / unit);
+        arrays.send_counts[place] = Count(form_.pattern->block(team_.rank, other, bytes_, unit) / unit);
+        arrays.receive_counts[place] = Count(form_.pattern->block(other, team_.rank, bytes_, unit) / unit);
     }
-    lay_out(arguments_.send_counts, arguments_.send_places);
-    lay_out(arguments_.receive_counts, arguments_.receive_places);
+    lay_out(arrays.send_counts, arrays.send_places);
+    lay_out(arrays.receive_counts, arrays.receive_places);
+}
+
+void CollectiveData::set_block(std::int64_t bytes) {
+    bytes_ = bytes;
+    wide_ = form_.wide || needs_wide(team_, form_, bytes);
+    call_ = wide_ ? wide_call(*form_.collective) : form_.collective->call;
+    if (wide_) {
+        arguments_.wide_count = MPI_Count(bytes / form_.unit());
+        set_arrays(arguments_.wide);
+    } else {
+        arguments_.count = int(bytes / form_.unit());
+        set_arrays<CountArrays<int, int>>(arguments_);
+    }
 }
 
 void CollectiveData::settle() {
@@ -142,7 +167,7 @@ PeerBlocks CollectiveData::blocks() const {
     for (bool const received : {false, true}) {
         for (Span const &span : blocks_of(received)) {
             (received ? blocks.receive : blocks.send)
-                .push_back({at(received ? receive_ : send_, span.begin), int(span.bytes / form_.unit())});
+                .push_back({at(received ? receive_ : send_, span.begin), MPI_Count(span.bytes / form_.unit())});
         }
     }
     return blocks;
@@ -156,8 +181,11 @@ std::vector<CollectiveData::Span> CollectiveData::blocks_of(bool received) const
         std::int64_t begin = other * bytes_;
         std::int64_t bytes = bytes_;
         if (form_.collective->by_counts) {
-            begin = (received ? arguments_.receive_places : arguments_.send_places)[k] * form_.unit();
-            bytes = (received ? arguments_.receive_counts : arguments_.send_counts)[k] * form_.unit();
+            auto const block = [&](auto const &arrays) {
+                begin = (received ? arrays.receive_places : arrays.send_places)[k] * form_.unit();
+                bytes = (received ? arrays.receive_counts : arrays.send_counts)[k] * form_.unit();
+            };
+            wide_ ? block(arguments_.wide) : block(static_cast<CountArrays<int, int> const &>(arguments_));
         }
         all.push_back(received ? Span{other, team_.rank, begin, bytes} : Span{team_.rank, other, begin, bytes});
     }
@@ -244,7 +272,7 @@ Flaws CollectiveData::prove(int root, std::function<void(std::span<std::byte>)> 
             std::memcpy(at(source(), span.begin + done), &word, std::size_t(std::min(word_bytes, span.bytes - done)));
         }
     }
-    form_.collective->call(arguments_);
+    call_(arguments_);
     std::vector<Span> const wanted = expected();
     if (!wanted.empty()) {
         Span const &last = wanted.back();

@@ -25,6 +25,7 @@ struct CollectiveForm {
     bool spread = false;                   ///< every other 8 bytes, by a derived datatype
     std::optional<int> root;               ///< a fixed root; nothing: rotates from call to call
     BlockPattern const *pattern = nullptr; ///< of unequal blocks
+    bool wide = false;                     ///< counts of 64 bits even where ints would do: a test's
 
     /// Sizes are whole multiples of this number of bytes.
     [[nodiscard]] std::int64_t unit() const { return collective->reduces || spread ? 8 : 1; }
@@ -36,15 +37,17 @@ class CollectiveData {
     CollectiveData(Team const &team, CollectiveForm const &form, std::int64_t most_bytes);
 
     static void add_need(Need &need, Team const &team, CollectiveForm const &form, std::int64_t most_bytes);
-    /// The reason why an MPI-3 call cannot have blocks of `bytes` bytes, whose counts and displacements are ints; empty
-    /// if it can.
-    static std::string refusal(Team const &team, CollectiveForm const &form, std::int64_t bytes);
+    /// True if blocks of `bytes` bytes have counts or displacements that do not fit into an int.
+    [[nodiscard]] static bool needs_wide(Team const &team, CollectiveForm const &form, std::int64_t bytes);
+    /// The reason why this MPI cannot have blocks of `bytes` bytes; empty if it can: before MPI 4 all counts are ints.
+    static std::string refusal(Team const &team, CollectiveForm const &form, std::int64_t bytes,
+                               int mpi_version = MPI_VERSION);
 
     /// Sets the block size of the next calls.
     void set_block(std::int64_t bytes);
     /// Makes the measured call, and with a rotating root chooses the next one.
     void call() {
-        form_.collective->call(arguments_);
+        call_(arguments_);
         if (rotating_) {
             turn_ = (turn_ + 1) % turns_;
             arguments_.root = int(turn_ * team_.size / turns_);
@@ -83,6 +86,7 @@ class CollectiveData {
     [[nodiscard]] std::uint64_t content(Span const &span, std::int64_t word) const;
     [[nodiscard]] std::uint64_t result(Span const &span, std::int64_t word) const;
     [[nodiscard]] bool takes_part_in_place() const;
+    template <class Arrays> void set_arrays(Arrays &arrays) const;
     void check_span(Span const &span, Flaws &flaws) const;
 
     Team const &team_;
@@ -92,8 +96,10 @@ class CollectiveData {
     Buffer send_;
     Buffer receive_;
     CallArguments arguments_;
-    std::int64_t bytes_ = 0; // of the block
-    std::int64_t turn_ = 0;  // of the present root
+    void (*call_)(CallArguments const &) = nullptr; // with counts of 32 or 64 bits
+    bool wide_ = false;                             // the present blocks need 64
+    std::int64_t bytes_ = 0;                        // of the block
+    std::int64_t turn_ = 0;                         // of the present root
     std::int64_t turns_ = 1;
 };
 

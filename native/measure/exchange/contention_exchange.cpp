@@ -75,8 +75,8 @@ PeerBlocks ContentionExchange::blocks() const {
     Buffer const &from = calls_.vectors ? unsorted_ : sent_integers_;
     Buffer const &to = calls_.vectors ? sorted_ : received_integers_;
     for (std::uint64_t rank = 0; rank < set_.p(); ++rank) {
-        blocks.send.push_back({from.data() + rank * bytes, static_cast<int>(set_.block())});
-        blocks.receive.push_back({to.data() + rank * bytes, static_cast<int>(set_.block())});
+        blocks.send.push_back({from.data() + rank * bytes, static_cast<MPI_Count>(set_.block())});
+        blocks.receive.push_back({to.data() + rank * bytes, static_cast<MPI_Count>(set_.block())});
     }
     return blocks;
 }

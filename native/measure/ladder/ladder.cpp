@@ -48,7 +48,9 @@ void measure_ladder(Cell &cell, std::string const &op, PeerBlocks const &blocks,
     }
     Peers::met().meet_all(cell.team().comm); // for the first calls of later cells
     sampler.warm_in_turns(turns);
-    rounds.record(sampler.recorder().open(op + ":rounds", Phase::warm, rounds.rows()));
+    if (rounds.rows() > 0) {
+        rounds.record(sampler.recorder().open(op + ":rounds", Phase::warm, rounds.rows()));
+    }
 }
 
 } // namespace weft

@@ -11,7 +11,7 @@ namespace weft {
 /// Elements of `type` in memory.
 struct Block {
     void *data = nullptr;
-    int count = 0;
+    MPI_Count count = 0; ///< over INT_MAX only where MPI has calls for it
 };
 
 struct PeerBlocks {

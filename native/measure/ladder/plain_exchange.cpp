@@ -2,14 +2,17 @@
 #include "ladder/plain_exchange.hpp"
 
 #include "mpi/check.hpp"
+#include "mpi/count.hpp"
 
 #include <algorithm>
+#include <climits>
 
 namespace weft {
 
 namespace {
 
 constexpr int plain_tag = 23;
+constexpr char const *elements = "elements of a block";
 
 /// All ranks in an order that alternates nodes: the first of every node, the second of every node, ...
 std::vector<int> node_by_node(Team const &team) {
@@ -43,8 +46,17 @@ PlainExchange::PlainExchange(Team const &team, PeerBlocks const &blocks)
 }
 
 void PlainExchange::exchange(Block const &to, int target, Block const &from, int source) {
-    check(MPI_Sendrecv(to.data, to.count, blocks_.type, target, plain_tag, from.data, from.count, blocks_.type, source,
-                       plain_tag, team_.comm, MPI_STATUS_IGNORE),
+#if MPI_VERSION >= 4
+    if (std::max(to.count, from.count) > INT_MAX) {
+        check(MPI_Sendrecv_c(to.data, to.count, blocks_.type, target, plain_tag, from.data, from.count, blocks_.type,
+                             source, plain_tag, team_.comm, MPI_STATUS_IGNORE),
+              "MPI_Sendrecv_c");
+        return;
+    }
+#endif
+    check(MPI_Sendrecv(to.data, to_count(std::uint64_t(to.count), elements), blocks_.type, target, plain_tag, from.data,
+                       to_count(std::uint64_t(from.count), elements), blocks_.type, source, plain_tag, team_.comm,
+                       MPI_STATUS_IGNORE),
           "MPI_Sendrecv");
 }
 

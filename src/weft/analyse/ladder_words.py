@@ -9,7 +9,7 @@ from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHE
 from weft.format import format_seconds, measured_factor
 from weft.kernel.registry import kernel_named
 from weft.mpi.algorithms import DEFAULT, algorithms, knob
-from weft.mpi.knobs import Where
+from weft.mpi.knobs import Where, plain
 from weft.mpi.transport import message_knobs
 from weft.plan.records import Cell
 
@@ -98,18 +98,20 @@ def mover(step: Step, call: CallRow, cell: Cell, library: str, values: Mapping[s
     if step == "contention":
         return "which ranks share a node" if cell.nodes == 1 else "placement; routes"
     if step == "algorithm":
-        return _algorithm(call, cell, library)
+        return _algorithm(call, cell, library, values)
     return "what the late ranks do before the call; binding; other work on their cores"
 
 
-def _algorithm(call: CallRow, cell: Cell, library: str) -> str:
+def _algorithm(call: CallRow, cell: Cell, library: str, values: Mapping[str, str]) -> str:
     """The algorithm in use, the knob that chooses, and what it may choose."""
     kernel = kernel_named(call["kernel"])
     collective = kernel.collective_of(call["call"]) or "alltoallv"
     chooser = knob(library, collective)
-    chosen = str(cell.parameters.get("algorithm", DEFAULT))
+    known = algorithms(library, collective, call["ranks"])
+    forced = next((each.name for each in known if each.value == plain(values).get(chooser)), DEFAULT)
+    chosen = str(cell.parameters.get("algorithm", forced))
     now = "the library's own choice" if chosen == DEFAULT else chosen
-    others = ", ".join(each.name for each in algorithms(library, collective, call["ranks"]))
+    others = ", ".join(each.name for each in known)
     return (
         f"{chooser} ({now}; there are {others})" if chooser else f"another algorithm of MPI_{collective.capitalize()}"
     )

@@ -6,7 +6,6 @@ from statistics import median
 
 from weft.analyse.tables.ladder import RoundRow, TurnRow
 from weft.bound.shifts import Fullest, fullest_links
-from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
@@ -39,10 +38,9 @@ def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
 
 
 def _links(cell: Cell, fabric: Fabric) -> list[Fullest]:
-    try:
-        return fullest_links(cell, cell.order, fabric)
-    except FabricError:  # a dump is no part of a run folder
-        return []
+    if fabric.network is not None and fabric.network.is_read:  # a dump is no part of a run folder
+        return [Fullest(link, s_per_byte) for link, s_per_byte in cell.round_links]
+    return fullest_links(cell, cell.order, fabric)
 
 
 def _row(cell: Cell, call: str, distance: int, seconds: float, links: Sequence[Fullest]) -> RoundRow:

@@ -25,7 +25,7 @@ def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
     """The slowest link of each round, from round 0; empty if routes or rates are not known.
 
     The routes are those of the fabric file. Messages are known to take them only if Weft makes the network, simulated
-    or virtual.
+    or virtual, or if the file names the real fabric's forwarding tables.
 
     Parameters
     ----------
@@ -43,7 +43,9 @@ def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
     """
     p = cell.ranks
     even = p == cell.nodes * cell.ranks_per_node
-    if fabric.network is None or not (fabric.is_model or fabric.is_emulated) or not cell.hosts or not even:
+    if fabric.network is None or not cell.hosts or not even:
+        return []
+    if not (fabric.is_model or fabric.is_emulated or fabric.network.has_tables):
         return []
     if cell.nodes < 2 or p * p > MOST_MESSAGES:
         return []

@@ -28,6 +28,9 @@ TURNS = (WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE)
 RUNS_KEPT = 15
 """Number of runs, the last ones, of which the kernel keeps the end time of each round."""
 
+MOST_RANKS = 512
+"""Of more ranks the kernel keeps no rounds one by one: each call would store as many rows of each rank."""
+
 Explain = Annotated[bool, Field(strict=True, description="the ladder of each all-to-all: why it takes its time")]
 """The key ``explain`` of a study."""
 
@@ -70,7 +73,8 @@ def ladder_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
     """
     if not calls:
         return {}
-    rounds = calls * ranks * ROW_BYTES + ranks * RUNS_KEPT * 8
+    kept = ranks if ranks <= MOST_RANKS else 0
+    rounds = calls * kept * ROW_BYTES + kept * RUNS_KEPT * 8
     return {"ladder samples": sample_bytes(len(TURNS) * calls, measure), "ladder rounds": rounds}
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from weft.bound.alone import alone_s_per_byte
 from weft.bound.placed import bounds, main_of
+from weft.bound.shifts import fullest_links
 from weft.bound.terms import Bound
 from weft.errors import StudyError
 from weft.fabric.here import complete, memory_limit
@@ -19,6 +20,7 @@ from weft.host import Host, Limit, measure_copy_rate, read_host
 from weft.kernel import Shape
 from weft.kernel.budget import time_limit
 from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
+from weft.kernel.steps import MOST_RANKS
 from weft.kernel.teams import team_of
 from weft.plan.best import with_best_nodes
 from weft.plan.memory import MemoryNeed, memory_need
@@ -193,7 +195,10 @@ def bounded(cell: Cell, fabric: Fabric) -> Cell:
     found = bounds(cell, fabric)
     explained = kernel_named(cell.kernel).explained(cell.parameters, cell.ranks)
     alone = alone_s_per_byte(cell, fabric) if explained else None
-    return cell.model_copy(update={"bounds": found, "bound": main_of(cell.kernel, found), "alone_s_per_byte": alone})
+    known: dict[str, Any] = {"bounds": found, "bound": main_of(cell.kernel, found), "alone_s_per_byte": alone}
+    if explained and cell.ranks <= MOST_RANKS and fabric.network is not None and fabric.network.is_read:
+        known["round_links"] = tuple(fullest_links(cell, cell.order, fabric))
+    return cell.model_copy(update=known)
 
 
 def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Literal["planned", "fabric"], str, tuple[str, ...]]:

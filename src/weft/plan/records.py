@@ -76,6 +76,9 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     alone_s_per_byte
         What the hardware needs for the messages of the ladder that nobody shares a link with
         (:mod:`weft.bound.alone`); None where it is not known, or nothing is explained.
+    round_links
+        Of each round of a plain exchange the link that it fills longest, and its seconds per byte of a block
+        (:mod:`weft.bound.shifts`); empty where they can be worked out later: only files of dumps are no part of a run.
     status, reason
         ``memory`` and ``fabric`` rows have no launch; the reason says why, with numbers.
     limit_s
@@ -100,6 +103,7 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     bound: Bound | None = None
     bounds: dict[str, Bound] = {}
     alone_s_per_byte: float | None = None
+    round_links: tuple[tuple[Plain, Seconds], ...] = ()
     status: Literal["planned", "memory", "fabric"] = "planned"
     reason: Plain = ""
     limit_s: Seconds

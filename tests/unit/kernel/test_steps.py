@@ -41,3 +41,10 @@ def test_a_ladder_needs_memory_and_messages() -> None:
         with_it = kernel.need(values | {"explain": True}, 4, MEASURE)
         assert set(with_it) - set(kernel.need(values, 4, MEASURE)) == {"ladder samples", "ladder rounds"}
         assert kernel.messages(values | {"explain": True}, 4, 10) > 2 * kernel.messages(values, 4, 10)
+
+
+def test_the_rounds_of_many_ranks_are_not_kept_one_by_one() -> None:
+    """They were p rows of each of p ranks for each call: 400 MB a call at 4,096 ranks."""
+    values = ALLTOALL | {"explain": True}
+    needs = {ranks: kernel_named("collective").need(values, ranks, MEASURE)["ladder rounds"] for ranks in (512, 513)}
+    assert needs == {512: 512 * (2 * 24 + 15 * 8), 513: 0}

@@ -178,6 +178,16 @@ class NetworkSection(Section, frozen=True):
             raise ValueError("[[network.segments]] stand in the order of their sizes, each above another size")
         return self
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it is read from files beside the fabric file, which are no part of a run folder."""
+        return self.dump is not None
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether the forwarding tables of the real fabric are given."""
+        return self.dump is not None and self.dump.tables is not None
+
     def cost(self, message_bytes: int) -> MessageCost:
         """What one message to another node costs besides its bytes at the adapter's rate."""
         stalls = self.eager_limit is not None and message_bytes > self.eager_limit

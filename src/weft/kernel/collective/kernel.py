@@ -23,6 +23,8 @@ from weft.kernel.traffic import Traffic, Uniform
 from weft.study import Measure, Series, Study, doubling
 
 MOST_ROOTS = 32  # most roots that take turns, if each is measured once
+MOST_INT = 2**31 - 1
+WIDE_BYTES = 8  # of a count or a displacement of MPI 4
 ELEMENT = 8  # bytes of an element of a reduction or of a derived datatype
 ALL_SENT = frozenset({"alltoall", "alltoallv", "scatter", "reduce_scatter"})
 ALL_RECEIVED = frozenset({"alltoall", "alltoallv", "gather", "allgather"})
@@ -68,7 +70,7 @@ class Collective(PlainKernel):
             A block each, or p blocks if the call has one for every rank; both at the largest size, and twice that for
             ``vector``, in which every other double is a gap.
         ``counts``
-            Counts and displacements of calls with unequal blocks.
+            Counts and displacements of calls with unequal blocks; a second set of 64 bits where ints cannot count.
         ``samples``
             24 bytes a sample, preallocated for every size and for the barrier, and the scratch of the stop rule.
         ``library staging``
@@ -84,7 +86,7 @@ class Collective(PlainKernel):
         return {
             "send": send * largest * spread,
             "receive": receive * largest * spread,
-            "counts": 4 * INT_BYTES * ranks,
+            "counts": (4 * INT_BYTES + (4 * WIDE_BYTES if needs_wide(values, ranks) else 0)) * ranks,
             "samples": sample_bytes(operations, measure),
             **ladder_need(len(self.explained(values, ranks)) and operations - 1, ranks, measure),
             **staging(ranks),
@@ -155,6 +157,13 @@ class Collective(PlainKernel):
     def content_bytes(self, values: Mapping[str, Any]) -> int:
         """None: the content does not matter."""
         return 0
+
+
+def needs_wide(values: Mapping[str, Any], ranks: int) -> bool:
+    """Whether an int cannot count the elements of the largest block, or where the last of unequal blocks begins."""
+    unit = ELEMENT if values["form"] == "vector" or values["collective"] in REDUCING else 1
+    block = values["bytes"][-1] // unit
+    return block > MOST_INT or (values["collective"] == "alltoallv" and block > MOST_INT // ranks)
 
 
 def op_prefix(values: Mapping[str, Any]) -> str:
