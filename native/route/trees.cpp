@@ -129,18 +129,4 @@ WEFT_ROUTE_API std::int64_t weft_route_all_to_all(Graph const *graph, std::int64
     return lost + unsent;
 }
 
-// Any traffic: amounts (switches x hosts) is the traffic from the hosts on a switch to a host. Adds to load (links)
-// between switches and down to hosts; returns the traffic without a route.
-WEFT_ROUTE_API double weft_route_matrix(Graph const *graph, double const *amounts, double *load) {
-    Graph const &given = *graph;
-    return run<double>(given, load, [&](std::vector<double> &flow, std::int32_t end) {
-        double any = 0;
-        for (std::int32_t at = 0; at < given.switches; ++at) {
-            flow[at] = amounts[std::int64_t(at) * given.hosts + end];
-            any += flow[at];
-        }
-        return any != 0;
-    });
-}
-
 } // namespace weft::route

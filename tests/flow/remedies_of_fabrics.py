@@ -4,7 +4,6 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from remedies import DUMPS, Cases, Typed, fabric_of, run_here
 
@@ -13,8 +12,6 @@ from weft.errors import FabricError, LaunchError
 from weft.fabric import load_fabric
 from weft.fabric.network import build_network
 from weft.launch.simulated.machine import stated
-from weft.route.patterns import matrix_loads
-from weft.route.routes import Routes
 
 CASES = Cases()
 
@@ -63,10 +60,7 @@ def no_such_host(typed: Typed) -> None:
 
 
 @CASES.of("fabric/network/graph.py", "weft fabric check FILE names what is not connected")
-@CASES.of("route/patterns.py", "weft fabric check FILE names what is not connected")
 def no_route(typed: Typed, capsys: pytest.CaptureFixture[str]) -> None:
-    from weft.launch.route_library import route_library
-
     dump = Path("cut.ibnetdiscover")
     text = (DUMPS / "small.ibnetdiscover").read_text()
     cut = [line for line in text.splitlines() if "100005" not in line or line.startswith(("Ca", "caguid"))]
@@ -76,9 +70,6 @@ def no_route(typed: Typed, capsys: pytest.CaptureFixture[str]) -> None:
     lonely = next(host for host in network.hosts if network.uplink[network.index[host]] < 0)
     with pytest.raises(FabricError, match="no route") as caught:
         network.route(next(host for host in network.hosts if host != lonely), lonely)
-    assert "weft fabric check FILE" in caught.value.remedy
-    with pytest.raises(FabricError, match="has no route") as caught:
-        matrix_loads(Routes(network, route_library()), np.ones((len(network.hosts),) * 2))
     assert "weft fabric check FILE" in caught.value.remedy
     assert main(["fabric", "check", "imported.toml"]) == 1
     assert lonely in capsys.readouterr().out

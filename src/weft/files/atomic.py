@@ -28,18 +28,8 @@ def write_atomic(path: Path, data: bytes) -> None:
     DataError
         The disk is full or read-only; nothing is left behind.
     """
-    part = path.with_name(path.name + ".part")
-    with file_errors(path):
-        try:
-            with own_file(part) as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        except OSError:
-            # on a full disk the partial file still takes space
-            try_remove(part)
-            raise
+    with _whole_file(path) as file:
+        file.write(data)
 
 
 def copy_atomic(source: Path, path: Path) -> None:
@@ -50,15 +40,23 @@ def copy_atomic(source: Path, path: Path) -> None:
     DataError
         The source cannot be read, or the disk is full or read-only; nothing is left behind.
     """
+    with _whole_file(path) as file, source.open("rb") as given:
+        shutil.copyfileobj(given, file, 1 << 20)
+
+
+@contextmanager
+def _whole_file(path: Path) -> Generator[BinaryIO, None, None]:
+    """Open a file to write that appears at ``path`` when it is complete and on the disk, or not at all."""
     part = path.with_name(path.name + ".part")
     with file_errors(path):
         try:
-            with source.open("rb") as given, own_file(part) as file:
-                shutil.copyfileobj(given, file, 1 << 20)
+            with own_file(part) as file:
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)
         except OSError:
+            # on a full disk the partial file still takes space
             try_remove(part)
             raise
 

@@ -23,7 +23,6 @@ from weft.fabric.readers import read_dump, read_tables
 from weft.files.atomic import file_errors
 from weft.route.subnet import first_host, ibsim_text, routed_by, simulated_addresses, tables_text
 
-ENGINES = ("minhop", "updn", "dnup", "ftree", "dfsssp", "sssp", "lash", "nue", "dor", "torus-2QoS")
 PRELOAD = "umad2sim/libumad2sim.so"
 PLACES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 PREFIX = "weft-opensm-"

@@ -46,7 +46,6 @@ class Paths(ctypes.Structure):
 
 SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "all_to_all": (c_int64, (c_void_p, I64, I64)),
-    "matrix": (c_double, (c_void_p, F64, F64)),
     "lengths": (c_int32, (c_void_p, I32, c_int32, I8)),
     "paths": (None, (c_void_p, I32, c_int32, c_int32, I8, I32)),
     "phases": (c_int64, (c_void_p, c_void_p, c_int32, c_int64, I32, c_int64, F64, F64, I32, I64)),

@@ -133,44 +133,6 @@ def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | N
     return flow_loads(routes, members[source], members[target], amounts[source, target])
 
 
-def matrix_loads(routes: Routes, amounts: NDArray[np.floating]) -> Floats:
-    """Load of each link under a dense traffic matrix.
-
-    Parameters
-    ----------
-    routes
-        The network.
-    amounts
-        Amount from each host to each other, shape (hosts, hosts), in any unit; the diagonal crosses no link.
-
-    Returns
-    -------
-    Shape (links,), in the unit of ``amounts``.
-
-    Raises
-    ------
-    FabricError
-        The matrix has another shape, or hosts without a route have traffic.
-    """
-    network = routes.network
-    hosts = len(network.hosts)
-    if amounts.shape != (hosts, hosts):
-        raise FabricError(f"a traffic matrix of shape {amounts.shape}", f"give one of {hosts} x {hosts} hosts")
-    sent = np.array(amounts, dtype=np.float64)
-    np.fill_diagonal(sent, 0)
-    load = np.zeros(len(network.links))
-    cabled = network.uplink >= 0
-    load[network.uplink[cabled]] = sent[cabled].sum(axis=1)
-    injected = np.zeros((len(network.switches), hosts))
-    np.add.at(injected, network.leaf[cabled], sent[cabled])
-    lost = float(routes.library.call("matrix", routes.graph, injected, load)) + float(sent[~cabled].sum())
-    if lost:
-        raise FabricError(
-            f"traffic of {lost:g} units has no route", "weft fabric check FILE names what is not connected"
-        )
-    return load
-
-
 def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np.floating] | None = None) -> Floats:
     """Load of each link under a list of messages: a permutation, or a sparse traffic matrix.
 

@@ -14,7 +14,7 @@ from weft.fabric.loads import all_to_all_loads
 from weft.fabric.network import Network
 from weft.route.bisect import effective_bisection
 from weft.route.compare import Routed, compare
-from weft.route.patterns import all_to_all, flow_loads, matrix_loads, phases, placed_matrix
+from weft.route.patterns import all_to_all, flow_loads, phases, placed_matrix
 from weft.route.routes import Routes
 
 
@@ -93,7 +93,7 @@ def test_the_sum_over_shift_phases_is_the_all_to_all_exactly(
 
 @settings(max_examples=60, deadline=None)
 @given(random_networks(), st.integers(1, 3), st.data())
-def test_matrix_and_messages_agree_with_walking(network: Network, threads: int, data: st.DataObject) -> None:
+def test_messages_agree_with_walking(network: Network, threads: int, data: st.DataObject) -> None:
     count = len(network.hosts)
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
     amounts = random.integers(0, 5, (count, count)).astype(float)
@@ -103,7 +103,6 @@ def test_matrix_and_messages_agree_with_walking(network: Network, threads: int, 
         (amounts[a, b] * walked_loads(network, [(a, b)]) for a in range(count) for b in range(count) if a != b),
         np.zeros(len(network.links)),
     )
-    assert matrix_loads(found, amounts).tolist() == want.tolist()
     assert flow_loads(found, source, target, amounts.ravel()).tolist() == want.tolist()
 
 
@@ -119,8 +118,6 @@ def test_traffic_without_a_route_is_counted_and_the_rest_is_loaded() -> None:
     assert phases(routes(broken)).lost == 2
     with pytest.raises(FabricError, match="no route"):
         flow_loads(routes(broken), np.array([0], dtype=np.int32), np.array([3], dtype=np.int32))
-    with pytest.raises(FabricError, match="has no route"):
-        matrix_loads(routes(broken), np.ones((4, 4)))
 
 
 def test_a_circle_loses_what_enters_it() -> None:

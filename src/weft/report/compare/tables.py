@@ -19,7 +19,6 @@ MEANING = (
     "* more ranks than cores."
 )
 MOST_UNMATCHED = 20
-STYLES = {"slower": "red", "faster": "green"}
 
 
 def all_tables(comparison: Comparison) -> list[Table]:
