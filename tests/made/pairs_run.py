@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run folder of pairs whose times are made up: what a run of the kernel leaves, without ranks."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from made.folder import begin_folder
 from made.pairs import Cluster, Faults
 from weft.analyse.answers import found_in, write_answers
 from weft.analyse.engine import connect
 from weft.analyse.make import make_tables
 from weft.analyse.pairs.make import make_pair_analysis
-from weft.fabric.model import load_fabric
-from weft.host import Host, Limit
-from weft.kernel.studies import load_study
-from weft.plan.make import make_plan
 from weft.run.refresh import write_manifest
 from weft.store import convert
 from weft.store.folder import RunFolder
@@ -40,21 +36,10 @@ ranks_per_node = {per_node}
 
 def make_pairs_run(path: Path, cluster: Cluster, faults: Faults | None = None, **made: Any) -> Path:
     """Write a run folder with the tables of a made cluster, and return its path; ``made`` goes to `Cluster.pairs`."""
-    for name in ("cells", "launches", "samples", "tables"):
+    for name in ("samples", "tables"):
         (path / name).mkdir(parents=True, exist_ok=True)
-    (path / "study.toml").write_text(STUDY.format(nodes=cluster.nodes, per_node=cluster.per_node))
-    (path / "fabric.toml").write_text(cluster.text)
-    host = Host("made", 2, 1 << 34, (Limit(1 << 34, "MemAvailable"),))
-    plan = make_plan(load_study(path / "study.toml"), load_fabric(path / "fabric.toml"), predict=False, host=host)
-    (path / "plan.json").write_text(plan.model_dump_json())
-    meta = {
-        "schema": "weft-run/2",
-        "run": "made",
-        "weft": "0.1.0",
-        "commit": "0123abc",
-        "created": "2026-11-21T02:30:00Z",
-    }
-    (path / "weft.json").write_text(json.dumps(meta | {"fabric_kind": plan.fabric_kind, "seed": plan.seed}))
+    study = STUDY.format(nodes=cluster.nodes, per_node=cluster.per_node)
+    plan = begin_folder(path, study, cluster.text, cores=2)
     convert(path)
     make_tables(path)
     made.setdefault("seed", 1)

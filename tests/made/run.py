@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes a run folder with generated cells: valid files of every kind, without MPI and without measuring."""
 
-import json
 import math
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.fabric.model import load_fabric
-from weft.host import Host, Limit
-from weft.kernel.studies import load_study
-from weft.plan.make import make_plan
+from made.folder import begin_folder, write_cell, write_json
 from weft.plan.records import Cell, LaunchPlan
 
 #: Four series-points on one host: p = 1, 2 and, oversubscribed, 4.
@@ -96,40 +91,12 @@ class Made:
 def make_run(path: Path, made: Made | None = None) -> Path:
     """Write a whole run folder, as weft.run.one and the kernel would leave it, and return its path."""
     made = made or Made()
-    for name in ("cells", "launches"):
-        (path / name).mkdir(parents=True, exist_ok=True)
-    (path / "study.toml").write_text(made.study)
-    (path / "fabric.toml").write_text(made.fabric)
-    host = Host("made", made.cores, made.memory_bytes, (Limit(made.memory_bytes, "MemAvailable"),))
-    plan = make_plan(load_study(path / "study.toml"), load_fabric(path / "fabric.toml"), predict=False, host=host)
-    (path / "plan.json").write_text(plan.model_dump_json())
-    meta = {
-        "schema": "weft-run/2",
-        "run": "made",
-        "weft": "0.1.0",
-        "commit": "0123abc",
-        "created": "2026-11-21T02:30:00Z",
-    }
-    _write(path / "weft.json", meta | {"fabric_kind": plan.fabric_kind, "seed": plan.seed})
+    plan = begin_folder(path, made.study, made.fabric, made.cores, made.memory_bytes)
     rng = np.random.default_rng(plan.seed)
     for launch in plan.launches:
         for cell in launch.cells:
             _measure(path, made, plan.cell(cell), launch, rng)
     return path
-
-
-def write_cell(path: Path, record: dict[str, Any], samples: np.ndarray | None) -> None:
-    """Write one cell's .npy and .json as the kernel does."""
-    stem = f"{record['cell']}.l{record['launch_index']}"
-    if samples is not None:
-        samples = np.ascontiguousarray(samples, "<i8")
-        np.save(path / "cells" / f"{stem}.npy", samples)
-        record = record | {"shape": list(samples.shape), "crc32": [zlib.crc32(slab.tobytes()) for slab in samples]}
-    _write(path / "cells" / f"{stem}.json", record)
-
-
-def _write(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, allow_nan=False))
 
 
 def _measure(path: Path, made: Made, cell: Cell, launch: LaunchPlan, rng: np.random.Generator) -> None:
@@ -170,7 +137,7 @@ def _measure(path: Path, made: Made, cell: Cell, launch: LaunchPlan, rng: np.ran
         "warnings": [],
     }
     write_cell(path, record, np.concatenate(columns, axis=1))
-    _write(path / "launches" / f"{identity['launch']}.json", _launch(made, cell, identity["launch"]))
+    write_json(path / "launches" / f"{identity['launch']}.json", _launch(made, cell, identity["launch"]))
 
 
 def _segments(made: Made, cell: Cell) -> list[tuple[str, str, int, float, int]]:

@@ -2,7 +2,6 @@
 """Makes run folders of the kernels that sweep over sizes: valid files, without MPI and without measuring."""
 
 import json
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.fabric.model import load_fabric
-from weft.host import Host, Limit
+from made import folder
 from weft.kernel.sizes import op_name
-from weft.kernel.studies import load_study
-from weft.plan.make import make_plan
 from weft.plan.records import Cell, LaunchPlan
 
 OPEN_MPI = "Open MPI v5.0.11, package: made"
@@ -113,22 +109,7 @@ class MadeSweep:
 def make_sweep(path: Path, made: MadeSweep | None = None) -> Path:
     """Write a whole run folder and return its path."""
     made = made or MadeSweep()
-    for name in ("cells", "launches"):
-        (path / name).mkdir(parents=True, exist_ok=True)
-    (path / "study.toml").write_text(made.study)
-    (path / "fabric.toml").write_text(made.fabric)
-    host = Host("made", 4, 1 << 34, (Limit(1 << 34, "MemAvailable"),))
-    study, fabric = load_study(path / "study.toml"), load_fabric(path / "fabric.toml")
-    plan = make_plan(study, fabric, predict=False, host=host, library=made.mpi)
-    (path / "plan.json").write_text(plan.model_dump_json())
-    meta = {
-        "schema": "weft-run/2",
-        "run": "made",
-        "weft": "0.1.0",
-        "commit": "0123abc",
-        "created": "2026-11-22T01:30:00Z",
-    }
-    (path / "weft.json").write_text(json.dumps(meta | {"fabric_kind": plan.fabric_kind, "seed": plan.seed}))
+    plan = folder.begin_folder(path, made.study, made.fabric, cores=4, library=made.mpi)
     rng = np.random.default_rng(plan.seed)
     for launch in plan.launches:
         for cell in map(plan.cell, launch.cells):
@@ -162,9 +143,6 @@ def write_cell(
         )
         first += count
     slab = np.concatenate(columns, axis=0)
-    samples = np.ascontiguousarray(np.broadcast_to(slab, (cell.ranks, *slab.shape)), "<i8")
-    stem = f"{cell.id}.l{launch.index}"
-    np.save(path / "cells" / f"{stem}.npy", samples)
     record = {
         "schema": "weft-cell/2",
         "run": run,
@@ -175,19 +153,17 @@ def write_cell(
         "kernel": cell.kernel,
         "ranks": cell.ranks,
         "status": "ok",
-        "shape": list(samples.shape),
-        "crc32": [zlib.crc32(rank.tobytes()) for rank in samples],
         "segments": segments,
         "clock": {"method": "shared", "residual_ns": 12},
         "validation": {"performed": True, "errors": 0, "detail": ""},
         "wall_ns": 10**9,
     }
-    (path / "cells" / f"{stem}.json").write_text(json.dumps(record))
+    folder.write_cell(path, record, np.broadcast_to(slab, (cell.ranks, *slab.shape)))
 
 
 def write_launch(path: Path, made: MadeSweep, launch: LaunchPlan) -> None:
     """Write the record of a launch."""
-    told = {
+    record = {
         "schema": "weft-launch/1",
         "launch": launch.id,
         "mpi_library": made.mpi,
@@ -199,4 +175,4 @@ def write_launch(path: Path, made: MadeSweep, launch: LaunchPlan) -> None:
         "named_settings": dict(made.named_settings),
         "ranks": [{"rank": rank, "host": "made", "cpus": str(rank)} for rank in range(launch.ranks)],
     }
-    (path / "launches" / f"{launch.id}.json").write_text(json.dumps(told))
+    (path / "launches" / f"{launch.id}.json").write_text(json.dumps(record))

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from made.run import Made, make_run, tara_like, write_cell
+from made.folder import write_cell
+from made.run import Made, make_run, tara_like
 from weft.analyse import make_tables
 from weft.analyse.floor import Floor
 from weft.analyse.interval import NO_INTERVAL, over_launches

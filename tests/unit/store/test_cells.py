@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from made.run import write_cell
+from made.folder import write_cell
 from weft.errors import DataError
 from weft.store import read_cell
 from weft.store.cells import finished_cells

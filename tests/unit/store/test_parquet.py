@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from made.run import Made, make_run, write_cell
+from made.folder import write_cell
+from made.run import Made, make_run
 from weft.errors import DataError
 from weft.store import cells, convert, parquet, read_cell
 from weft.store.records import load_cell_record
