@@ -41,7 +41,7 @@ RANKS_A_FILE = 64
 """Ranks whose events stand in one Parquet file."""
 EVENTS = pa.schema(
     [
-        ("rank", pa.int32()), ("event", pa.int64()), ("call", pa.dictionary(pa.int16(), pa.string())),
+        ("rank", pa.int32()), ("event", pa.int64()), ("call", pa.dictionary(pa.int32(), pa.string())),
         ("begin_ns", pa.int64()), ("end_ns", pa.int64()), ("peer", pa.int32()), ("tag", pa.int32()),
         ("bytes", pa.int64()), ("received", pa.int64()), ("comm", pa.int32()), ("site", pa.int32()),
         ("request", pa.int64()), ("calls", pa.int64()), ("seconds_ns", pa.int64()), ("flags", pa.int32()),
@@ -51,7 +51,7 @@ EVENTS = pa.schema(
 COUNT_ROWS = pa.schema([("rank", pa.int32()), ("event", pa.int64()), ("peer", pa.int32()), ("bytes", pa.int64())])
 DIFFERENCES = ("event", "begin_ns", "end_ns")
 NAMES = pa.array([FINISH, *CALLS.values()], pa.string())
-_PLACE = np.zeros(max(CALLS) + 1, np.int16)
+_PLACE = np.zeros(max(CALLS) + 1, np.int32)
 _PLACE[list(CALLS)] = np.arange(1, len(CALLS) + 1)
 
 

@@ -2,10 +2,13 @@
 """Communicators and call sites of a rank's trace: what its events refer to by number."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from weft.store.trace.layout import (
+    AS_PARENT,
+    BETWEEN_GROUPS,
     COMMUNICATOR,
     MEMBERS,
     MEMBERS_EACH,
@@ -71,10 +74,7 @@ class Definitions:
                 self.sites[int(record["site"])] = name + raw[: max(int(record["peer"]), 0)].decode("utf-8", "replace")
             elif record["call"] == COMMUNICATOR:
                 size = min(max(int(record["end_ns"]), 0), ranks)
-                self.communicators[int(record["comm"])] = Communicator(
-                    int(record["begin_ns"]) & (2**64 - 1), size, int(record["peer"]), int(record["bytes"]),
-                    bool(record["received"]),
-                )  # fmt: skip
+                self._define(record, size)
             elif found := self.communicators.get(int(record["comm"])):
                 several = np.frombuffer(raw, "<i4")[: min(max(int(record["peer"]), 0), MEMBERS_EACH)]
                 first = int(record["site"])
@@ -83,3 +83,11 @@ class Definitions:
                     for place, rank in enumerate(several)
                     if first + place < found.size and 0 <= rank < ranks
                 }
+
+    def _define(self, record: Any, size: int) -> None:
+        number, parent, traits = int(record["comm"]), int(record["bytes"]), int(record["received"])
+        uid = int(record["begin_ns"]) & (2**64 - 1)
+        made = Communicator(uid, size, int(record["peer"]), parent, bool(traits & BETWEEN_GROUPS))
+        if traits & AS_PARENT and parent in self.communicators:
+            made.members = self.communicators[parent].members
+        self.communicators[number] = made

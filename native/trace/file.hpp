@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file of a rank's trace, mapped into memory a window at a time: what is written there survives the process,
+// however it ends. Pure: no MPI.
+#pragma once
+
+#include "record.hpp"
+
+#include <atomic>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::trace {
+
+/// Held for some tens of nanoseconds by whoever writes; a signal handler never writes.
+class SpinLock {
+  public:
+    void lock() noexcept;
+    void unlock() noexcept { flag_.clear(std::memory_order_release); }
+
+  private:
+    std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
+};
+
+class File {
+  public:
+    /// Creates the file. Empty if that worked, else why not.
+    std::string open(std::string const &path, std::int64_t most_bytes);
+    bool is_open() const noexcept { return head_ != nullptr; }
+    Head &head() noexcept { return *head_; }
+
+    /// Appends a call and what belongs to it, one behind the other. Beyond the size it is summarised instead.
+    void append(Record const &call, std::span<Record const> parts = {}) noexcept;
+    /// Appends a record that is no call; never summarised, since summaries refer to it.
+    void define(std::span<Record const> parts) noexcept;
+    /// From here on records go to a scratch place, so that the cost of a call can be measured.
+    void to_scratch(bool on) noexcept { scratch_ = on; }
+    /// Writes the summaries, shortens the file to its records and marks it as complete.
+    void close(std::int64_t now_ns) noexcept;
+
+  private:
+    Record *room() noexcept;
+    bool next_window() noexcept;
+    void write(Record const &record) noexcept;
+    bool fold(Record const &record) noexcept;
+    void summarise(Record const &record) noexcept;
+
+    SpinLock lock_;
+    int handle_ = -1;
+    Head *head_ = nullptr;
+    Record *window_ = nullptr;
+    std::size_t used_ = 0;         // records in the window
+    std::size_t window_start_ = 0; // byte in the file
+    Record *last_ = nullptr;       // the last call, if polls may be added to it
+    std::size_t most_records_ = 0;
+    bool scratch_ = false;
+    std::vector<Record *> summaries_; // hash table of records in the file
+    std::size_t kinds_ = 0;           // used of them
+};
+
+} // namespace weft::trace

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "groups.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace weft::trace {
+
+namespace {
+
+constexpr std::size_t members_each = payload_bytes / sizeof(std::int32_t);
+
+std::uint64_t hash_of(std::vector<std::int32_t> const &members) noexcept {
+    std::uint64_t hash = 0xCBF29CE484222325ULL;
+    for (std::int32_t const member : members) {
+        hash = (hash ^ std::uint32_t(member)) * 0x100000001B3ULL;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+void add_members(std::vector<Record> &parts, Group const &group) {
+    for (std::size_t first = 0; first < group.world.size(); first += members_each) {
+        std::size_t const valid = std::min(members_each, group.world.size() - first);
+        Record part;
+        part.call = members;
+        part.site = std::uint32_t(first);
+        part.comm = group.id;
+        part.peer = std::int32_t(valid);
+        std::memcpy(reinterpret_cast<char *>(&part) + offsetof(Record, begin_ns), &group.world[first],
+                    valid * sizeof(std::int32_t));
+        parts.push_back(part);
+    }
+}
+
+} // namespace
+
+std::int32_t Group::world_rank(int member) const noexcept {
+    if (member == MPI_PROC_NULL) {
+        return proc_null;
+    }
+    if (member < 0 || member >= size) {
+        return no_peer; // MPI_ANY_SOURCE, MPI_ROOT
+    }
+    return world.empty() ? member : world[std::size_t(member)];
+}
+
+void Groups::begin() {
+    PMPI_Comm_group(MPI_COMM_WORLD, &world_group_);
+    Group world, self;
+    world.id = world_id;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &world.size);
+    self.id = self_id;
+    self.world = {world.rank};
+    known_[MPI_COMM_WORLD] = std::make_shared<Group>(world);
+    known_[MPI_COMM_SELF] = std::make_shared<Group>(self);
+}
+
+std::vector<std::int32_t> Groups::translated(MPI_Group group) const {
+    int size = 0;
+    PMPI_Group_size(group, &size);
+    std::vector<int> own(std::size_t(size), 0), there(std::size_t(size), 0);
+    std::iota(own.begin(), own.end(), 0);
+    PMPI_Group_translate_ranks(group, size, own.data(), world_group_, there.data());
+    for (int &rank : there) {
+        rank = rank == MPI_UNDEFINED ? no_peer : rank; // a spawned process
+    }
+    return {there.begin(), there.end()};
+}
+
+// The same number on all ranks without communication: members, and how many communicators they had before. Making one
+// is collective, so its members agree on that.
+GroupPointer Groups::make(MPI_Comm comm, MPI_Comm parent, File &file) {
+    auto group = std::make_shared<Group>();
+    int inter = 0;
+    PMPI_Comm_test_inter(comm, &inter);
+    PMPI_Comm_rank(comm, &group->rank);
+    MPI_Group mine = MPI_GROUP_NULL, other = MPI_GROUP_NULL;
+    PMPI_Comm_group(comm, &mine);
+    std::vector<std::int32_t> const local = translated(mine);
+    PMPI_Group_free(&mine);
+    std::uint64_t hash = hash_of(local);
+    group->world = local;
+    if (inter != 0) {
+        PMPI_Comm_remote_group(comm, &other);
+        group->world = translated(other);
+        PMPI_Group_free(&other);
+        hash += hash_of(group->world); // either side's view
+    }
+    group->inter = inter != 0;
+    group->size = int(group->world.size());
+    group->id = ++made_;
+    auto const above = known_.find(parent);
+    bool const as_above = above != known_.end() && !group->inter && above->second->world == group->world;
+    Record head;
+    head.call = communicator;
+    head.comm = group->id;
+    head.peer = group->rank;
+    head.begin_ns = std::int64_t((hash ^ (++made_of_members_[hash] * 0x9E3779B97F4A7C15ULL)) | 1ULL << 63);
+    head.end_ns = group->size;
+    head.bytes = above == known_.end() ? 0 : above->second->id;
+    head.received = (group->inter ? 1 : 0) | (as_above ? 2 : 0);
+    std::vector<Record> parts{head};
+    if (!as_above) {
+        add_members(parts, *group);
+    }
+    file.define(parts);
+    return group;
+}
+
+GroupPointer const &Groups::of(MPI_Comm comm, File &file) {
+    thread_local MPI_Comm last = MPI_COMM_NULL;
+    thread_local std::uint64_t last_generation = 0;
+    thread_local GroupPointer found;
+    if (last != comm || last_generation != generation_.load(std::memory_order_acquire)) {
+        std::lock_guard const lock(guard_);
+        GroupPointer &place = known_[comm];
+        if (!place) {
+            place = comm == MPI_COMM_NULL ? std::make_shared<Group>() : make(comm, MPI_COMM_NULL, file);
+        }
+        found = place;
+        last = comm;
+        last_generation = generation_;
+    }
+    return found;
+}
+
+void Groups::define(MPI_Comm comm, MPI_Comm parent, File &file) {
+    std::lock_guard const lock(guard_);
+    known_[comm] = make(comm, parent, file);
+    ++generation_;
+}
+
+GroupPointer Groups::of_window(MPI_Win window) {
+    std::lock_guard const lock(guard_);
+    GroupPointer &place = windows_[window];
+    if (!place) {
+        auto group = std::make_shared<Group>();
+        MPI_Group inside = MPI_GROUP_NULL;
+        if (window != MPI_WIN_NULL && PMPI_Win_get_group(window, &inside) == MPI_SUCCESS) {
+            group->world = translated(inside);
+            group->size = int(group->world.size());
+            PMPI_Group_free(&inside);
+        }
+        place = group;
+    }
+    return place;
+}
+
+void Groups::forget(MPI_Comm comm) {
+    std::lock_guard const lock(guard_);
+    known_.erase(comm);
+    ++generation_;
+}
+
+void Groups::forget_window(MPI_Win window) {
+    std::lock_guard const lock(guard_);
+    windows_.erase(window);
+}
+
+} // namespace weft::trace

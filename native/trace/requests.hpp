@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests between their start and their end.
+#pragma once
+
+#include "groups.hpp"
+
+#include <mpi.h>
+
+#include <cstring>
+#include <unordered_map>
+
+namespace weft::trace {
+
+struct Request {
+    std::uint64_t number = 0; // of this start; 0: none
+    Record given;             // the call that made it
+    GroupPointer group;
+    bool is_receive = false;
+    bool is_persistent = false;
+    bool is_cancelled = false;
+};
+
+class Requests {
+  public:
+    /// A request was made; it is started now unless it is persistent. Returns its number, 0 if not started.
+    std::uint64_t add(MPI_Request handle, Request request);
+    /// A persistent request is started. Its number is 0 if it is not known.
+    Request start(MPI_Request handle);
+    /// Number 0 if nothing is under way.
+    Request find(MPI_Request handle);
+    void cancel(MPI_Request handle);
+    /// The start `number` has ended: meanwhile another thread may have been given the same handle.
+    void end(MPI_Request handle, std::uint64_t number);
+    void forget(MPI_Request handle);
+
+  private:
+    SpinLock lock_;
+    std::uint64_t started_ = 0;
+    std::unordered_map<std::uint64_t, Request> known_;
+};
+
+/// A handle as a number: a pointer in Open MPI, an int in MPICH.
+inline std::uint64_t number_of(MPI_Request handle) noexcept {
+    std::uint64_t number = 0;
+    static_assert(sizeof handle <= sizeof number);
+    std::memcpy(&number, &handle, sizeof handle);
+    return number;
+}
+
+} // namespace weft::trace
