@@ -93,7 +93,7 @@ struct WaitAny {
         Statuses const own(L::ignored(status), status, scratch().statuses, 1);
         e.time([&] { return run(n, requests, index, own.argument()); });
         if (e.good() && *index != MPI_UNDEFINED) {
-            before.completed(e, int(*index) - L::first_index, own.at(0));
+            before.completed(e, int(*index) - L::first_index(), own.at(0));
         }
     }
 };
@@ -106,7 +106,7 @@ struct TestAny {
         e.time([&] { return run(n, requests, index, flag, own.argument()); });
         polled(e, *flag != 0);
         if (e.good() && *flag != 0 && *index != MPI_UNDEFINED) {
-            before.completed(e, int(*index) - L::first_index, own.at(0));
+            before.completed(e, int(*index) - L::first_index(), own.at(0));
         }
     }
 };
@@ -120,7 +120,7 @@ struct WaitSome {
         e.time([&] { return run(n, requests, done, indices, own.argument()); });
         polled(e, *done != 0);
         for (int i = 0; e.good() && *done != MPI_UNDEFINED && i < int(*done); ++i) {
-            before.completed(e, int(indices[i]) - L::first_index, own.at(i));
+            before.completed(e, int(indices[i]) - L::first_index(), own.at(i));
         }
     }
 };
@@ -144,7 +144,7 @@ struct Start {
     }
 };
 
-/// One MPI_Start for each request, all with the time of the call.
+/// One MPI_Start for each request, which takes no time of its own.
 struct StartAll {
     template <typename L, typename Run> static void around(Event &e, Run run, auto n, auto requests) {
         e.time([&] { return run(n, requests); });
@@ -152,6 +152,7 @@ struct StartAll {
         int const count = int(L::number(n));
         for (int i = 0; i < count; ++i) {
             Record one = whole;
+            one.end_ns = one.begin_ns; // the time is that of MPI_Startall
             one.call = std::uint16_t(Call::Start);
             fill_start(one, tracer().requests().start(L::request(requests, i)));
             tracer().file().append(one);

@@ -12,7 +12,7 @@
 namespace weft::trace {
 
 struct C {
-    static constexpr int first_index = 0;
+    static int first_index() noexcept { return 0; }
 
     template <typename Number> static std::int64_t number(Number value) noexcept { return std::int64_t(value); }
     static MPI_Datatype type(MPI_Datatype value) noexcept { return value; }
@@ -29,7 +29,11 @@ struct C {
 };
 
 struct Fortran {
-    static constexpr int first_index = 1;
+    /// Of the first request in MPI_Waitany: 1, but 0 in mpi_f08 of MPICH 4.0, whose bindings forget to add it.
+    static int first_index() noexcept {
+        static int const first = asked_first_index();
+        return first;
+    }
 
     template <typename Number> static std::int64_t number(Number const *value) noexcept { return *value; }
     static MPI_Datatype type(MPI_Fint const *value) noexcept { return MPI_Type_f2c(*value); }
@@ -61,6 +65,22 @@ struct Fortran {
             }
         }
         return false;
+    }
+
+  private:
+    static int asked_first_index() noexcept {
+        auto *const wait = reinterpret_cast<void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Status *, MPI_Fint *)>(
+            dlsym(RTLD_NEXT, "mpi_waitany_f08_"));
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (wait == nullptr ||
+            PMPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request) != MPI_SUCCESS) {
+            return 1;
+        }
+        MPI_Fint two = 2, index = 0, error = 0;
+        MPI_Fint requests[2] = {PMPI_Request_c2f(MPI_REQUEST_NULL), PMPI_Request_c2f(request)};
+        MPI_Status status;
+        wait(&two, requests, &index, &status, &error);
+        return int(index) - 1; // of the second
     }
 };
 

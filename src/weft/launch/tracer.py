@@ -17,7 +17,7 @@ from weft.mpi.library import Mpi
 
 LIBRARY = "libweft_trace.so"
 ROOMS = ("trace", "measure", "interpose", "alltoall", "CMakeLists.txt")
-"""Parts of ``native`` on which the library depends: with its own sources those of the clocks, and the projects' files."""
+"""Parts of ``native`` on which the library depends: its own sources, those of the clocks, and the projects' files."""
 
 
 def build_tracer(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None) -> Path:

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of a trace: time by call, size and communicator, who sent how much to whom, who waited for whom."""
+
+from typing import Any, TypedDict
+
+import pyarrow
+
+from weft.store.typed import TableOf
+
+pa: Any = pyarrow  # it comes without types
+TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
+
+
+class CallTimeRow(TypedDict):
+    """A call: how often, its time over all ranks, and how much of it ranks waited for others who came late.
+
+    ``seconds``, ``waiting_s`` are sums over ranks; ``share`` is that of the time of all ranks. ``waiting_s`` is null
+    where nobody can know it (tests, one-sided calls); ``bytes`` and ``received`` are of the arguments.
+    """
+
+    call: str
+    calls: int
+    seconds: float
+    waiting_s: float | None
+    share: float
+    bytes: int
+    received: int
+    longest_s: float
+
+
+class SizeRow(TypedDict):
+    """A call and a class of sizes: its bytes (given, or got if it gives none) are at most ``size``, a power of two."""
+
+    call: str
+    size: int
+    calls: int
+    seconds: float
+    bytes: int
+
+
+class CommunicatorTimeRow(TypedDict):
+    """The calls on a communicator: time over all ranks in s, of which ``all_to_all_s`` in all-to-alls; their bytes."""
+
+    comm: int
+    name: str
+    size: int
+    calls: int
+    seconds: float
+    all_to_all_s: float
+    bytes: int
+
+
+class MatrixRow(TypedDict):
+    """What a rank sent to another in messages of a kind: point-to-point, all-to-all, scatterv or one-sided."""
+
+    rank: int
+    peer: int
+    kind: str
+    messages: int
+    bytes: int
+
+
+class LateRow(TypedDict):
+    """A rank: time in MPI and outside of it, how long it waited for others and others for it (in s)."""
+
+    rank: int
+    node: int
+    seconds: float
+    mpi_s: float
+    compute_s: float
+    waited_s: float
+    caused_s: float
+    last: int
+
+
+class PhaseRow(TypedDict):
+    """A stretch of rank 0's calls that repeats: from which event, how many calls, how often; in s.
+
+    ``text`` names its longest call sites.
+    """
+
+    first_event: int
+    calls: int
+    times: int
+    begin_s: float
+    seconds: float
+    mpi_s: float
+    text: str
+
+
+class VerdictRow(TypedDict):
+    """What could be better, how much of ``seconds`` that saves at most, and why not more."""
+
+    remedy: str
+    saves_s: float
+    seconds: float
+    why: str
+
+
+CALL_TIMES = TableOf(
+    "trace_calls",
+    CallTimeRow,
+    pa.schema(
+        [
+            ("call", TEXT), ("calls", LONG), ("seconds", REAL), ("waiting_s", REAL), ("share", REAL), ("bytes", LONG),
+            ("received", LONG), ("longest_s", REAL),
+        ]
+    ),
+)  # fmt: skip
+CALL_SIZES = TableOf(
+    "trace_sizes",
+    SizeRow,
+    pa.schema([("call", TEXT), ("size", LONG), ("calls", LONG), ("seconds", REAL), ("bytes", LONG)]),
+)
+COMM_TIMES = TableOf(
+    "trace_communicator_times",
+    CommunicatorTimeRow,
+    pa.schema(
+        [
+            ("comm", INT), ("name", TEXT), ("size", INT), ("calls", LONG), ("seconds", REAL), ("all_to_all_s", REAL),
+            ("bytes", LONG),
+        ]
+    ),
+)  # fmt: skip
+MATRIX = TableOf(
+    "trace_matrix",
+    MatrixRow,
+    pa.schema([("rank", INT), ("peer", INT), ("kind", TEXT), ("messages", LONG), ("bytes", LONG)]),
+)
+LATE = TableOf(
+    "trace_late",
+    LateRow,
+    pa.schema(
+        [
+            ("rank", INT), ("node", INT), ("seconds", REAL), ("mpi_s", REAL), ("compute_s", REAL), ("waited_s", REAL),
+            ("caused_s", REAL), ("last", LONG),
+        ]
+    ),
+)  # fmt: skip
+PHASES = TableOf(
+    "trace_phases",
+    PhaseRow,
+    pa.schema(
+        [
+            ("first_event", LONG), ("calls", LONG), ("times", LONG), ("begin_s", REAL), ("seconds", REAL),
+            ("mpi_s", REAL), ("text", TEXT),
+        ]
+    ),
+)  # fmt: skip
+VERDICT = TableOf(
+    "trace_verdict", VerdictRow, pa.schema([("remedy", TEXT), ("saves_s", REAL), ("seconds", REAL), ("why", TEXT)])
+)

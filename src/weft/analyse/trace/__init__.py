@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Answers of traces as tables: times, matrix, late arrivals, phases, verdict."""

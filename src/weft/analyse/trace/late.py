@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks: their time in and outside of MPI, how long they waited, and how long others waited for them."""
+
+from weft.analyse.engine import Expression
+from weft.analyse.trace.sums import NS, calls_of
+
+
+def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Expression:
+    """Rows of LATE, by rank; ``last`` counts the calls for which others waited for the rank.
+
+    Parameters
+    ----------
+    events
+        All events.
+    ranks
+        The table trace_ranks.
+    waited
+        rank, culprit, waiting_ns of each call whose waiting is known.
+    """
+    import ibis
+
+    calls = calls_of(events)
+    inside = calls.group_by("rank").agg(mpi_s=calls.seconds_ns.sum() * NS)
+    own = waited.group_by("rank").agg(waited_s=waited.waiting_ns.sum() * NS)
+    for_others = waited.filter((waited.waiting_ns > 0) & (waited.culprit != waited.rank))
+    caused = for_others.group_by(rank=for_others.culprit).agg(
+        caused_s=for_others.waiting_ns.sum() * NS, last=for_others.count()
+    )
+    rows = ranks.select("rank", "node", seconds=(ranks.end_ns - ranks.begin_ns) * NS)
+    for part in (inside, own, caused):
+        rows = rows.left_join(part, "rank").drop("rank_right")
+    known = rows.mutate(
+        mpi_s=rows.mpi_s.fill_null(0.0), waited_s=rows.waited_s.fill_null(0.0), caused_s=rows.caused_s.fill_null(0.0),
+        last=rows["last"].fill_null(0),
+    )  # fmt: skip
+    # calls of several threads overlap: no time outside is less than none
+    outside = ibis.greatest(known.seconds - known.mpi_s, 0.0)
+    return known.mutate(compute_s=outside).order_by("rank")

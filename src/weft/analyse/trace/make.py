@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Making a trace's tables of answers from its events."""
+
+from pathlib import Path
+from typing import Any
+
+from weft.analyse.engine import Backend, Expression, connect, read
+from weft.analyse.pairs.scratch import Scratch, scratch
+from weft.analyse.tables.traces import CALL_SIZES, CALL_TIMES, COMM_TIMES, LATE, MATRIX, PHASES, VERDICT
+from weft.analyse.trace.late import late_ranks
+from weft.analyse.trace.matrix import matrix
+from weft.analyse.trace.phases import phases
+from weft.analyse.trace.sums import ALL_TO_ALLS, NS, by_call, by_communicator, by_size
+from weft.analyse.trace.verdict import verdict
+from weft.analyse.trace.waiting import collectives, per_call, receives
+from weft.store.files import write_parquet
+from weft.store.trace.convert import count_files, event_files
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS
+from weft.store.typed import TableOf
+
+WRITTEN = (CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, VERDICT)
+
+
+def has_trace_tables(folder: TraceFolder) -> bool:
+    """Whether every table of answers is there, and none is older than the events."""
+    since = TRACE_RANKS.path(folder.path).stat().st_mtime_ns
+    return all(
+        table.is_current(folder.path) and table.path(folder.path).stat().st_mtime_ns >= since for table in WRITTEN
+    )
+
+
+def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
+    """Write the tables of `weft.analyse.tables.traces`; convert the trace first.
+
+    Parameters
+    ----------
+    folder
+        The trace's folder.
+    engine
+        URL of the engine: ``duckdb://`` or ``spark://...``.
+
+    Raises
+    ------
+    DataError
+        A table of the store or the engine is missing.
+    """
+    backend = connect(engine)
+    root = folder.path
+    events, counts = read(backend, event_files(folder)), read(backend, count_files(folder))
+    ranks, communicators = (read(backend, [table.path(root)]) for table in (TRACE_RANKS, COMMUNICATORS))
+    seconds = _seconds(folder)
+    with scratch(backend, folder.tables) as kept:
+        waited = _waited(kept, events, communicators)
+        _write(root, CALL_TIMES, by_call(events, waited, sum(seconds.values())))
+        _write(root, CALL_SIZES, by_size(events))
+        _write(root, COMM_TIMES, by_communicator(events, communicators))
+        _write(root, MATRIX, matrix(events, counts, _members(backend, root, ranks, communicators)))
+        _write(root, LATE, late_ranks(events, ranks, waited))
+        sites = {row["site"]: row["text"] for row in SITES.read(root)}
+        PHASES.write(root, phases(events, [sites[number] for number in sorted(sites)]))
+        moved = _moving(read(backend, [kept.folder / "collectives.parquet"]))
+        off_node = _off_node(waited, events, ranks)
+    VERDICT.write(root, verdict(LATE.read(root), moved, off_node, _whole(folder)))
+
+
+def _seconds(folder: TraceFolder) -> dict[int, float]:
+    return {row["rank"]: (row["end_ns"] - row["begin_ns"]) * NS for row in TRACE_RANKS.read(folder.path)}
+
+
+def _whole(folder: TraceFolder) -> float:
+    rows = [row for row in TRACE_RANKS.read(folder.path) if row["events"]]
+    return (max(row["end_ns"] for row in rows) - min(row["begin_ns"] for row in rows)) * NS if rows else 0.0
+
+
+def _write(root: Path, table: TableOf[Any], rows: Expression) -> None:
+    found = rows.select(*table.schema.names).to_pyarrow().cast(table.schema)
+    write_parquet(table.path(root), [found], table.schema, f"weft-{table.name}/1")
+
+
+def _waited(kept: Scratch, events: Expression, communicators: Expression) -> Expression:
+    """rank, event, call, waiting_ns, culprit, comm of each call whose waiting is known."""
+    import ibis
+
+    columns = ["rank", "event", "call", "waiting_ns", "culprit", "begin_ns", "end_ns"]
+    together = kept.keep(
+        "collectives",
+        collectives(events, communicators).select(*columns, "comm", "number", "last_ns", "done_ns"),
+    )
+    came = kept.keep("receives", per_call(receives(events), events).select(*columns))
+    return kept.keep("waited", ibis.union(together.select(*columns), came))
+
+
+def _members(backend: Backend, root: Path, ranks: Expression, communicators: Expression) -> Expression:
+    """comm, rank, size of every communicator's members; the world's are all ranks, one's own is left out."""
+    import ibis
+
+    given = read(backend, [MEMBER_TABLE.path(root)])
+    named = given.filter(given.rank >= 0).select("comm", "rank")
+    world = ranks.select(comm=ibis.literal(0).cast("int32"), rank=ranks.rank)
+    return ibis.union(named, world).join(communicators.select("comm", "size"), "comm")
+
+
+def _moving(calls: Expression) -> float:
+    """Seconds from last arrival to last end of all all-to-alls."""
+    each = calls.filter(calls.call.isin(ALL_TO_ALLS)).group_by(["comm", "call", "number"])
+    spans = each.agg(ns=calls.done_ns.max() - calls.last_ns.max())
+    return float(spans.ns.sum().to_pyarrow().as_py() or 0) * NS
+
+
+def _off_node(waited: Expression, events: Expression, ranks: Expression) -> float:
+    """Largest time of a rank in moving data, where the job has several nodes; none on one node.
+
+    Also what moved within a node is in it, so the bound is never too small.
+    """
+    if ranks.node.nunique().to_pyarrow().as_py() < 2:
+        return 0.0
+    calls = events.join(waited.select("rank", "event", "waiting_ns"), ["rank", "event"])
+    sums = calls.group_by("rank").agg(ns=(calls.seconds_ns - calls.waiting_ns).sum())
+    return float(sums.ns.max().to_pyarrow().as_py() or 0) * NS

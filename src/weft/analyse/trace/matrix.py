@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who sent how much to whom, as the application asked for it: bytes and messages by pair of ranks.
+
+All-to-alls and scatters are taken as one message to each member, which is how much must move; other collective calls
+are not in the matrix: which pairs their data takes depends on the library's algorithm.
+"""
+
+from weft.analyse.engine import Expression
+from weft.analyse.trace.sums import without
+from weft.store.trace.layout import ONE_SIDED, Flag
+
+SENDS = (
+    "MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend", "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Isend",
+    "MPI_Issend", "MPI_Ibsend", "MPI_Irsend", "MPI_Start",
+)  # fmt: skip
+EQUAL_BLOCKS = ("MPI_Alltoall", "MPI_Ialltoall")
+BY_COUNTS = {
+    "MPI_Alltoallv": "all-to-all", "MPI_Ialltoallv": "all-to-all", "MPI_Alltoallw": "all-to-all",
+    "MPI_Ialltoallw": "all-to-all", "MPI_Scatterv": "scatterv", "MPI_Iscatterv": "scatterv",
+}  # fmt: skip
+
+
+def sends_of(events: Expression) -> Expression:
+    """Every point-to-point message as its sender gave it; those to MPI_PROC_NULL are none."""
+    return without(events.filter(events.call.isin(SENDS), events.peer >= 0), Flag.RECEIVE | Flag.INTER | Flag.FAILED)
+
+
+def matrix(events: Expression, counts: Expression, members: Expression) -> Expression:
+    """Rows of MATRIX, by rank and peer.
+
+    Parameters
+    ----------
+    events, counts
+        All events; bytes to each member of the calls that have counts.
+    members
+        comm, rank and ``size`` of every communicator, the world's too.
+    """
+    import ibis
+
+    parts = [_between_two(events), _one_sided(events), _equal_blocks(events, members), _counted(events, counts)]
+    found = ibis.union(*parts)
+    summed = found.group_by(["rank", "peer", "kind"]).agg(messages=found.messages.sum(), bytes=found.bytes.sum())
+    typed = summed.mutate(messages=summed.messages.cast("int64"), bytes=summed.bytes.cast("int64"))
+    return typed.order_by(["rank", "peer", "kind"])
+
+
+def _row(table: Expression, kind: str, messages: Expression, sent: Expression) -> Expression:
+    import ibis
+
+    return table.select(
+        rank=table.rank.cast("int32"), peer=table.peer.cast("int32"), kind=ibis.literal(kind),
+        messages=messages.cast("int64"), bytes=sent.cast("int64"),
+    )  # fmt: skip
+
+
+def _between_two(events: Expression) -> Expression:
+    sends = sends_of(events)
+    return _row(sends, "point-to-point", sends.calls, sends.bytes)
+
+
+def _one_sided(events: Expression) -> Expression:
+    """What is put, and what is fetched from the other."""
+    import ibis
+
+    calls = without(events.filter(events.call.isin(sorted(ONE_SIDED)), events.peer >= 0), Flag.FAILED)
+    put = calls.filter((calls.bytes > 0) | (calls.received == 0))
+    got = calls.filter(calls.received > 0)
+    back = got.mutate(rank=got.peer, peer=got.rank)
+    puts = _row(put, "one-sided", put.calls, put.bytes)
+    return ibis.union(puts, _row(back, "one-sided", back.calls, back.received))
+
+
+def _equal_blocks(events: Expression, members: Expression) -> Expression:
+    calls = without(events.filter(events.call.isin(EQUAL_BLOCKS)), Flag.INTER | Flag.FAILED)
+    sums = calls.group_by(["rank", "comm"]).agg(calls=calls.calls.sum(), total=calls.bytes.sum())
+    others = members.select("comm", "size", peer=members.rank)
+    each = sums.join(others, "comm")
+    each = each.filter(each["size"] > 1)
+    return _row(each, "all-to-all", each.calls, each.total // each["size"])
+
+
+def _counted(events: Expression, counts: Expression) -> Expression:
+    import ibis
+
+    found: list[Expression] = []
+    for kind in sorted(set(BY_COUNTS.values())):
+        names = [name for name, its in BY_COUNTS.items() if its == kind]
+        calls = without(events.filter(events.call.isin(names)), Flag.INTER | Flag.FAILED).select("rank", "event")
+        sent = counts.semi_join(calls, ["rank", "event"])
+        found.append(_row(sent, kind, ibis.literal(1), sent.bytes))
+    return ibis.union(*found)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verbs ``weft trace`` and ``weft trace show``."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+app = App(name="trace", help="Record what an application asks of the network, and show it.")
+
+
+@app.default
+def take(
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    most: str = "1GiB",
+    mpicxx: str | None = None,
+) -> int:
+    """Record the MPI calls of an application, without recompiling it.
+
+    weft trace -o RUN -- mpirun -n 64 ./application; then weft trace show RUN. In a job script: set
+    LD_PRELOAD and WEFT_TRACE, as the documentation shows.
+
+    Parameters
+    ----------
+    command
+        The starter and its arguments, after "--".
+    output
+        A new folder; trace-1, trace-2 ... by default.
+    most
+        Size of each rank's records; what follows is summarised by call site.
+    mpicxx
+        C++ compiler wrapper of the application's MPI; the one beside the starter by default.
+
+    Raises
+    ------
+    StudyError
+        There is no command, or the size is none.
+    """
+    import sys
+
+    from weft.errors import StudyError
+    from weft.store.trace.folder import TraceFolder
+    from weft.trace.take import free_folder, take_trace, told
+    from weft.units import parse_bytes
+
+    if not command:
+        raise StudyError("weft trace has no command", "weft trace -o RUN -- mpirun -n 4 ./application")
+    try:
+        most_bytes = parse_bytes(most)
+    except ValueError as error:
+        raise StudyError(f"--most {most}: {error}", "give a size: --most 256MiB") from None
+    into = output or free_folder()
+    code = take_trace(command, into, most_bytes, mpicxx, lambda line: print(line, file=sys.stderr))
+    folder = TraceFolder(into)
+    if folder.tables.is_dir():
+        sys.stderr.write("\n".join([*told(folder), f"next: weft trace show {into}"]) + "\n")
+    return code
+
+
+@app.command
+def show(
+    run: Path,
+    /,
+    *,
+    format: Literal["text", "json"] = "text",
+    output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    engine: str | None = None,
+) -> None:
+    """Print what an application asked of the network: time by call, size and communicator, late ranks, phases, verdict.
+
+    Parameters
+    ----------
+    run
+        A folder of weft trace, or one that a job script's WEFT_TRACE named.
+    format
+        text for people, or json (schema weft-trace-show/1).
+    output
+        Also write a page with these tables and the communication matrices, e.g. trace.html.
+    engine
+        Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+    """
+    import sys
+
+    from weft.analyse.trace.make import has_trace_tables, make_trace_tables
+    from weft.report.tabular import terminal
+    from weft.report.trace.page import write_trace_page
+    from weft.report.trace.tables import as_json, headline, trace_tables
+    from weft.report.trace.view import load_trace
+    from weft.store.trace.folder import TraceFolder
+    from weft.text import console
+    from weft.trace.take import bring_in, told
+
+    folder = TraceFolder.open(run)
+    bring_in(folder)
+    if engine or not has_trace_tables(folder):
+        make_trace_tables(folder, engine or "duckdb://")
+    view, notes = load_trace(folder), told(folder)
+    if format == "json":
+        sys.stdout.write(as_json(view))
+    else:
+        out = console(140)
+        out.print(headline(view))
+        for note in notes:
+            out.print(note)
+        for table in trace_tables(view):
+            out.print(terminal(table))
+    if output:
+        write_trace_page(view, output, notes)
+        sys.stderr.write(f"wrote {output}\n")
+
+
+@app.command
+def export(run: Path, output: Path, /) -> None:
+    """Write a trace as JSON for the viewer of Perfetto (ui.perfetto.dev) or chrome://tracing.
+
+    Parameters
+    ----------
+    run
+        A folder of weft trace.
+    output
+        The file, e.g. trace.json.
+    """
+    import sys
+
+    from weft.store.trace.folder import TraceFolder
+    from weft.trace.perfetto import write_perfetto
+    from weft.trace.take import bring_in
+
+    folder = TraceFolder.open(run)
+    bring_in(folder)
+    sys.stderr.write(f"wrote {output}: {write_perfetto(folder, output):,} calls\n")

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of a trace: headline, tables, and who sent how much to whom as two matrices."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from weft.format import format_bytes
+from weft.report.figures.matrix import PairMatrix, matrix_picture
+from weft.report.figures.picture import Picture
+from weft.report.figures.raster import scale_of
+from weft.report.html import figure_values, fill, write_page
+from weft.report.trace.tables import headline, trace_tables
+from weft.report.trace.view import Floats, TraceView
+
+UNITS = {"bytes": ("MiB", 2.0**20), "messages": ("messages", 1.0)}
+
+
+def write_trace_page(view: TraceView, path: Path, notes: Sequence[str]) -> None:
+    """Write the page of a trace.
+
+    Raises
+    ------
+    DataError
+        The disk is full, or the folder cannot be written.
+    """
+    pictures = [figure_values(f"matrix{number}", each) for number, each in enumerate(matrix_pictures(view))]
+    title = f"Trace {view.path.name}"
+    tables = trace_tables(view)
+    write_page(
+        path,
+        fill("trace.html", title=title, headline=headline(view), command=view.command, tables=tables, figures=pictures,
+             notes=notes),
+    )  # fmt: skip
+
+
+def matrix_pictures(view: TraceView) -> list[Picture]:
+    """Bytes and messages by pair of ranks, in the order of nodes."""
+    return [_picture(view, what) for what in UNITS]
+
+
+def _picture(view: TraceView, what: str) -> Picture:
+    order = sorted(range(len(view.ranks)), key=lambda index: (view.ranks[index]["node"], view.ranks[index]["rank"]))
+    ranks = [view.ranks[index]["rank"] for index in order]
+    nodes = [view.ranks[index]["node"] for index in order]
+    values = view.matrix(what)[np.ix_(ranks, ranks)]
+    parts = [nodes.count(node) for node in view.nodes]
+    told = _by_node(values, parts)
+    sent = np.where(values > 0, values, np.nan)
+    shown = PairMatrix(
+        sent, parts, list(view.nodes.values()), told, scale_of(sent, np.inf), UNITS[what], f"{what} of their ranks"
+    )
+    busiest = np.unravel_index(int(np.argmax(values)), values.shape)
+    most = format_bytes(float(values.max())) if what == "bytes" else f"{int(values.max()):,} messages"
+    reading = f"Rank {ranks[int(busiest[0])]} sent most to rank {ranks[int(busiest[1])]}: {most}."
+    title = f"Communication matrix: {what} by pair of ranks"
+    return matrix_picture(f"trace-{what}", title, KEY, reading if values.any() else "Nothing was sent.", shown)
+
+
+KEY = (
+    "Rows send, columns receive; ranks in the order of their nodes. Grey: nothing was sent. All-to-alls count as one "
+    "message to each member; broadcasts and reductions are not in it, since their messages depend on the library."
+)
+
+
+def _by_node(values: Floats, parts: Sequence[int]) -> Floats:
+    """Sums over the ranks of every two nodes, shape (nodes, nodes), bytes or counts as given."""
+    starts = np.cumsum([0, *parts])[:-1]
+    return np.add.reduceat(np.add.reduceat(values, starts, axis=0), starts, axis=1)

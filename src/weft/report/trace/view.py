@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A trace's tables, read for printing and drawing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.analyse.tables.traces import (
+    CALL_SIZES,
+    CALL_TIMES,
+    COMM_TIMES,
+    LATE,
+    MATRIX,
+    PHASES,
+    VERDICT,
+    CallTimeRow,
+    CommunicatorTimeRow,
+    LateRow,
+    PhaseRow,
+    SizeRow,
+    VerdictRow,
+)
+from weft.store.tables import read_table
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TraceView:
+    """A trace as the report shows it."""
+
+    path: Path
+    command: str
+    ranks: Sequence[TraceRankRow]
+    calls: Sequence[CallTimeRow]
+    sizes: Sequence[SizeRow]
+    communicators: Sequence[CommunicatorTimeRow]
+    late: Sequence[LateRow]
+    phases: Sequence[PhaseRow]
+    verdict: Sequence[VerdictRow]
+
+    @property
+    def nodes(self) -> dict[int, str]:
+        """Host of each node, by its number; parts of a host get a letter's place behind its name."""
+        hosts = {row["node"]: row["host"] for row in self.ranks}
+        several = len(set(hosts.values())) < len(hosts)
+        return {node: f"{host}/{node}" if several else host for node, host in sorted(hosts.items())}
+
+    def matrix(self, what: str) -> Floats:
+        """``bytes`` or ``messages`` that each rank sent to each, shape (ranks, ranks), bytes or counts; 0 for none."""
+        table = read_table(self.path, MATRIX.name)
+        count = max(row["rank"] for row in self.ranks) + 1
+        found = np.zeros((count, count))
+        rank, peer = table["rank"].to_numpy(), table["peer"].to_numpy()
+        inside = (rank < count) & (peer < count)  # of a rank without a trace nothing is drawn
+        np.add.at(found, (rank[inside], peer[inside]), table[what].to_numpy()[inside])
+        return found
+
+
+def load_trace(folder: TraceFolder) -> TraceView:
+    """Read the tables of a trace. DataError if one is missing."""
+    root = folder.path
+    return TraceView(
+        root, str(folder.metadata().get("command", "")), TRACE_RANKS.read(root), CALL_TIMES.read(root),
+        CALL_SIZES.read(root), COMM_TIMES.read(root), LATE.read(root), PHASES.read(root), VERDICT.read(root),
+    )  # fmt: skip

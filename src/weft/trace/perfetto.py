@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A trace in the JSON of Chrome's trace events, which Perfetto reads: a process a rank, a track a thread."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import pyarrow.parquet as pq
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors, own_file
+from weft.store.trace.convert import event_files
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.layout import FINISH, Flag
+from weft.store.trace.tables import SITES, TRACE_RANKS
+
+AT_ONCE = 1 << 16
+
+
+def write_perfetto(folder: TraceFolder, path: Path) -> int:
+    """Write all calls as trace events, and return how many; summaries have no single time and are left out.
+
+    Times are in us since the first call, as the format wants them. A few thousand calls are in memory at a time.
+
+    Raises
+    ------
+    DataError
+        A table is missing, or the file cannot be written.
+    """
+    sites = {row["site"]: row["text"] for row in SITES.read(folder.path)}
+    rows = TRACE_RANKS.read(folder.path)
+    if not rows:
+        raise DataError(f"{folder.path} has no rank", "weft trace -o RUN -- mpirun -n 4 ./application makes a trace")
+    first = min(row["begin_ns"] for row in rows)
+    part = path.with_name(path.name + ".part")
+    with file_errors(path):
+        with own_file(part) as raw:
+            out = io.TextIOWrapper(raw, encoding="utf-8")
+            out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
+            names = [(row["rank"], f"rank {row['rank']} on {row['host']}") for row in rows]
+            out.write(",\n".join(json.dumps(_name(rank, name)) for rank, name in names))
+            count = sum(_write(out, event) for event in _events(folder, first, sites))
+            out.write("\n]}\n")
+            out.flush()
+        part.replace(path)
+    return count
+
+
+def _write(out: TextIO, event: dict[str, Any]) -> int:
+    out.write(",\n" + json.dumps(event))
+    return 1
+
+
+def _name(rank: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": "process_name", "pid": rank, "args": {"name": name}}
+
+
+def _events(folder: TraceFolder, first_ns: int, sites: dict[int, str]) -> Iterator[dict[str, Any]]:
+    for path in event_files(folder):
+        for batch in pq.ParquetFile(path).iter_batches(AT_ONCE):
+            for row in batch.to_pylist():
+                if row["call"] != FINISH and not row["flags"] & Flag.SUMMARY:
+                    yield _event(row, first_ns, sites)
+
+
+def _event(row: dict[str, Any], first_ns: int, sites: dict[int, str]) -> dict[str, Any]:
+    told = {key: row[key] for key in ("bytes", "received", "peer", "tag", "comm", "request")}
+    return {
+        "ph": "X", "name": row["call"], "cat": "MPI", "pid": row["rank"], "tid": row["thread"],
+        "ts": (row["begin_ns"] - first_ns) / 1000, "dur": (row["end_ns"] - row["begin_ns"]) / 1000,
+        "args": {**told, "site": sites.get(row["site"], "")},
+    }  # fmt: skip

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Running an application under the tracer, into a folder of its own."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from weft import __version__
+from weft.errors import DataError, StudyError
+from weft.files.atomic import file_errors
+from weft.format import format_seconds, plural
+from weft.launch.interposer import mpi_of, preloaded
+from weft.launch.tracer import build_tracer, trace_variables, wait_for
+from weft.store.trace.convert import convert_trace, is_converted
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.reader import trace_files
+from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
+
+MOST_NAMES = 10_000
+
+
+def free_folder() -> Path:
+    """The first of ``trace-1``, ``trace-2`` ... here that does not exist.
+
+    Raises
+    ------
+    DataError
+        There are thousands of them.
+    """
+    for number in range(1, MOST_NAMES):
+        path = Path(f"trace-{number}")
+        if not path.exists():
+            return path
+    raise DataError(f"there are {MOST_NAMES - 1:,} traces in this folder", "name another one: -o RUN")
+
+
+def take_trace(
+    command: Sequence[str], into: Path, most_bytes: int, mpicxx: str | None, say: Callable[[str], None]
+) -> int:
+    """Run a command under the tracer and return its exit code; what was recorded of a failed one is kept.
+
+    Parameters
+    ----------
+    command
+        Starter, its arguments, the application and its arguments.
+    into
+        A new folder.
+    most_bytes
+        Size that a rank's file may have; what follows is summarised.
+    mpicxx
+        C++ compiler wrapper of the application's MPI; None: that beside the starter.
+    say
+        Called with one line before anything that takes seconds.
+
+    Raises
+    ------
+    StudyError
+        The folder is not empty.
+    DataError
+        The folder cannot be written, or no rank wrote a trace although the application succeeded.
+    LaunchError
+        There is no such starter or MPI, or the tracer could not be built.
+    """
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise StudyError(f"{into} is there already", "name a new folder: weft trace -o RUN -- mpirun ...")
+    mpi = mpi_of(command, mpicxx)
+    library = build_tracer(mpi, say)
+    folder = TraceFolder(into)
+    with file_errors(folder.path):
+        folder.raw.mkdir(parents=True)
+    folder.describe(command=shlex.join(command), weft=__version__)
+    variables = {"LD_PRELOAD": str(library), **trace_variables(folder.path, most_bytes)}
+    code = wait_for(preloaded(command, variables, mpi.described()))
+    folder.describe(exit_code=str(code))
+    if trace_files(folder.raw) or code == 0:
+        bring_in(folder)
+    return code
+
+
+def bring_in(folder: TraceFolder) -> None:
+    """Bring the ranks' records into Parquet, unless that was done since; DataError as convert_trace."""
+    if not is_converted(folder):
+        if not folder.meta.is_file():
+            folder.describe(weft=__version__)
+        convert_trace(folder)
+
+
+def told(folder: TraceFolder) -> list[str]:
+    """What was recorded, at what cost and what is missing: some lines. DataError if the tables are missing."""
+    rows = TRACE_RANKS.read(folder.path)
+    calls = sum(row["events"] + row["summarised"] for row in rows)
+    lines = [f"{folder.path}: {plural(calls, 'record')} of {plural(len(rows), 'rank')}", _cost(rows)]
+    if summarised := sum(row["summarised"] for row in rows):
+        lines.append(
+            f"{summarised:,} of the calls are summarised by call site: the ranks' files were as large as allowed -> "
+            "for all of them: weft trace --most 8GiB"
+        )
+    lines += missing(rows)
+    return [line for line in lines if line]
+
+
+def missing(rows: Sequence[TraceRankRow]) -> list[str]:
+    """What the ranks' traces lack, at most a few lines."""
+    lacking = [row["missing"] for row in rows if row["missing"]]
+    if not lacking:
+        return []
+    more = [f"... and {plural(len(lacking) - 3, 'rank')} more"] if len(lacking) > 3 else []
+    return [f"this trace is partial: {plural(len(lacking), 'rank')} of {len(rows):,}", *lacking[:3], *more]
+
+
+def _cost(rows: Sequence[TraceRankRow]) -> str:
+    """Measured by the tracer itself in each rank at its end, so only where ranks came to their end."""
+    costs = [row["cost_ns"] for row in rows if row["cost_ns"] > 0]
+    return f"the tracer cost up to {format_seconds(max(costs) / 1e9)} a call" if costs else ""

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Answers of made traces whose every number is known: times, matrix, who waited for whom, phases, bounds."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made.traces import MadeRank
+from weft.analyse.tables.traces import CALL_SIZES, CALL_TIMES, COMM_TIMES, LATE, MATRIX, PHASES, VERDICT
+from weft.analyse.trace.make import has_trace_tables, make_trace_tables
+from weft.analyse.trace.phases import repeating
+from weft.store.trace.convert import convert_trace
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.layout import Flag
+
+MS = 1_000_000
+
+
+def analysed(folder: Path, *ranks: MadeRank) -> Path:
+    """Tables of a trace."""
+    for made in ranks:
+        made.write(folder / "raw")
+    convert_trace(TraceFolder(folder))
+    make_trace_tables(TraceFolder(folder))
+    assert has_trace_tables(TraceFolder(folder))
+    return folder
+
+
+def three(**header: object) -> list[MadeRank]:
+    """Three ranks that begin at once."""
+    return [MadeRank(rank, 3, **header).call("MPI_Comm_dup", 0, 0) for rank in range(3)]
+
+
+def test_the_last_to_come_to_an_all_to_all_caused_the_waiting_of_the_others(tmp_path: Path) -> None:
+    ranks = three()
+    for made, begin in zip(ranks, (10, 40, 20), strict=True):
+        made.call("MPI_Alltoall", begin * MS, 60 * MS, bytes=300, received=300)
+    run = analysed(tmp_path, *ranks)
+    late = LATE.read(run)
+    assert [round(row["waited_s"], 9) for row in late] == [0.03, 0, 0.02]
+    assert [round(row["caused_s"], 9) for row in late] == [0, 0.05, 0]
+    assert [row["last"] for row in late] == [0, 2, 0]
+    (call,) = [row for row in CALL_TIMES.read(run) if row["call"] == "MPI_Alltoall"]
+    assert call["waiting_s"] == pytest.approx(0.05)
+    assert call["seconds"] == pytest.approx(0.11)
+    assert call["share"] == pytest.approx(0.11 / 0.18)
+
+
+def test_a_broadcast_waits_for_its_root_only_and_a_reduction_only_at_its_root(tmp_path: Path) -> None:
+    ranks = three()
+    for made, begin in zip(ranks, (10, 15, 50), strict=True):
+        made.call("MPI_Bcast", begin * MS, max(begin + 1, 17) * MS, peer=1)  # the last one is late for nobody
+        made.call("MPI_Reduce", (begin + 60) * MS, 115 * MS, peer=1)
+    run = analysed(tmp_path, *ranks)
+    late = LATE.read(run)
+    assert [round(row["waited_s"], 9) for row in late] == [0.005, 0.035, 0]
+    assert [round(row["caused_s"], 9) for row in late] == [0, 0.005, 0.035]
+
+
+def test_waiting_never_exceeds_the_call(tmp_path: Path) -> None:
+    """A broadcast of a small message ends at the root before others begin, and clocks err."""
+    ranks = three()
+    for made, (begin, end) in zip(ranks, ((10, 20), (30, 31), (10, 12)), strict=True):
+        made.call("MPI_Barrier", begin * MS, end * MS)
+    assert [round(row["waited_s"], 9) for row in LATE.read(analysed(tmp_path, *ranks))] == [0.01, 0, 0.002]
+
+
+def test_a_collective_of_which_a_record_is_missing_is_no_late_arrival(tmp_path: Path) -> None:
+    ranks = three()
+    for made in ranks[:2]:
+        made.call("MPI_Barrier", 10 * MS, 20 * MS + int(made.head["rank"]))
+    assert all(row["waited_s"] == 0 for row in LATE.read(analysed(tmp_path, *ranks)))
+
+
+def test_calls_on_other_communicators_and_of_other_kinds_are_not_taken_for_one_another(tmp_path: Path) -> None:
+    ranks = three()
+    for rank, made in enumerate(ranks):
+        if rank != 1:
+            made.communicator(3, 2**63 + 1, [0, 2])
+            made.call("MPI_Barrier", (10 + 10 * rank) * MS, 31 * MS, comm=3)
+        made.call("MPI_Allreduce", 40 * MS, 41 * MS)
+        made.call("MPI_Barrier", (50 + rank) * MS, 60 * MS)
+    late = LATE.read(analysed(tmp_path, *ranks))
+    assert [round(row["waited_s"], 9) for row in late] == [0.022, 0.001, 0]
+
+
+def test_a_receive_waits_for_its_own_message_in_the_order_of_posting(tmp_path: Path) -> None:
+    """Two receives of one pair and tag: completed in the other order, with a wildcard, and one by MPI_Sendrecv."""
+    sender, receiver = MadeRank(0, 2), MadeRank(1, 2)
+    sender.call("MPI_Send", 30 * MS, 31 * MS, peer=1, tag=4, bytes=8)
+    sender.call("MPI_Isend", 50 * MS, 51 * MS, peer=1, tag=4, bytes=16, request=9)
+    sender.call("MPI_Send", 70 * MS, 71 * MS, peer=1, tag=5, bytes=32)
+    wild = {"tag": 4, "flags": Flag.RECEIVE | Flag.ANY_SOURCE}
+    receiver.call("MPI_Irecv", 1 * MS, 2 * MS, peer=-1, request=1, **wild)
+    receiver.call("MPI_Irecv", 3 * MS, 4 * MS, peer=-1, request=2, **wild)
+    receiver.call("MPI_Waitall", 10 * MS, 60 * MS)
+    receiver.call("completion", 10 * MS, 60 * MS, peer=0, request=2, received=16, **wild)
+    receiver.call("completion", 10 * MS, 60 * MS, peer=0, request=1, received=8, **wild)
+    receiver.call("MPI_Recv", 61 * MS, 75 * MS, peer=0, tag=5, received=32)
+    run = analysed(tmp_path, sender, receiver)
+    times = {row["call"]: row for row in CALL_TIMES.read(run)}
+    assert times["MPI_Waitall"]["waiting_s"] == pytest.approx(0.04)
+    assert times["MPI_Recv"]["waiting_s"] == pytest.approx(0.009)
+    assert LATE.read(run)[0]["caused_s"] == pytest.approx(0.049)
+    (pair,) = MATRIX.read(run)
+    assert pair == {"rank": 0, "peer": 1, "kind": "point-to-point", "messages": 3, "bytes": 56}
+
+
+def test_the_matrix_holds_all_to_alls_by_member_and_nothing_else_of_collectives(tmp_path: Path) -> None:
+    ranks = three()
+    for rank, made in enumerate(ranks):
+        made.communicator(5, 2**63 + 9, [2, 1, 0])
+        made.call("MPI_Alltoallv", 1 * MS, 2 * MS, comm=5, bytes=12).counts([0, 4 + rank, 8], comm=5)
+        made.call("MPI_Alltoall", 3 * MS, 4 * MS, bytes=30)
+        made.call("MPI_Ialltoall", 3 * MS, 4 * MS, bytes=3, request=1)
+        made.call("MPI_Allreduce", 5 * MS, 6 * MS, bytes=1000)
+        made.call("MPI_Reduce_scatter", 7 * MS, 8 * MS, bytes=1000).counts([500, 500, 0])
+        made.call("MPI_Get", 9 * MS, 9 * MS, peer=(rank + 1) % 3, received=7)
+    found = {(row["rank"], row["peer"], row["kind"]): (row["messages"], row["bytes"]) for row in MATRIX.read(
+        analysed(tmp_path, *ranks)
+    )}  # fmt: skip
+    expected = {(i, j, "all-to-all"): (2, 11) for i in range(3) for j in range(3)}
+    for i in range(3):
+        expected |= {(i, 1, "all-to-all"): (3, 11 + 4 + i), (i, 0, "all-to-all"): (3, 19)}
+        expected[(i + 1) % 3, i, "one-sided"] = (1, 7)
+    assert found == expected
+
+
+def test_sizes_are_powers_of_two_and_communicators_have_their_share_of_all_to_alls(tmp_path: Path) -> None:
+    made = MadeRank(0, 1)
+    for size in (1, 2, 3, 4, 1024, 1025):
+        made.call("MPI_Send", 0, 10, peer=0, bytes=size)
+    made.call("MPI_Alltoall", 100, 400, bytes=8, received=8)
+    made.call("MPI_Barrier", 400, 500)
+    run = analysed(tmp_path, made)
+    sizes = {(row["call"], row["size"]): row["calls"] for row in CALL_SIZES.read(run)}
+    assert sizes == {
+        ("MPI_Send", 1): 1, ("MPI_Send", 2): 1, ("MPI_Send", 4): 2, ("MPI_Send", 1024): 1, ("MPI_Send", 2048): 1,
+        ("MPI_Alltoall", 8): 1,
+    }  # fmt: skip
+    (world,) = COMM_TIMES.read(run)
+    assert (world["name"], world["calls"]) == ("MPI_COMM_WORLD", 8)
+    assert world["all_to_all_s"] == pytest.approx(300e-9)
+    assert world["seconds"] == pytest.approx(460e-9)
+
+
+def test_phases_are_the_stretches_that_repeat() -> None:
+    assert repeating(np.array([9, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 8])) == [(1, 3, 3)]
+    assert repeating(np.array([5, 5, 5, 5, 1, 2, 3])) == [(0, 1, 4)]
+    assert repeating(np.array([1, 2, 1, 2, 3, 4])) == []
+    assert repeating(np.array([], np.int64)) == []
+    inner = [1, 2, 2, 2, 2, 2, 3]
+    assert repeating(np.array(inner * 4)) == [(0, 7, 4)]
+
+
+def test_a_phase_tells_its_time_and_its_longest_call_site(tmp_path: Path) -> None:
+    made = MadeRank(0, 1).site(1, "solve+0x1 (app)")
+    made.call("MPI_Bcast", 0, 5 * MS, peer=0)
+    for step in range(10):
+        begin = (10 + 20 * step) * MS
+        made.call("MPI_Barrier", begin, begin + 1 * MS)
+        made.call("MPI_Allreduce", begin + 2 * MS, begin + 9 * MS, site=1)
+    (phase,) = PHASES.read(analysed(tmp_path, made))
+    assert (phase["first_event"], phase["calls"], phase["times"]) == (1, 2, 10)
+    assert phase["begin_s"] == pytest.approx(0.01)
+    assert phase["seconds"] == pytest.approx(0.189)
+    assert phase["mpi_s"] == pytest.approx(0.08)
+    assert phase["text"].startswith("MPI_Allreduce at solve+0x1 (app)")
+
+
+def test_no_remedy_is_promised_more_than_its_bound(tmp_path: Path) -> None:
+    """Rank 1 computes for 80 of 100 ms: an ideal network saves 20. The all-to-all moves for 10, on one node."""
+    ranks = [MadeRank(rank, 2) for rank in range(2)]
+    for rank, made in enumerate(ranks):
+        made.call("MPI_Comm_dup", 0, 0)
+        made.call("MPI_Alltoall", (80 if rank else 20) * MS, 90 * MS, bytes=10)
+        made.call("MPI_Allreduce", 90 * MS, 100 * MS, bytes=10)
+    rows = {row["remedy"]: row["saves_s"] for row in VERDICT.read(analysed(tmp_path / "one", *ranks))}
+    assert rows == {
+        "a better network": pytest.approx(0.02), "an even share of computing": pytest.approx(0.03),
+        "a better all-to-all": pytest.approx(0.01),
+    }  # fmt: skip
+    ranks[1].head["node"] = 1
+    rows = {row["remedy"]: row["saves_s"] for row in VERDICT.read(analysed(tmp_path / "two", *ranks))}
+    assert rows["a better placement"] == pytest.approx(0.02)
+
+
+def test_a_program_without_communication_has_no_remedy(tmp_path: Path) -> None:
+    made = [MadeRank(rank, 2).call("MPI_Comm_dup", 0, 0).call("MPI_Comm_free", 100 * MS, 100 * MS) for rank in (0, 1)]
+    assert VERDICT.read(analysed(tmp_path, *made)) == []
