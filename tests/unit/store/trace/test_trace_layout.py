@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The two descriptions of a trace's bytes agree: in C++, which writes them, and in Python, which reads them."""
+
+import re
+from pathlib import Path
+
+from weft.store.trace import layout
+from weft.store.trace.layout import CALLS, HEADER, RECORD, Flag, State
+
+NATIVE = Path(__file__).parents[4] / "native" / "trace"
+
+
+def test_every_call_has_the_same_number_on_both_sides() -> None:
+    lines = re.findall(
+        r"^WEFT_CALL\((\d+), (\w+), (\w+), (\w+), (\d+), ([BNC]),", (NATIVE / "calls.inc").read_text(), re.M
+    )
+    assert {int(number): f"MPI_{name}" for number, name, *_ in lines} == CALLS
+    assert len(lines) == len(CALLS)
+    assert all(name.lower() == lower and name.upper() == upper for _, name, lower, upper, *_ in lines)
+
+
+def members(text: str, struct: str) -> list[str]:
+    body = re.search(rf"struct {struct} {{\n(.*?)\n}};", text, re.S)
+    assert body
+    return [
+        name
+        for name in re.findall(r"^    [\w:]+ (\w+)(?:\[\d+\])? = ", body[1], re.M)
+        if name not in ("unused", "rest")
+    ]
+
+
+def test_fields_flags_and_states_have_the_same_names_and_values() -> None:
+    text = (NATIVE / "record.hpp").read_text()
+    named = {"head_bytes": "header_bytes"}
+    assert [named.get(name, name) for name in members(text, "Head")] == list(HEADER.names or ())
+    assert members(text, "Record") == list(RECORD.names or ())
+    flags = dict(re.findall(r"^    (\w+) = (\d+),$", re.search(r"enum Flag.*?};", text, re.S)[0], re.M))  # type: ignore[index]
+    renamed = {"between_groups": "inter"}
+    assert {renamed.get(name, name).upper(): int(value) for name, value in flags.items()} == {
+        flag.name: flag.value for flag in Flag
+    }
+    states = dict(re.findall(r"(\w+) = (\d+)", re.search(r"enum State[^{]*{(.*?)}", text, re.S)[1]))  # type: ignore[index]
+    assert {name.upper(): int(value) for name, value in states.items()} == {state.name: state.value for state in State}
+    kinds = dict(re.findall(r"(completion|counts|members|site_text|communicator) = (\d)", text))
+    assert [int(kinds[name]) for name in ("completion", "counts", "members", "site_text", "communicator")] == [
+        layout.COMPLETE, layout.COUNTS, layout.MEMBERS, layout.SITE, layout.COMMUNICATOR,
+    ]  # fmt: skip
