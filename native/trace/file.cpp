@@ -153,45 +153,44 @@ void File::define(std::span<Record const> parts) noexcept {
     lock_.unlock();
 }
 
+void File::add_to(Record &sum, Record const &record) noexcept {
+    std::int64_t const total = total_of(sum) + record.end_ns - record.begin_ns;
+    sum.end_ns = record.end_ns;
+    sum.bytes += record.bytes;
+    sum.received += record.received;
+    sum.tag = std::int32_t(total & 0xFFFFFFFF);
+    sum.thread = std::uint32_t(std::uint64_t(total) >> 32);
+    ++sum.request;
+}
+
 // Open addressing. The summaries stand in the file from their first call on, so that they too survive the process.
 void File::summarise(Record const &record) noexcept {
     if (summaries_.empty()) {
         summaries_.resize(most_summaries, nullptr);
     }
-    if (kinds_ > most_summaries * 3 / 4 && (record.site != 0 || record.comm != 0 || record.peer != no_peer)) {
-        Record coarse = record; // too many kinds: by call alone
-        coarse.site = 0, coarse.comm = 0, coarse.peer = no_peer;
-        summarise(coarse);
-        return;
+    Record kind = record;
+    if (kinds_ > most_summaries * 3 / 4) { // too many kinds: new ones by call alone
+        kind.site = 0;
+        kind.comm = 0;
+        kind.peer = no_peer;
     }
-    Record merged = record;
-    std::size_t const hash = (record.call * 0x9E3779B97F4A7C15ULL) ^ (record.site * 0xC2B2AE3D27D4EB4FULL) ^
-                             (std::uint64_t(std::uint32_t(record.peer)) * 0x165667B19E3779F9ULL) ^
-                             (record.comm * 0x27D4EB2F165667C5ULL);
+    std::size_t const hash = (kind.call * 0x9E3779B97F4A7C15ULL) ^ (kind.site * 0xC2B2AE3D27D4EB4FULL) ^
+                             (std::uint64_t(std::uint32_t(kind.peer)) * 0x165667B19E3779F9ULL) ^
+                             (kind.comm * 0x27D4EB2F165667C5ULL);
     for (std::size_t tries = 0; tries < most_summaries; ++tries) {
         Record *&slot = summaries_[((hash >> 20) + tries) % most_summaries];
-        std::int64_t const took = record.end_ns - record.begin_ns;
-        if (slot == nullptr) {
-            merged.flags |= summary;
-            merged.request = 1;
-            merged.tag = std::int32_t(took & 0xFFFFFFFF);
-            merged.thread = std::uint32_t(std::uint64_t(took) >> 32);
-            Record *const to = room();
-            if (to != nullptr) {
-                *to = merged;
-                slot = to;
-                ++kinds_;
-            }
-            return;
+        if (slot == nullptr && (slot = room()) != nullptr) {
+            *slot = kind;
+            slot->flags |= summary;
+            slot->bytes = slot->received = 0;
+            slot->request = slot->thread = 0;
+            slot->tag = 0;
+            ++kinds_;
         }
-        if (same_kind(*slot, record)) {
-            std::int64_t const total = total_of(*slot) + took;
-            slot->end_ns = record.end_ns;
-            slot->bytes += record.bytes;
-            slot->received += record.received;
-            slot->tag = std::int32_t(total & 0xFFFFFFFF);
-            slot->thread = std::uint32_t(std::uint64_t(total) >> 32);
-            ++slot->request;
+        if (slot == nullptr || same_kind(*slot, kind)) {
+            if (slot != nullptr) {
+                add_to(*slot, record);
+            }
             return;
         }
     }

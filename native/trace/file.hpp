@@ -44,6 +44,7 @@ class File {
     void write(Record const &record) noexcept;
     bool fold(Record const &record) noexcept;
     void summarise(Record const &record) noexcept;
+    static void add_to(Record &sum, Record const &record) noexcept;
 
     SpinLock lock_;
     int handle_ = -1;

@@ -68,7 +68,7 @@ def take_trace(
     folder = TraceFolder(into)
     with file_errors(folder.path):
         folder.raw.mkdir(parents=True)
-    folder.describe(command=shlex.join(command), weft=__version__)
+    folder.describe(command=shlex.join(command), library=str(library), weft=__version__)
     variables = {"LD_PRELOAD": str(library), **trace_variables(folder.path, most_bytes)}
     code = wait_for(preloaded(command, variables, mpi.described()))
     folder.describe(exit_code=str(code))
