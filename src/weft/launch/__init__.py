@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from weft.errors import FabricError, LaunchError
-from weft.launch.launcher import Launcher, LaunchRequest, Outcome
+from weft.launch.launcher import LaunchCell, Launcher, LaunchRequest, Outcome
 
 __all__ = ["LaunchRequest", "Launcher", "Outcome", "launcher_for"]
 
@@ -75,6 +75,18 @@ def cancelling(fabric: Any) -> Any:
 
     section = fabric.batch or BatchSection()
     return fabric.model_copy(update={"batch": section.model_copy(update={"cancel_on_interrupt": True})})
+
+
+def foreseen_refusal(fabric: Any, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int) -> str:
+    """Why the launcher of a fabric will refuse to start these cells, before it is made; empty if it will not.
+
+    Only a model refuses, by what a simulation is expected to cost.
+    """
+    if not fabric.is_model:
+        return ""
+    from weft.launch.simulated.cost import foreseen
+
+    return foreseen(fabric, cells, ranks, ranks_per_node)
 
 
 def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:

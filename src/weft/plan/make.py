@@ -22,6 +22,7 @@ from weft.kernel.budget import time_limit
 from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
 from weft.kernel.steps import MOST_RANKS
 from weft.kernel.teams import team_of
+from weft.launch import foreseen_refusal
 from weft.plan.best import with_best_nodes
 from weft.plan.memory import MemoryNeed, memory_need
 from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries
@@ -89,7 +90,19 @@ def make_plan(
         launches=(),
         notes=tuple(notes),
     )
-    return plain.model_copy(update={"launches": tuple(launches_of(plain))})
+    launches = tuple(launches_of(plain))
+    refused = tuple(refusals(plain, launches))
+    return plain.model_copy(update={"launches": launches, "notes": (*plain.notes, *refused)})
+
+
+def refusals(plan: Plan, launches: Iterable[LaunchPlan]) -> Iterable[str]:
+    """A note for each launch that the launcher will refuse to start: a simulation over its budget."""
+    cells = {cell.id: cell for cell in plan.cells}
+    for launch in sorted(launches, key=lambda each: each.cells):
+        asked = [cells[name].requested for name in launch.cells]
+        if why := foreseen_refusal(plan.planned_fabric, asked, launch.ranks, launch.ranks_per_node):
+            names = ", ".join(launch.cells)
+            yield f"{names} (N = {launch.nodes}, p = {launch.ranks}) will have a bound and no time: {why}"
 
 
 def predicted(fabric: Fabric) -> tuple[Fabric, list[str]]:

@@ -22,7 +22,7 @@ from weft.host import read_host, smallest
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome, Rules
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
-from weft.launch.simulated.cost import Cost, content_matters, expected_cost
+from weft.launch.simulated.cost import Cost, content_matters, expected_cost, refusal
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
 from weft.launch.simulated.programs import MACHINE, Programs
 from weft.launch.simulated.simgrid import options
@@ -142,7 +142,7 @@ class SimulatedLauncher:
 
     def cost(self, request: LaunchRequest) -> Cost:
         """Expected cost of a request on this host."""
-        return expected_cost(request.cells, request.ranks, self.simulation.samples, self.eager_limit)
+        return expected_cost(request.cells, request.ranks, request.ranks_per_node, self.simulation, self.eager_limit)
 
     def refusal(self, request: LaunchRequest) -> str:
         """Why a request is not simulated; empty if it is."""
@@ -153,12 +153,7 @@ class SimulatedLauncher:
                 f"simulating {request.ranks} ranks needs about {format_bytes(cost.memory_bytes)} of this host, and "
                 f"{limit.by} leaves {format_bytes(limit.bytes)}"
             )
-        if cost.seconds > self.simulation.budget:
-            return (
-                f"simulating {cost.messages:,} messages takes about {format_seconds(cost.seconds)}, over the budget of "
-                f"{format_seconds(self.simulation.budget)} (simulation.budget)"
-            )
-        return ""
+        return refusal(cost, request.ranks, self.simulation)
 
     def _run_one(self, request: LaunchRequest, stop: Event) -> Outcome:
         if why := self.refusal(request):

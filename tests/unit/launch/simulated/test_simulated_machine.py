@@ -11,12 +11,14 @@ from weft.errors import FabricError, LaunchError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.simulation import SimulationSection
+from weft.kernel.studies import load_study
 from weft.launch.launcher import LaunchCell, Rules
-from weft.launch.simulated.cost import content_matters, cost_of, expected_cost
+from weft.launch.simulated.cost import content_matters, cost_of, expected_cost, refusal
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.machine import describe_machine, host_file, links_between
 from weft.launch.simulated.programs import Programs
 from weft.launch.simulated.simgrid import SimGrid, find_simgrid, options
+from weft.plan.make import make_plan
 
 TREE = """
 name = "small"
@@ -133,7 +135,7 @@ def test_tables_that_turn_in_a_circle_are_refused(tmp_path: Path) -> None:
     back = {int(s): int(i) for i, s in enumerate(network.links.source) if network.switch_links[i]}
     for switch in range(len(network.switches)):
         turned[switch, 7] = back[switch + len(network.hosts)]
-    with pytest.raises(FabricError, match="circle"):
+    with pytest.raises(FabricError, match="loop"):
         links_between(network.with_tables(turned, "turned"), np.array([0, 7], dtype=np.int32))
 
 
@@ -150,19 +152,20 @@ def test_a_simulator_takes_one_sample_and_no_warm_up(tmp_path: Path) -> None:
 
 
 SORT = {"n": 576, "m": 8, "data": "uniform"}
+ONCE, TWICE = (SimulationSection.model_validate({"samples": samples}) for samples in (1, 2))
 CONTENTION = {"n": 576, "m": 8, "data": "contention", "calls": ["A", "C"]}
 
 
 def test_only_the_contention_set_may_be_folded() -> None:
     assert not content_matters([cell("exchange", CONTENTION), cell("floor", {})])
     assert content_matters([cell("exchange", CONTENTION), cell("exchange", SORT)])
-    plain, real = (expected_cost([cell("exchange", each)], 8, 2, None) for each in (CONTENTION, SORT))
+    plain, real = (expected_cost([cell("exchange", each)], 8, 8, TWICE, None) for each in (CONTENTION, SORT))
     assert real.memory_bytes - plain.memory_bytes == 4 * 8 * 576 * 8
 
 
 def test_a_simulation_costs_more_than_in_proportion_to_its_messages() -> None:
     values = CONTENTION | {"calls": ["C"]}
-    small, large = (expected_cost([cell("exchange", values, ranks)], ranks, 2, 0) for ranks in (288, 1152))
+    small, large = (expected_cost([cell("exchange", values, ranks)], ranks, 8, TWICE, 0) for ranks in (288, 1152))
     assert large.messages > 14 * small.messages
     assert large.seconds > 1.4 * small.seconds * large.messages / small.messages
     assert large.memory_bytes > small.memory_bytes
@@ -172,8 +175,38 @@ def test_blocks_that_are_sent_without_asking_cost_the_simulator_more() -> None:
     assert cost_of(1152, 1000, eager=True).seconds > 1.5 * cost_of(1152, 1000).seconds
     asking = [cell("collective", {"collective": "alltoall", "bytes": [65536]}, 1152)]
     without = [*asking, cell("collective", {"collective": "alltoall", "bytes": [8]}, 1152)]
-    one, two = (expected_cost(each, 1152, 1, 16384) for each in (asking, without))
+    one, two = (expected_cost(each, 1152, 8, ONCE, 16384) for each in (asking, without))
     assert two.seconds / two.messages > 1.5 * one.seconds / one.messages
+
+
+def section(library: str, **more: Any) -> SimulationSection:
+    return SimulationSection.model_validate({"collectives": library, "budget": "10 s", **more})
+
+
+def test_an_algorithm_that_sends_to_all_at_once_is_known_to_be_dear_and_its_windowed_one_is_named() -> None:
+    # 128 ranks with blocks of 32 KiB: simulated at 1.2 ms a message, and estimated at 35 us
+    values = {"n": 2 * 128**2, "m": 2048, "data": "contention", "calls": ["C"]}
+
+    def told(simulation: SimulationSection, ranks: int = 128, m: int = 2048) -> tuple[float, str]:
+        asked = [cell("exchange", values | {"m": m, "n": 2 * ranks**2}, ranks)]
+        cost = expected_cost(asked, ranks, 8, simulation, 16384)
+        return cost.seconds / cost.messages, refusal(cost, ranks, simulation)
+
+    each_s, why = told(section("ompi"))
+    assert each_s == pytest.approx(1.2e-3, rel=0.1)
+    assert 'alltoallv of ompi sends to all 128 ranks at once: simulation.algorithms = { alltoallv = "ring" }' in why
+    for windowed in (section("mpich"), section("ompi", algorithms={"alltoallv": "ring"})):
+        assert told(windowed) == (pytest.approx(35e-6), "")
+    assert told(section("ompi"), ranks=96)[0] == pytest.approx(35e-6)  # its selector takes a ring there
+    assert told(section("ompi"), ranks=56)[0] == pytest.approx(95e-6, rel=0.1)
+    assert told(section("ompi"), m=8)[0] == pytest.approx(35e-6)  # small blocks are not under way at once
+
+
+def test_a_plan_names_the_cells_that_will_be_refused() -> None:
+    notes = make_plan(load_study("tara-beyond"), load_fabric("tara-extended")).notes
+    refused = [note for note in notes if "will have a bound and no time" in note]
+    assert [note.split(" (")[0] for note in refused] == ["c003", "c004", "c009"]
+    assert "over the budget of 15 min" in refused[0]
 
 
 def test_rooted_algorithms_are_the_librarys_only_where_they_are_measured(tmp_path: Path) -> None:
