@@ -135,3 +135,23 @@ def test_too_few_open_files_are_a_message_or_a_row_and_no_traceback(make: Callab
     assert weft.run().returncode == 0
     assert set(weft.statuses().values()) == {"ok"}
     weft.nothing_is_left()
+
+
+#: In a user namespace that allows no others, and without the right to make any: what a hardened host looks like.
+HARDENED = (
+    "unshare", "--user", "--map-root-user", "sh", "-c",
+    'echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-sys_admin --bounding-set=-sys_admin "$@"',
+    "sh",
+)  # fmt: skip
+
+
+def test_where_namespaces_are_forbidden_a_run_on_this_host_is_none_the_worse(make: Callable[..., Weft]) -> None:
+    if subprocess.run([*HARDENED, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespace to forbid others in")
+    assert subprocess.run([*HARDENED, "unshare", "--net", "true"], capture_output=True, check=False).returncode
+    weft = make(launches=1)
+    weft.prefix = HARDENED
+    done = weft.run()
+    assert done.returncode == 0, done.stderr
+    assert set(weft.statuses().values()) == {"ok"}
+    weft.nothing_is_left()
