@@ -64,15 +64,19 @@ def parse_cgroup_limit(text: str) -> int | None:
 
 def parse_cgroup_paths(text: str) -> tuple[str | None, str | None]:
     """Paths of this process under (v2, v1 memory) in ``/proc/self/cgroup``."""
-    unified = memory = None
+    paths = cgroup_paths(text)
+    return paths.get(""), paths.get("memory")
+
+
+def cgroup_paths(text: str) -> dict[str, str]:
+    """Paths of this process in ``/proc/self/cgroup`` by controller of cgroup v1; that of v2 has an empty name."""
+    found: dict[str, str] = {}
     for line in text.splitlines():
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if number == "0" and not controllers:
-            unified = path
-        elif "memory" in controllers.split(","):
-            memory = path
-    return unified, memory
+        _, _, rest = line.partition(":")
+        controllers, colon, path = rest.partition(":")
+        if colon:
+            found |= dict.fromkeys(controllers.split(","), path)
+    return found
 
 
 def parse_stat(text: str, key: str) -> int:
@@ -130,15 +134,24 @@ def parse_cpu_max(text: str) -> float | None:
     return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
 
 
+def parse_cfs(quota: str, period: str) -> float | None:
+    """Cores of ``cpu.cfs_quota_us`` and ``cpu.cfs_period_us`` (cgroup v1): -1 means no limit; None for none."""
+    return parse_cpu_max(f"{quota.strip()} {period.strip()}")
+
+
 def usable_threads(root: Path = Path("/")) -> int:
     """Threads that this process can keep busy: the cores of its affinity mask, or its cgroup's quota if less."""
-    unified, _ = parse_cgroup_paths(read(root / "proc/self/cgroup"))
-    found = [float(len(os.sched_getaffinity(0)))]
-    if unified is not None:
-        for folder in upwards(root / "sys/fs/cgroup", unified):
-            allowed = parse_cpu_max(read(folder / "cpu.max"))
-            found += [] if allowed is None else [allowed]
-    return max(1, math.floor(min(found)))
+    paths, base = cgroup_paths(read(root / "proc/self/cgroup")), root / "sys/fs/cgroup"
+    found: list[float | None] = [float(len(os.sched_getaffinity(0)))]
+    if "" in paths:
+        found += [parse_cpu_max(read(folder / "cpu.max")) for folder in upwards(base, paths[""])]
+    if "cpu" in paths:
+        mount = next((each for each in (base / "cpu", base / "cpu,cpuacct") if each.is_dir()), base / "cpu")
+        found += [
+            parse_cfs(read(folder / "cpu.cfs_quota_us"), read(folder / "cpu.cfs_period_us"))
+            for folder in upwards(mount, paths["cpu"])
+        ]
+    return max(1, math.floor(min(each for each in found if each is not None)))
 
 
 def scheduler_limit(environment: Mapping[str, str], cores: int) -> Limit | None:
@@ -202,7 +215,8 @@ def measure_copy_rate(threads: int, seconds: float = 0.03) -> float:
             try:
                 gate.wait()
             except threading.BrokenBarrierError:
-                return
+                if rounds[index]:  # each takes one round, however late it is
+                    return
             start = time.perf_counter()
             np.copyto(target, source)
             rounds[index].append((start, time.perf_counter()))

@@ -126,9 +126,29 @@ def test_threads_are_what_affinity_and_the_quota_of_any_cgroup_above_allow(
     assert usable_threads(tree(tmp_path, files | {"sys/fs/cgroup/slice/cpu.max": quota})) == threads
 
 
+@pytest.mark.parametrize(("quota", "threads"), [("-1", 3), ("150000", 1), ("200000", 2)])
+@pytest.mark.parametrize("mount", ["cpu", "cpu,cpuacct"])
+def test_a_quota_of_cgroup_v1_counts_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, threads: int, mount: str
+) -> None:
+    """In a container the path is often that of the host: then the root of the mount counts."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2})
+    files = {
+        "proc/self/cgroup": "4:cpu,cpuacct:/docker/abc\n0::/\n",
+        f"sys/fs/cgroup/{mount}/cpu.cfs_quota_us": f"{quota}\n",
+        f"sys/fs/cgroup/{mount}/cpu.cfs_period_us": "100000\n",
+    }
+    assert usable_threads(tree(tmp_path, files)) == threads
+
+
 def test_the_embedded_engine_takes_no_more_threads_than_its_process_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
     """DuckDB counts the machine's cores whatever the affinity mask says: inside a job it would crowd out others."""
     from weft.analyse.engine import connect
 
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     assert connect().raw_sql("select current_setting('threads')").fetchall() == [(1,)]
+
+
+def test_a_copy_rate_is_measured_even_where_threads_start_after_its_time_is_over() -> None:
+    """On a machine with a load of 16 they did, and there was no round to take the best of."""
+    assert measure_copy_rate(2, seconds=0.0) > 0

@@ -23,6 +23,8 @@ LEAST_ROWS = 16
 STAGING_BASE_BYTES = 32 * 2**20
 STAGING_PEER_BYTES = 128 * 2**10
 
+PATIENCE = 40
+"""A busy or virtual machine takes up to so many times what a kernel expects from latencies and rates."""
 ROOM = 1.2
 """Ratio of a cell's limit to the budgets of its operations: leaves time for first calls and the proof."""
 
@@ -46,8 +48,10 @@ def staging(ranks: int) -> dict[str, int]:
     return {STAGING: STAGING_BASE_BYTES + STAGING_PEER_BYTES * ranks}
 
 
-def time_limit(operations: int, measure: Measure) -> float:
-    """Seconds after which a cell counts as hung: as the study states, else `ROOM` times the budgets of its operations.
+def time_limit(operations: int, measure: Measure, expected_s: float = 0.0) -> float:
+    """Seconds after which a cell counts as hung: as the study states, else what its operations may need.
+
+    That is `ROOM` times their budgets, and `PATIENCE` times the kernel's own estimate: 120 s at least.
 
     Parameters
     ----------
@@ -55,8 +59,12 @@ def time_limit(operations: int, measure: Measure) -> float:
         Number of operations of the cell with a budget each.
     measure
         Its ``limit`` applies if the study file states it.
+    expected_s
+        What the kernel expects the cell to take, if it does.
     """
-    return measure.limit if is_given(measure) else max(measure.limit, ROOM * operations * measure.budget)
+    if is_given(measure):
+        return measure.limit
+    return max(measure.limit, ROOM * operations * measure.budget, PATIENCE * expected_s)
 
 
 def is_given(measure: Measure) -> bool:

@@ -187,7 +187,7 @@ def make_cell(
         memory=memory, block_bytes=sizes.block, local_bytes=sizes.local, array_bytes=sizes.array,
         status="memory" if status == "planned" and not memory.fits else status,
         reason=memory.reason if status == "planned" and not memory.fits else reason,
-        limit_s=time_limit(kernel.budgets(values, team.ranks), study.measure),
+        limit_s=time_limit(kernel.budgets(values, team.ranks), study.measure, values.get("expected_s", 0.0)),
     )  # fmt: skip
     return bounded(cell, fabric) if cell.hosts else cell  # without hosts it is unknown which links it would use
 

@@ -4,6 +4,7 @@
 import pytest
 
 from weft.fabric.model import Fabric
+from weft.kernel.budget import time_limit
 from weft.kernel.pairs.blocks import one_way_s, pace_of, round_s
 from weft.kernel.pairs.schedule import PairSchedule
 from weft.kernel.pairs.study import PairsStudy
@@ -79,3 +80,11 @@ def test_the_total_is_that_of_all_rounds_and_a_pair_is_its_part_of_the_slower_ki
     assert pace.pair_s(SCHEDULE) == pytest.approx(pace.isolated[0] / 4)
     assert pace.of(SCHEDULE, 6, contention=True) == pytest.approx(within + pace.isolated[1])
     assert pace.of(SCHEDULE, 0, contention=False) == pytest.approx(between)
+
+
+def test_a_block_of_rounds_counts_as_hung_only_after_forty_times_what_it_is_expected_to_take() -> None:
+    """It had 120 s, and on a busy machine rounds take 4 to 40 times as long as latencies and rates say."""
+    default, given = study().measure, study(limit="60 s").measure
+    assert time_limit(2, default, 20.0) == 800.0
+    assert time_limit(2, default, 0.5) == 120.0
+    assert time_limit(2, given, 20.0) == 60.0, "what the study says stands"
