@@ -205,11 +205,7 @@ class Direct {
 } // namespace
 
 bool node_direct(Spec const &spec, Exchange const &exchange, State &state) {
-    if (state.nodes().count() == 1 || !stage(exchange, state)) {
-        return false;
-    }
-    guarded(state, [&] { Direct(spec, exchange, state).run(); });
-    return true;
+    return run_staged<Direct>(spec, exchange, state);
 }
 
 } // namespace weft::alltoall

@@ -135,11 +135,7 @@ class Multi {
 } // namespace
 
 bool node_multi(Spec const &spec, Exchange const &exchange, State &state) {
-    if (state.nodes().count() == 1 || !stage(exchange, state)) {
-        return false;
-    }
-    guarded(state, [&] { Multi(spec, exchange, state).run(); });
-    return true;
+    return run_staged<Multi>(spec, exchange, state);
 }
 
 } // namespace weft::alltoall

@@ -37,4 +37,14 @@ template <typename Body> void guarded(State &state, Body body) {
     }
 }
 
+/// Runs an algorithm with staging. False on all ranks, and nothing done, on a single node or if some node has no
+/// memory.
+template <typename Algorithm> bool run_staged(Spec const &spec, Exchange const &exchange, State &state) {
+    if (state.nodes().count() == 1 || !stage(exchange, state)) {
+        return false;
+    }
+    guarded(state, [&] { Algorithm(spec, exchange, state).run(); });
+    return true;
+}
+
 } // namespace weft::alltoall

@@ -1,27 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The main of every test: MPI around doctest. A check that fails on one rank fails the test; each rank that fails
-// prints its number. Do not put a collective operation after a REQUIRE that can fail on only some ranks: the others
-// would wait.
+// The main of the kernels' tests.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "mpi/handles.hpp"
-
-#include <doctest/doctest.h>
-
-#include <cstdio>
-#include <sstream>
+#include "ranks.hpp"
 
 int main(int argc, char **argv) {
     weft::Library const library(argc, argv);
-    PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    int rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    std::ostringstream words;
-    doctest::Context context(argc, argv);
-    context.setCout(&words);
-    int failed = context.run();
-    if (failed != 0 || rank == 0) {
-        std::printf("[rank %d]\n%s", rank, words.str().c_str());
-    }
-    PMPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    return failed;
+    return weft::tests::run_on_ranks(argc, argv);
 }
