@@ -145,3 +145,15 @@ def test_a_run_with_nothing_measured_has_only_the_schematic(tmp_path: Path) -> N
     for path in (run / "cells").iterdir():
         path.unlink()
     assert [figure.name for figure in all_figures(load_view(run))] == ["schematic"]
+
+
+def test_the_longest_and_the_shortest_round_are_named_and_the_link_that_the_longest_fills() -> None:
+    from weft.report.figures.ladder import round_reading
+
+    def row(distance: int, seconds: float, link: str = "") -> Any:
+        return {"distance": distance, "seconds": seconds, "link": link}
+
+    rows = [row(0, 9e-6), row(1, 2e-6), row(2, 4e-6, "link leaf0 up"), row(3, 3e-6)]
+    text = "Round 2 takes longest, 4 us; round 1 is the shortest, 2 us. Round 2 fills link leaf0 up."
+    assert round_reading(rows) == text
+    assert round_reading([row(1, 2e-6), row(2, 2e-6)]) == "Round 1 takes longest, 2 us."

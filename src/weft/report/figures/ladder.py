@@ -106,13 +106,13 @@ def _round_figure(view: RunView) -> Figure | None:
 
 
 def round_reading(rows: Sequence[RoundRow]) -> str:
-    """Which round takes longest, over the usual one, and the link it fills."""
-    apart = sorted((row for row in rows if row["distance"]), key=lambda row: row["seconds"])
-    worst, usual = apart[-1], apart[len(apart) // 2]
+    """Which round takes longest and which is the shortest, and the link that the longest fills."""
+    apart = [row for row in rows if row["distance"]]
+    worst, least = (pick(apart, key=lambda row: row["seconds"]) for pick in (max, min))
     text = f"Round {worst['distance']} takes longest, {format_seconds(worst['seconds'])}"
-    if usual["seconds"]:
-        text += f", {worst['seconds'] / usual['seconds']:.3g} times the middle one"
-    return f"{text}; it fills {worst['link']}." if worst["link"] else f"{text}."
+    if least["seconds"] < worst["seconds"]:
+        text += f"; round {least['distance']} is the shortest, {format_seconds(least['seconds'])}"
+    return f"{text}. Round {worst['distance']} fills {worst['link']}." if worst["link"] else f"{text}."
 
 
 def _rounds(rows: Sequence[RoundRow]) -> Any:
