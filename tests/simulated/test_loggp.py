@@ -71,6 +71,30 @@ def test_segments_cost_what_they_say_by_size(simulate: Simulate) -> None:
     assert 1e-6 < segmented.seconds("A", "warm") - plain.seconds("A", "warm") < 20e-6
 
 
+RAILS = STAR + "rails = 2\n"
+
+
+def test_each_rank_has_one_rail_and_all_of_a_node_share_them(simulate: Simulate, tmp_path: Path) -> None:
+    def seconds(ranks_per_node: int, text: str) -> float:
+        # blocks of 8 MB: the bytes are all that counts
+        n = (2 * ranks_per_node) ** 2 * 1000
+        return simulate(nodes=2, ranks_per_node=ranks_per_node, n=n, m=1000, text=text).seconds("C", "warm")
+
+    assert seconds(1, RAILS) == pytest.approx(seconds(1, STAR), rel=0.01)
+    # in rounds in which some ranks stay inside their node the others may share a rail
+    assert 0.5 * seconds(4, STAR) <= seconds(4, RAILS) < 0.75 * seconds(4, STAR)
+    cell = MeasuredCell(nodes=2, ranks_per_node=4, n=64000, m=1000, seconds=1)
+    fabric = fabric_of(tmp_path, RAILS)
+    where = placed(fabric, cell)
+    terms = terms_of(Exchange().traffic(where.parameters, cell.ranks)["C"], where, fabric)
+    assert terms["injection"] == pytest.approx(16 * 8e6 / 20e9)
+
+
+def test_each_rail_has_its_own_gap(simulate: Simulate) -> None:
+    one, two = (simulate(nodes=4, text=text + GAP, **ABC).seconds("C", "warm") for text in (STAR, RAILS))
+    assert 0.45 * one < two < 0.75 * one
+
+
 BANDWIDTH = """
 name = "bw"
 kernel = "bandwidth"

@@ -53,7 +53,8 @@ int &free_now() {
 
 class Costs {
   public:
-    explicit Costs(Zone const &zone) : zone_(zone), adapter_free_s_(zone.net().hosts.size(), 0) {
+    explicit Costs(Zone const &zone)
+        : zone_(zone), adapter_free_s_(zone.net().hosts.size() * static_cast<std::size_t>(zone.net().rails), 0) {
         auto const &on_demand = zone.net().connections;
         if (on_demand.cost_s > 0 && zone.slot_count() > on_demand.most_eager)
             contacts_ = std::make_unique<Contacts>(zone.slot_count(), on_demand.cost_s);
@@ -70,12 +71,12 @@ class Costs {
         auto const seconds = segment.overhead_s + segment.s_per_byte * size;
         if (contacts_)
             contacts_->connect(zone_.slot_of(source), zone_.slot_of(destination));
-        return segment.gap_s > 0 ? seconds + wait_for_adapter(zone_.node_of(source), segment.gap_s) : seconds;
+        return segment.gap_s > 0 ? seconds + wait_for_adapter(zone_.rail_of(source), segment.gap_s) : seconds;
     }
 
   private:
-    double wait_for_adapter(std::int32_t node, double gap_s) {
-        auto &free_s = adapter_free_s_[static_cast<std::size_t>(node)];
+    double wait_for_adapter(std::int32_t rail, double gap_s) {
+        auto &free_s = adapter_free_s_[static_cast<std::size_t>(rail)];
         auto const now_s = simgrid::s4u::Engine::get_clock();
         auto const start_s = std::max(now_s, free_s);
         free_s = start_s + gap_s;
@@ -83,7 +84,7 @@ class Costs {
     }
 
     Zone const &zone_;
-    std::vector<double> adapter_free_s_; // by node
+    std::vector<double> adapter_free_s_; // by rail of all nodes
     std::unique_ptr<Contacts> contacts_;
 };
 

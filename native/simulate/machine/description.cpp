@@ -52,6 +52,8 @@ class Reader {
             add_next();
         else if (key_ == "ranks-per-node")
             net_.ranks_per_node = static_cast<std::int32_t>(number());
+        else if (key_ == "rails")
+            net_.rails = static_cast<std::int32_t>(positive());
         else if (key_ == "node-memory")
             net_.memory_bytes = number();
         else if (key_ == "copies")

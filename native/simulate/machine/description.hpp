@@ -59,6 +59,7 @@ struct Description {
     double memory_bytes_per_s = 0;    // all copies inside a node share this
     double memory_latency_s = 0;
     double memory_bytes = 0;         // of a node, for its ranks
+    std::int32_t rails = 1;          // adapters of a node; they share its links' rate evenly
     std::int32_t ranks_per_node = 0; // 0: ranks of a node share one SimGrid host; else each has its own
     MessageCost message;
     Connections connections;

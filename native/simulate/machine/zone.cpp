@@ -26,7 +26,26 @@ Zone::Zone(Description net) : NetZoneImpl(net.name), net_(std::move(net)) {
     // Parallel links have the same ends, so the index makes the name unique.
     for (auto i = 0U; i < net_.links.size(); ++i)
         links_.push_back(add_link("link." + std::to_string(i), net_.links[i].bytes_per_s, net_.links[i].latency_s));
+    if (net_.rails > 1)
+        add_rails();
     get_iface()->seal();
+}
+
+// All adapters of a node together have the rate of its link; each alone has its share of it.
+void Zone::add_rails() {
+    for (auto node = 0; node < net_.host_count(); ++node) {
+        auto const &uplink = net_.links[static_cast<std::size_t>(net_.uplink[static_cast<std::size_t>(node)])];
+        for (auto rail = 0; rail < net_.rails; ++rail) {
+            auto const name = "rail." + std::to_string(node) + "." + std::to_string(rail);
+            rail_out_.push_back(add_link(name + ".out", uplink.bytes_per_s / net_.rails, 0));
+            rail_in_.push_back(add_link(name + ".in", uplink.bytes_per_s / net_.rails, 0));
+        }
+    }
+}
+
+std::int32_t Zone::rail(std::int32_t slot) const {
+    auto const core = net_.ranks_per_node > 0 ? slot % net_.ranks_per_node : 0;
+    return node_of_slot_[static_cast<std::size_t>(slot)] * net_.rails + core % net_.rails;
 }
 
 void Zone::add_host(std::string const &name, std::int32_t node, std::int32_t core) {
@@ -78,6 +97,10 @@ void Zone::get_local_route(simgrid::kernel::routing::NetPoint const *source,
         walk(net_, from, to, walked_);
     } catch (std::exception const &error) {
         leave(error.what());
+    }
+    if (!rail_out_.empty()) {
+        into->link_list_.push_back(rail_out_[static_cast<std::size_t>(rail(slot(source)))]);
+        into->link_list_.push_back(rail_in_[static_cast<std::size_t>(rail(slot(destination)))]);
     }
     for (auto const link : walked_) {
         into->link_list_.push_back(links_[static_cast<std::size_t>(link)]);

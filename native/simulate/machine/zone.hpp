@@ -24,6 +24,8 @@ class Zone : public simgrid::kernel::routing::NetZoneImpl {
     std::int32_t node_of(simgrid::s4u::Host const *host) const;
     std::int32_t slot_of(simgrid::s4u::Host const *host) const;
     std::int32_t slot_count() const { return slots_; }
+    // Adapter of its node that a rank uses, counted over all nodes.
+    std::int32_t rail_of(simgrid::s4u::Host const *host) const { return rail(slot_of(host)); }
 
   protected:
     void get_local_route(simgrid::kernel::routing::NetPoint const *source,
@@ -34,6 +36,8 @@ class Zone : public simgrid::kernel::routing::NetZoneImpl {
     void add_host(std::string const &name, std::int32_t node, std::int32_t core);
     simgrid::kernel::resource::StandardLinkImpl *add_link(std::string const &name, double bytes_per_s,
                                                           double latency_s);
+    std::int32_t rail(std::int32_t slot) const;
+    void add_rails();
     std::int32_t slot(simgrid::kernel::routing::NetPoint const *point) const { return slot_of_point_[point->id()]; }
 
     Description net_;
@@ -41,7 +45,8 @@ class Zone : public simgrid::kernel::routing::NetZoneImpl {
     std::vector<std::int32_t> node_of_slot_;
     std::vector<std::int32_t> slot_of_point_; // by NetPoint id
     std::vector<simgrid::kernel::resource::StandardLinkImpl *> links_, memory_;
-    std::vector<std::int32_t> walked_; // scratch
+    std::vector<simgrid::kernel::resource::StandardLinkImpl *> rail_out_, rail_in_; // empty if nodes have one adapter
+    std::vector<std::int32_t> walked_;                                              // scratch
 };
 
 } // namespace weft::simulate

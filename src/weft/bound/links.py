@@ -54,7 +54,7 @@ def injection_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
         return {}
     leaving = [traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes)]
     if not section.rates or not cell.hosts:
-        rate = section.adapter_rate
+        rate = section.node_rate
         return {INJECTION: link_seconds(max(leaving), rate, shaped=fabric.is_emulated)} if rate else {}
     network, _ = network_of(fabric)
     rates = network.links.rate[network.uplink[network.indices(list(cell.hosts))]].tolist()

@@ -11,7 +11,7 @@ memory copy
     c_i, bytes copied between ranks of node i (a rank's own block included: it goes from one array to the other), over
     the rate at which all cores of a node copy together.
 injection
-    o_i, bytes that leave node i, over the rate of its adapter. The same number enter it at the same rate.
+    o_i, bytes that leave node i, over the rate of its adapters. The same number enter it at the same rate.
 link leaf<i> up, link pod<i> up, ...
     b_l, bytes over the most loaded link, over its rate. In a fat tree all uplinks of a leaf (and of a pod, with three
     levels) share the traffic evenly, the best a routing can do: they count as one link of their total rate. Traffic
@@ -24,7 +24,8 @@ overhead
     s messages that a rank must send to other nodes, times LogGP's o for their size: the time that each keeps its sender
     busy, with the stall of a rendezvous. Where blocks may be combined, one message, and the least o of all sizes.
 message gap
-    s_i messages that leave node i, times LogGP's g: the shortest time between two messages of one adapter.
+    s_i messages that leave node i by each of its adapters, times LogGP's g: the shortest time between two messages of
+    one adapter.
 
 On a virtual fabric the burst of a link's token bucket (:mod:`weft.fabric.shaping`) is subtracted from its bytes. A term
 whose rate the fabric does not state is omitted. The largest term is the bound, and its name is the limiting resource.
@@ -180,7 +181,7 @@ def message_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, f
     of_rank, of_node = messages_out(traffic, cell)
     size = traffic.message_bytes
     cost = network.least_cost if size is None else network.cost(size)
-    return terms | {OVERHEAD: of_rank * cost.busy_s(size or 0), MESSAGE_GAP: of_node * cost.gap_s}
+    return terms | {OVERHEAD: of_rank * cost.busy_s(size or 0), MESSAGE_GAP: of_node / network.rails * cost.gap_s}
 
 
 def messages_out(traffic: Traffic, cell: Placed) -> tuple[int, int]:
@@ -221,5 +222,5 @@ def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_
     if cell.nodes == 1 or network is None:
         return seconds
     cost = network.cost(block_bytes)
-    each_s = max(cost.busy_s(block_bytes), cell.ranks_per_node * cost.gap_s)
+    each_s = max(cost.busy_s(block_bytes), cell.ranks_per_node / network.rails * cost.gap_s)
     return seconds + (cell.ranks - cell.ranks_per_node) * each_s

@@ -135,6 +135,18 @@ class Fabric(WholeFile, frozen=True):
         return self
 
     @model_validator(mode="after")
+    def ranks_choose_their_rail(self) -> Self:
+        """Refuse several rails where nothing gives each rank its own."""
+        if self.network is not None and self.network.rails > 1:
+            if self.is_emulated:
+                raise ValueError(f'kind "{self.kind}" makes one link a node: leave out network.rails')
+            if self.simulation is not None and self.simulation.model == "infiniband":
+                raise ValueError(
+                    'simulation.model = "infiniband" cannot distinguish the ranks of a node: leave out rails'
+                )
+        return self
+
+    @model_validator(mode="after")
     def groups_are_of_the_fabric(self) -> Self:
         """Refuse groups with nodes that are not in the fabric, and sources of keys that the file does not have."""
         named = sum(size(names) for names in self.groups.values())

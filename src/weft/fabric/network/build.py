@@ -38,7 +38,7 @@ def build_network(fabric: "Fabric") -> Network:
 
 def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path) -> Network:
     """The network of a section, with ``hosts`` in this order; file names are relative to ``folder``."""
-    rate = float("nan") if section.adapter_rate is None else section.adapter_rate
+    rate = section.node_rate or float("nan")
     latency = (section.latency or 0.0) / 2
     if section.tree is not None:
         network = fat_tree(hosts, section.tree.shape(), rate=rate, latency=latency)

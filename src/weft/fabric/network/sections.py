@@ -117,7 +117,10 @@ class NetworkSection(Section, frozen=True):
     )
     topology: Topology = Field("star", description='"star" (one switch), "fat-tree", "dragonfly", "torus" or "dump"')
     latency: Seconds | None = Field(None, description='one-way latency between two nodes on one switch: "1.2 us"')
-    adapter_rate: Rate | None = Field(None, description='what one node can inject, each way: "3.5 GB/s"')
+    adapter_rate: Rate | None = Field(None, description='what one adapter can inject, each way: "3.5 GB/s"')
+    rails: Annotated[int, Field(strict=True, ge=1, le=64)] = Field(
+        1, description="adapters of a node, with adapter_rate each; rank i of a node uses adapter i modulo rails"
+    )
     overhead: Seconds = Field(0.0, description='o: time one rank spends on each message it sends, of any size: "0 us"')
     message_gap: Seconds | None = Field(
         None, description='g: shortest time between two messages of one adapter: "100 ns"'
@@ -188,6 +191,11 @@ class NetworkSection(Section, frozen=True):
         """Whether the forwarding tables of the real fabric are given."""
         return self.dump is not None and self.dump.tables is not None
 
+    @property
+    def node_rate(self) -> float | None:
+        """What all adapters of a node inject, in bytes per second each way; None if not known."""
+        return self.adapter_rate * self.rails if self.adapter_rate else None
+
     def cost(self, message_bytes: int) -> MessageCost:
         """What one message to another node costs besides its bytes at the adapter's rate."""
         stalls = self.eager_limit is not None and message_bytes > self.eager_limit
@@ -214,6 +222,13 @@ class NetworkSection(Section, frozen=True):
         """The least of each cost, over all sizes of a message."""
         every = [self.cost(0), *(self.cost(limit + 1) for limit in self.limits)]
         return MessageCost(*(min(values) for values in zip(*every, strict=True)))
+
+    @model_validator(mode="after")
+    def rails_are_no_cables(self) -> Self:
+        """Refuse rails of a dump, whose cables are counted in it."""
+        if self.rails > 1 and self.topology == "dump":
+            raise ValueError("a dump has its hosts' cables in it: leave out rails")
+        return self
 
     @model_validator(mode="after")
     def routing_has_a_choice(self) -> Self:

@@ -47,6 +47,7 @@ def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, 
         f"node-memory {fabric.node.memory or 0}",
         f"copies {stated(fabric.node.copy_rate, fabric, 'node.copy_rate')!r} {fabric.node.latency or 0.0!r}",
         *message_lines(fabric),
+        f"rails {fabric.network.rails if fabric.network else 1}",
         *(f"host {name}" for name in hosts),
         *graph_lines(net, chosen, used, fabric),
     ]

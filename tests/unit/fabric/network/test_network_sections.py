@@ -150,3 +150,20 @@ def test_segments_out_of_order_are_refused(tmp_path: Path) -> None:
     turned = SEGMENTS.replace('"4 KiB"', '"64 KiB"')
     with pytest.raises(FabricError, match="order of their sizes"):
         load(tmp_path, turned)
+
+
+def test_rails_are_refused_where_ranks_cannot_have_their_own(tmp_path: Path) -> None:
+    with pytest.raises(FabricError, match="one link a node"):
+        load_fabric(virtual(tmp_path))
+    with pytest.raises(FabricError, match="cannot distinguish the ranks"):
+        load(tmp_path, 'rails = 2\n[simulation]\nmodel = "infiniband"\n')
+    fabric = load(tmp_path, "rails = 4\n")
+    assert fabric.network
+    assert fabric.network.node_rate == 4e9
+    assert build_network(fabric).links.rate[0] == 4e9
+
+
+def virtual(tmp_path: Path) -> Path:
+    path = tmp_path / "v.toml"
+    path.write_text(HEAD.replace("simulated", "virtual") + "rails = 2\n")
+    return path
