@@ -16,8 +16,8 @@ from weft.fabric import Fabric, load_fabric
 from weft.fidelity import published
 from weft.fidelity.bench import Bench, row_of, seconds_of
 from weft.files.atomic import write_atomic
+from weft.files.keys import put
 from weft.fit.squares import Floats, solve
-from weft.fit.write import put
 from weft.format import format_seconds
 from weft.report.tabular import Table
 
@@ -113,10 +113,10 @@ def fitted_cost(cells: Sequence[tuple[float, float]], seconds: Sequence[float], 
 def variant(folder: Path, name: str, keys: dict[str, str]) -> Fabric:
     """The machine tara with other values in ``[simulation]``, written into the folder."""
     lines = load_fabric("tara").text.splitlines()
-    put(lines, "", "name", f"tara-{name}")
+    put(lines, "", "name", f'"tara-{name}"')
     for key, value in keys.items():
         section, _, last = key.rpartition(".")
-        put(lines, section, last, value)
+        put(lines, section, last, f'"{value}"')
     path = folder / f"tara-{name}.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, ("\n".join(lines) + "\n").encode())

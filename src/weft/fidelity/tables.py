@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables 4.2 and 4.4: tara's parameters fitted to three cells, the six others predicted."""
 
-from weft.fabric import load_fabric
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import combinations
+from math import comb
+
+from weft.errors import StudyError
+from weft.fabric import Fabric, load_fabric
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench
 from weft.fit.inputs import PARAMETERS, MeasuredCell
@@ -44,8 +50,39 @@ def compute(bench: Bench) -> Part:
         f"Error on cells that the fit had not seen: {found.leave_out_error:.1%} in the mean. Three parameters on three "
         "cells leave none of the three to be left out in turn.",
     )
+    others = accepted_triples(fabric)
+    largest_of = sorted(max(abs(cell.error) for cell in each.cells if not cell.fitted) for each in others)
+    told = (
+        f"{len(others)} of the {comb(len(found.cells), 3)} triples of cells determine the three numbers well enough to "
+        f"be accepted. By the closed form, each fitted to its three cells errs on the six others by "
+        f"{largest_of[len(others) // 2]:.1%} at the most in the median of the triples, by {largest_of[-1]:.1%} for the "
+        "worst of them; the last table has all."
+    )
     values = {"largest": largest, "mean": mean, "leave_out": found.leave_out_error, **found.parameters}
-    return Part("tables", PARTS["tables"], sentences, (*both_tables(found), parameters_table(found)), values)
+    values |= {"triples": len(others), "triples_worst": largest_of[-1]}
+    tables = (*both_tables(found), parameters_table(found), triples_table(others))
+    return Part("tables", PARTS["tables"], (*sentences, told), tables, values)
+
+
+def accepted_triples(fabric: Fabric) -> list[Fit]:
+    """Fits by the closed form to each triple of cells that is accepted, the best first."""
+    made = cells()
+    found: list[Fit] = []
+    for names in combinations([cell.label for cell in made], len(FITTED)):
+        # a triple that cannot separate the numbers is refused
+        with suppress(StudyError):
+            found.append(fit_cells(fabric, made, FITTED, list(names), simulate=False))
+    return sorted(found, key=errors)
+
+
+def triples_table(found: Sequence[Fit]) -> Table:
+    """For each triple of fitted cells its errors on the six others."""
+    rows = tuple(
+        (", ".join(cell.name for cell in each.cells if cell.fitted), *(f"{error:.1%}" for error in errors(each)))
+        for each in found
+    )
+    title = "Accepted triples of cells, and what a fit to them errs on the others (closed form)"
+    return Table(title, ("fitted to", "largest error", "mean error"), rows)
 
 
 def errors(found: Fit) -> tuple[float, float]:

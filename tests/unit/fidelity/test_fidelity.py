@@ -17,7 +17,7 @@ from weft.fidelity.datasheet import nominal
 from weft.fidelity.first_calls import EXPLANATIONS, fitted_cost, variant
 from weft.fidelity.memory import STUDY, peer_buffers_that_explain, without_buffers
 from weft.fidelity.page import write
-from weft.fidelity.tables import cells
+from weft.fidelity.tables import accepted_triples, cells, errors, triples_table
 from weft.kernel.studies import load_study
 from weft.plan.make import make_plan
 from weft.report.tabular import Table
@@ -75,6 +75,19 @@ def test_the_buffers_of_tara_lie_between_what_err_and_what_ran_allow() -> None:
     assert simulation.peer_buffers is not None
     assert low < simulation.peer_buffers < high
     assert high < 1.05 * low
+
+
+def test_every_accepted_triple_of_taras_cells_predicts_the_six_others() -> None:
+    found = accepted_triples(load_fabric("tara"))
+    assert len(found) == 11
+    assert all(sum(cell.fitted for cell in each.cells) == 3 for each in found)
+    worst = [errors(each)[0] for each in found]
+    assert worst == sorted(worst)
+    assert 0.03 < worst[0] < 0.06
+    assert 0.10 < worst[-1] < 0.12
+    table = triples_table(found)
+    assert table.rows[-1][1] == f"{worst[-1]:.1%}"
+    assert len(table.rows) == 11
 
 
 def test_the_cost_of_a_connection_is_found_again() -> None:
