@@ -22,11 +22,14 @@ class Card:
         Large values with what they are; the last one is the quality.
     sentences
         What was found and what causes it, or why that is not shown.
+    caution
+        What it hangs on, where that is a guess.
     """
 
     line: str
     numbers: tuple[Number, ...]
     sentences: tuple[str, ...]
+    caution: str
 
 
 def card_of(view: RunView) -> Card:
@@ -36,6 +39,6 @@ def card_of(view: RunView) -> Card:
     finding = story.finding(view)
     if doubt:
         held = (f"If the numbers hold: {finding}",) if finding else ()
-        return Card(f"Not shown: quality {view.grade}", numbers, (doubt, *held))
+        return Card(f"Not shown: quality {view.grade}", numbers, (doubt, *held), story.caution(view))
     told = [text for text in (finding, story.cause(view), story.advice(view)) if text]
-    return Card(story.line(view), numbers, tuple(told[:SENTENCES]))
+    return Card(story.line(view), numbers, tuple(told[:SENTENCES]), story.caution(view))

@@ -14,6 +14,7 @@ from weft import __version__
 from weft.errors import WeftError
 from weft.files.atomic import file_errors, write_atomic
 from weft.files.shipped import cache
+from weft.format import measured_factor
 from weft.report.figures.files import vegalite_version
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
@@ -37,6 +38,7 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
     filters: dict[str, Any] = environment.filters
     filters["parts"] = parts
     filters["json"] = embedded
+    filters["factor"] = measured_factor
     own = files("weft.report") / "template"
     if charts:
         values |= {"script": Markup((own / "page.js").read_text()), "vega": Markup(vega_bundle())}

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One offline page about one or several runs: verdict, figures, tables, warnings, provenance."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.tables.quality import quality_in_words
-from weft.errors import WeftError
+from weft.errors import CompareError, WeftError
 from weft.report import facts
+from weft.report.card import card_of
 from weft.report.condense import condensed
 from weft.report.figures import all_figures
 from weft.report.figures.files import write_figures
@@ -56,7 +57,27 @@ def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture
         _run(index, view, own_figures) for index, (view, own_figures) in enumerate(zip(views, figures, strict=True))
     ]
     names = list(dict.fromkeys(view.titled(view.name) for view in views))
-    return fill("page.html", title=" · ".join(names), runs=runs, meaning=meaning(views))
+    return fill("page.html", title=" · ".join(names), runs=runs, meaning=meaning(views), shared=shared(views))
+
+
+def shared(views: Sequence[RunView]) -> list[dict[str, Any]]:
+    """Figures of several runs on one axis; none of one run, or of runs that have no row in common."""
+    if len(views) < 2:
+        return []
+    from weft.report.compare.figures import shared_figures
+    from weft.report.compare.load import load_compare
+
+    try:
+        found = load_compare([view.path for view in views])
+    except CompareError:
+        return []
+    return [figure_values(f"shared-{figure.name}", figure) for figure in shared_figures(found)]
+
+
+def again(view: RunView) -> str:
+    """The command that measures a run's study on its fabric once more."""
+    words = ["weft", "run", str(view.path / "study.toml"), "--on", str(view.path / "fabric.toml"), "--into", "NEW"]
+    return shlex.join(words)
 
 
 def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict[str, Any]:
@@ -69,7 +90,8 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "mpi": view.mpi,
         "headline": view.headline,
         "grade": view.grade,
-        "quality": quality_in_words(view.quality),
+        "card": card_of(view),
+        "command": again(view),
         "verdicts": view.verdicts,
         "help": remedy_table(view),
         "no_help": NOTHING,

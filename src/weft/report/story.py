@@ -33,6 +33,10 @@ class Story(Protocol):
         """What to try, in a sentence; empty where nothing is known to help."""
         return ""
 
+    def caution(self, view: "RunView") -> str:
+        """What the finding hangs on, where that is a guess; empty where it is none."""
+        return ""
+
     def line(self, view: "RunView") -> str:
         """The answer at a glance: a few words."""
         return self.finding(view).partition(". ")[0].rstrip(".")

@@ -90,6 +90,8 @@ def _print_card(view: RunView, out: Any) -> None:
         out.print(f"  {value:>12}  {what}")
     for text in card.sentences:
         out.print(text)
+    if card.caution:
+        out.print(card.caution, style="yellow")
     bars = bar_lines(view.story.bars(view))
     for line in ["", *bars] if bars else []:
         out.print(line)

@@ -86,7 +86,8 @@ class RunView:
     def headline(self) -> str:
         """The answer in a few sentences, as far as the run's quality lets it be claimed."""
         causes = f"{self.story.cause(self)} {self.story.advice(self)}".strip()
-        return claimed(self.story.finding(self), causes, self.quality)
+        told = claimed(self.story.finding(self), causes, self.quality)
+        return f"{self.story.caution(self)} {told}".lstrip()
 
     @cached_property
     def quality(self) -> list[QualityRow]:

@@ -65,6 +65,11 @@ def all_figures(found: Compare) -> list[Figure]:
     return made
 
 
+def shared_figures(found: Compare) -> list[Figure]:
+    """Times of all runs alone, warm calls: what a page about several runs opens with."""
+    return [times_figure(found, sheet) for sheet in sheets(found) if sheet.name.endswith("warm")]
+
+
 def times_figure(found: Compare, sheet: Sheet) -> Figure:
     """Time against size (or nodes, or ranks): a panel per call, with every run in it."""
     runs = [side.name for side in found.sides]
@@ -141,17 +146,20 @@ def _times(axis: Axis, points: Sequence[TimePoint], runs: list[str], operation: 
     )
     palette = alt.Scale(domain=runs, range=[COLOURS[index % len(COLOURS)] for index in range(len(runs))])
     colour = alt.Color("run:N", scale=palette, legend=_legend())
+    # a click in the legend shows one run alone, with Shift further ones
+    chosen = alt.selection_point(fields=["run"], bind="legend", name="chosen")
+    shown = alt.condition(chosen, alt.value(1), alt.value(0.06))
     tooltip = [
         alt.Tooltip(f"{field}:N", title=name)
         for field, name in (("run", "run"), ("where", "at"), ("time", "median"), ("launches", "launches"))
     ]
-    base = alt.Chart(values(points)).encode(x=_x(axis, points), y=y, color=colour)
+    base = alt.Chart(values(points)).encode(x=_x(axis, points), y=y, color=colour, opacity=shown)
     # the base is drawn thick beneath the others: if runs are equal, both stay visible
     width = alt.condition("datum.base", alt.value(4.5), alt.value(1.6))
     return alt.layer(
-        base.mark_line().encode(strokeDash=_dash(points), strokeWidth=width),
+        base.mark_line().encode(strokeDash=_dash(points), strokeWidth=width).add_params(chosen),
         base.mark_rule(strokeWidth=1.4).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
-        base.mark_point(size=26, filled=True, opacity=1).encode(tooltip=tooltip, detail="line:N"),
+        base.mark_point(size=26, filled=True).encode(tooltip=tooltip, detail="line:N"),
     ).properties(width=SIDE, height=TALL, title=_heading(operation))
 
 

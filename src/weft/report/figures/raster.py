@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+#: Either part of the colours spans at least this factor: values that differ by less than a percent look alike.
+NARROWEST = 1.25
 #: From light to dark for usual values, from orange to nearly black for slower ones.
 USUAL = ("#f7fbff", "#deebf4", "#b9d5e8", "#7fb2d6", "#3f86bd", "#1c5a96")
 SLOW = ("#f6a04d", "#e56a1b", "#c33a0a", "#8a1d05", "#3d0a02")
@@ -56,7 +58,8 @@ def scale_of(values: Floats, cut: float) -> Scale:
     if not known.size:
         return Scale(1.0, 1.0, 1.0)
     low, high = float(known.min()), float(known.max())
-    return Scale(low, min(max(cut, low), high), high)
+    cut = min(max(cut, low), high)
+    return Scale(min(low, cut / NARROWEST), cut, high if high <= cut else max(high, cut * NARROWEST))
 
 
 def _ramp(colours: tuple[str, ...], steps: int) -> NDArray[np.uint8]:

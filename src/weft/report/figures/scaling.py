@@ -34,6 +34,11 @@ KEY = (
     "Small dots: median of each launch. Dashed: lower bound. Hollow: more ranks than cores."
 )
 
+MODEL_KEY = (
+    "Line and points: what the model gives, the same at each launch. "
+    "Dashed: lower bound. Hollow: more ranks than cores."
+)
+
 
 class Point(TypedDict):
     """The time of a cell with its interval and lower bound, in the unit of the axis."""
@@ -104,8 +109,10 @@ def scaling_figure(
     logarithmic = series.scaling != "weak" and grows_by([point["y"] for point in points]) >= 8 and grows_by(xs) >= 4
     title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
     reading = found["statement"] if found else f"{len(rows)} points; the study asks for no verdict on this series."
-    chart = _chart(along(axis, xs, logarithmic), points, dots, missing, unit, logarithmic)
-    return Figure(f"time-{series.name}", view.titled(title), KEY, reading, (chart,))
+    model = view.plan.planned_fabric.is_model
+    said = "simulated" if model else "measured"
+    chart = _chart(along(axis, xs, logarithmic), points, [] if model else dots, missing, unit, logarithmic, said)
+    return Figure(f"time-{series.name}", view.titled(title), MODEL_KEY if model else KEY, reading, (chart,))
 
 
 def _point(row: TimedRow, axis: Axis, size: float) -> Point:
@@ -126,10 +133,17 @@ def _point(row: TimedRow, axis: Axis, size: float) -> Point:
 
 
 def _chart(
-    x: alt.X, points: list[Point], dots: list[Launch], missing: list[Missing], unit: str, logarithmic: bool
+    x: alt.X,
+    points: list[Point],
+    dots: list[Launch],
+    missing: list[Missing],
+    unit: str,
+    logarithmic: bool,
+    said: str,
 ) -> Any:
-    scale = _y_scale(points, logarithmic)
-    y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(points, logarithmic))
+    seen = [*_seen(points), *(dot["y"] for dot in dots if dot["y"])]
+    scale = _y_scale(seen, logarithmic)
+    y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(seen, logarithmic))
     base = alt.Chart(values(points)).encode(x=x, y=y)
     usable, crowded = ([point for point in points if point["crowded"] is kind] for kind in (False, True))
     tooltip = [
@@ -161,7 +175,7 @@ def _chart(
         alt.Chart(values(missing))
         .mark_text(color=RED, angle=270, align="left", fontWeight="bold")
         .encode(x=x, y=alt.value(HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"]),
-        *_labels(points, x, scale, logarithmic),
+        *_labels(points, x, scale, logarithmic, said),
     ]
     return alt.layer(*layers).properties(height=HEIGHT)
 
@@ -170,27 +184,25 @@ def _seen(points: Sequence[Point]) -> list[float]:
     return [end for point in points for end in (point["low"], point["high"], point["bound"]) if end]
 
 
-def _y_axis(points: Sequence[Point], logarithmic: bool) -> alt.Axis:
+def _y_axis(seen: Sequence[float], logarithmic: bool) -> alt.Axis:
     if not logarithmic:
         return alt.Axis(format=".4~r", tickCount=6)
-    seen = _seen(points)
     powers = range(math.floor(math.log10(min(seen))) - 1, math.ceil(math.log10(max(seen))) + 1)
     steps = (1, 2, 5) if grows_by(seen) < 300 else (1,)
     ticks = [step * 10.0**power for power in powers for step in steps]
     return alt.Axis(values=[tick for tick in ticks if min(seen) / 1.6 <= tick <= max(seen) * 1.25], format=".4~r")
 
 
-def _y_scale(points: Sequence[Point], logarithmic: bool) -> alt.Scale:
-    seen = _seen(points)
+def _y_scale(seen: Sequence[float], logarithmic: bool) -> alt.Scale:
     if logarithmic:
         return alt.Scale(type="log", domain=[min(seen) / 1.6, max(seen) * 1.25], nice=False)
     return alt.Scale(domain=[0, max(seen) * 1.08], nice=True)
 
 
-def _labels(points: Sequence[Point], x: alt.X, scale: alt.Scale, logarithmic: bool) -> list[Any]:
+def _labels(points: Sequence[Point], x: alt.X, scale: alt.Scale, logarithmic: bool, said: str) -> list[Any]:
     """The lines' names to the right of their last points, kept apart."""
     last = points[-1]
-    names = [("measured", last["y"], BLUE)]
+    names = [(said, last["y"], BLUE)]
     if last["bound"]:
         names.append((f"lower bound:\n{last['name']}", last["bound"], GREY))
     if logarithmic:

@@ -26,6 +26,8 @@ KEY = (
     "Dotted: value of the knob that explains it."
 )
 
+RATE_KEY = KEY.replace("Dashed: lower bound.", "Dashed: upper limit, by the lower bound of the time.")
+
 
 @dataclass(frozen=True)
 class Drawn:

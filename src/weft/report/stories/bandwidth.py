@@ -85,7 +85,7 @@ class BandwidthStory(SweepStory):
 
     def figures(self, view: RunView) -> list[Figure | Picture]:
         """Rate and time against size."""
-        from weft.report.figures.sizes import KEY, Drawn, size_panel
+        from weft.report.figures.sizes import KEY, RATE_KEY, Drawn, size_panel
 
         drawn = [Drawn(line, line.name) for line in self.lines(view)]
         if not drawn:
@@ -95,7 +95,7 @@ class BandwidthStory(SweepStory):
         costs = size_panel(drawn, "time", small=False)
         said = changes_clause(self.lines(view))
         return [
-            Figure("bandwidth", view.titled("Bandwidth against message size"), KEY, reading, (rates,)),
+            Figure("bandwidth", view.titled("Bandwidth against message size"), RATE_KEY, reading, (rates,)),
             Figure("message-time", view.titled("Time of one message"), KEY, f"{said[0].upper()}{said[1:]}.", (costs,)),
         ]
 

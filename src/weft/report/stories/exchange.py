@@ -26,8 +26,12 @@ class ExchangeStory(Story):
     """Tables 4.1 to 4.6 and Figures 3.1, 4.1 and 4.2 of the tara papers, from a run."""
 
     def finding(self, view: RunView) -> str:
-        """Whether all-to-all limits scaling; before that, on which guess a simulated verdict depends."""
-        return " ".join([*flip_sentences(sensitivities(view)), headline(view.verdicts)])
+        """Whether all-to-all limits scaling."""
+        return headline(view.verdicts)
+
+    def caution(self, view: RunView) -> str:
+        """On which guess a simulated verdict depends."""
+        return " ".join(flip_sentences(sensitivities(view)))
 
     def cause(self, view: RunView) -> str:
         """Which link is the bottleneck, if links were counted; else what most of the time goes to."""

@@ -21,6 +21,28 @@
     }
   };
   for (const place of document.querySelectorAll(".chart")) draw(place);
+  const field = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const copy = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {  // a page opened as a file may not write there
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+  };
+  for (const button of document.querySelectorAll("button.copy")) {
+    const rows = [...button.parentElement.querySelectorAll("tr")];
+    const cells = (row) => [...row.cells].map((cell) => field(cell.textContent.trim().replace(/\s+/g, " ")));
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await copy(rows.map((row) => cells(row).join(",")).join("\n") + "\n");
+      button.textContent = "Copied";
+    });
+  }
   // paper shows all: what is folded away on the screen is printed
   window.addEventListener("beforeprint", () => {
     for (const folded of document.querySelectorAll("details")) folded.open = true;
