@@ -46,7 +46,7 @@ def data(figure: Figure) -> list[Row]:
 
 def test_a_run_has_the_figures_of_the_papers(tara: RunView) -> None:
     names = [figure.name for figure in all_figures(tara)]
-    assert names == ["time-constant-global", "time-constant-local", "calls-constant-global", "schematic", "spread"]
+    assert names == ["time-constant-global", "time-constant-local", "calls-constant-global", "schematic"]
     assert all(figure.reading.endswith(".") and figure.key for figure in all_figures(tara))
 
 

@@ -58,6 +58,8 @@ def scale_of(values: Floats, cut: float) -> Scale:
     if not known.size:
         return Scale(1.0, 1.0, 1.0)
     low, high = float(known.min()), float(known.max())
+    if high == low:
+        return Scale(low, low, low)
     cut = min(max(cut, low), high)
     return Scale(min(low, cut / NARROWEST), cut, high if high <= cut else max(high, cut * NARROWEST))
 

@@ -39,6 +39,9 @@ MODEL_KEY = (
     "Dashed: lower bound. Hollow: more ranks than cores."
 )
 
+#: Fields of a point that its tooltip shows, and their names.
+TOLD = (("where", "at"), ("time", "median"), ("limit", "lower bound"), ("samples", "samples"))
+
 
 class Point(TypedDict):
     """The time of a cell with its interval and lower bound, in the unit of the axis."""
@@ -141,15 +144,10 @@ def _chart(
     logarithmic: bool,
     said: str,
 ) -> Any:
-    seen = [*_seen(points), *(dot["y"] for dot in dots if dot["y"])]
-    scale = _y_scale(seen, logarithmic)
-    y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(seen, logarithmic))
+    scale, y = _y(points, dots, unit, logarithmic)
     base = alt.Chart(values(points)).encode(x=x, y=y)
     usable, crowded = ([point for point in points if point["crowded"] is kind] for kind in (False, True))
-    tooltip = [
-        alt.Tooltip(f"{field}:N", title=name)
-        for field, name in (("where", "at"), ("time", "median"), ("limit", "lower bound"), ("samples", "samples"))
-    ]
+    tooltip = [alt.Tooltip(f"{field}:N", title=name) for field, name in TOLD]
     layers: list[Any] = [
         alt.Chart(values(usable))
         .mark_area(color=BLUE, opacity=0.22)
@@ -178,6 +176,13 @@ def _chart(
         *_labels(points, x, scale, logarithmic, said),
     ]
     return alt.layer(*layers).properties(height=HEIGHT)
+
+
+def _y(points: Sequence[Point], dots: Sequence[Launch], unit: str, logarithmic: bool) -> tuple[alt.Scale, alt.Y]:
+    """Scale and axis of the times, wide enough for the dots of all launches."""
+    seen = [*_seen(points), *(dot["y"] for dot in dots if dot["y"])]
+    scale = _y_scale(seen, logarithmic)
+    return scale, alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(seen, logarithmic))
 
 
 def _seen(points: Sequence[Point]) -> list[float]:
