@@ -169,13 +169,16 @@ def _chart(
         alt.Chart(values(dots))
         .mark_circle(color=ORANGE, size=20, opacity=0.9)
         .encode(x=x, y=y, tooltip=[alt.Tooltip("launch:O"), alt.Tooltip("text:N", title="median")]),
-        # a point without a time is marked as missing at its place on the axis
-        alt.Chart(values(missing))
-        .mark_text(color=RED, angle=270, align="left", fontWeight="bold")
-        .encode(x=x, y=alt.value(HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"]),
+        _gaps(missing, x),
         *_labels(points, x, scale, logarithmic, said),
     ]
     return alt.layer(*layers).properties(height=HEIGHT)
+
+
+def _gaps(missing: Sequence[Missing], x: alt.X) -> Any:
+    """A point without a time, marked as missing at its place on the axis."""
+    drawn = alt.Chart(values(missing)).mark_text(color=RED, angle=270, align="left", fontWeight="bold")
+    return drawn.encode(x=x, y=alt.value(HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"])
 
 
 def _y(points: Sequence[Point], dots: Sequence[Launch], unit: str, logarithmic: bool) -> tuple[alt.Scale, alt.Y]:
