@@ -83,7 +83,7 @@ def test_each_rank_has_one_rail_and_all_of_a_node_share_them(simulate: Simulate,
     assert seconds(1, RAILS) == pytest.approx(seconds(1, STAR), rel=0.01)
     # in rounds in which some ranks stay inside their node the others may share a rail
     assert 0.5 * seconds(4, STAR) <= seconds(4, RAILS) < 0.75 * seconds(4, STAR)
-    cell = MeasuredCell(nodes=2, ranks_per_node=4, n=64000, m=1000, seconds=1)
+    cell = MeasuredCell(nodes=2, ranks_per_node=4, n=64000, m=1000, call="C", seconds=1, name="")
     fabric = fabric_of(tmp_path, RAILS)
     where = placed(fabric, cell)
     terms = terms_of(Exchange().traffic(where.parameters, cell.ranks)["C"], where, fabric)

@@ -121,5 +121,5 @@ def eager_words(view: RunView) -> str:
     return (
         f"Blocks of at most {limit:,} B go without asking first (eager), and the papers do not say what such a "
         "message costs its sender: the file charges what larger ones were fitted to. Should they cost less, the strong "
-        "series falls further where its blocks come below that limit."
+        "series falls where its blocks come below that limit."
     )

@@ -10,17 +10,19 @@ from weft.analyse.ranges import range_findings, ranged
 from weft.bound.effects import CAUSES, RETRANSMISSION_S, effects
 from weft.bound.placed import bounds
 from weft.bound.terms import Bound, Effect, PlacedCell
-from weft.fabric import Fabric
+from weft.fabric import Fabric, load_fabric
 from weft.kernel.collective.traffic import CollectiveTraffic
+from weft.kernel.studies import load_study
+from weft.plan.make import make_plan
 
-FLY = {
+FLY: dict[str, Any] = {
     "topology": "dragonfly",
     "dragonfly": {
         "nodes_per_router": 2, "routers_per_group": 4, "global_links": 1, "groups": 5,
         "local_rate": "1 GB/s", "global_rate": "1 GB/s",
     },
 }  # fmt: skip
-RING = {"topology": "torus", "torus": {"dimensions": [8], "link_rate": "1 GB/s"}}
+RING: dict[str, Any] = {"topology": "torus", "torus": {"dimensions": [8], "link_rate": "1 GB/s"}}
 
 
 def fabric(nodes: int = 40, sources: dict[str, str] | None = None, **network: Any) -> Fabric:
@@ -82,7 +84,7 @@ def test_routing_is_refused_where_routes_are_given() -> None:
     ("changed", "share"),
     [({"flow_penalty": 1.35}, 0.35), ({"flow_penalty": 2.0}, 1.0), ({}, 0.0)],
 )
-def test_flows_of_one_adapter_may_take_longer_by_the_stated_penalty(changed: dict[str, float], share: float) -> None:
+def test_flows_of_one_adapter_may_take_longer_by_the_stated_penalty(changed: dict[str, Any], share: float) -> None:
     found = bound_of(fabric(4, **changed), 4)
     assert found.most_s == pytest.approx(found.seconds + share * found.terms["injection"])
 
@@ -136,3 +138,14 @@ def test_a_modelled_time_is_told_as_its_range_and_a_measured_one_is_left_alone()
 
 def test_every_effect_has_its_words() -> None:
     assert set(CAUSES) == {"adaptive routing", "valiant routing", "flows through one adapter", "incast"}
+
+
+def test_gathers_of_paper_004_are_ranges_on_ethernet_and_none_on_infiniband() -> None:
+    def widened(name: str) -> set[str]:
+        plan = make_plan(load_study("biruni-collectives"), load_fabric(name))
+        return {call for each in plan.measured for call, bound in each.bounds.items() if "incast" in bound.causes}
+
+    razi = widened("biruni-ethernet")
+    assert {"gather@65536", "alltoall@65536"} <= razi
+    assert not {"gather@64", "scatter@65536", "bcast@65536"} & razi
+    assert widened("biruni-infiniband") == set()

@@ -11,6 +11,7 @@ from weft.fabric.network.torus import TorusShape
 from weft.fabric.network.tree import TreeShape
 from weft.fabric.readers import Format
 from weft.files.section import Section
+from weft.files.tree import is_table
 from weft.units import Bytes, Rate, Seconds
 
 Penalty = Annotated[float, Field(strict=True, ge=1, le=100, allow_inf_nan=False)]
@@ -169,7 +170,7 @@ class NetworkSection(Section, frozen=True):
     def old_names(cls, given: Any) -> Any:
         """Refuse a key by its name of before Weft 0.2, and tell its name of today."""
         for old, new in RENAMED.items():
-            if isinstance(given, dict) and old in given:
+            if is_table(given) and old in given:
                 raise ValueError(f'network.{old} is now called network.{new}: write {new} = "..." in its place')
         return given
 
