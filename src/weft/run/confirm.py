@@ -16,6 +16,7 @@ from weft.mpi.settings import setting_of
 from weft.plan.records import HASH, Plan, hash_of, plan_of
 from weft.plan.trials import Trial, moved_value, trial_plan
 from weft.run.folder import create, locked
+from weft.run.inputs import hand_inputs
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
@@ -84,6 +85,7 @@ def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Tria
     moving = trial_plan(plan, trials)
     text = moving.model_dump_json(indent=1).encode()
     kept = {key: value for key, value in folder.metadata().items() if key not in ("schema", "run", HASH)}
+    hand_inputs(folder, inner)
     meta = kept | {"weft": __version__, OF: folder.run_id(), HASH: hash_of(text)}
     create(inner, folder.study.read_bytes(), folder.fabric.read_bytes(), text, meta)
     return moving

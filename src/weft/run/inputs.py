@@ -34,6 +34,20 @@ def copy_inputs(folder: RunFolder, plan: Plan) -> None:
         copy_atomic(source, folder.inputs / source.name)
 
 
+def hand_inputs(folder: RunFolder, inner: RunFolder) -> None:
+    """Copy the files that a run keeps into another one that measures the same: the originals may have changed.
+
+    Raises
+    ------
+    DataError
+        A file cannot be read, or the folder cannot be written.
+    """
+    for kept in sorted(folder.inputs.iterdir()) if folder.inputs.is_dir() else []:
+        with file_errors(inner.inputs):
+            inner.inputs.mkdir(parents=True, exist_ok=True)
+        copy_atomic(kept, inner.inputs / kept.name)
+
+
 def check_inputs(folder: RunFolder, plan: Plan) -> None:
     """See that the files of a run which goes on are those that it began with; one that is gone is not missed.
 

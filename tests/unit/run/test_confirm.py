@@ -174,7 +174,7 @@ def test_the_verb_moves_them_after_the_run(run: RunFolder, monkeypatch: pytest.M
     def launcher(*_: Any, **__: Any) -> Stand:
         return Stand()
 
-    def measured(*_: Any) -> RunFolder:
+    def measured(*_: Any, **__: Any) -> RunFolder:
         return run
 
     def confirmed(folder: RunFolder, *_: Any) -> None:
@@ -188,6 +188,15 @@ def test_the_verb_moves_them_after_the_run(run: RunFolder, monkeypatch: pytest.M
     assert asked == []
     main([*words, "--confirm"])
     assert asked == [run.path]
+
+
+def test_the_matrix_of_the_run_is_handed_on_whatever_became_of_the_file(run: RunFolder) -> None:
+    """The cells name the file itself, and a launch takes the copy of its own run: there was none."""
+    run.inputs.mkdir()
+    (run.inputs / "traffic.txt").write_text("0 1\n1 0\n")
+    with pytest.raises(KeyboardInterrupt):
+        confirm(run, Stand(most=0), Silent())
+    assert (run.confirm / "inputs" / "traffic.txt").read_text() == "0 1\n1 0\n"
 
 
 def test_a_link_back_to_the_run_itself_is_no_run_of_trials(run: RunFolder) -> None:

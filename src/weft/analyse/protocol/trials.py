@@ -67,17 +67,28 @@ def trial_rows(changes: Sequence[ChangeRow], plan: Plan, medians: Sequence[Media
         Of the run in which knobs were moved (`weft.plan.trials`).
     """
     usual = {cell.parameters["trial"]["cell"]: cell.id for cell in plan.cells if "knob" not in cell.parameters["trial"]}
-    known = {(row["cell"], row["call"], row["lower"], row["upper"]): row for row in changes}
     found: list[TrialRow] = []
     for cell in plan.cells:
         told = cell.parameters["trial"]
         if "knob" not in told:
             continue
         trial = Trial(**told)
-        change = known.get((trial.cell, trial.call, trial.lower, trial.upper))
+        change = _change_of(trial, changes)
         if change is not None:
             found.append(_judged(trial, change, quieter(trial, cell.id, usual[trial.cell], medians)))
     return found
+
+
+def _change_of(trial: Trial, changes: Sequence[ChangeRow]) -> ChangeRow | None:
+    """The change-over for which a knob was moved: more launches (``--more``) may have moved the ends of its gap."""
+    own = [
+        row
+        for row in changes
+        if (row["cell"], row["call"]) == (trial.cell, trial.call)
+        and (trial.knob, trial.value) in zip(row["knobs"], row["knob_values"], strict=True)
+    ]
+    exact = [row for row in own if (row["lower"], row["upper"]) == (trial.lower, trial.upper)]
+    return next(iter([*exact, *own]), None)
 
 
 def with_trials(changes: Sequence[ChangeRow], trials: Sequence[TrialRow]) -> list[ChangeRow]:

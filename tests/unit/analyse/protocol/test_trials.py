@@ -168,3 +168,12 @@ def test_without_the_right_one_the_wrong_one_is_not_named_as_a_cause() -> None:
 def test_a_knob_that_costs_time_is_confirmed_and_left_alone() -> None:
     row = judged(limit_at(5792)) | {"ratio": 1.4, "ratio_low": 1.3, "ratio_high": 1.5}
     assert gain_text(cast(TrialRow, row)).endswith("times as long: leave it")
+
+
+def test_a_trial_still_belongs_to_its_change_over_when_more_launches_have_moved_the_gap() -> None:
+    moved = change() | {"lower": 4000, "upper": 4467}
+    rows = medians({"c000": limit_at(4096), "c001": limit_at(5792)})
+    (row,) = trial_rows([cast(ChangeRow, moved)], made(TRIAL), rows)
+    assert (row["lower"], row["upper"], row["outcome"]) == (4000, 4467, "confirmed")
+    (told,) = with_trials([cast(ChangeRow, moved)], [row])
+    assert told["confirmed"] == RIGHT
