@@ -4,6 +4,7 @@
 #include "bruck_steps.hpp"
 #include "error.hpp"
 #include "hooks.hpp"
+#include "platform.hpp"
 #include "transfer.hpp"
 
 #include <cstring>
@@ -30,7 +31,7 @@ std::vector<std::byte> message_of(BruckStep const &step, std::vector<Held> const
     }
     for (int const j : step.blocks) {
         if (held[std::size_t(j)].bytes > 0) {
-            std::memcpy(at, held[std::size_t(j)].data, std::size_t(held[std::size_t(j)].bytes));
+            platform::copy(at, held[std::size_t(j)].data, std::size_t(held[std::size_t(j)].bytes));
         }
         at += held[std::size_t(j)].bytes;
     }
@@ -52,14 +53,21 @@ void take(BruckStep const &step, std::vector<std::byte> const &message, bool equ
     }
 }
 
-std::vector<std::byte> received(BruckTeam const &team, int from) {
+/// `bytes`: of the message, or -1 if they are not known.
+std::vector<std::byte> received(BruckTeam const &team, int from, std::int64_t bytes) {
     at_step("receive");
     MPI_Status status;
-    MPI_Count bytes = 0;
-    check(PMPI_Probe(from, team.tag, team.comm, &status), "MPI_Probe");
-    check(PMPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+    if (bytes < 0) {
+        check(PMPI_Probe(from, team.tag, team.comm, &status), "MPI_Probe");
+        bytes = platform::received_bytes(status);
+    }
     std::vector<std::byte> message(static_cast<std::size_t>(bytes));
-    check(PMPI_Recv(message.data(), int(bytes), MPI_BYTE, from, team.tag, team.comm, MPI_STATUS_IGNORE), "MPI_Recv");
+    check(PMPI_Recv(message.data(), int(bytes), MPI_BYTE, from, team.tag, team.comm, &status), "MPI_Recv");
+    if (std::int64_t const came = platform::received_bytes(status); came != bytes) {
+        throw Error(MPI_ERR_TRUNCATE, "weft: rank " + std::to_string(from) + " sent " + std::to_string(came) +
+                                          " bytes where this rank expects " + std::to_string(bytes) +
+                                          " -> make the counts match");
+    }
     return message;
 }
 
@@ -75,9 +83,11 @@ void bruck_exchange(BruckTeam const &team, std::vector<Held> &held, bool equal, 
             int const to = team.ranks[std::size_t((team.me + step.distance) % members)];
             window.send(bytes_at(going.back().data(), std::int64_t(going.back().size())), to);
         }
-        for (BruckStep const &step : round) {
+        for (std::size_t i = 0; i < round.size(); ++i) {
+            BruckStep const &step = round[i];
             int const from = team.ranks[std::size_t((team.me - step.distance + members) % members)];
-            kept.push_back(received(team, from));
+            // equal blocks: as many bytes come as go
+            kept.push_back(received(team, from, equal ? std::int64_t(going[i].size()) : -1));
             take(step, kept.back(), equal, held);
         }
         window.drain();

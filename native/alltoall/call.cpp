@@ -151,7 +151,8 @@ int raise(MPI_Comm comm, int code, std::string const &what) noexcept {
     int error_class = MPI_ERR_OTHER, own = MPI_ERR_OTHER;
     PMPI_Error_class(code, &error_class);
     if (PMPI_Add_error_code(error_class, &own) == MPI_SUCCESS) {
-        PMPI_Add_error_string(own, what.substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
+        std::string text = what.substr(0, MPI_MAX_ERROR_STRING - 1);
+        PMPI_Add_error_string(own, text.data());
         code = own;
     }
     PMPI_Comm_call_errhandler(comm, code);

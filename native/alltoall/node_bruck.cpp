@@ -8,11 +8,11 @@
 #include "algorithms.hpp"
 #include "bruck_exchange.hpp"
 #include "lanes.hpp"
+#include "platform.hpp"
 #include "staging.hpp"
 #include "transfer.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace weft::alltoall {
 
@@ -75,7 +75,7 @@ class NodeBruck {
                                                   " are expected -> make the counts match");
             }
             if (region.bytes > 0) {
-                std::memcpy(state_.staging_in() + region.at, held[std::size_t(j)].data, std::size_t(region.bytes));
+                platform::copy(state_.staging_in() + region.at, held[std::size_t(j)].data, std::size_t(region.bytes));
             }
         }
     }

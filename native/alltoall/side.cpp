@@ -3,6 +3,7 @@
 
 #include "error.hpp"
 #include "hooks.hpp"
+#include "platform.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -95,7 +96,7 @@ void Side::pack(int rank, std::int64_t first, std::int64_t length, std::byte *to
     }
     at_step("pack");
     if (layout_.dense) {
-        std::memcpy(to, address(rank) + first, std::size_t(length));
+        platform::copy(to, address(rank) + first, std::size_t(length));
         return;
     }
     Elements const slice(first, length, layout_.size);
@@ -120,7 +121,7 @@ void Side::unpack(int rank, std::int64_t first, std::int64_t length, std::byte c
     }
     at_step("unpack");
     if (layout_.dense) {
-        std::memcpy(address(rank) + first, from, std::size_t(length));
+        platform::copy(address(rank) + first, from, std::size_t(length));
         return;
     }
     Elements const slice(first, length, layout_.size);

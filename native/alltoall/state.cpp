@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "state.hpp"
 
+#include "platform.hpp"
 #include "spec.hpp"
 
 #include <algorithm>
@@ -80,9 +81,7 @@ void State::find_nodes() {
         throw Error(MPI_ERR_ARG, settings.refusal);
     }
     limits_ = settings.limits;
-    MPI_Comm shared = MPI_COMM_NULL;
-    check(PMPI_Comm_split_type(comm(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &shared), "MPI_Comm_split_type");
-    node_ = Comm(shared);
+    node_ = platform::sharing_memory(comm(), rank_);
     int label = rank_;
     check(PMPI_Bcast(&label, 1, MPI_INT, 0, node_.get()), "MPI_Bcast of a node's first rank");
     int ranks = 0;

@@ -3,6 +3,7 @@
 
 #include "error.hpp"
 #include "hooks.hpp"
+#include "platform.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -122,7 +123,7 @@ void SlidingWindow::drain() {
 void SlidingWindow::wait_for_some() {
     at_step("wait");
     int count = 0;
-    int const code = PMPI_Waitsome(int(requests_.size()), requests_.data(), &count, ended_.data(), statuses_.data());
+    int const code = platform::wait_some(requests_, count, ended_.data(), statuses_.data());
     if (code == MPI_ERR_IN_STATUS) {
         for (int i = 0; i < count; ++i) {
             check(statuses_[std::size_t(i)].MPI_ERROR, "a message of the all-to-all");
@@ -134,12 +135,11 @@ void SlidingWindow::wait_for_some() {
     }
 }
 
-void SlidingWindow::end(std::size_t slot, MPI_Status const &status) {
+void SlidingWindow::end(std::size_t slot, MPI_Status &status) {
     --under_way_;
     send_bytes_ -= sends_[slot];
     if (expected_[slot] >= 0) {
-        MPI_Count came = 0;
-        check(PMPI_Get_elements_x(&status, MPI_BYTE, &came), "MPI_Get_elements_x");
+        std::int64_t const came = platform::received_bytes(status);
         if (came != expected_[slot]) {
             throw Error(MPI_ERR_TRUNCATE, "weft: rank " + std::to_string(status.MPI_SOURCE) + " sent " +
                                               std::to_string(came) + " bytes where this rank expects " +

@@ -4,6 +4,7 @@
 
 #include "side.hpp"
 
+#include <climits>
 #include <vector>
 
 namespace weft::alltoall {
@@ -16,13 +17,17 @@ struct Message {
     std::int64_t bytes;
 };
 
-/// A block in the caller's memory.
-inline Message block_of(Side const &side, int rank) {
-    return {side.address(rank), side.count(rank), side.layout().type, side.bytes(rank)};
-}
-
 inline Message bytes_at(void *address, std::int64_t bytes) {
     return {address, bytes, MPI_BYTE, bytes};
+}
+
+/// A block in the caller's memory. Dense data are sent as bytes: some libraries copy any derived datatype.
+inline Message block_of(Side const &side, int rank) {
+    std::int64_t const bytes = side.bytes(rank);
+    if (side.layout().dense && bytes <= INT_MAX) {
+        return bytes_at(side.address(rank), bytes);
+    }
+    return {side.address(rank), side.count(rank), side.layout().type, bytes};
 }
 
 /// Messages in a fixed order with a limited number in flight: when one ends, the next starts.
@@ -48,7 +53,7 @@ class SlidingWindow {
   private:
     int free_slot(std::int64_t send_bytes);
     void wait_for_some();
-    void end(std::size_t slot, MPI_Status const &status);
+    void end(std::size_t slot, MPI_Status &status);
 
     MPI_Comm comm_;
     int tag_;

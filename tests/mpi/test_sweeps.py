@@ -129,6 +129,27 @@ def test_each_algorithm_that_the_library_can_be_told_has_a_launch_with_its_setti
             assert heard.get(name, heard.get(name.removeprefix("OMPI_MCA_"))) == value, (cell["id"], heard)
 
 
+def test_each_of_wefts_own_algorithms_is_measured_and_proven_in_the_launch_of_the_librarys(
+    mpicxx: Path, make: Callable[..., Weft]
+) -> None:
+    # two fake nodes: on one, those that know the nodes would leave it to the library
+    text = EACH.replace(
+        'algorithms = "each"', 'algorithm = ["default", "node.multi{nl=2}", "node.direct", "bruck{r=2}"]'
+    )
+    weft = make(launches=1, limit="60 s", text=text.replace('"64 KiB"', '"4 KiB"'), WEFT_NODES_FAKE="block:1")
+    weft.mpicxx = mpicxx
+    done = weft.run(seconds=400)
+    assert done.returncode == 0, done.stderr
+    cells = [cell for name, cell in planned(weft).items() if name.startswith("c")]
+    assert len(list(weft.folder.glob("launches/g*.l1.json"))) == 1, "interleaved"
+    for cell in cells:
+        record = weft.records()[f"{cell['id']}.l1"]
+        assert record["validation"]["performed"], record  # pyright: ignore[reportIndexIssue]
+        ran = {row["algorithm"] for row in record["segments"] if "algorithm" in row}  # pyright: ignore
+        asked = cell["parameters"]["algorithm"].partition("{")[0]
+        assert ran == (set() if asked == "default" else {asked}), record
+
+
 def test_bandwidth_within_a_socket_is_measured_on_ranks_that_are_held_there(
     mpicxx: Path, make: Callable[..., Weft]
 ) -> None:

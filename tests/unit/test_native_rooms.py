@@ -21,8 +21,13 @@ FLOORS = (
     {"launch"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-#: The simulated platform stands on the simulator's memory, which belongs to the other build.
-OUTSIDE = {("host/platform_simulated.cpp", "../../simulate/ranks/folded_memory.hpp")}
+#: The simulated platform stands on the simulator's memory and machine, which belong to the other build; a measured
+#: all-to-all may be one of native/alltoall.
+OUTSIDE = {
+    ("host/platform_simulated.cpp", "../../simulate/ranks/folded_memory.hpp"),
+    ("host/platform_simulated.cpp", "../../simulate/ranks/machine.hpp"),
+    ("mpi/all_to_all.cpp", "../../alltoall/call.hpp"),
+}
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 

@@ -18,14 +18,13 @@ void call_bcast(CallArguments const &a) {
 
 void call_alltoall(CallArguments const &a) {
     void const *const from = a.in_place ? MPI_IN_PLACE : a.send;
-    check(MPI_Alltoall(from, a.count, a.type, a.receive, a.count, a.type, a.comm), "MPI_Alltoall");
+    a.algorithm.alltoall(from, a.count, a.type, a.receive, a.count, a.type, a.comm);
 }
 
 void call_alltoallv(CallArguments const &a) {
     void const *const from = a.in_place ? MPI_IN_PLACE : a.send;
-    check(MPI_Alltoallv(from, a.send_counts.data(), a.send_places.data(), a.type, a.receive, a.receive_counts.data(),
-                        a.receive_places.data(), a.type, a.comm),
-          "MPI_Alltoallv");
+    a.algorithm.alltoallv(from, a.send_counts.data(), a.send_places.data(), a.type, a.receive, a.receive_counts.data(),
+                          a.receive_places.data(), a.type, a.comm);
 }
 
 void call_scatter(CallArguments const &a) {

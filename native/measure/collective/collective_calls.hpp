@@ -2,6 +2,7 @@
 // The collective calls of MPI that the kernel `collective` measures: their names and arguments.
 #pragma once
 
+#include "mpi/all_to_all.hpp"
 #include "mpi/check.hpp"
 
 #include <mpi.h>
@@ -30,6 +31,7 @@ struct CallArguments : CountArrays<int, int> {
     MPI_Datatype type = MPI_BYTE;
     int root = 0;
     bool in_place = false;
+    AllToAll algorithm; ///< of MPI_Alltoall and MPI_Alltoallv
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
     MPI_Count wide_count = 0;              ///< elements of a block, where an int cannot count them

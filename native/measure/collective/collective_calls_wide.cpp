@@ -20,13 +20,12 @@ void wide_bcast(CallArguments const &a) {
 }
 
 void wide_alltoall(CallArguments const &a) {
-    check(MPI_Alltoall_c(source(a), a.wide_count, a.type, a.receive, a.wide_count, a.type, a.comm), "MPI_Alltoall_c");
+    a.algorithm.alltoall(source(a), a.wide_count, a.type, a.receive, a.wide_count, a.type, a.comm);
 }
 
 void wide_alltoallv(CallArguments const &a) {
-    check(MPI_Alltoallv_c(source(a), a.wide.send_counts.data(), a.wide.send_places.data(), a.type, a.receive,
-                          a.wide.receive_counts.data(), a.wide.receive_places.data(), a.type, a.comm),
-          "MPI_Alltoallv_c");
+    a.algorithm.alltoallv(source(a), a.wide.send_counts.data(), a.wide.send_places.data(), a.type, a.receive,
+                          a.wide.receive_counts.data(), a.wide.receive_places.data(), a.type, a.comm);
 }
 
 void wide_scatter(CallArguments const &a) {

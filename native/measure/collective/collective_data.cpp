@@ -65,6 +65,7 @@ CollectiveData::CollectiveData(Team const &team, CollectiveForm const &form, std
     arguments_.send = send_.data();
     arguments_.receive = receive_.data();
     arguments_.in_place = form.in_place;
+    arguments_.algorithm = form.algorithm;
     arguments_.comm = team.comm;
     arguments_.rank = team.rank;
     arguments_.root = form.root.value_or(0);

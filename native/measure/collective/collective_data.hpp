@@ -26,6 +26,7 @@ struct CollectiveForm {
     std::optional<int> root;               ///< a fixed root; nothing: rotates from call to call
     BlockPattern const *pattern = nullptr; ///< of unequal blocks
     bool wide = false;                     ///< counts of 64 bits even where ints would do: a test's
+    AllToAll algorithm;                    ///< of an all-to-all
 
     /// Sizes are whole multiples of this number of bytes.
     [[nodiscard]] std::int64_t unit() const { return collective->reduces || spread ? 8 : 1; }

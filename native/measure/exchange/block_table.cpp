@@ -1,41 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/block_table.hpp"
 
-#include "mpi/check.hpp"
-
 #include <algorithm>
-#include <stdexcept>
+#include <utility>
 
 namespace weft {
 
 namespace {
 
-// Overloads for the two widths. The measured calls have the public MPI_ names.
-
-void all_to_all(std::vector<int> const &send, std::vector<int> &receive, MPI_Comm comm) {
-    check(MPI_Alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, comm), "MPI_Alltoall");
+MPI_Datatype type_of(int) {
+    return MPI_INT;
 }
 
-void all_to_all(std::vector<MPI_Count> const &send, std::vector<MPI_Count> &receive, MPI_Comm comm) {
-    check(MPI_Alltoall(send.data(), 1, MPI_COUNT, receive.data(), 1, MPI_COUNT, comm), "MPI_Alltoall");
-}
-
-template <class Arrays>
-void all_to_all_blocks(Arrays const &arrays, void const *from, void *to, MPI_Datatype type, MPI_Comm comm) {
-    if constexpr (std::is_same_v<decltype(arrays.send_counts), std::vector<int>>) {
-        check(MPI_Alltoallv(from, arrays.send_counts.data(), arrays.send_places.data(), type, to,
-                            arrays.receive_counts.data(), arrays.receive_places.data(), type, comm),
-              "MPI_Alltoallv");
-    } else {
-#if MPI_VERSION >= 4
-        check(MPI_Alltoallv_c(from, arrays.send_counts.data(), arrays.send_places.data(), type, to,
-                              arrays.receive_counts.data(), arrays.receive_places.data(), type, comm),
-              "MPI_Alltoallv_c");
-#else
-        (void)from, (void)to, (void)type, (void)comm;
-        throw std::logic_error("a wide block table needs MPI 4: BlockTable::refusal() was not asked");
-#endif
-    }
+MPI_Datatype type_of(MPI_Count) {
+    return MPI_COUNT;
 }
 
 } // namespace
@@ -63,9 +41,10 @@ std::uint64_t BlockTable::bytes(int ranks, bool wide) {
     return static_cast<std::uint64_t>(ranks) * 2 * each;
 }
 
-BlockTable::BlockTable(int ranks, bool wide)
+BlockTable::BlockTable(int ranks, bool wide, AllToAll algorithm)
     : arrays_(wide ? std::variant<Narrow, Wide>(Wide(static_cast<std::size_t>(ranks)))
-                   : std::variant<Narrow, Wide>(Narrow(static_cast<std::size_t>(ranks)))) {}
+                   : std::variant<Narrow, Wide>(Narrow(static_cast<std::size_t>(ranks)))),
+      algorithm_(std::move(algorithm)) {}
 
 void BlockTable::set_equal(std::uint64_t block) {
     std::visit(
@@ -95,7 +74,12 @@ void BlockTable::forget_received() {
 }
 
 void BlockTable::exchange_counts(MPI_Comm comm) {
-    std::visit([&](auto &arrays) { all_to_all(arrays.send_counts, arrays.receive_counts, comm); }, arrays_);
+    std::visit(
+        [&]<class Count, class Place>(Arrays<Count, Place> &arrays) {
+            auto const type = type_of(Count{});
+            algorithm_.alltoall(arrays.send_counts.data(), 1, type, arrays.receive_counts.data(), 1, type, comm);
+        },
+        arrays_);
 }
 
 void BlockTable::place_received(std::span<std::uint64_t> begins) {
@@ -111,7 +95,12 @@ void BlockTable::place_received(std::span<std::uint64_t> begins) {
 }
 
 void BlockTable::exchange_blocks(void const *from, void *to, MPI_Datatype type, MPI_Comm comm) const {
-    std::visit([&](auto const &arrays) { all_to_all_blocks(arrays, from, to, type, comm); }, arrays_);
+    std::visit(
+        [&](auto const &arrays) {
+            algorithm_.alltoallv(from, arrays.send_counts.data(), arrays.send_places.data(), type, to,
+                                 arrays.receive_counts.data(), arrays.receive_places.data(), type, comm);
+        },
+        arrays_);
 }
 
 Datatype vector_type(std::uint64_t m) {

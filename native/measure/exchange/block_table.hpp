@@ -2,6 +2,7 @@
 // Counts and displacements of m-vectors in the arrays of MPI calls, and the three calls of paper 000, Table 4.6.
 #pragma once
 
+#include "mpi/all_to_all.hpp"
 #include "mpi/handles.hpp"
 
 #include <climits>
@@ -16,7 +17,8 @@ namespace weft {
 class BlockTable {
   public:
     /// `wide`: counts and displacements of 64 bits, for the _c calls of MPI 4; see needs_wide() and refusal().
-    BlockTable(int ranks, bool wide);
+    /// `algorithm`: see AllToAll.
+    BlockTable(int ranks, bool wide, AllToAll algorithm = {});
 
     /// True if an array of this many vectors has displacements that do not fit into an int.
     [[nodiscard]] static constexpr bool needs_wide(std::uint64_t array_vectors) {
@@ -55,6 +57,7 @@ class BlockTable {
     using Wide = Arrays<MPI_Count, MPI_Aint>;
 
     std::variant<Narrow, Wide> arrays_;
+    AllToAll algorithm_;
 };
 
 /// A committed datatype of m doubles. m is at most INT_MAX; see BlockTable::refusal.

@@ -17,9 +17,11 @@ std::uint64_t integer_bytes(ContentionSet const &set, Calls calls) {
 
 } // namespace
 
-ContentionExchange::ContentionExchange(Team const &team, ContentionSet const &set, std::uint64_t m, Calls calls)
-    : team_(team), set_(set), m_(m), calls_(calls), table_(set.ranks, BlockTable::needs_wide(set.local())),
-      vector_type_(vector_type(m)), begins_(set.p() + 1) {
+ContentionExchange::ContentionExchange(Team const &team, ContentionSet const &set, std::uint64_t m, Calls calls,
+                                       AllToAll algorithm)
+    : team_(team), set_(set), m_(m), calls_(calls),
+      table_(set.ranks, BlockTable::needs_wide(set.local()), std::move(algorithm)), vector_type_(vector_type(m)),
+      begins_(set.p() + 1) {
     table_.set_equal(set.block());
     if (calls.vectors) {
         unsorted_ = Buffer::make(team, vector_bytes(set, m, calls), "unsorted");

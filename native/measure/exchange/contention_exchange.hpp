@@ -30,7 +30,8 @@ class ContentionExchange {
   public:
     /// Allocates what the calls need: C the two arrays, B two arrays of l_n ints. Collective; throws Refusal
     /// (`memory`).
-    ContentionExchange(Team const &team, ContentionSet const &set, std::uint64_t m, Calls calls);
+    ContentionExchange(Team const &team, ContentionSet const &set, std::uint64_t m, Calls calls,
+                       AllToAll algorithm = {});
 
     /// Adds the memory that one rank allocates; the same on every rank.
     static void add_need(Need &need, ContentionSet const &set, std::uint64_t m, Calls calls);

@@ -4,6 +4,7 @@
 //   n, m     vectors of the global array, doubles of a vector
 //   data     contention | uniform | skewed | reverse | file
 //   file     the keys, for data = file
+//   algorithm  of A, B and C: the library's own (default), or one of native/alltoall, such as "node.multi{nl=4}"
 //   calls    of A, B, C; for the contention set (a sort always measures sort, A, C, merge and total)
 //   explain  1: the ladder of C, or of B where C is not measured; for the contention set
 #include "cell/kernels.hpp"
@@ -147,7 +148,8 @@ void plant_corruption(Cell const &cell, std::span<std::byte> received) {
 }
 
 void run_contention(Cell &cell, Request const &request) {
-    ContentionExchange exchange(cell.team(), {request.n, cell.team().size}, request.m, request.calls);
+    ContentionExchange exchange(cell.team(), {request.n, cell.team().size}, request.m, request.calls,
+                                AllToAll(cell.text("algorithm", "")));
     exchange.fill();
     auto &sampler = cell.sampler();
     auto const measure = [&](auto &&take) {
@@ -216,7 +218,7 @@ Flaws prove_sort(Cell const &cell, SampleSort &sort, KeySource &source) {
 
 void run_sort(Cell &cell, Request const &request) {
     auto const source = open_keys(cell, request);
-    SampleSort sort(cell.team(), request.n, request.m);
+    SampleSort sort(cell.team(), request.n, request.m, AllToAll(cell.text("algorithm", "")));
     refuse_together(cell.team(), "fabric",
                     sort.real()
                         ? std::nullopt

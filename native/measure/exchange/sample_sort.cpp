@@ -16,12 +16,12 @@ std::uint64_t bytes_of(std::uint64_t vectors, std::uint64_t m) {
 
 } // namespace
 
-SampleSort::SampleSort(Team const &team, std::uint64_t n, std::uint64_t m)
+SampleSort::SampleSort(Team const &team, std::uint64_t n, std::uint64_t m, AllToAll algorithm)
     : team_(team), sampling_{Share{n, team.size}}, m_(m),
       unsorted_(Buffer::make(team, bytes_of(sampling_.receive_bound(), m), "unsorted")),
       sorted_(Buffer::make(team, bytes_of(sampling_.receive_bound(), m), "sorted")),
       index_(Buffer::make(team, index_entries(share().count(team.rank), m) * sizeof(KeyPlace), "index")),
-      table_(team.size, BlockTable::needs_wide(sampling_.receive_bound())), tree_(team.size),
+      table_(team.size, BlockTable::needs_wide(sampling_.receive_bound()), std::move(algorithm)), tree_(team.size),
       vector_type_(vector_type(m)), sample_type_(Datatype::contiguous(sizeof(KeyPlace), MPI_BYTE)),
       send_begins_(sampling_.share.p() + 1), received_begins_(sampling_.share.p() + 1),
       my_samples_(sampling_.count(team.rank)), splitters_(sampling_.share.p() - 1) {

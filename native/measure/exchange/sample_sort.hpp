@@ -19,7 +19,7 @@ namespace weft {
 class SampleSort {
   public:
     /// n vectors of m doubles over the ranks of a team. Collective; throws Refusal with status `memory`.
-    SampleSort(Team const &team, std::uint64_t n, std::uint64_t m);
+    SampleSort(Team const &team, std::uint64_t n, std::uint64_t m, AllToAll algorithm = {});
 
     /// Adds the memory that one rank of such a sort allocates.
     static void add_need(Need &need, std::uint64_t n, std::uint64_t m, int rank, int ranks);

@@ -4,10 +4,10 @@
 #include "host/platform.hpp"
 
 #include "../../simulate/ranks/folded_memory.hpp"
+#include "../../simulate/ranks/machine.hpp"
 
 #include <simgrid/s4u.hpp>
 
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -48,10 +48,7 @@ std::size_t whole_pages(std::size_t bytes) {
     return std::max<std::size_t>(1, (bytes + page - 1) / page) * page;
 }
 
-/// A function of the machine library (native/simulate/machine/algorithm.hpp), which is loaded before all others.
-template <class Function> Function *of_machine(char const *name) {
-    return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
-}
+using simulate::of_machine;
 
 } // namespace
 

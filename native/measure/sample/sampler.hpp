@@ -3,6 +3,7 @@
 #pragma once
 
 #include "host/status.hpp"
+#include "mpi/all_to_all.hpp"
 #include "sample/batch_book.hpp"
 #include "sample/recorder.hpp"
 #include "sample/taint.hpp"
@@ -58,10 +59,12 @@ class Sampler {
         auto const name = status_.of_cell() + "/" + std::string(op);
         auto watched = [&] {
             platform::watch_algorithm(name);
+            AllToAll::forget();
             call();
         };
         measure_cold({&op, 1}, how, [&](std::int64_t samples, std::int64_t calls) { take(samples, calls, watched); });
-        recorder_.segments().back().algorithm = platform::noted_algorithm(name);
+        auto const &ran = AllToAll::ran();
+        recorder_.segments().back().algorithm = ran.empty() ? platform::noted_algorithm(name) : ran;
     }
 
     /// Warm-up, then samples until the stop rule ends them.

@@ -2,6 +2,7 @@
 #include "costs.hpp"
 
 #include "algorithm.hpp"
+#include "copies.hpp"
 
 #include <smpi/smpi.h>
 
@@ -71,15 +72,17 @@ class Costs {
         auto const seconds = segment.overhead_s + segment.s_per_byte * size;
         if (contacts_)
             contacts_->connect(zone_.slot_of(source), zone_.slot_of(destination));
-        return segment.gap_s > 0 ? seconds + wait_for_adapter(zone_.rail_of(source), segment.gap_s) : seconds;
+        return segment.gap_s > 0 ? seconds + wait_for_adapter(zone_.rail_of(source), segment.gap_s, size) : seconds;
     }
 
   private:
-    double wait_for_adapter(std::int32_t rail, double gap_s) {
+    double wait_for_adapter(std::int32_t rail, double gap_s, double bytes) {
         auto &free_s = adapter_free_s_[static_cast<std::size_t>(rail)];
         auto const now_s = simgrid::s4u::Engine::get_clock();
         auto const start_s = std::max(now_s, free_s);
         free_s = start_s + gap_s;
+        if (zone_.net().gap_after_bytes)
+            free_s += bytes / zone_.injection_bytes_per_s(rail);
         return start_s - now_s;
     }
 
@@ -99,9 +102,12 @@ Free::~Free() {
 }
 
 void charge_messages(Zone const &zone) {
+    if (zone.net().library_copies)
+        charge_library_copies();
     auto const costs = std::make_shared<Costs>(zone);
     auto const charge = [costs](std::size_t bytes, simgrid::s4u::Host *source, simgrid::s4u::Host *destination) {
         note_algorithm();
+        weft_settle_copies(); // what is sent has been packed
         return (*costs)(bytes, source, destination);
     };
     smpi_register_op_cost_callback(SmpiOperation::SEND, charge);

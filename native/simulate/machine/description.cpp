@@ -58,10 +58,14 @@ class Reader {
             net_.memory_bytes = number();
         else if (key_ == "copies")
             net_.memory_bytes_per_s = positive(), net_.memory_latency_s = number();
+        else if (key_ == "library-copies")
+            net_.library_copies = number() != 0;
         else if (key_ == "message")
             net_.message.inside_s = number();
         else if (key_ == "segment")
             add_segment();
+        else if (key_ == "gap-after-bytes")
+            net_.gap_after_bytes = number() != 0;
         else if (key_ == "connections")
             net_.connections = {
                 .cost_s = number(), .most_eager = static_cast<std::int64_t>(number()), .start_up = word()};

@@ -58,10 +58,12 @@ struct Description {
     std::vector<std::int32_t> next;   // [switch * hosts + destination] -> link, or none
     double memory_bytes_per_s = 0;    // all copies inside a node share this
     double memory_latency_s = 0;
+    bool library_copies = false;     // SMPI's own algorithms pay for their copies, too
     double memory_bytes = 0;         // of a node, for its ranks
     std::int32_t rails = 1;          // adapters of a node; they share its links' rate evenly
     std::int32_t ranks_per_node = 0; // 0: ranks of a node share one SimGrid host; else each has its own
     MessageCost message;
+    bool gap_after_bytes = false; // the gap follows the last byte of a message (LogGP), not its start
     Connections connections;
 
     Vertex host_count() const { return static_cast<Vertex>(hosts.size()); }

@@ -9,7 +9,10 @@
 
 namespace simgrid::smpi {
 
-class Datatype;
+class Datatype {
+  public:
+    static int copy(void const *from, int from_count, Datatype *from_type, void *to, int to_count, Datatype *to_type);
+};
 
 class Comm {
   public:

@@ -26,6 +26,11 @@ class Zone : public simgrid::kernel::routing::NetZoneImpl {
     std::int32_t slot_count() const { return slots_; }
     // Adapter of its node that a rank uses, counted over all nodes.
     std::int32_t rail_of(simgrid::s4u::Host const *host) const { return rail(slot_of(host)); }
+    // Of one adapter's share of the link that its node injects into.
+    double injection_bytes_per_s(std::int32_t rail) const {
+        auto const node = static_cast<std::size_t>(rail / net_.rails);
+        return net_.links[static_cast<std::size_t>(net_.uplink[node])].bytes_per_s / net_.rails;
+    }
 
   protected:
     void get_local_route(simgrid::kernel::routing::NetPoint const *source,

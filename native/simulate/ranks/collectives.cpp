@@ -7,6 +7,7 @@
 // SMPI packs a derived datatype into new memory, even a contiguous one: vectors of 18,432 doubles would need a real
 // copy of 205 GB. Calls on folded buffers are passed on as doubles, which is the same traffic.
 #include "folded_memory.hpp"
+#include "machine.hpp"
 
 #include <mpi.h>
 
@@ -60,12 +61,35 @@ std::optional<std::vector<int>> scaled(int const *values, int count, std::int64_
     return result;
 }
 
+struct Blocks {
+    void const *data;
+    int const *counts, *places;
+    MPI_Datatype type;
+};
+
+// MPI_Alltoallv, of folded buffers as doubles.
+int by_doubles(int ranks, Blocks const &send, Blocks const &receive, MPI_Comm comm) {
+    auto *const into = const_cast<void *>(receive.data);
+    auto const out = doubles_in(send.type), in = doubles_in(receive.type);
+    if (out && in && weft::simulate::is_folded(send.data) && weft::simulate::is_folded(receive.data)) {
+        auto const sc = scaled(send.counts, ranks, *out), sp = scaled(send.places, ranks, *out);
+        auto const rc = scaled(receive.counts, ranks, *in), rp = scaled(receive.places, ranks, *in);
+        if (sc && sp && rc && rp)
+            return PMPI_Alltoallv(send.data, sc->data(), sp->data(), MPI_DOUBLE, into, rc->data(), rp->data(),
+                                  MPI_DOUBLE, comm);
+    }
+    return PMPI_Alltoallv(send.data, send.counts, send.places, send.type, into, receive.counts, receive.places,
+                          receive.type, comm);
+}
+
 } // namespace
 
 extern "C" int __wrap_MPI_Alltoall(void const *send, int send_count, MPI_Datatype send_type, void *receive,
                                    int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
     copy_own_block(receive_count * bytes_of(receive_type));
-    return PMPI_Alltoall(send, send_count, send_type, receive, receive_count, receive_type, comm);
+    auto const code = PMPI_Alltoall(send, send_count, send_type, receive, receive_count, receive_type, comm);
+    weft::simulate::settle_copies();
+    return code;
 }
 
 extern "C" int __wrap_MPI_Alltoallv(void const *send, int const *send_counts, int const *send_places,
@@ -73,14 +97,8 @@ extern "C" int __wrap_MPI_Alltoallv(void const *send, int const *send_counts, in
                                     int const *receive_places, MPI_Datatype receive_type, MPI_Comm comm) {
     Place const here(comm);
     copy_own_block(receive_counts[here.rank] * bytes_of(receive_type));
-    auto const out = doubles_in(send_type), in = doubles_in(receive_type);
-    if (out && in && weft::simulate::is_folded(send) && weft::simulate::is_folded(receive)) {
-        auto const sc = scaled(send_counts, here.size, *out), sp = scaled(send_places, here.size, *out);
-        auto const rc = scaled(receive_counts, here.size, *in), rp = scaled(receive_places, here.size, *in);
-        if (sc && sp && rc && rp)
-            return PMPI_Alltoallv(send, sc->data(), sp->data(), MPI_DOUBLE, receive, rc->data(), rp->data(), MPI_DOUBLE,
-                                  comm);
-    }
-    return PMPI_Alltoallv(send, send_counts, send_places, send_type, receive, receive_counts, receive_places,
-                          receive_type, comm);
+    auto const code = by_doubles(here.size, {send, send_counts, send_places, send_type},
+                                 {receive, receive_counts, receive_places, receive_type}, comm);
+    weft::simulate::settle_copies();
+    return code;
 }

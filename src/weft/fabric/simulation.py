@@ -38,7 +38,17 @@ class SimulationSection(Section, frozen=True):
         "penalties "
         "for several flows through one adapter, for a nominal adapter_rate from a data sheet",
     )
+    gap: Literal["starts", "bytes"] = Field(
+        "starts",
+        description='what network.message_gap is counted from: "starts", the start of the message before (bytes and '
+        'gap overlap), or "bytes", its last byte (LogGP: G a byte, then g)',
+    )
     inside_cost: Seconds = Field(0.0, description='what a message to a rank of the same node costs its sender: "0 us"')
+    library_copies: bool = Field(
+        False,
+        description="whether the copies that the library's own algorithms make in a rank (Bruck's) take the node's "
+        "memory, as those of Weft's all-to-alls always do",
+    )
     connection_cost: Seconds = Field(
         0.0,
         description='what either end spends on a connection when two ranks on different nodes first meet: "2 ms"',

@@ -86,6 +86,12 @@ INTRA_ONLY = {
 }
 
 
+# Of a simulated fabric: whose choice SMPI makes. Variables that the launcher turns into SimGrid's options.
+SMPI = "SMPI"
+SELECTORS = ("mvapich2", "mpich", "ompi", "impi")
+SELECTED_BY = "WEFT_SMPI_"
+
+
 def family_of(library: str) -> tuple[str, int]:
     """Family and major version of a library, from its version string; ("", 0) if unknown."""
     from weft.mpi.library import parse_library
@@ -116,6 +122,8 @@ def algorithms(library: str, collective: str, ranks: int) -> list[Algorithm]:
         ]
     elif family == MPICH:
         found = [Algorithm(name, name, INTRA_ONLY.get((collective, name), "")) for name in INTRA.get(collective, ())]
+    elif library.startswith(SMPI) and collective in ("alltoall", "alltoallv"):
+        found = [Algorithm(name, name) for name in SELECTORS]
     else:
         found = []
     return [algorithm for algorithm in found if algorithm.fits(ranks)]
@@ -150,4 +158,4 @@ def setting(library: str, collective: str, algorithm: Algorithm) -> dict[str, st
             f"MPIR_CVAR_{collective.upper()}_DEVICE_COLLECTIVE": "0",
             knob(library, collective): algorithm.value,
         }
-    return {}
+    return {SELECTED_BY + collective.upper(): algorithm.value} if library.startswith(SMPI) else {}

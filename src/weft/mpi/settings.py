@@ -10,7 +10,7 @@ pass: they rule which processes start, and where.
 import re
 from collections.abc import Mapping
 
-PREFIXES = ("OMPI_MCA_", "PMIX_MCA_", "MPICH_", "MPIR_CVAR_", "UCX_", "FI_", "MV2_", "MVP_", "I_MPI_")
+PREFIXES = ("OMPI_MCA_", "PMIX_MCA_", "MPICH_", "MPIR_CVAR_", "UCX_", "FI_", "MV2_", "MVP_", "I_MPI_", "WEFT_SMPI_")
 NAME = re.compile(r"[A-Z][A-Za-z0-9_]{0,99}")
 #: A number, a size, a word or a list of them. No path, and nothing that a shell would see.
 VALUE = re.compile(r"[A-Za-z0-9_.,:^+-]{0,200}")

@@ -9,6 +9,7 @@ import pytest
 from weft.errors import StudyError
 from weft.fabric import Fabric
 from weft.host import Host, Limit
+from weft.kernel.registry import kernel_named
 from weft.kernel.studies import make_study
 from weft.plan.make import make_plan
 from weft.plan.records import Cell, Plan
@@ -247,5 +248,20 @@ def test_without_a_library_that_can_be_told_only_its_own_choice_is_planned() -> 
     unknown = plan(study(algorithms="each"))
     assert settings(unknown.measured) == ["default"]
     assert any("weft run adds those of the library" in note for note in unknown.notes)
-    simulated = plan(study(algorithms="each"), library="SMPI 3.32")
-    assert any("SMPI 3.32 has no option for others" in note for note in simulated.notes)
+    simulated = plan(study(collectives=["Alltoall"], algorithms="each"), library="SMPI 3.32")
+    told = {cell.parameters["algorithm"]: cell.parameters["setting"] for cell in simulated.measured}
+    assert told["ompi"] == {"WEFT_SMPI_ALLTOALL": "ompi"}
+    assert set(told) == {"default", "mvapich2", "mpich", "ompi", "impi"}
+    other = plan(study(collectives=["Bcast"], algorithms="each"), library="SMPI 3.32")
+    assert any("SMPI 3.32 has no option for others" in note for note in other.notes)
+
+
+def test_each_listed_algorithm_of_weft_is_a_cell_in_the_same_launch() -> None:
+    found = plan(study(collectives=["Alltoall", "Bcast"], algorithm=["default", "node.multi{nl=2}"]), library=OMPI)
+    swept = found.measured
+    listed = [(cell.parameters["collective"], cell.parameters["algorithm"]) for cell in swept]
+    assert sorted(set(listed)) == [("alltoall", "default"), ("alltoall", "node.multi{nl=2}"), ("bcast", "default")]
+    one = next(launch for launch in found.launches if swept[0].id in launch.cells)
+    assert {cell.id for cell in swept if cell.ranks == swept[0].ranks} <= set(one.cells), "interleaved in one launch"
+    flat = [kernel_named("collective").flat(cell.parameters).get("algorithm") for cell in swept]
+    assert set(flat) == {None, "node.multi{nl=2}"}, "the library's own algorithms are no business of the kernel"

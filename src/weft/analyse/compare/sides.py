@@ -115,13 +115,21 @@ class Side:
         return max((len(point.medians) for point in self.points.values()), default=0)
 
 
-def identity(kernel: str, parameters: Mapping[str, Any]) -> str:
-    """The parameters of a cell that identify the measurement; a file by its name, whatever its folder."""
+def identity(kernel: str, parameters: Mapping[str, Any], *, single: bool = False) -> str:
+    """The parameters of a cell that identify the measurement; a file by its name, whatever its folder.
+
+    Parameters
+    ----------
+    kernel, parameters
+        Of the cell.
+    single
+        The run has one algorithm of the call only: what two runs may differ by, which does not identify a cell.
+    """
     asked = kernel_named(kernel)
     kept = {k: value for k, value in parameters.items() if k not in asked.incidental and value not in (None, {}, [])}
     kept |= {key: PurePath(str(kept[key])).name for key in asked.inputs_of(kept)}
-    if kept.get("algorithm") == DEFAULT:
-        del kept["algorithm"]
+    if single or kept.get("algorithm") == DEFAULT:
+        kept.pop("algorithm", None)
     return json.dumps(kept, sort_keys=True, default=str) if kept else ""
 
 
@@ -146,6 +154,9 @@ def points_of(
     dict
         If two cells measure the same (a cell refined twice), the one with numbers and more launches counts.
     """
+    algorithms: dict[str, set[str]] = {}
+    for row in rows:
+        algorithms.setdefault(row["call"], set()).add(str(parameters[row["cell"]].get("algorithm", DEFAULT)))
     by_launch: dict[tuple[str, str, str], dict[int, float]] = {}
     for row in medians:
         by_launch.setdefault((row["cell"], row["call"], row["phase"]), {})[row["launch"]] = row["median_s"]
@@ -158,7 +169,9 @@ def points_of(
             row["call"],
             row["phase"],
             *shape,
-            "" if row["call"] in SHARED else identity(row["kernel"], parameters[cell]),
+            ""
+            if row["call"] in SHARED
+            else identity(row["kernel"], parameters[cell], single=len(algorithms[row["call"]]) == 1),
         )
         measured = by_launch.get((cell, row["call"], row["phase"]), {}) if row["status"] == "ok" else {}
         point = Point(

@@ -20,6 +20,7 @@ from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import is_explained, ladder_messages, ladder_need
 from weft.kernel.traffic import Traffic, Uniform
+from weft.mpi.alltoall import is_own
 from weft.study import Measure, Series, Study, doubling
 
 MOST_ROOTS = 32  # most roots that take turns, if each is measured once
@@ -135,7 +136,8 @@ class Collective(PlainKernel):
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
         keys = ("collective", "form", "bytes", "refine", "root", "pattern")
-        found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values}
+        own = {"algorithm": values["algorithm"]} if is_own(values.get("algorithm", "")) else {}
+        found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values} | own
         if values.get("explain"):
             found["explain"] = 1
         if "matrix" in values:

@@ -9,6 +9,8 @@ from weft.files.section import Section
 from weft.files.tree import as_list
 from weft.kernel.sizes import ByteSizes, powers_of_two
 from weft.kernel.steps import Explain
+from weft.mpi.algorithms import DEFAULT
+from weft.mpi.alltoall import AlgorithmSpecs
 from weft.study import MOST_CELLS, Series, Study, as_written, whole_numbers
 from weft.units import Bytes
 
@@ -114,6 +116,11 @@ class CollectiveSection(Section, frozen=True):
     algorithms: Literal["default", "each"] = Field(
         "default", description="each: also a launch for every algorithm that the library lets the user choose"
     )
+    algorithm: AlgorithmSpecs = Field(
+        (DEFAULT,),
+        description='of Alltoall and Alltoallv: "default", or one of Weft\'s own ("node.multi{nl=4}"), or a list: '
+        "a cell for each",
+    )
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
@@ -124,6 +131,8 @@ class CollectiveSection(Section, frozen=True):
             raise ValueError('the pattern "matrix" and the key matrix (its file) go together')
         if self.patterns != ("equal",) and "alltoallv" not in self.collectives:
             raise ValueError("patterns are those of Alltoallv, which is not among the collectives")
+        if self.algorithm != (DEFAULT,) and not {"alltoall", "alltoallv"} & set(self.collectives):
+            raise ValueError("algorithm is that of Alltoall and Alltoallv, which are not among the collectives")
         if self.sizes[0] < 1:
             raise ValueError("sizes start at 1 B: a call of 0 B is measured as barrier")
         return self

@@ -18,6 +18,7 @@ from weft.kernel.messages import barrier_messages
 from weft.kernel.plain import PlainKernel
 from weft.kernel.steps import is_explained, ladder_messages, ladder_need
 from weft.kernel.traffic import Mirror, Traffic, Uniform
+from weft.mpi.alltoall import chosen
 from weft.study import Measure, Series, Study
 
 INDEX_BYTES = 8
@@ -55,7 +56,7 @@ class Exchange(PlainKernel):
             n = series.n
             if contention:
                 divisible(n, shapes, step, where)
-        common: dict[str, Any] = {"n": n, "data": study.exchange.data}
+        common: dict[str, Any] = {"n": n, "data": study.exchange.data, **chosen(study.exchange.algorithm)}
         if contention:
             common["calls"] = list(study.exchange.calls)
             common |= {"explain": True} if study.explain else {}
@@ -151,12 +152,14 @@ class Exchange(PlainKernel):
         return frozenset({"alltoall", "alltoallv"})
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The length m of its vectors."""
-        return f"{values['m']:,}"
+        """The length m of its vectors, and an algorithm of Weft's own."""
+        return " ".join(filter(None, (f"{values['m']:,}", values.get("algorithm", ""))))
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        found: dict[str, FlatValue] = {key: values[key] for key in ("n", "m", "data", "file") if key in values}
+        found: dict[str, FlatValue] = {
+            key: values[key] for key in ("n", "m", "data", "file", "algorithm") if key in values
+        }
         return found | {"calls": timed_calls(values)} | ({"explain": 1} if values.get("explain") else {})
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:

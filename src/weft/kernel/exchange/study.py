@@ -13,6 +13,8 @@ from weft.files.expression import tree
 from weft.files.section import Section
 from weft.files.tree import is_list, is_table
 from weft.kernel.steps import Explain
+from weft.mpi.algorithms import DEFAULT
+from weft.mpi.alltoall import AlgorithmSpec
 from weft.study import MOST_CELLS, Series, Study, as_written
 from weft.units import Bytes, parse_bytes, parse_share
 
@@ -130,6 +132,11 @@ class ExchangeSection(Section, frozen=True):
     file: str | None = Field(None, description="only for data = file: a .npy of n doubles")
     calls: Annotated[tuple[Call, ...], Field(min_length=1, max_length=3)] = Field(
         ("A", "B", "C"), description="of A MPI_Alltoall(int), B MPI_Alltoallv(int), C MPI_Alltoallv(m-vector)"
+    )
+
+    algorithm: AlgorithmSpec = Field(
+        DEFAULT,
+        description='of A, B and C: "default" (the library\'s own), or one of Weft\'s, such as "node.multi{nl=4}"',
     )
 
     @model_validator(mode="after")

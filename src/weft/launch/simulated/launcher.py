@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event, Lock
@@ -26,6 +26,7 @@ from weft.launch.simulated.cost import Cost, content_matters, expected_cost, ref
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
 from weft.launch.simulated.programs import MACHINE, Programs
 from weft.launch.simulated.simgrid import options
+from weft.mpi.algorithms import SELECTED_BY
 
 NEVER_FOLD = str(2**62)
 FOLD_ABOVE = str(2**20)
@@ -92,10 +93,14 @@ class SimulatedLauncher:
         network = self.fabric.network
         return network.eager_limit if network else None
 
-    def options(self, cells: Sequence[LaunchCell] = ()) -> dict[str, str]:
-        """SimGrid's options for this fabric and these cells."""
+    def options(self, cells: Sequence[LaunchCell] = (), settings: Mapping[str, str] | None = None) -> dict[str, str]:
+        """SimGrid's options for this fabric and these cells; ``settings`` choose another library for a call."""
         measured = {call for cell in cells for call in kernel_named(cell.kernel).collectives(cell.parameters)}
-        return options(self.simulation, self.eager_limit, measured)
+        return options(self.simulation, self.eager_limit, measured) | {
+            f"smpi/{call}": settings[SELECTED_BY + call.upper()]
+            for call in measured
+            if settings and SELECTED_BY + call.upper() in settings
+        }
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Start the requests side by side, as many as there are cores, and yield their outcomes in order."""
@@ -116,7 +121,7 @@ class SimulatedLauncher:
 
     def command(self, request: LaunchRequest) -> list[str]:
         """The command that simulates a request; :meth:`prepare` writes its files."""
-        files, chosen = Files(request), self.options(request.cells)
+        files, chosen = Files(request), self.options(request.cells, request.environment)
         return [
             str(self.programs.simgrid.smpirun), "-wrapper", f"env LD_PRELOAD={MACHINE}",
             "-np", str(request.ranks), "-platform", str(self.programs.machine),

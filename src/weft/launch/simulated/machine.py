@@ -46,6 +46,7 @@ def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, 
         f"ranks-per-node {slots}",
         f"node-memory {fabric.node.memory or 0}",
         f"copies {stated(fabric.node.copy_rate, fabric, 'node.copy_rate')!r} {fabric.node.latency or 0.0!r}",
+        *(["library-copies 1"] if simulation_of(fabric).library_copies else []),
         *message_lines(fabric),
         f"rails {fabric.network.rails if fabric.network else 1}",
         *(f"host {name}" for name in hosts),
@@ -63,6 +64,7 @@ def message_lines(fabric: Fabric) -> list[str]:
     return [
         f"message {simulation.inside_cost!r}",
         *(f"segment {above} {cost.overhead_s!r} {cost.gap_s!r} {cost.s_per_byte!r}" for above, cost in segments),
+        *(["gap-after-bytes 1"] if simulation.gap == "bytes" else []),
         f"connections {simulation.connection_cost!r} {simulation.connected_up_to} {simulation.start_up}",
     ]
 

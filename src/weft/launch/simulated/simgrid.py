@@ -109,6 +109,8 @@ def options(simulation: SimulationSection, eager_limit: int | None, measured: Co
         "surf/precision": "1e-9",
         "smpi/simulate-computation": "no",
         "smpi/host-speed": "1f",
+        "smpi/iprobe": "1e-7",  # s that a look for a message takes: 100 us by default, and longer each time
+        "smpi/grow-injected-times": "no",
         "smpi/privatization": "no",  # the kernels keep no globals
         "contexts/stack-size": "512",  # KiB a rank
         "smpi/send-is-detached-thresh": str(DETACHED_BY_DEFAULT if eager_limit is None else eager_limit + 1),

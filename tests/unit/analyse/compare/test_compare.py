@@ -216,6 +216,23 @@ def test_an_algorithm_that_was_chosen_is_an_operation_of_its_own() -> None:
     assert KEY._replace(parameters=chosen).operation == "alltoall (ring)"
 
 
+def test_runs_of_one_algorithm_each_are_held_against_each_other() -> None:
+    """As two libraries are: within a run of several, an algorithm is an operation of its own."""
+    row = {"kernel": "collective", "phase": "warm", "nodes": 2, "ranks_per_node": 2, "ranks": 4, "n": None, "m": None}
+    row |= {"series": ["s"], "reason": "", "batch": 1, "oversubscribed": False, "call": "alltoall@8", "status": "ok"}
+
+    def keys(*algorithms: str) -> set[Any]:
+        rows = [row | {"cell": f"c{number}"} for number in range(len(algorithms))]
+        common = {"collective": "alltoall", "form": "plain"}
+        parameters = {f"c{number}": common | {"algorithm": each} for number, each in enumerate(algorithms)}
+        return set(points_of(rows, [], parameters, Floor([])))
+
+    assert keys("default") == keys("node.multi{nl=4}")
+    both = keys("default", "node.multi{nl=4}")
+    assert len(both) == 2
+    assert {key.operation for key in both} == {"alltoall", "alltoall (node.multi{nl=4})"}
+
+
 def test_points_take_the_medians_of_good_rows_and_the_floor_of_their_shape() -> None:
     common = {
         "kernel": "collective",
