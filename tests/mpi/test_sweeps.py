@@ -133,9 +133,8 @@ def test_each_of_wefts_own_algorithms_is_measured_and_proven_in_the_launch_of_th
     mpicxx: Path, make: Callable[..., Weft]
 ) -> None:
     # two fake nodes: on one, those that know the nodes would leave it to the library
-    text = EACH.replace(
-        'algorithms = "each"', 'algorithm = ["default", "node.multi{nl=2}", "node.direct", "bruck{r=2}"]'
-    )
+    listed = ["default", "node.multi{{nl=2}}", "node.direct", "bruck{{r=2}}"]
+    text = EACH.replace('algorithms = "each"', f"algorithm = {listed}")
     weft = make(launches=1, limit="60 s", text=text.replace('"64 KiB"', '"4 KiB"'), WEFT_NODES_FAKE="block:1")
     weft.mpicxx = mpicxx
     done = weft.run(seconds=400)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JSON schemas of study and fabric files, for editors. ``python -m weft.kernel.schema`` writes them to ``schemas/``."""
+"""JSON schemas of study and fabric files and selection tables, for editors.
+
+``python -m weft.kernel.schema`` writes them to ``schemas/``.
+"""
 
 import json
 from functools import reduce
@@ -11,6 +14,7 @@ from pydantic import TypeAdapter
 from weft.fabric.model import Fabric
 from weft.files.tree import is_list, is_table
 from weft.kernel.registry import measured_kernels
+from weft.mpi.selection import SelectionTable
 
 
 def written(schema: Any) -> Any:
@@ -27,7 +31,7 @@ def schemas() -> dict[str, str]:
     """Text of each schema file, by its name."""
     kinds: list[Any] = [kernel.study for kernel in measured_kernels().values()]
     studies = reduce(lambda some, one: some | one, kinds)
-    models = {"study": TypeAdapter(studies), "fabric": TypeAdapter(Fabric)}
+    models = {"study": TypeAdapter(studies), "fabric": TypeAdapter(Fabric), "tuning": TypeAdapter(SelectionTable)}
     found: dict[str, str] = {}
     for name, adapter in models.items():
         schema = {

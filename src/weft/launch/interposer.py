@@ -14,6 +14,7 @@ from weft.files.shipped import cache, shipped
 from weft.launch.build import compile_target, library_identity
 from weft.launch.toolchain import build_once, key_of, source_files
 from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Library, Mpi, find_mpi, is_program
+from weft.mpi.selection import read_selection
 
 LIBRARY = "libweft.so"
 ROOMS = ("alltoall", "interpose")
@@ -55,9 +56,13 @@ class Settings:
         ------
         LaunchError
             The table is not a file.
+        DataError
+            It is torn, or holds something that is no rule.
         """
         if self.table is not None and not self.table.is_file():
             raise LaunchError(f"there is no selection table {self.table}", "name a file: --table FILE")
+        if self.table is not None:
+            read_selection(self.table)
         given = {
             "WEFT_ALLTOALL": self.force,
             "WEFT_TABLE": str(self.table.absolute()) if self.table else "",

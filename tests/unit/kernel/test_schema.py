@@ -45,4 +45,4 @@ def test_shipped_files_name_their_schema_for_editors() -> None:
 
 def test_schemas_are_written_into_a_folder(tmp_path: Path) -> None:
     write(tmp_path / "new")
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["fabric.json", "study.json"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["fabric.json", "study.json", "tuning.json"]

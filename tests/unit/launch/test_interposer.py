@@ -39,7 +39,7 @@ def test_only_what_is_asked_for_is_set(tmp_path: Path) -> None:
     """A variable of the job script must not be overwritten by an empty one."""
     assert Settings().variables() == {}
     table = tmp_path / "t.json"
-    table.write_text("{}")
+    table.write_text('{"schema": "weft-tuning/1", "rules": []}')
     assert Settings("pmpi", table, Path("r.json"), 5, True).variables() == {
         "WEFT_ALLTOALL": "pmpi", "WEFT_TABLE": str(table), "WEFT_REPORT": str(Path.cwd() / "r.json"),
         "WEFT_VERIFY": "5", "WEFT_PREWARM": "1",

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Selection tables: which all-to-all ``libweft.so`` takes where. ``native/interpose/table.hpp`` reads the same file."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors, write_atomic
+from weft.mpi.alltoall import PMPI, AlgorithmSpec
+
+SCHEMA = "weft-tuning/1"
+
+
+def _ordered(ends: tuple[float, float]) -> tuple[float, float]:
+    if ends[0] > ends[1]:
+        raise ValueError(f"a range [low, high], not [{ends[0]:g}, {ends[1]:g}]")
+    return ends
+
+
+Whole = Annotated[int, Field(strict=True, ge=0)]
+Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """A part of a table: no other keys than these."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Evidence(Part):
+    """The measurement that a rule rests on: the least gain among the sizes that it covers.
+
+    Attributes
+    ----------
+    median_us, interval_us
+        Median of the algorithm's launches and its interval.
+    pmpi_us
+        Median of the library's own choice in the same launches.
+    n
+        Launches.
+    """
+
+    median_us: Time
+    interval_us: tuple[Time, Time]
+    pmpi_us: Time
+    n: Annotated[int, Field(strict=True, ge=1)]
+
+
+class Rule(Part):
+    """An algorithm and where it is taken; ranges include both ends, and an omitted one matches all.
+
+    Attributes
+    ----------
+    bytes
+        Of a block; for ``MPI_Alltoallv`` the mean on the rank that sends most.
+    """
+
+    op: Literal["alltoall", "alltoallv", "*"]
+    nodes: tuple[Whole, Whole] | None = None
+    ranks_per_node: tuple[Whole, Whole] | None = None
+    p: tuple[Whole, Whole] | None = None
+    bytes: tuple[Whole, Whole] | None = None
+    algorithm: AlgorithmSpec
+    evidence: Evidence | None = None
+
+    @model_validator(mode="after")
+    def supported(self) -> Self:
+        """Refuse ranges that are turned round, and another algorithm than the library's without evidence."""
+        for ends in (self.nodes, self.ranks_per_node, self.p, self.bytes, self.evidence and self.evidence.interval_us):
+            if ends:
+                _ordered(ends)
+        if self.algorithm != PMPI and self.evidence is None:
+            raise ValueError(f"a rule for {self.algorithm} has no evidence")
+        return self
+
+
+class SelectionTable(Part):
+    """The rules, of which the first that matches is taken; without one the library's own algorithm runs."""
+
+    schema_name: Literal["weft-tuning/1"] = Field(alias="schema")
+    created: str | None = None
+    platform: dict[str, Any] | None = None
+    rules: tuple[Rule, ...]
+
+    def write(self, path: Path) -> None:
+        """Write the table as JSON.
+
+        Raises
+        ------
+        DataError
+            The file cannot be written.
+        """
+        with file_errors(path):
+            write_atomic(path, (self.model_dump_json(by_alias=True, exclude_none=True, indent=1) + "\n").encode())
+
+
+def read_selection(path: Path) -> SelectionTable:
+    """Read a selection table, as the library will.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, is torn, or holds something that is no rule; names the rule and the key.
+    """
+    with file_errors(path):
+        text = path.read_text(encoding="utf-8", errors="replace")
+    remedy = "correct it, or make it anew: weft tune --on FABRIC"
+    try:
+        return SelectionTable.model_validate(json.loads(text))
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+        raise DataError(f"{path} is no selection table: {where or 'it'}: {first['msg']}", remedy) from None
+    except (ValueError, RecursionError) as problem:
+        raise DataError(f"{path} is no selection table: {problem}", remedy) from None

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+r"""What an all-to-all should take: a cost model in LogGP's terms (Alexandrov, Ionescu, Schauser and Scheiman, 1995).
+
+N nodes of P ranks, p = N P, blocks of m bytes. An adapter spends g on each message and 1/B on each byte, one message
+after the other; a message takes L to arrive; the ranks of a node copy C bytes a second together; h is a step of a
+barrier within a node, of which there are log2 P. Bruck's takes k = ceil(log_r p) rounds, of which K = ceil(log_r N)
+leave the node and the others are copies:
+
+==============  ====================================================================================
+flat            P (p - P) (g + m / B) + L
+node.multi      (N - 1) (g + P^2 m / B) + L + 2 P p m / C + 3 h log2 P
+node.direct     P (N - 1) (g + P m / B) + L + P p m / C + 2 h log2 P
+bruck           K (L + P (r - 1) (g + p m / (r B))) + P p m (2 + (3 k - K) (r - 1) / r) / C
+node.bruck      K (L + P (r - 1) (g + p m / (r B))) + P p m (4 + 2 K (r - 1) / r) / C + 3 h log2 P
+==============  ====================================================================================
+
+A flat exchange pays P (p - P) gaps where node.multi pays N - 1: that is all its gain, and its copies are the price.
+The model knows no processor time of the ranks, no switches and no late ranks: it says what to expect, and is printed
+beside what was measured; it decides nothing.
+"""
+
+import re
+from dataclasses import dataclass
+from math import inf, log2
+
+from weft.errors import FabricError
+from weft.fabric.model import Fabric
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The model's numbers.
+
+    Attributes
+    ----------
+    gap_s, latency_s, step_s
+        g, L and h.
+    rate, copy_rate
+        B and C in bytes a second.
+    """
+
+    gap_s: float
+    latency_s: float
+    rate: float
+    copy_rate: float
+    step_s: float
+
+    @classmethod
+    def of(cls, fabric: Fabric) -> "Machine":
+        """The numbers that a fabric file states; a gap or a latency that it leaves out is 0.
+
+        Raises
+        ------
+        FabricError
+            It states no adapter_rate, or no copy_rate.
+        """
+        network, copy_rate = fabric.network, fabric.node.copy_rate
+        rate = network.adapter_rate if network else None
+        if network is None or rate is None or copy_rate is None:
+            raise FabricError(
+                f"{fabric.path}: the cost model needs network.adapter_rate and node.copy_rate",
+                "write them, or fit them: weft fabric fit RUN -o FABRIC",
+            )
+        gap = network.message_gap or 0.0
+        latency = (network.latency or 0.0) + (network.message_cost or 0.0)
+        return cls(gap, latency, rate, copy_rate, fabric.node.latency or 0.0)
+
+    def seconds(self, algorithm: str, nodes: int, ranks_per_node: int, block_bytes: int) -> float:
+        """Predicted time of one ``MPI_Alltoall``; infinite for an algorithm that the model does not know.
+
+        Parameters
+        ----------
+        algorithm
+            A spec, such as ``node.multi{nl=4}``.
+        nodes, ranks_per_node, block_bytes
+            N, P and m.
+        """
+        name, radix = algorithm.partition("{")[0], int(found[1]) if (found := re.search(r"r=(\d+)", algorithm)) else 2
+        n, p_node, p = nodes, ranks_per_node, nodes * ranks_per_node
+        copied = p_node * p * block_bytes / self.copy_rate
+        barrier = self.step_s * log2(p_node) if p_node > 1 else 0.0
+        if name.startswith("flat"):
+            return self._sent(p_node * (p - p_node), block_bytes) + self.latency_s
+        if name == "node.multi":
+            return self._sent(n - 1, p_node**2 * block_bytes) + self.latency_s + 2 * copied + 3 * barrier
+        if name == "node.direct":
+            return self._sent(p_node * (n - 1), p_node * block_bytes) + self.latency_s + copied + 2 * barrier
+        if name in ("bruck", "node.bruck"):
+            rounds, outside = _rounds(p, radix), _rounds(n, radix)
+            sent = outside * (self.latency_s + self._sent(p_node * (radix - 1), p * block_bytes / radix))
+            if name == "bruck":
+                return sent + (2 + (3 * rounds - outside) * (radix - 1) / radix) * copied
+            return sent + (4 + 2 * outside * (radix - 1) / radix) * copied + 3 * barrier
+        return inf
+
+    def _sent(self, messages: float, message_bytes: float) -> float:
+        """Time that an adapter takes for messages."""
+        return messages * (self.gap_s + message_bytes / self.rate)
+
+
+def _rounds(members: int, radix: int) -> int:
+    """ceil(log_radix members), by whole numbers."""
+    rounds, reach = 0, 1
+    while reach < members:
+        rounds, reach = rounds + 1, reach * radix
+    return rounds

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules of a selection table from a run: the algorithms that were shown to beat the library's own.
+
+Only what was measured becomes a rule: the nodes and ranks of the cells, and the sizes from the first to the last of a
+row of measured sizes with one winner. Between two sizes with different winners, below the smallest and above the
+largest, the library's own algorithm runs. So nothing is extrapolated, of Bruck's or of any other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from weft.analyse.tables.answers import WINNERS
+from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.winners import LEAST_WIN
+from weft.kernel.sizes import split_op
+from weft.mpi.algorithms import DEFAULT
+from weft.mpi.alltoall import PMPI, is_own
+from weft.mpi.selection import Evidence, Rule
+from weft.report.view import RunView
+
+OPS = ("alltoall", "alltoallv")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best algorithm of one call at one shape and size.
+
+    Attributes
+    ----------
+    op, nodes, ranks_per_node, ranks, block_bytes
+        Where.
+    algorithm
+        A spec; ``pmpi`` where no other is shown to take at most 95 % of the library's time.
+    median_s, low_s, high_s, default_s
+        Its time with its interval, and the library's.
+    launches
+        Number of launches.
+    """
+
+    op: str
+    nodes: int
+    ranks_per_node: int
+    ranks: int
+    block_bytes: int
+    algorithm: str
+    median_s: float
+    low_s: float
+    high_s: float
+    default_s: float
+    launches: int
+
+    @property
+    def ratio(self) -> float:
+        """Its time divided by the library's."""
+        return self.median_s / self.default_s
+
+
+def choices(view: RunView) -> list[Choice]:
+    """The best algorithm at each measured size, in the order of op, shape and size.
+
+    On a real fabric an algorithm must win by the rules of `weft.analyse.winners`, in four launches or more, and by 5 %
+    at the near end of the interval; the times of a model repeat exactly, so one launch will do.
+    """
+    shown = {
+        (row["call"], row["nodes"], row["ranks"], row["bytes"]): row["algorithm"]
+        for row in WINNERS.read(view.path)
+        if row["high"] is not None and row["high"] <= LEAST_WIN
+    }
+    found: list[Choice] = []
+    for (op, nodes, ranks, size), rows in sorted(_groups(view).items()):
+        best = shown.get((op, nodes, ranks, size), DEFAULT)
+        if view.plan.planned_fabric.is_model:
+            best = min(rows, key=lambda name: rows[name]["median_s"])
+            best = best if rows[best]["median_s"] <= LEAST_WIN * rows[DEFAULT]["median_s"] else DEFAULT
+        row, own = rows[best], rows[DEFAULT]
+        low = row["median_s"] if row["low_s"] is None else row["low_s"]
+        high = row["median_s"] if row["high_s"] is None else row["high_s"]
+        spec = best if is_own(best) else PMPI
+        found.append(
+            Choice(
+                op, nodes, row["ranks_per_node"], ranks, size, spec, row["median_s"], low, high, own["median_s"],
+                row["launches"],
+            )
+        )  # fmt: skip
+    return found
+
+
+def _groups(view: RunView) -> dict[tuple[str, int, int, int], dict[str, TimedRow]]:
+    """Warm rows by op, nodes, ranks and size, and then by algorithm: Weft's own and the library's choice."""
+    algorithms = {cell.id: str(cell.parameters.get("algorithm", DEFAULT)) for cell in view.plan.measured}
+    found: dict[tuple[str, int, int, int], dict[str, TimedRow]] = {}
+    for row in timed(view.rows, phase="warm"):
+        (op, size), algorithm = split_op(row["call"]), algorithms[row["cell"]]
+        if op in OPS and size is not None and (algorithm == DEFAULT or is_own(algorithm)):
+            found.setdefault((op, row["nodes"], row["ranks"], size), {})[algorithm] = row
+    return {key: rows for key, rows in found.items() if DEFAULT in rows and len(rows) > 1}
+
+
+def rules(found: Sequence[Choice]) -> list[Rule]:
+    """The rules for choices in order, and last the library's own for everything else."""
+    made: list[Rule] = []
+    for place, same in groupby(found, key=lambda c: (c.op, c.nodes, c.ranks_per_node, c.ranks)):
+        for algorithm, some in groupby(same, key=lambda choice: choice.algorithm):
+            if algorithm != PMPI:
+                made.append(_rule(place, algorithm, list(some)))
+    return [*made, Rule(op="*", algorithm=PMPI)]
+
+
+def _rule(place: tuple[str, int, int, int], algorithm: str, some: Sequence[Choice]) -> Rule:
+    _, nodes, ranks_per_node, ranks = place
+    weakest = max(some, key=lambda choice: choice.ratio)
+    return Rule(
+        op="alltoall" if place[0] == "alltoall" else "alltoallv",
+        nodes=(nodes, nodes),
+        ranks_per_node=(ranks_per_node, ranks_per_node),
+        p=(ranks, ranks),
+        bytes=(some[0].block_bytes, some[-1].block_bytes),
+        algorithm=algorithm,
+        evidence=Evidence(
+            median_us=weakest.median_s * 1e6,
+            interval_us=(weakest.low_s * 1e6, weakest.high_s * 1e6),
+            pmpi_us=weakest.default_s * 1e6,
+            n=weakest.launches,
+        ),
+    )

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``weft tune`` from a fabric file to a table: deterministic, and never slower than the library where it has a rule."""
+
+from pathlib import Path
+
+import pytest
+from simulated_cells import TARA
+
+from weft.cli.app import main
+from weft.launch.simulated.programs import Programs
+from weft.mpi.selection import read_selection
+
+pytestmark = pytest.mark.simulated
+FABRIC = TARA.replace('adapter_rate = "2.62 GB/s"', 'adapter_rate = "2.62 GB/s"\nmessage_gap = "1 us"')
+
+
+def test_a_table_is_made_of_what_was_measured(
+    tmp_path: Path, programs: Programs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fabric, output = tmp_path / "fabric.toml", tmp_path / "table.json"
+    fabric.write_text(FABRIC)
+    words = ["tune", "--on", str(fabric), "--nodes", "3", "--ranks-per-node", "4", "--sizes", "8 B", "64 KiB"]
+    words += ["--into", str(tmp_path / "run"), "-o", str(output)]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "What to take on tara (simulated)" in said
+    assert "predicted winner" in said
+    first = output.read_text()
+    table = read_selection(output)
+    small = next(rule for rule in table.rules if rule.op == "alltoall" and rule.bytes and rule.bytes[0] == 8)
+    assert small.algorithm.startswith("node.")
+    assert (small.nodes, small.ranks_per_node, small.p) == ((3, 3), (4, 4), (12, 12))
+    for rule in table.rules:
+        if rule.evidence:
+            assert rule.evidence.median_us <= 0.95 * rule.evidence.pmpi_us
+    assert table.rules[-1].algorithm == "pmpi"
+    # the same command again: nothing is measured anew, and the table is the same
+    assert main(words) == 0
+    again = output.read_text()
+    assert [line for line in again.splitlines() if "created" not in line] == [
+        line for line in first.splitlines() if "created" not in line
+    ]
+
+
+def test_what_the_model_expects_is_printed_without_starting_anything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fabric = tmp_path / "fabric.toml"
+    fabric.write_text(FABRIC)
+    assert main(["tune", "--on", str(fabric), "--predict", "--nodes", "18", "--sizes", "8 B"]) == 0
+    assert "node.multi{nl=1}" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == [fabric]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cost model: what must win where, for the reason that it states."""
+
+import math
+
+import pytest
+
+from weft.errors import FabricError
+from weft.fabric import Fabric
+from weft.tune.model import Machine
+from weft.tune.study import candidates, ordered
+
+MACHINE = Machine(gap_s=0.2e-6, latency_s=1.2e-6, rate=3.5e9, copy_rate=20e9, step_s=0.1e-6)
+
+
+def test_a_flat_exchange_pays_a_gap_for_each_message_that_leaves_the_node() -> None:
+    assert MACHINE.seconds("flat.pairwise", 8, 8, 0) == pytest.approx(8 * 56 * 0.2e-6 + 1.2e-6)
+    assert MACHINE.seconds("flat.window{w=8}", 8, 8, 3500) == pytest.approx(8 * 56 * 1.2e-6 + 1.2e-6)
+
+
+def test_one_message_a_pair_of_nodes_pays_in_copies_what_it_saves_in_gaps() -> None:
+    """Without a gap there is nothing to save, and with large blocks the copies cost more than the gaps."""
+    free = Machine(0.0, 1.2e-6, 3.5e9, 20e9, 0.1e-6)
+    for m in (512, 65536):
+        assert free.seconds("node.multi{nl=8}", 18, 8, m) > free.seconds("flat.pairwise", 18, 8, m)
+    assert MACHINE.seconds("node.multi{nl=8}", 18, 8, 64) < MACHINE.seconds("flat.pairwise", 18, 8, 64) / 4
+    assert MACHINE.seconds("node.multi{nl=8}", 18, 8, 65536) > MACHINE.seconds("flat.pairwise", 18, 8, 65536)
+
+
+def test_direct_lies_between_them() -> None:
+    names = ("node.multi{nl=8}", "node.direct{w=64}", "flat.pairwise")
+    fastest = [min(names, key=lambda name: MACHINE.seconds(name, 18, 8, m)) for m in (8, 512, 65536)]
+    assert fastest == list(names)
+
+
+def test_rounds_are_counted_by_whole_numbers() -> None:
+    """(int)(log(125) / log(5)) is 2 in floating point, and there are 3 rounds."""
+    no_copies = Machine(0.0, 1.0, 1e30, 1e30, 0.0)
+    assert round(no_copies.seconds("bruck{r=5}", 125, 1, 1)) == 3
+    assert round(no_copies.seconds("bruck{r=2}", 8, 1, 1)) == 3
+    assert round(no_copies.seconds("bruck{r=2}", 9, 1, 1)) == 4
+
+
+def test_an_unknown_algorithm_is_expected_to_lose() -> None:
+    assert math.isinf(MACHINE.seconds("sched{file=x}", 8, 8, 8))
+
+
+def fabric(**network: str) -> Fabric:
+    tree = {"topology": "star", "latency": "1 us", "adapter_rate": "1 GB/s", **network}
+    node = {"names": "n[1-18]", "cores": 8, "memory": "4 GiB", "copy_rate": "20 GB/s"}
+    return Fabric.model_validate({"name": "f", "kind": "slurm", "node": node, "network": tree})
+
+
+def test_the_search_begins_with_the_predicted_winner() -> None:
+    assert ordered(fabric(message_gap="1 us"), 18, 8, 64)[0].startswith("node.multi")
+    assert ordered(fabric(), 18, 8, 65536)[0].startswith("flat")
+    assert not any("node" in name for name in candidates(1)), "one rank a node has nothing to gather"
+
+
+def test_a_fabric_without_a_rate_is_told_what_is_missing() -> None:
+    bare = fabric().model_copy(update={"network": None})
+    with pytest.raises(FabricError, match="adapter_rate"):
+        Machine.of(bare)
+    assert ordered(bare, 18, 8, 64) == candidates(8), "it is measured in any order"
