@@ -62,7 +62,7 @@ class Machine:
                 "write them, or fit them: weft fabric fit RUN -o FABRIC",
             )
         gap = network.message_gap or 0.0
-        latency = (network.latency or 0.0) + (network.message_cost or 0.0)
+        latency = (network.latency or 0.0) + (network.overhead or 0.0)
         return cls(gap, latency, rate, copy_rate, fabric.node.latency or 0.0)
 
     def seconds(self, algorithm: str, nodes: int, ranks_per_node: int, block_bytes: int) -> float:
