@@ -118,3 +118,10 @@ def ibsim_refuses(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
         opensm._await_socket(gone, "nowhere", Path("log"))  # pyright: ignore[reportPrivateUsage, reportArgumentType]
     assert caught.value.remedy == "weft fabric check FILE"
     assert "error" not in typed("fabric", "check", fabric_of("small.ibnetdiscover", typed)).partition(":")[0]
+
+
+@CASES.of("fabric/presets.py", "weft fabric presets")
+def no_such_preset(typed: Typed) -> None:
+    Path("mine.toml").write_text('name = "mine"\nkind = "simulated"\n[node]\npreset = "no-such-node"\n')
+    assert "weft fabric presets" in typed.fails("fabric", "show", "mine.toml")
+    assert "epyc-7763" in typed("fabric", "presets")

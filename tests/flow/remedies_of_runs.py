@@ -3,6 +3,7 @@
 
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from remedies import Cases, Typed, faked, run_here
 from made.fake_kernel import FakeLauncher
 from weft.errors import WeftError
 from weft.fit.inputs import read_cells
+from weft.report.view import RunView
 from weft.store.folder import RunFolder
 
 CASES = Cases()
@@ -138,22 +140,22 @@ def nothing_to_run(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert started[0][-4:] == ["mpirun", "-n", "4", "./application"]
 
 
-@CASES.of("store/trace/convert.py", "weft doctor")
-def trace_of_nothing(typed: Typed) -> None:
-    from weft.store.trace.convert import convert_trace
-    from weft.store.trace.folder import TraceFolder
-
-    with pytest.raises(WeftError, match="no trace of any rank") as caught:
-        convert_trace(TraceFolder(Path("nothing")))
-    assert "weft doctor" in caught.value.remedy
-    assert "MPI" in typed("doctor")
-
-
-@CASES.of("store/trace/folder.py", "for a run of a study: weft show {}")
-def run_as_trace(typed: Typed) -> None:
-    from weft.store.trace.folder import TraceFolder
+@CASES.of("fidelity/first_calls.py", "weft show {} says why")
+def first_calls_without_times(typed: Typed) -> None:
+    from weft.fidelity.bench import Bench
+    from weft.fidelity.first_calls import explained
+    from weft.report.view import load_view
 
     run = run_here()
-    with pytest.raises(WeftError, match="is not a trace") as caught:
-        TraceFolder.open(run)
-    assert typed(*shlex.split(caught.value.remedy.partition("weft ")[2]))
+    typed("show", run)
+
+    class Elsewhere(Bench):
+        """Gives a run on other nodes, whose call B has no warm time."""
+
+        def run(self, study: str, fabric: object) -> RunView:
+            view = load_view(run)
+            return replace(view, rows=[row for row in view.rows if row["call"] != "B"])
+
+    with pytest.raises(WeftError, match="has no time of B") as caught:
+        explained(Elsewhere(Path()), "made", "as made", {})
+    assert typed(*shlex.split(caught.value.remedy.removesuffix(" says why"))[1:])

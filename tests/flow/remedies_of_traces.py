@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases of errors about traces of applications."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from remedies import Cases, Typed, run_here
+
+from weft.errors import WeftError
+from weft.store.trace.convert import convert_trace
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.tables import SITES, TRACE_RANKS
+from weft.trace.perfetto import write_perfetto
+
+CASES = Cases()
+COMMAND = ("--", "mpirun", "-n", "4", "./application")
+
+
+@CASES.of("cli/trace.py", "weft trace -o RUN -- mpirun")
+@CASES.of("store/trace/folder.py", "weft trace -o RUN -- mpirun")
+@CASES.of("trace/perfetto.py", "weft trace -o RUN -- mpirun")
+@CASES.of("trace/take.py", "weft trace -o RUN -- mpirun")
+def no_trace_yet(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "weft trace -o RUN -- mpirun" in typed.fails("trace")
+    assert "weft trace -o RUN -- mpirun" in typed.fails("trace", "show", "nowhere")
+    for table in (SITES, TRACE_RANKS):
+        table.path(Path("empty")).parent.mkdir(parents=True, exist_ok=True)
+        table.write(Path("empty"), [])
+    with pytest.raises(WeftError, match="has no rank") as caught:
+        write_perfetto(TraceFolder(Path("empty")), Path("trace.json"))
+    assert "weft trace -o RUN -- mpirun" in caught.value.remedy
+    assert "weft trace -o RUN -- mpirun" in typed.fails("trace", "-o", "empty", *COMMAND)
+    taken: list[Path] = []
+    monkeypatch.setattr("weft.trace.take.take_trace", lambda _, into, *more: taken.append(into) or 0)
+    typed("trace", "-o", "RUN", *COMMAND)
+    assert taken == [Path("RUN")]
+
+
+@CASES.of("store/trace/convert.py", "weft doctor")
+def trace_of_nothing(typed: Typed) -> None:
+    with pytest.raises(WeftError, match="no trace of any rank") as caught:
+        convert_trace(TraceFolder(Path("nothing")))
+    assert "weft doctor" in caught.value.remedy
+    assert "MPI" in typed("doctor")
+
+
+@CASES.of("store/trace/folder.py", "for a run of a study: weft show {}")
+def run_as_trace(typed: Typed) -> None:
+    run = run_here()
+    with pytest.raises(WeftError, match="is not a trace") as caught:
+        TraceFolder.open(run)
+    assert typed(*shlex.split(caught.value.remedy.partition("weft ")[2]))
