@@ -2,9 +2,12 @@
 """The verbs ``weft trace`` and ``weft trace show``."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
+
+if TYPE_CHECKING:
+    from weft.store.trace.folder import TraceFolder
 
 app = App(name="trace", help="Record what an application asks of the network, and show it.")
 
@@ -65,6 +68,8 @@ def show(
     *,
     format: Literal["text", "json"] = "text",
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    begin: str = "",
+    end: str = "",
     engine: str | None = None,
 ) -> None:
     """Print what an application asked of the network: time by call, size and communicator, late ranks, phases, verdict.
@@ -77,6 +82,8 @@ def show(
         text for people, or json (schema weft-trace-show/1).
     output
         Also write a page with these tables and the communication matrices, e.g. trace.html.
+    begin, end
+        Print a timeline of this stretch instead, a line a rank: --begin 1.5s --end 1.6s, from the first call on.
     engine
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
@@ -93,6 +100,9 @@ def show(
 
     folder = TraceFolder.open(run)
     bring_in(folder)
+    if begin or end:
+        _show_stretch(folder, begin, end)
+        return
     if engine or not has_trace_tables(folder):
         make_trace_tables(folder, engine or "duckdb://")
     view, notes = load_trace(folder), told(folder)
@@ -108,6 +118,23 @@ def show(
     if output:
         write_trace_page(view, output, notes)
         sys.stderr.write(f"wrote {output}\n")
+
+
+def _show_stretch(folder: "TraceFolder", begin: str, end: str) -> None:
+    """Print the timeline of a stretch; StudyError if a time is none."""
+    import sys
+
+    from weft.analyse.trace.timeline import timeline
+    from weft.errors import StudyError
+    from weft.report.trace.timeline import timeline_lines
+    from weft.units import parse_seconds
+
+    try:
+        begin_s, end_s = (parse_seconds(each) if each else None for each in (begin, end))
+    except ValueError as error:
+        raise StudyError(f"--begin {begin} --end {end}: {error}", "give times: --begin 1.5s --end 1.6s") from None
+    found = timeline(folder, begin_s, end_s)
+    sys.stdout.write("\n".join(timeline_lines(found.begin_s, found.end_s, found.letters())) + "\n")
 
 
 @app.command

@@ -10,6 +10,12 @@ from weft.store.typed import TableOf
 pa: Any = pyarrow  # it comes without types
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 
+#: Kinds of calls in a timeline, and their letters; the last is none of them.
+LETTERS = {
+    "all-to-all": "A", "barrier": "B", "other collective": "C", "wait or test": "w", "receive": "r", "send": "s",
+    "other call": "o", "computing": ".",
+}  # fmt: skip
+
 
 class CallTimeRow(TypedDict):
     """A call: how often, its time over all ranks, and how much of it ranks waited for others who came late.

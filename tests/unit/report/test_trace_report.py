@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``weft trace show`` says what the tables say: headline, tables, page, JSON, and the export for Perfetto."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made.traces import MadeRank
+from weft.analyse.trace.make import make_trace_tables
+from weft.cli.app import main
+from weft.report.trace.page import matrix_pictures, write_trace_page
+from weft.report.trace.tables import as_json, headline, percent, trace_tables
+from weft.report.trace.view import TraceView, load_trace
+from weft.store.trace.convert import convert_trace
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.layout import Flag, State
+from weft.trace.perfetto import write_perfetto
+from weft.trace.take import told
+
+MS = 1_000_000
+EVIL = "<script>alert(1)</script>\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> TraceFolder:
+    """Two ranks on two nodes: rank 1 computes for 60 of 100 ms, and rank 0 waits for it; rank 1's end is missing."""
+    found = TraceFolder(tmp_path_factory.mktemp("trace"))
+    for rank, begin in ((0, 20), (1, 60)):
+        state = State.CLOSED | State.SHARED_CLOCK if rank == 0 else State.SHARED_CLOCK
+        made = MadeRank(rank, 2, node=rank, host=EVIL.encode() if rank else b"n0", state=int(state))
+        made.site(1, f"{EVIL}+0x2").call("MPI_Comm_dup", 0, 0)
+        made.call("MPI_Alltoall", begin * MS, 80 * MS, bytes=2 << 20, received=2 << 20, site=1)
+        for step in range(4):
+            made.call("MPI_Send", (80 + 5 * step) * MS, (85 + 5 * step) * MS, peer=1 - rank, bytes=3 << 20)
+        made.call("MPI_Iprobe", 100 * MS, 100 * MS, flags=Flag.UNFINISHED, request=7)
+        made.write(found.raw)
+    convert_trace(found)
+    make_trace_tables(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def view(folder: TraceFolder) -> TraceView:
+    return load_trace(folder)
+
+
+def test_the_headline_has_the_shares_of_mpi_and_waiting_and_the_first_bound(view: TraceView) -> None:
+    assert headline(view) == (
+        "2 ranks spent 60 % of their time in MPI, 20 % in waiting for ranks that came late. A better network saves at "
+        "most 40 % of the time."
+    )
+
+
+def test_each_table_tells_its_numbers(view: TraceView) -> None:
+    tables = {table.title.partition(",")[0]: table.rows for table in trace_tables(view)}
+    assert tables["Time by call"][0] == (
+        "MPI_Alltoall", "2", "80 ms", "40 %", "40 ms", "40 ms", "4 MiB", "60 ms"
+    )  # fmt: skip
+    assert ("MPI_Iprobe", "14") in [row[:2] for row in tables["Time by call"]]
+    assert ("MPI_Send", "up to 4 MiB", "8", "40 ms", "24 MiB") in tables["Time by size"]
+    assert [row[0] for row in tables["Time by communicator"]] == ["MPI_COMM_WORLD"]
+    (late,) = tables["Who came late"]
+    assert (late[0], late[2], late[3]) == ("1", "40 ms", "1")
+    assert tables["Repeating phases of rank 0"][0][:2] == ("4", "1")
+    assert tables["What would help"][0][0] == "a better network"
+
+
+def test_the_matrix_is_by_rank_and_by_node(view: TraceView) -> None:
+    assert view.matrix("bytes").tolist() == [[1 << 20, 13 << 20], [13 << 20, 1 << 20]]
+    assert view.matrix("messages").tolist() == [[1, 5], [5, 1]]
+    first, second = matrix_pictures(view)
+    assert first.reading == "Rank 0 sent most to rank 1: 13 MiB."
+    assert "5 messages" in second.reading
+
+
+def test_the_page_and_the_terminal_show_names_of_others_as_plain_text(
+    view: TraceView, folder: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_trace_page(view, tmp_path / "page.html", told(folder))
+    page = (tmp_path / "page.html").read_text()
+    assert "<script>alert(1)" not in page
+    assert "this trace is partial" in page
+    assert main(["trace", "show", str(folder.path)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "rank 1: it ended without MPI_Finalize" in out
+
+
+def test_json_has_the_rows_unrounded(view: TraceView) -> None:
+    tree = json.loads(as_json(view))
+    assert tree["schema"] == "weft-trace-show/1"
+    assert tree["calls"][0]["seconds"] == pytest.approx(0.08)
+    assert len(tree["partial"]) == 1
+
+
+def test_perfetto_gets_every_call_with_its_time_in_us(folder: TraceFolder, tmp_path: Path) -> None:
+    assert write_perfetto(folder, tmp_path / "out.json") == 14
+    events = json.loads((tmp_path / "out.json").read_text())["traceEvents"]
+    calls = [event for event in events if event["ph"] == "X"]
+    assert len(calls) == 14
+    (exchange,) = [event for event in calls if event["name"] == "MPI_Alltoall" and event["pid"] == 1]
+    assert (exchange["ts"], exchange["dur"]) == (60_000, 20_000)
+    assert exchange["args"]["bytes"] == 2 << 20
+    assert {event["pid"] for event in events if event["ph"] == "M"} == {0, 1}
+
+
+def test_shares_keep_a_decimal_where_it_counts() -> None:
+    assert [percent(share) for share in (0.004, 0.0994, 0.0996, 0.5, 1.0)] == [
+        "0.4 %",
+        "9.9 %",
+        "10 %",
+        "50 %",
+        "100 %",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["trace"], 2, "weft trace has no command"),
+        (["trace", "--most", "7 apples", "--", "true"], 2, "--most 7 apples"),
+        (["trace", "--most", "1GB", "--", "true"], 2, "--most 1GB"),
+        (["trace", "show", "/nowhere/at/all"], 1, "does not exist"),
+    ],
+)
+def test_mistakes_are_told(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == code
+    assert message in capsys.readouterr().err
+
+
+def test_a_run_of_a_study_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "weft.json").write_text('{"schema": "weft-run/2"}')
+    assert main(["trace", "show", str(tmp_path)]) == 1
+    assert "weft show" in capsys.readouterr().err
+
+
+def test_ranks_without_a_trace_leave_gaps(tmp_path: Path) -> None:
+    """Of three ranks one wrote nothing: what was sent to it is counted, and nothing is drawn out of place."""
+    folder = TraceFolder(tmp_path)
+    for rank in (0, 2):
+        MadeRank(rank, 3).call("MPI_Send", 0, 5, peer=1, bytes=8).write(folder.raw)
+    convert_trace(folder)
+    make_trace_tables(folder)
+    found = load_trace(folder)
+    assert np.argwhere(found.matrix("bytes")).tolist() == [[0, 1], [2, 1]]
+    assert [len(each.svg) > 0 for each in matrix_pictures(found)] == [True, True]
