@@ -87,6 +87,19 @@ def show(
     engine
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
+    from weft.store.trace.folder import TraceFolder
+    from weft.trace.take import bring_in
+
+    folder = TraceFolder.open(run)
+    bring_in(folder)
+    if begin or end:
+        _show_stretch(folder, begin, end)
+    else:
+        _show_whole(folder, format, output, engine)
+
+
+def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine: str | None) -> None:
+    """Print the tables of a trace, made first where they are missing, and write its page."""
     import sys
 
     from weft.analyse.trace.make import has_trace_tables, make_trace_tables
@@ -94,15 +107,9 @@ def show(
     from weft.report.trace.page import write_trace_page
     from weft.report.trace.tables import as_json, headline, trace_tables
     from weft.report.trace.view import load_trace
-    from weft.store.trace.folder import TraceFolder
     from weft.text import console
-    from weft.trace.take import bring_in, told
+    from weft.trace.take import told
 
-    folder = TraceFolder.open(run)
-    bring_in(folder)
-    if begin or end:
-        _show_stretch(folder, begin, end)
-        return
     if engine or not has_trace_tables(folder):
         make_trace_tables(folder, engine or "duckdb://")
     view, notes = load_trace(folder), told(folder)
@@ -110,9 +117,8 @@ def show(
         sys.stdout.write(as_json(view))
     else:
         out = console(140)
-        out.print(headline(view))
-        for note in notes:
-            out.print(note)
+        for line in (headline(view), *notes):
+            out.print(line)
         for table in trace_tables(view):
             out.print(terminal(table))
     if output:
