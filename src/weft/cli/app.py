@@ -20,7 +20,7 @@ VERBS = {
     "why": ("weft.cli.why:why", "Say why an all-to-all takes its time: hardware, messages, contention, algorithm."),
     "report": ("weft.cli.report:report", "Write one offline page about runs."),
     "compare": ("weft.cli.compare:compare", "Show whether runs differ, by how much and with what confidence."),
-    "fabric": ("weft.cli.fabric:app", "Look at fabrics: show, check, import, up, down, exec."),
+    "fabric": ("weft.cli.fabric:app", "Look at fabrics: show, presets, check, import, up, down, exec."),
     "exec": ("weft.cli.exec:execute", "Run an application with Weft's all-to-all, without recompiling it."),
     "trace": ("weft.cli.trace:app", "Record what an application asks of the network, and show it."),
     "tune": ("weft.cli.tune:tune", "Measure which all-to-all is the fastest where, and write a selection table."),

@@ -89,9 +89,11 @@ def with_presets(tree: dict[str, Any]) -> dict[str, Any]:
         if is_table(own) and "preset" in own:
             preset = preset_named(section, own["preset"])
             complete, added = _filled(own, preset)
-            sources = filled.get("sources")
+            sources = filled.get("sources", {})
             told = {key: f"preset {preset.name}: {text}" for key, text in added.items()}
-            filled |= {section: complete, "sources": {**told, **(sources if is_table(sources) else {})}}
+            filled[section] = complete
+            if is_table(sources):  # anything else is a mistake of the file, which its validation names
+                filled["sources"] = {**told, **sources}
     return filled
 
 

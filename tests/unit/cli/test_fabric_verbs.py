@@ -125,3 +125,13 @@ def test_slurm_topologies_show_hop_classes_and_no_loads(tmp_path: Path, capsys: 
     assert tree["all_to_all"] is None
     assert tree["bisection"]["rate"] is None
     assert [c["hops"] for c in tree["hop_classes"]] == [0, 2]
+
+
+def test_presets_are_listed_with_their_numbers_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fabric", "presets"]) == 0
+    text = capsys.readouterr().out
+    for part in ("epyc-9654", "hdr-infiniband", "200 Gbit/s", "ethernet-400", "slingshot-11"):
+        assert part in text
+    assert main(["fabric", "presets", "--format", "json"]) == 0
+    every = json.loads(capsys.readouterr().out)
+    assert all(set(preset["sources"]) == set(preset["values"]) for preset in every)

@@ -95,3 +95,8 @@ def test_the_error_of_data_sheets_is_printed_with_the_plan_and_is_the_one_of_the
     page = (Path(__file__).parents[3] / "docs" / "fidelity.md").read_text()
     assert SHEET_ERRORS in page
     assert not [text for text in make_plan(load_study("contention"), load_fabric("tara")).notes if "data sheet" in text]
+
+
+def test_sources_that_are_no_table_stay_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(FabricError, match='"sources"'):
+        load(tmp_path, "sources = 5\n" + TEN_LINES)
