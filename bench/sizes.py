@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Processor time and peak memory of Weft on the largest machines it promises to plan for.
+"""Processor time and peak memory of Weft on the largest machines it promises to plan for, and on a run of many cells.
 
-python bench/sizes.py
+python bench/sizes.py [machines | cells]
 """
 
 import sys
@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
+from made.run import MANY, Made, make_run  # noqa: E402
 from made.usage import usage_of  # noqa: E402
 
 FABRIC = """\
@@ -36,9 +37,41 @@ PAIRS = (
     'name = "p"\nkernel = "pairs"\n[measure]\nseed = 1\n[[series]]\nname = "all"\nnodes = 64000\nranks_per_node = 1\n'
 )
 
+CELLS = """\
+name = "many"
+kernel = "exchange"
+[measure]
+launches = 5
+seed = 7
+[[series]]
+name = "grid"
+nodes = [1, 2, 4, 8, 16, 32]
+ranks_per_node = 8
+n = 65536
+m = {m}
+"""
 
-def main() -> int:
-    """Run each command once and print what it took."""
+
+def told(name: str, words: list[object]) -> int:
+    """Run a command of Weft, print what it took, and return its exit code."""
+    used = usage_of([sys.executable, "-m", "weft", *map(str, words)])
+    took = f"{used.processor_s:.1f} s of processor time, {used.wall_s:.1f} s, {used.peak_bytes / 2**20:.0f} MiB"
+    print(f"{name}: {took}, exit code {used.code}")
+    return used.code
+
+
+def cells() -> int:
+    """The first `show` of a made run of 4,920 records, which makes its tables; a later one; its report."""
+    study, fabric = CELLS.format(m=list(range(1, 164))), MANY.format(kind="slurm", memory="64 GiB")
+    with tempfile.TemporaryDirectory(prefix="weft-sizes") as place:
+        run = make_run(Path(place, "run"), Made(study=study, fabric=fabric, samples=5))
+        print(f"{len(list(run.glob('cells/*.json'))):,} records, up to 256 ranks")
+        words = {"show, first": ["show", run], "show, later": ["show", run], "report": ["report", run]}
+        return max([told(name, given) for name, given in words.items()])
+
+
+def machines() -> int:
+    """Large machines: shown, checked, planned for."""
     code = 0
     with tempfile.TemporaryDirectory(prefix="weft-sizes") as place:
         fifty, sixty, study = (Path(place, name) for name in ("fifty.toml", "sixty.toml", "pairs.toml"))
@@ -46,12 +79,10 @@ def main() -> int:
         sixty.write_text(FABRIC.format(nodes=64_000))
         study.write_text(PAIRS)
         for words in (["fabric", "show", fifty], ["fabric", "check", fifty], ["plan", study, "--on", sixty]):
-            used = usage_of([sys.executable, "-m", "weft", *map(str, words)])
-            told = f"{used.processor_s:.1f} s of processor time, {used.wall_s:.1f} s, {used.peak_bytes / 2**20:.0f} MiB"
-            print(f"{' '.join(map(str, words[:2])).replace(place + '/', '')}: {told}, exit code {used.code}")
-            code = code or used.code
+            code = told(f"{words[0]} {Path(str(words[1])).name}", words) or code
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    chosen = sys.argv[1:] or ["machines", "cells"]
+    sys.exit(max([{"machines": machines, "cells": cells}[name]() for name in chosen]))

@@ -59,6 +59,10 @@ class MadeUpScheduler:
         """Every job has ended by the time it is asked after."""
         return JobState.ENDED
 
+    def was_cancelled(self, job: str) -> bool:
+        """Nobody cancels."""
+        return False
+
     def cancel(self, job: str) -> None:
         """Remember that it was asked for."""
         self.cancelled.append(job)

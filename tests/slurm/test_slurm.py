@@ -2,6 +2,7 @@
 """A study on a real Slurm: submitted, followed, cut short by a time limit and taken up again, run in an allocation."""
 
 import json
+import shlex
 import shutil
 import sys
 import tempfile
@@ -161,3 +162,27 @@ def test_mpich_is_started_by_pmi2(slurm: RootlessSlurm, tmp_path: Path) -> None:
     study = STUDY.replace("[1, 2, 4]", "[2]").replace("launches = 2", "launches = 1")
     weft(slurm, tmp_path, "env", f"WEFT_MPICXX={wrapper}", study=study, fabric=FABRIC.replace("pmix", "pmi2"))
     assert {record["status"] for record in records(tmp_path).values()} == {"ok"}
+
+
+def test_a_job_that_somebody_cancels_ends_weft_and_the_same_command_goes_on(
+    slurm: RootlessSlurm, tmp_path: Path
+) -> None:
+    study = STUDY.replace("[1, 2, 4]", "[1, 2]").replace('"exchange"\n', '"exchange"\nexplain = false\n')
+    (tmp_path / "small.toml").write_text(study)
+    (tmp_path / "rootless.toml").write_text(FABRIC)
+    words = [sys.executable, "-m", "weft", "run", "small.toml", "--on", "rootless.toml", "--into", "run"]
+    # cancelled as soon as one cell has come
+    cancel = "until ls run/cells/*.json >/dev/null 2>&1; do sleep 0.1; done; scancel $(squeue -h -o %A)"
+    whole = f"{{ {cancel}; }} & {shlex.join(words)}; code=$?; wait; exit $code"
+    place = ["env", f"--chdir={tmp_path}", f"PYTHONPATH={ROOT / 'src'}", f"WEFT_MPICXX={WHEEL}"]
+    done = slurm.run(*place, "bash", "-c", whole, timeout=280)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "was cancelled" in done.stderr
+    assert "the same command" in done.stderr
+    assert jobs(tmp_path) == 1, "nothing is submitted in place of a job that somebody took away"
+    before = records(tmp_path)
+    assert before
+    assert {record["status"] for record in before.values()} == {"ok"}, "no crash is recorded for it"
+    weft(slurm, tmp_path, study=study)
+    assert before.items() <= records(tmp_path).items()
+    assert len(records(tmp_path)) == 8  # two launches of two floors and two cells

@@ -3,6 +3,7 @@
 #SBATCH --nodes=4
 #SBATCH --nodelist=n[0-2,7]
 #SBATCH --ntasks-per-node=2
+#SBATCH --exclusive
 #SBATCH --time=3
 #SBATCH --output='/scratch/a run/job-%j.log'
 #SBATCH --partition=batch

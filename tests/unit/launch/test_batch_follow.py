@@ -80,6 +80,69 @@ def test_the_job_that_an_interrupted_weft_left_is_followed_to_its_end(tmp_path: 
     assert not (tmp_path / "job.json").exists()
 
 
+class Cancelled(Queue):
+    """A queue out of which somebody takes the job."""
+
+    def was_cancelled(self, job: str) -> bool:
+        """Always."""
+        return True
+
+
+def test_a_cancelled_job_ends_weft_and_nothing_is_submitted_in_its_place(tmp_path: Path) -> None:
+    queue, said = Cancelled(tmp_path, "r01e"), list[str]()
+    walking = launcher(queue, said).run(requests(tmp_path))
+    assert [next(walking).id, next(walking).id] == ["c000.l1", "c001.l1"]
+    with pytest.raises(LaunchError, match="slurm job 41 was cancelled") as caught:
+        next(walking)
+    assert "the same command" in caught.value.remedy
+    assert queue.submitted == 1
+    assert not (tmp_path / "job.json").exists()
+
+
+def test_a_job_that_is_cancelled_after_its_last_launch_is_no_error(tmp_path: Path) -> None:
+    queue = Cancelled(tmp_path, "r012e")
+    assert len(list(launcher(queue, []).run(requests(tmp_path)))) == 3
+
+
+def on_path(folder: Path, monkeypatch: pytest.MonkeyPatch, **commands: str) -> None:
+    """Put shell scripts before all other commands."""
+    (folder / "bin").mkdir(exist_ok=True)
+    for name, text in commands.items():
+        (folder / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
+
+
+@pytest.mark.parametrize(
+    "scheduler, commands, cancelled",
+    [
+        (Slurm(), {"scontrol": "echo '   JobState=CANCELLED Reason=None'"}, True),
+        (Slurm(), {"scontrol": "echo '   JobState=TIMEOUT Reason=TimeLimit'", "sacct": "echo CANCELLED"}, False),
+        (Slurm(), {"scontrol": "echo Invalid job id >&2; exit 1", "sacct": "echo ' CANCELLED by 0 '"}, True),
+        (Slurm(), {"scontrol": "exit 1", "sacct": "echo accounting storage is disabled >&2; exit 1"}, False),
+        (Lsf(), {"bjobs": "echo TERM_OWNER: job killed by owner."}, True),
+        (Lsf(), {"bjobs": "echo TERM_RUNLIMIT: job killed after reaching LSF run time limit."}, False),
+        (Flux(), {"flux": "echo CANCELED"}, True),
+        (Flux(), {"flux": "echo TIMEOUT"}, False),
+        (Pbs(), {"qstat": "echo Exit_status = 271"}, False),
+    ],
+)  # fmt: skip
+def test_a_scheduler_tells_a_cancelled_job_from_one_at_its_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: Scheduler, commands: dict[str, str], cancelled: bool
+) -> None:
+    on_path(tmp_path, monkeypatch, **commands)
+    assert scheduler.was_cancelled("7") is cancelled
+
+
+def test_bsub_reads_the_script_from_its_input_where_its_options_are_always_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "job.lsf.sh"
+    script.write_text("#BSUB -W 5\n")
+    on_path(tmp_path, monkeypatch, bsub='[ $# = 0 ] && grep -q "^#BSUB -W 5" && echo "Job <12> is submitted"')
+    assert Lsf().submit(script) == "12"
+
+
 def test_a_left_job_that_has_ended_meanwhile_is_taken_up_by_a_new_one(tmp_path: Path) -> None:
     todo = requests(tmp_path)
     write_json(tmp_path / "job.json", {"scheduler": "slurm", "job": "7"})

@@ -26,6 +26,11 @@ class Flux:
         printed = look(self, ["flux", "jobs", "--no-header", "--format={state}", job], "unknown|not found|invalid")
         return JobState.UNKNOWN if printed is None else STATES.get(printed.strip(), JobState.ENDED)
 
+    def was_cancelled(self, job: str) -> bool:
+        """Ask flux jobs for the result."""
+        told = look(self, ["flux", "jobs", "--no-header", "--format={result}", job], "unknown|not found|invalid")
+        return (told or "").strip() == "CANCELED"
+
     def cancel(self, job: str) -> None:
         """Cancel the job with flux cancel."""
         ask(self, ["flux", "cancel", job], tolerate=True)

@@ -115,6 +115,11 @@ class BatchLauncher:
         """Submit the script, or follow the job of an earlier weft; yields whether the job still exists.
 
         ``waiting`` holds the launches that have not ended; once it is empty the job is no longer needed.
+
+        Raises
+        ------
+        LaunchError
+            Somebody cancelled the job before its last launch ended: nothing is submitted in its place.
         """
         note = folder / "job.json"
         job = self._left_job(note)
@@ -130,6 +135,12 @@ class BatchLauncher:
                 yield True
                 time.sleep(self._section.poll)
             ended = True
+            yield True  # what the job ended last is taken before anything is said of the rest
+            if waiting and self._scheduler.was_cancelled(job):
+                raise LaunchError(
+                    f"{self._scheduler.name} job {job} was cancelled",
+                    "finished cells are kept; the same command submits a new job and goes on",
+                )
             yield False
         finally:
             if waiting and not ended:

@@ -20,18 +20,27 @@ class Lsf:
     command_prefixes = ("LSB_SUB_",)
 
     def submit(self, script: Path) -> str:
-        """Submit with bsub, which prints ``Job <123> is submitted``; LaunchError if it prints no job id."""
-        printed = ask(self, ["bsub", str(script)])
+        """Submit with bsub, which prints ``Job <123> is submitted``; LaunchError if it prints no job id.
+
+        The script is its standard input: of a script that it is given by name, bsub reads the lines ``#BSUB`` only
+        where the site has set ``LSB_BSUB_PARSE_SCRIPT``.
+        """
+        printed = ask(self, ["bsub"], script=script)
         found = re.search(r"Job <(\d+)>", printed)
         if not found:
             said = printed.strip()
-            raise LaunchError(f"bsub printed {said!r} instead of a job id", f"submit by hand: bsub {script}")
+            raise LaunchError(f"bsub printed {said!r} instead of a job id", f"submit by hand: bsub < {script}")
         return found[1]
 
     def state(self, job: str) -> JobState:
         """Query bjobs; a job that it no longer lists has ended."""
         printed = look(self, ["bjobs", "-noheader", "-o", "stat", job], "is not found")
         return JobState.UNKNOWN if printed is None else STATES.get(printed.strip(), JobState.ENDED)
+
+    def was_cancelled(self, job: str) -> bool:
+        """Ask bjobs for the reason of the end: its owner, or an administrator."""
+        told = look(self, ["bjobs", "-noheader", "-o", "exit_reason", job], "is not found")
+        return bool(told) and re.search("TERM_(OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN)", told) is not None
 
     def cancel(self, job: str) -> None:
         """Cancel the job with bkill."""

@@ -33,6 +33,10 @@ class Pbs:
                 return STATES.get(value.strip(), JobState.ENDED)
         return JobState.ENDED
 
+    def was_cancelled(self, job: str) -> bool:
+        """Never: qdel and the time limit end a job with the same exit status."""
+        return False
+
     def cancel(self, job: str) -> None:
         """Cancel the job with qdel."""
         ask(self, ["qdel", job], tolerate=True)

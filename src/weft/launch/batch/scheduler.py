@@ -44,6 +44,10 @@ class Scheduler(Protocol):
         """Return the state of the job: ended if the scheduler no longer lists it, unknown if it does not answer."""
         ...
 
+    def was_cancelled(self, job: str) -> bool:
+        """Whether somebody cancelled a job that has ended; False where the scheduler cannot tell."""
+        ...
+
     def cancel(self, job: str) -> None:
         """Cancel the job; it is no error if it has already ended."""
         ...
@@ -57,10 +61,17 @@ class Scheduler(Protocol):
         ...
 
 
-def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False) -> str:
+def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False, script: Path | None = None) -> str:
     """Run a scheduler's command without its default-setting variables, and return what it prints.
 
     Variables such as ``SBATCH_PARTITION`` silently override the lines of a script, so they are removed first.
+
+    Parameters
+    ----------
+    tolerate
+        Whether it may fail.
+    script
+        What it reads from its standard input, if anything.
 
     Raises
     ------
@@ -70,7 +81,7 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False)
     try:
         done = subprocess.run(
             command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, text=True,
-            check=False, timeout=120,
+            check=False, timeout=120, input=script.read_text() if script else None,
         )  # fmt: skip
     except FileNotFoundError as error:
         raise LaunchError(

@@ -2,6 +2,7 @@
 """Slurm."""
 
 import os
+import re
 from pathlib import Path
 
 from weft.errors import LaunchError
@@ -37,6 +38,14 @@ class Slurm:
         if code in PENDING:
             return JobState.PENDING
         return JobState.RUNNING if code in RUNNING else JobState.ENDED
+
+    def was_cancelled(self, job: str) -> bool:
+        """Ask scontrol, which knows a job for some minutes after its end, then the accounting."""
+        told = look(self, ["scontrol", "show", "job", job], "invalid job id")
+        if told and (found := re.search(r"\bJobState=(\w+)", told)):
+            return found[1] == "CANCELLED"
+        told = look(self, ["sacct", "--noheader", "--allocations", "--format=State", f"--jobs={job}"], "disabled")
+        return bool(told) and told.split()[:1] == ["CANCELLED"]
 
     def cancel(self, job: str) -> None:
         """Cancel the job with scancel."""
