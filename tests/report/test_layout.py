@@ -141,7 +141,7 @@ def test_the_schemes_differ(pages: dict[str, Path], browser: Browser) -> None:
 def test_a_broken_page_is_seen_by_this_very_test(
     broken: str, told: str, pages: dict[str, Path], browser: Browser
 ) -> None:
-    assert faults(browser, pages["simulated"], 1400) == []
+    assert faults(browser, pages["exchange"], 1400) == []
     browser.ask(broken)
     assert any(told in fault for fault in browser.ask(FAULTS))
 
