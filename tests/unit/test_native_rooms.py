@@ -17,7 +17,7 @@ FLOORS = (
     {"record"},
     {"cell"},
     {"ladder"},
-    {"bandwidth", "collective", "exchange", "floor", "pairs"},
+    {"bandwidth", "collective", "exchange", "floor", "pairs", "replay"},
     {"launch"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

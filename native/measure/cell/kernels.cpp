@@ -12,6 +12,7 @@ std::span<Kernel const> kernels() {
         Kernel{"collective", collective_need, run_collective, true},
         Kernel{"bandwidth", bandwidth_need, run_bandwidth, true},
         Kernel{"pairs", pairs_need, run_pairs},
+        Kernel{"replay", replay_need, run_replay},
         Kernel{"floor", floor_need, run_floor},
     };
     return table;

@@ -42,4 +42,7 @@ void run_bandwidth(Cell &cell);
 Need pairs_need(Cell const &cell);
 void run_pairs(Cell &cell);
 
+Need replay_need(Cell const &cell);
+void run_replay(Cell &cell);
+
 } // namespace weft

@@ -8,9 +8,10 @@ from weft.kernel.collective.kernel import Collective
 from weft.kernel.exchange.kernel import Exchange
 from weft.kernel.floor.kernel import Floor
 from weft.kernel.pairs.kernel import Pairs
+from weft.kernel.replay.kernel import Replay
 
 KERNELS: dict[str, MeasuredKernel] = {
-    kernel.name: kernel for kernel in (Exchange(), Pairs(), Bandwidth(), Collective())
+    kernel.name: kernel for kernel in (Exchange(), Pairs(), Bandwidth(), Collective(), Replay())
 }
 """Kernels that a study can name."""
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel `replay`: what a traced application asked of the network, again on these ranks.
+//
+//   script           the file that src/weft/trace/script.py made of a trace
+//   compute_permille time between calls, in thousandths of the traced one
+//
+// The operation `replay` is the whole script, from the first call to the last.
+#include "cell/kernels.hpp"
+#include "replay/player.hpp"
+#include "replay/script.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr char const *operation = "replay";
+
+} // namespace
+
+Need replay_need(Cell const &cell) {
+    Script const script = read_sizes(cell.text("script"), cell.team().size);
+    return {{{"messages sent", script.send_bytes},
+             {"messages received", script.receive_bytes},
+             {"script", script.script_bytes},
+             {"samples", Recorder::bytes(1, cell.rules())},
+             {"library staging", library_staging_bytes(cell.team().size)}}};
+}
+
+void run_replay(Cell &cell) {
+    Team const &team = cell.team();
+    std::string const &path = cell.text("script");
+    Script const script = read_script(path, team.size, team.rank);
+    Player player(team, script, path, double(cell.integer("compute_permille", 1000)) / 1000.0);
+    auto const play = [&] { player.play(); };
+    cell.sampler().cold(operation, play, {.batch = false});
+    cell.sampler().warm(operation, play, {.batch = false});
+    cell.skip_validation("a replay sends bytes without a meaning: there is nothing to prove");
+}
+
+} // namespace weft

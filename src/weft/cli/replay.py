@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verb ``replay``."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def replay(
+    trace: Path,
+    /,
+    *,
+    on: Annotated[tuple[str, ...], Parameter(negative="")] = ("local",),
+    into: Path | None = None,
+    nodes: int | None = None,
+    place: str = "compact",
+    compute: str = "x1",
+    mpicxx: str | None = None,
+) -> int:
+    """Play the calls of a traced application again on any fabric, simulated or not; the replay is a run like others.
+
+    The same messages and collective calls, on communicators of the same members, after the same time between calls.
+    Non-blocking collectives block where they start; one-sided calls and those that make communicators are left out.
+    Exit codes are those of weft run.
+
+    Parameters
+    ----------
+    trace
+        The folder of weft trace.
+    on
+        A fabric file, or the name of a shipped one. Given several times: one run on each, then a page on all.
+    into
+        The run folder; by default one under runs/.
+    nodes
+        Number of nodes, which share the ranks equally; by default as few as have a core for each rank.
+    place
+        Which nodes: a node set, "compact" or "best" (see weft place).
+    compute
+        Time between calls, as a multiple of the traced one: x0.5 for processors of twice the speed.
+    mpicxx
+        C++ compiler wrapper of the MPI to measure; by default the one on PATH.
+
+    Raises
+    ------
+    StudyError
+        --compute is no multiple, --nodes no number of nodes, or a fabric has no room.
+    """
+    import sys
+
+    from weft.cli.run import run
+    from weft.errors import StudyError
+    from weft.fabric import load_fabric
+    from weft.trace.replay import Asked, introduction, prepare
+
+    try:
+        factor = float(compute.removeprefix("x"))
+    except ValueError:
+        factor = -1.0
+    if not 0 <= factor <= 1000:
+        raise StudyError(f"--compute {compute} is no multiple from 0 to 1000", "half the time between calls: x0.5")
+    if nodes is not None and nodes < 1:
+        raise StudyError(f"--nodes {nodes} is no number of nodes", "give one from 1 on")
+    study, made = prepare(trace, [load_fabric(each) for each in on], Asked(nodes, factor, place))
+    sys.stdout.write("\n".join(introduction(made)) + "\n")
+    return run(str(study), on=on, into=into, mpicxx=mpicxx)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernel ``replay``: a trace's script on as many ranks as the application had."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from weft.errors import StudyError
+from weft.fabric.model import Fabric
+from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel.budget import sample_bytes, staging
+from weft.kernel.messages import any_eager, barrier_messages
+from weft.kernel.plain import PlainKernel
+from weft.kernel.replay.study import ReplayStudy
+from weft.store.trace.script import ScriptSizes, read_sizes
+from weft.study import Measure, Series, Study
+
+OP = "replay"
+
+
+class Replay(PlainKernel):
+    """Cells, memory and messages of a replay."""
+
+    name = "replay"
+    main = OP
+    batched = False
+    study: type[Study] = ReplayStudy
+
+    def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
+        """The script at each shape that has the application's number of ranks.
+
+        Raises
+        ------
+        StudyError
+            No shape has as many.
+        DataError
+            The script cannot be read.
+        """
+        assert isinstance(study, ReplayStudy)
+        path = Path(study.replay.script)
+        path = path if path.is_absolute() or study.path is None else study.path.parent / path
+        sizes = read_sizes(path)
+        fitting = [shape for shape in shapes if shape.ranks == sizes.ranks]
+        if not fitting:
+            raise StudyError(
+                f"{study.path}: the script is of {sizes.ranks} ranks, and no cell has as many",
+                "give nodes and ranks_per_node whose product is that number: weft replay TRACE --on FABRIC does",
+            )
+        values = values_of(path.resolve(), study.replay.compute, sizes)
+        return Sweep(tuple((shape, values) for shape in fitting))
+
+    def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
+        """Bytes of each part of one rank's memory: buffers, the script, samples, and MPI's own."""
+        return {
+            "messages sent": values["send_bytes"],
+            "messages received": values["receive_bytes"],
+            "script": values["script_bytes"],
+            "samples": sample_bytes(1, measure),
+            **staging(ranks),
+        }
+
+    def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
+        """The largest message, and the buffers of a rank."""
+        return Sizes(block=values["most_bytes"], local=values["send_bytes"])
+
+    def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """The whole script."""
+        return [OP]
+
+    def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
+        """The script."""
+        return ["script"]
+
+    def words(self, values: Mapping[str, Any]) -> str:
+        """The speed of computation, if it is not the traced one."""
+        return "as traced" if values["compute"] == 1 else f"compute x{values['compute']:g}"
+
+    def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
+        """As long as the application took, its computation scaled."""
+        computed = values["computed_ns"]
+        return [(values["traced_ns"] - computed + computed * values["compute"]) / 1e9]
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Keys of the flat plan."""
+        return {"script": values["script"], "compute_permille": round(1000 * values["compute"])}
+
+    def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
+        """Those of the script, in each call."""
+        return calls * (values["messages"] + barrier_messages(ranks))
+
+    def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
+        """All that an application may call."""
+        return frozenset(
+            ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "alltoallv",
+             "reduce_scatter")
+        )  # fmt: skip
+
+    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
+        """By its largest message."""
+        return any_eager([values["most_bytes"]], limit)
+
+    def content_bytes(self, values: Mapping[str, Any]) -> int:
+        """None: the content does not matter."""
+        return 0
+
+
+def values_of(path: Path, compute: float, sizes: ScriptSizes) -> dict[str, Any]:
+    """A cell's values."""
+    return {
+        "script": str(path),
+        "compute": compute,
+        "messages": sizes.messages,
+        "traced_ns": sizes.traced_ns,
+        "computed_ns": sizes.computed_ns,
+        "most_bytes": sizes.most_bytes,
+        "send_bytes": sizes.send_bytes,
+        "receive_bytes": sizes.receive_bytes,
+        "script_bytes": sizes.script_bytes,
+    }

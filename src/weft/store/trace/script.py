@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The binary layout of a replay's script (docs/trace-format.md); ``native/measure/replay/script.hpp`` has the same."""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors, write_atomic
+
+MAGIC = b"WEFTSCR\0"
+VERSION = 1
+MOST_RANKS = 10_000_000
+HEAD = np.dtype(
+    [
+        ("magic", "S8"), ("version", "<u4"), ("ranks", "<u4"), ("layers", "<u4"), ("unused", "<u4"),
+        ("messages", "<i8"), ("traced_ns", "<i8"), ("computed_ns", "<i8"), ("most_bytes", "<i8"), ("more", "<i8"),
+    ]
+)  # fmt: skip
+PART = np.dtype(
+    [
+        (name, "<i8")
+        for name in ("first_action", "actions", "first_count", "counts", "send_bytes", "receive_bytes", "slots")
+    ]
+)
+LAYER = np.dtype([("color", "<i4"), ("key", "<i4")])
+ACTION = np.dtype(
+    [
+        ("act", "<u2"), ("unused", "<u2"), ("comm", "<i4"), ("peer", "<i4"), ("tag", "<i4"), ("bytes", "<i8"),
+        ("received", "<i8"), ("value", "<i8"), ("offset", "<i8"),
+    ]
+)  # fmt: skip
+SELF, WORLD = -1, 0
+"""``comm`` of an action of a rank alone, and of one of all ranks; k is the rank's communicator of layer k."""
+
+
+class Act(enum.IntEnum):
+    """Steps of a rank."""
+
+    COMPUTE = 0
+    SEND = 1
+    RECEIVE = 2
+    ISEND = 3
+    IRECEIVE = 4
+    WAIT = 5
+    BARRIER = 6
+    BCAST = 7
+    REDUCE = 8
+    ALLREDUCE = 9
+    GATHER = 10
+    SCATTER = 11
+    ALLGATHER = 12
+    ALLTOALL = 13
+    ALLTOALLV = 14
+    REDUCE_SCATTER = 15
+    SCAN = 16
+    EXSCAN = 17
+
+
+@dataclass(frozen=True)
+class RankScript:
+    """One rank's part: its actions (n rows of ACTION), the counts that they name, and the bytes of its buffers."""
+
+    actions: npt.NDArray[Any]
+    counts: npt.NDArray[np.int64]
+    send_bytes: int
+    receive_bytes: int
+    slots: int
+
+
+@dataclass(frozen=True)
+class ScriptSizes:
+    """What a script's head says.
+
+    Attributes
+    ----------
+    messages
+        Point-to-point messages, and for each collective call of a rank one for every other member.
+    traced_ns
+        From the first call of the traced application to the end of the last.
+    computed_ns
+        Mean over the ranks of the time between calls.
+    most_bytes
+        Largest single message or block.
+    send_bytes, receive_bytes, script_bytes
+        Most that a rank needs.
+    """
+
+    ranks: int
+    messages: int
+    traced_ns: int
+    computed_ns: int
+    most_bytes: int
+    send_bytes: int
+    receive_bytes: int
+    script_bytes: int
+
+
+def write_script(
+    path: Path,
+    parts: Sequence[RankScript],
+    layers: Sequence[npt.NDArray[Any]],
+    *,
+    messages: int,
+    traced_ns: int,
+    computed_ns: int,
+) -> None:
+    """Write a script, whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    parts
+        One for each rank.
+    layers
+        For each layer an array of LAYER of shape (ranks,).
+    messages, traced_ns, computed_ns
+        As in :class:`ScriptSizes`; times in ns.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
+    head = np.zeros(1, HEAD)
+    largest = max((int(part.actions["bytes"].max()) for part in parts if len(part.actions)), default=0)
+    head[0] = (MAGIC, VERSION, len(parts), len(layers), 0, messages, traced_ns, computed_ns, largest, 0)
+    index = np.zeros(len(parts), PART)
+    place = HEAD.itemsize + index.nbytes + sum(layer.nbytes for layer in layers)
+    for number, part in enumerate(parts):
+        after = place + part.actions.nbytes
+        index[number] = (
+            place, len(part.actions), after, len(part.counts), part.send_bytes, part.receive_bytes, part.slots
+        )  # fmt: skip
+        place = after + part.counts.nbytes
+    pieces = [head.tobytes(), index.tobytes(), *(layer.astype(LAYER).tobytes() for layer in layers)]
+    pieces += [piece for part in parts for piece in (part.actions.tobytes(), part.counts.astype("<i8").tobytes())]
+    write_atomic(path, b"".join(pieces))
+
+
+def read_sizes(path: Path) -> ScriptSizes:
+    """Read the head of a script.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, is no script, or is shorter than it says.
+    """
+    with file_errors(path), path.open("rb") as file:
+        head = np.frombuffer(file.read(HEAD.itemsize).ljust(HEAD.itemsize, b"\0"), HEAD)[0]
+        ranks = int(head["ranks"])
+        if head["magic"] != MAGIC.rstrip(b"\0") or head["version"] != VERSION or not 0 < ranks <= MOST_RANKS:
+            raise DataError(f"{path} is no script of this version of Weft", "make it: weft replay TRACE --on FABRIC")
+        raw = file.read(ranks * PART.itemsize)
+    if len(raw) < ranks * PART.itemsize:
+        raise DataError(f"{path} is shorter than it says", "make it anew: weft replay TRACE --on FABRIC")
+    index = np.frombuffer(raw, PART)
+    own = index["actions"] * ACTION.itemsize + index["counts"] * 8
+    return ScriptSizes(
+        ranks, int(head["messages"]), int(head["traced_ns"]), int(head["computed_ns"]), int(head["most_bytes"]),
+        int(index["send_bytes"].max()), int(index["receive_bytes"].max()), int(own.max()),
+    )  # fmt: skip

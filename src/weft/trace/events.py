@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Events of a trace rank by rank, and its communicators, for what walks through them in order."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from weft.files.atomic import file_errors
+from weft.store.files import Table
+from weft.store.trace.convert import count_files, event_files
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE
+
+
+class Event(NamedTuple):
+    """One call of a rank, or the completion of a request; fields as in ``events/*.parquet``."""
+
+    event: int
+    call: str
+    begin_ns: int
+    end_ns: int
+    peer: int
+    tag: int
+    bytes: int
+    received: int
+    comm: int
+    request: int
+    flags: int
+    thread: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """A communicator: its world ranks by rank in it; of the world, and of a rank alone, None."""
+
+    name: str
+    size: int
+    members: tuple[int, ...] | None
+    inter: bool
+
+    def place(self, world_rank: int) -> int:
+        """Rank in it of a world rank; -1 if it is no member, or not known to be one."""
+        if self.members is None:
+            return world_rank if self.size > 1 else 0
+        return self.members.index(world_rank) if world_rank in self.members else -1
+
+
+def groups_of(folder: TraceFolder) -> dict[int, Group]:
+    """The communicators of a trace by number.
+
+    Raises
+    ------
+    DataError
+        A table is missing or torn.
+    """
+    members: dict[int, dict[int, int]] = {}
+    for row in MEMBER_TABLE.read(folder.path):
+        members.setdefault(row["comm"], {})[row["member"]] = row["rank"]
+    found: dict[int, Group] = {}
+    for row in COMMUNICATORS.read(folder.path):
+        own = members.get(row["comm"])
+        listed = tuple(own.get(place, -1) for place in range(row["size"])) if own else None
+        found[row["comm"]] = Group(row["name"], row["size"], listed, row["inter"])
+    return found
+
+
+def ranks_events(folder: TraceFolder) -> Iterator[tuple[int, list[Event]]]:
+    """Each rank with all its events in order; one file of ranks is in memory at a time."""
+    for path in event_files(folder):
+        with file_errors(path):
+            table = pq.read_table(path, columns=["rank", *Event._fields])
+        for rank in pc.unique(table["rank"]).to_pylist():
+            yield rank, _events(table.filter(pc.equal(table["rank"], rank)).drop_columns(["rank"]))
+
+
+def _events(table: Table) -> list[Event]:
+    columns = [table[name].to_pylist() for name in Event._fields]
+    return [Event(*values) for values in zip(*columns, strict=True)]
+
+
+def counts_of(folder: TraceFolder) -> dict[tuple[int, int], dict[int, int]]:
+    """Bytes that a call gives to each world rank, by (rank, number of the event); zeros are left out."""
+    found: dict[tuple[int, int], dict[int, int]] = {}
+    for path in count_files(folder):
+        with file_errors(path):
+            rows = pq.read_table(path).to_pydict()
+        for rank, event, peer, size in zip(*(rows[name] for name in ("rank", "event", "peer", "bytes")), strict=True):
+            found.setdefault((rank, event), {})[peer] = size
+    return found

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A replay as a study: the script of a trace, on nodes that a fabric has."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.errors import StudyError
+from weft.fabric.model import Fabric
+from weft.files.atomic import write_atomic
+from weft.format import format_seconds, plural
+from weft.store.trace.convert import convert_trace, is_converted
+from weft.store.trace.folder import TraceFolder
+from weft.trace.script import Made, make_script
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to change in a replay.
+
+    Attributes
+    ----------
+    nodes
+        Number of nodes; None: as few as hold the ranks.
+    compute
+        Time between calls, as a multiple of the traced one.
+    place
+        The fabric's nodes to take: a node set, "best" or "compact".
+    """
+
+    nodes: int | None = None
+    compute: float = 1.0
+    place: str = "compact"
+
+
+def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Made]:
+    """Write script and study of a replay beside the trace; the study's path, and what the script has.
+
+    Raises
+    ------
+    StudyError
+        A fabric has no room for the application's ranks, or their number is no multiple of that of the nodes.
+    DataError
+        The trace cannot be replayed (see :func:`weft.trace.script.make_script`).
+    """
+    folder = TraceFolder.open(trace)
+    if not is_converted(folder):
+        convert_trace(folder)
+    made = make_script(folder, folder.path / "replay.script")
+    nodes = asked.nodes or max(fewest_nodes(fabric, made.ranks) for fabric in fabrics)
+    if made.ranks % nodes:
+        raise StudyError(
+            f"the application had {made.ranks} ranks, which {nodes} nodes cannot share equally",
+            f"give a divisor of {made.ranks}: --nodes {divisor_from(made.ranks, nodes)}",
+        )
+    name = f"{folder.path.name}-{nodes}x{made.ranks // nodes}" + (f"-x{asked.compute:g}" if asked.compute != 1 else "")
+    study = folder.path / f"replay-{nodes}x{made.ranks // nodes}-x{asked.compute:g}.toml"
+    write_atomic(study, text_of(name, made, nodes, asked).encode())
+    return study, made
+
+
+def fewest_nodes(fabric: Fabric, ranks: int) -> int:
+    """The fewest nodes that hold the ranks equally, one a core.
+
+    Raises
+    ------
+    StudyError
+        The fabric has too few.
+    """
+    cores = fabric.node.cores or 1
+    nodes = divisor_from(ranks, -(-ranks // cores))
+    if nodes > len(fabric.hosts):
+        raise StudyError(
+            f"{fabric.name} has {plural(len(fabric.hosts), 'node')} of {plural(cores, 'core')}, and the application "
+            f"had {plural(ranks, 'rank')}: an equal share of one rank a core needs {plural(nodes, 'node')}",
+            "give a larger fabric, or share cores: --nodes",
+        )
+    return nodes
+
+
+def divisor_from(number: int, least: int) -> int:
+    """The smallest divisor of a number that is not below ``least``; the number itself beyond it."""
+    return next((each for each in range(max(least, 1), number) if number % each == 0), number)
+
+
+def text_of(name: str, made: Made, nodes: int, asked: Asked) -> str:
+    """The study file."""
+    return f"""# Written by weft replay from the trace beside it.
+name = {json.dumps(name)}
+kernel = "replay"
+
+[replay]
+script = {json.dumps(made.path.name)}
+compute = {asked.compute!r}
+
+[placement]
+nodes = {json.dumps(asked.place)}
+
+[[series]]
+name = "replay"
+nodes = [{nodes}]
+ranks_per_node = {made.ranks // nodes}
+"""
+
+
+def introduction(made: Made) -> list[str]:
+    """What was traced, and what is not replayed of it: some lines."""
+    lines = [
+        f"{plural(made.ranks, 'rank')}; from the first call to the end of the last {format_seconds(made.traced_s)}, of "
+        f"which {format_seconds(made.computed_s)} between calls (mean over the ranks)"
+    ]
+    if made.left_out:
+        calls = ", ".join(f"{name} ({number:,})" for name, number in sorted(made.left_out.items()))
+        lines.append(f"not replayed: {calls}")
+    return lines
