@@ -42,18 +42,19 @@ void set_counts(std::int64_t const *bytes, int size, std::vector<int> &counts, s
 
 } // namespace
 
-Player::Player(Team const &team, Script const &script, std::string const &path, double compute)
-    : team_(team), script_(script), compute_(compute), requests_(std::size_t(script.slots), MPI_REQUEST_NULL) {
-    comms_.push_back(team.comm);
-    std::vector<int> sizes{team.size};
+Player::Player(Team const &team, Script const &script, double compute)
+    : team_(team), script_(script), compute_(compute), comms_{team.comm}, sizes_{team.size},
+      requests_(std::size_t(script.slots), MPI_REQUEST_NULL) {
     for (Script::Layer const &layer : script.layers) {
         layers_.push_back(Comm::split(team.comm, layer.color < 0 ? MPI_UNDEFINED : layer.color, layer.key));
         comms_.push_back(layers_.back());
-        sizes.push_back(layers_.back().null() ? 0 : layers_.back().size());
+        sizes_.push_back(layers_.back().null() ? 0 : layers_.back().size());
     }
-    check_actions(script, sizes, path);
-    send_ = Buffer::make(team, std::size_t(script.send_bytes), "messages sent");
-    receive_ = Buffer::make(team, std::size_t(script.receive_bytes), "messages received");
+}
+
+void Player::allocate() {
+    send_ = Buffer::make(team_, std::size_t(script_.send_bytes), "messages sent");
+    receive_ = Buffer::make(team_, std::size_t(script_.receive_bytes), "messages received");
 }
 
 MPI_Comm Player::comm_of(Action const &action) const {

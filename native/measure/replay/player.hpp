@@ -13,10 +13,13 @@ namespace weft {
 
 class Player {
   public:
-    /// Collective: makes the communicators and the buffers. All arguments must outlive it. `compute` scales the time
-    /// between calls.
-    Player(Team const &team, Script const &script, std::string const &path, double compute);
+    /// Collective: makes the communicators. Both must outlive it. `compute` scales the time between calls.
+    Player(Team const &team, Script const &script, double compute);
 
+    /// How many ranks each communicator of the script has: all, then those of each layer; 0 if none is this rank's.
+    std::vector<int> const &sizes() const noexcept { return sizes_; }
+    /// Collective: makes the buffers. Only for a script whose actions fit.
+    void allocate();
     void play();
 
   private:
@@ -33,6 +36,7 @@ class Player {
     double compute_;
     std::vector<Comm> layers_;
     std::vector<MPI_Comm> comms_; // of all ranks, then this rank's of each layer
+    std::vector<int> sizes_;
     Buffer send_;
     Buffer receive_;
     std::vector<MPI_Request> requests_;

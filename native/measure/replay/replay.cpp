@@ -9,6 +9,8 @@
 #include "replay/player.hpp"
 #include "replay/script.hpp"
 
+#include <optional>
+
 namespace weft {
 
 namespace {
@@ -29,8 +31,17 @@ Need replay_need(Cell const &cell) {
 void run_replay(Cell &cell) {
     Team const &team = cell.team();
     std::string const &path = cell.text("script");
-    Script const script = read_script(path, team.size, team.rank);
-    Player player(team, script, path, double(cell.integer("compute_permille", 1000)) / 1000.0);
+    Script script;
+    std::optional<std::string> reason;
+    try {
+        script = read_script(path, team.size, team.rank);
+    } catch (Failure const &failure) {
+        reason = std::string(failure.what()) + "; " + failure.remedy();
+    }
+    refuse_together(team, "launch", reason);
+    Player player(team, script, double(cell.integer("compute_permille", 1000)) / 1000.0);
+    refuse_together(team, "launch", wrong_action(script, player.sizes(), path));
+    player.allocate();
     auto const play = [&] { player.play(); };
     cell.sampler().cold(operation, play, {.batch = false});
     cell.sampler().warm(operation, play, {.batch = false});

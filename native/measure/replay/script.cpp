@@ -213,7 +213,7 @@ Script read_script(std::string const &path, int ranks, int rank) {
     return script;
 }
 
-void check_actions(Script const &script, std::vector<int> const &sizes, std::string const &path) {
+std::optional<std::string> wrong_action(Script const &script, std::vector<int> const &sizes, std::string const &path) {
     for (std::size_t k = 0; k < script.actions.size(); ++k) {
         Action const &action = script.actions[k];
         bool const alone = action.comm == -1;
@@ -225,9 +225,10 @@ void check_actions(Script const &script, std::vector<int> const &sizes, std::str
                 continue;
             }
         }
-        throw Failure("the script " + path + " has an action that cannot be: its number " + std::to_string(k),
-                      "make it anew: weft replay TRACE --on FABRIC");
+        return "the script " + path + " has an action that cannot be: its number " + std::to_string(k) +
+               "; make it anew: weft replay TRACE --on FABRIC";
     }
+    return std::nullopt;
 }
 
 } // namespace weft

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,10 +66,10 @@ struct Script {
 
 /// Reads the sizes of a script, without actions. Throws Failure for a file that is no script of `ranks` ranks.
 Script read_sizes(std::string const &path, int ranks);
-/// Reads the part of `rank` as well. Throws Failure as above, and for an action that cannot be.
+/// Reads the part of `rank` as well. Throws Failure as above.
 Script read_script(std::string const &path, int ranks, int rank);
-/// Throws Failure, with the number of the action, unless each fits its communicator (`sizes[k]` ranks, 0: none of this
-/// rank's), the buffers, the request slots and the counts.
-void check_actions(Script const &script, std::vector<int> const &sizes, std::string const &path);
+/// Why an action of this rank cannot be, with its number: each must fit its communicator (`sizes[k]` ranks, 0: none of
+/// this rank's), the buffers, the request slots and the counts. Nothing if all do.
+std::optional<std::string> wrong_action(Script const &script, std::vector<int> const &sizes, std::string const &path);
 
 } // namespace weft

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from weft.store.trace.layout import Flag
 from weft.store.trace.script import ACTION, Act, RankScript
-from weft.trace.calls import BLOCKING, COLLECTIVES, VECTORS
+from weft.trace.calls import BLOCKING, COLLECTIVES, QUIET, VECTORS
 from weft.trace.events import Event, Group
 from weft.trace.layers import Layers
 
@@ -65,8 +64,8 @@ class RankWriter:
         self._at = max(self._at, event.end_ns)
 
     def leave_out(self, event: Event) -> None:
-        """Count a call without an action, if it might have moved something or held somebody up."""
-        if not event.flags & Flag.UNFINISHED and not event.call.startswith(("MPI_Wait", "MPI_Test")):
+        """Count a call without an action, if it moved something or held somebody up."""
+        if event.call not in QUIET:
             self.left_out[event.call] += 1
 
     def send(self, event: Event) -> None:

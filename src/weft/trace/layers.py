@@ -13,6 +13,7 @@ from weft.store.trace.script import LAYER, SELF, WORLD
 from weft.trace.events import Group
 
 MOST_LAYERS = 1_000
+NAMED = {"MPI_COMM_WORLD": WORLD, "MPI_COMM_SELF": SELF}
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,9 @@ def layers_of(groups: Mapping[int, Group], ranks: int) -> Layers:
     tables: list[npt.NDArray[Any]] = []
     of: dict[int, int] = {}
     for comm, group in groups.items():
-        if group.members is None:
-            of[comm] = SELF if group.name == "MPI_COMM_SELF" else WORLD
-            continue
-        if group.inter or min(group.members, default=-1) < 0:
+        if group.name in NAMED:
+            of[comm] = NAMED[group.name]
+        if group.name in NAMED or group.inter or min(group.members or (), default=-1) < 0:
             continue
         own = np.array(group.members)
         free = next((place for place, table in enumerate(tables) if (table["color"][own] < 0).all()), len(tables))

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An application traced for real, replayed on a machine that is only described."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from interposed import LIBRARIES, Site
+from traced import compiled, weft_trace
+
+from made.view import load_view
+from weft.cli.app import main
+
+MACHINE = """
+name = "four"
+kind = "simulated"
+[node]
+names = "n[0-3]"
+cores = 2
+memory = "4 GiB"
+copy_rate = "5 GB/s"
+[network]
+topology = "fat-tree"
+latency = "1 us"
+adapter_rate = "2 GB/s"
+[network.tree]
+nodes_per_leaf = 2
+uplinks = 2
+link_rate = "2 GB/s"
+[simulation]
+collectives = "mpich"
+"""
+
+
+def test_a_traced_application_is_replayed_elsewhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if shutil.which("smpicxx") is None:
+        pytest.skip("SimGrid is not here: apt install libsimgrid-dev")
+    site = Site(LIBRARIES[0])
+    command = [*site.start(4), str(compiled(site, "c", tmp_path))]
+    assert weft_trace(tmp_path, command, name="trace").returncode == 0
+    (tmp_path / "four.toml").write_text(MACHINE)
+    words = ["replay", str(tmp_path / "trace"), "--on", str(tmp_path / "four.toml")]
+    assert main([*words, "--into", str(tmp_path / "run"), "--compute", "x0"]) == 0
+    said = capfd.readouterr().out
+    assert "not replayed: MPI_Comm_dup (4), MPI_Comm_free (4), MPI_Comm_split (4)" in said
+    view = load_view(tmp_path / "run")
+    rows = {row["phase"]: row["median_s"] for row in view.rows if row["call"] == "replay"}
+    # a score of small messages, one after another, and a few collectives: tens of microseconds at 1 us each
+    assert 5e-6 < rows["warm"] < 1e-3
+    assert main([*words, "--nodes", "3"]) == 2
+    assert "4 ranks, which 3 nodes cannot share equally" in capfd.readouterr().err
+    assert main([*words, "--compute", "fast"]) == 2
+    assert "--compute fast is no multiple" in capfd.readouterr().err
