@@ -48,9 +48,10 @@ def sensitivity_words(rows: Sequence[SensitivityRow]) -> str:
     """How many of the moved numbers turn a verdict, and how they were moved, as a sentence."""
     flips = sum(row["flips"] for row in rows)
     return (
-        f"Of {len(rows)} pairs of a number and a series, {flips} turn the verdict somewhere in the number's plausible "
-        "range: 10 % either way for a fitted number, what machines of this kind have for an assumed one. One number "
-        "is moved at a time, by the ratio of the closed form, at no cost: nothing is simulated again."
+        f"{flips} of the {len(rows)} rows of the next table turn a verdict. A fitted number moves by 10 % either way, "
+        "an assumed one over what machines of this kind have; one at a time, and two assumed ones together where "
+        "neither turns the verdict alone. It costs nothing: the closed form gives the ratio, and nothing is simulated "
+        "again."
     )
 
 
