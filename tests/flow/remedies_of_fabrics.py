@@ -8,10 +8,12 @@ import pytest
 from remedies import DUMPS, Cases, Typed, fabric_of, run_here
 
 from weft.cli.app import main
-from weft.errors import FabricError, LaunchError
+from weft.errors import FabricError, LaunchError, WeftError
 from weft.fabric import load_fabric
 from weft.fabric.network import build_network
 from weft.launch.simulated.machine import stated
+from weft.mpi.selection import read_selection
+from weft.tune.model import Machine
 
 CASES = Cases()
 
@@ -125,3 +127,21 @@ def no_such_preset(typed: Typed) -> None:
     Path("mine.toml").write_text('name = "mine"\nkind = "simulated"\n[node]\npreset = "no-such-node"\n')
     assert "weft fabric presets" in typed.fails("fabric", "show", "mine.toml")
     assert "epyc-7763" in typed("fabric", "presets")
+
+
+@CASES.of("mpi/selection.py", "make it anew: weft tune --on FABRIC")
+def torn_selection_table(typed: Typed) -> None:
+    Path("torn.json").write_text("{")
+    with pytest.raises(WeftError) as caught:
+        read_selection(Path("torn.json"))
+    assert "weft tune --on FABRIC" in caught.value.remedy
+    assert "--on" in typed("tune", "--help")
+
+
+@CASES.of("tune/model.py", "fit them: weft fabric fit RUN -o FABRIC")
+def rates_not_stated(typed: Typed) -> None:
+    fabric = load_fabric(fabric_of("small.ibnetdiscover", typed))
+    with pytest.raises(FabricError, match="the cost model needs") as caught:
+        Machine.of(fabric)
+    assert "weft fabric fit" in caught.value.remedy
+    assert "fit" in typed("fabric", "fit", "--help")

@@ -107,12 +107,12 @@ def read_selection(path: Path) -> SelectionTable:
     """
     with file_errors(path):
         text = path.read_text(encoding="utf-8", errors="replace")
-    remedy = "correct it, or make it anew: weft tune --on FABRIC"
+    make_anew = "correct it, or make it anew: weft tune --on FABRIC"
     try:
         return SelectionTable.model_validate(json.loads(text))
     except ValidationError as problem:
         first = problem.errors()[0]
         where = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-        raise DataError(f"{path} is no selection table: {where or 'it'}: {first['msg']}", remedy) from None
+        raise DataError(f"{path} is no selection table: {where or 'it'}: {first['msg']}", make_anew) from None
     except (ValueError, RecursionError) as problem:
-        raise DataError(f"{path} is no selection table: {problem}", remedy) from None
+        raise DataError(f"{path} is no selection table: {problem}", make_anew) from None
