@@ -103,14 +103,15 @@ class Point:
 
     def __init__(self, cell: Cell, row: CallRow, fabric: Fabric) -> None:
         self.cell, self.fabric = cell, fabric
-        self.terms = dict(cell.bounds[row["call"]].terms)
+        self.terms: dict[str, float] = dict(cell.bounds[row["call"]].terms)
         self.closed_s = closed_form(self.terms, cell, fabric, cell.block_bytes)
         self.basis: Literal["simulated", "closed form"] = "simulated" if row["status"] == "ok" else "closed form"
         self.seconds = float(row["median_s"] or 0.0) if row["status"] == "ok" else self.closed_s
 
     def with_values(self, values: Values) -> float:
         """Seconds if numbers of the fabric, by key, had these values."""
-        terms, there = self.terms, self.fabric
+        terms: dict[str, float] = self.terms
+        there = self.fabric
         for key, value in values.items():
             there = with_number(there, key, value)
             if key in SCALED:

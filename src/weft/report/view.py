@@ -44,7 +44,7 @@ class RunView:
     """
 
     path: Path
-    meta: Mapping[str, object]
+    meta: Mapping[str, Any]
     plan: Plan
     rows: list[CallRow]
 

@@ -4,7 +4,7 @@
 import shutil
 import traceback
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -121,7 +121,7 @@ def said_of(problem: Exception) -> str:
 
 
 @contextmanager
-def reading(*runs: Path, kind: type[WeftError] = DataError) -> Iterator[None]:
+def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, None, None]:
     """Draw from tables of runs; somebody may have edited them, with the checksums beside them.
 
     Parameters

@@ -30,7 +30,7 @@ class SensitivityRow(TypedDict):
     given_key: str
     given_unit: str
     given_value: float | None
-    standing: Literal["fitted", "assumed"]
+    standing: Literal["stated", "fitted", "assumed"]
     unit: str
     value: float
     low: float
