@@ -133,8 +133,8 @@ def by_engine(folder: Path, ranks: int) -> dict[str, int]:
 
     places = places_for(ranks)
     samples = read(connect(), sorted((folder / "samples").glob("*.parquet"))).mutate(launch_id=ibis.literal("l"))
-    seats = pa.table({"launch_id": ["l"] * ranks, "rank": np.arange(ranks, dtype=np.int32), "node": places.node_of})
-    found = by_node(buckets(samples), ibis.memtable(seats)).to_pyarrow()
+    nodes_of = pa.table({"launch_id": ["l"] * ranks, "rank": np.arange(ranks, dtype=np.int32), "node": places.node_of})
+    found = by_node(buckets(samples), ibis.memtable(nodes_of)).to_pyarrow()
     return {"samples": sum(found["count"].to_pylist()), "rows": len(found)}
 
 
@@ -146,11 +146,11 @@ def exactly(folder: Path, ranks: int) -> dict[str, int]:
     from weft.analyse.pairs.all_samples import exact_hops
 
     places = places_for(ranks)
-    seats, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())
+    nodes_of, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())
     samples = read(connect(), sorted((folder / "samples").glob("*.parquet")))
     samples = samples.select("source", "target", "bytes", "mode", time_s=samples.duration_ns / 1e9)
-    samples = samples.inner_join(seats.select(source=seats["rank"], source_node=seats.node), "source")
-    samples = samples.inner_join(seats.select(target=seats["rank"], target_node=seats.node), "target")
+    samples = samples.inner_join(nodes_of.select(source=nodes_of["rank"], source_node=nodes_of.node), "source")
+    samples = samples.inner_join(nodes_of.select(target=nodes_of["rank"], target_node=nodes_of.node), "target")
     found = exact_hops(samples.inner_join(classes, ["source_node", "target_node"])).to_pyarrow()
     return {"rows": len(found)}
 

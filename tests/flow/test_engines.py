@@ -26,7 +26,7 @@ from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.tables.pairs import ALL
 from weft.errors import DataError
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.store import convert
 from weft.store.folder import RunFolder
 

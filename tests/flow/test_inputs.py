@@ -9,7 +9,7 @@ from made.fake_kernel import FakeLauncher, read_plan
 from weft.errors import DataError
 from weft.fabric import Fabric, load_fabric
 from weft.kernel.studies import load_study
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.run.one import run_study
 from weft.study import Study
 

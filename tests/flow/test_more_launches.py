@@ -12,8 +12,8 @@ from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import write_atomic
 from weft.kernel.overrides import Overrides, load_overridden
-from weft.plan.records import HASH, NEXT_HASH, hash_of, plan_of
 from weft.plan.rounds import with_launches
+from weft.plan.stored import HASH, NEXT_HASH, hash_of, plan_of
 from weft.report.compare.words import more_launches
 from weft.run.one import run_study, statuses
 from weft.run.progress import Silent

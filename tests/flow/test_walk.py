@@ -13,7 +13,7 @@ from made.view import load_view
 from weft.errors import DataError
 from weft.fabric import Fabric, load_fabric
 from weft.kernel.studies import load_study
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.plan.wire import flat_plan
 from weft.run.one import run_study, statuses
 from weft.run.progress import Silent

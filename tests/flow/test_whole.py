@@ -5,7 +5,7 @@ from pathlib import Path
 
 from made.fake_kernel import FakeLauncher
 from weft.fabric import Fabric
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.run.one import exit_code, run_study, statuses
 from weft.study import Study
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from made.kept import copy_of, kept_runs
 from weft.errors import WeftError
-from weft.plan.records import HASH, hash_of, plan_of
+from weft.plan.stored import HASH, hash_of, plan_of
 from weft.plan.wire import flat_plan
 from weft.report.compare import page as compare_page
 from weft.report.compare import tables as compare_tables

@@ -28,7 +28,7 @@ from weft.files.shipped import shipped
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
 from weft.launch.links import SCHEMA, read_cell_links, read_links
-from weft.plan.records import parse_plan
+from weft.plan.stored import parse_plan
 from weft.store import read_cell
 
 DUMPS = Path(__file__).parents[1] / "data" / "networks"

@@ -10,7 +10,7 @@ from over_fabric import OVER_FABRIC, run_over
 
 from weft.fabric import load_fabric
 from weft.launch.links import links_file, read_links
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 
 pytestmark = OVER_FABRIC
 

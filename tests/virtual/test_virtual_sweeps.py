@@ -11,7 +11,8 @@ from over_fabric import OVER_FABRIC, run_over
 
 from weft.fabric import load_fabric
 from weft.launch.links import links_file, read_links
-from weft.plan.records import Plan, plan_of
+from weft.plan.records import Plan
+from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 
 pytestmark = OVER_FABRIC

@@ -50,7 +50,8 @@ from weft.fabric.kinds import KINDS
 from weft.kernel.main_call import main_call
 from weft.kernel.registry import kernel_named
 from weft.mpi.knobs import Knobs
-from weft.plan.records import Cell, Plan, plan_of
+from weft.plan.records import Cell, Plan
+from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 from weft.store.load import Look, read_looks
 from weft.store.rows import LAUNCH_TABLE, MEASURED, LaunchRow, MeasuredRow

@@ -20,7 +20,7 @@ from weft.bound.measured import Bounds
 from weft.fabric.kinds import KINDS
 from weft.kernel.registry import kernel_named
 from weft.kernel.steps import split_step
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.store.cells import folder_path
 from weft.store.files import write_parquet
 from weft.store.folder import RunFolder

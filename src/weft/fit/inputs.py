@@ -19,7 +19,7 @@ from weft.files.reading import parse_toml
 from weft.files.section import Section
 from weft.files.tree import is_list
 from weft.kernel.registry import kernel_named
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 
 

@@ -1,31 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The records of a plan: cells, launches, and the plan itself as written to ``plan.json``."""
+"""The records of a plan: cells, launches, and the plan itself; `weft.plan.stored` reads them back."""
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from weft.bound.terms import Bound
-from weft.errors import DataError
 from weft.fabric.model import Fabric, Name
-from weft.files.atomic import file_errors
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell
 from weft.mpi.settings import check_settings
 from weft.plan.memory import MemoryNeed
 from weft.store.cells import Origin
-from weft.store.folder import RunFolder
 from weft.study import Measure
 from weft.text import plain
 
 SCHEMA = "weft-plan/1"
-HASH = "plan_sha256"
-"""Entry of ``weft.json``: the hash of ``plan.json`` when the run was created, or its launches were added."""
-NEXT_HASH = "next_plan_sha256"
-"""Entry of ``weft.json``: the hash that ``plan.json`` is about to have, while launches are added."""
 
 # A stored plan may come from another user. Ids become file names, host names become arguments of commands.
 CellId = Annotated[str, Field(pattern=r"^[a-z][0-9]{3,9}$")]
@@ -246,60 +238,3 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     def expected_s(self) -> float:
         """Expected duration of the whole run in seconds."""
         return sum(launch.expected_s for launch in self.launches)
-
-
-def plan_of(folder: RunFolder) -> Plan:
-    """The stored plan of a run, after checking that it is unchanged since the run was created.
-
-    Raises
-    ------
-    DataError
-        It is missing, incomplete, of another version, or was changed.
-    """
-    if not folder.plan.exists():
-        raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
-    with file_errors(folder.plan):
-        raw = folder.plan.read_bytes()
-    meta = folder.metadata()
-    noted = meta.get(HASH)
-    if noted is not None and hash_of(raw) not in (noted, meta.get(NEXT_HASH)):
-        raise DataError(
-            f"{folder.plan} was changed since the run was created (weft.json has its hash); {folder.what_is_left()}",
-            f"restore the original, or {folder.measure_anew()}",
-        )
-    return parse_plan(folder.plan, raw)
-
-
-def hash_of(plan: bytes) -> str:
-    """Hash of a plan, for ``weft.json``."""
-    return hashlib.sha256(plan).hexdigest()
-
-
-def parse_plan(path: Path, raw: bytes) -> Plan:
-    """A plan from the text of ``path``.
-
-    Raises
-    ------
-    DataError
-        It is incomplete, or of another version.
-    """
-    try:
-        plan = Plan.model_validate_json(raw)
-        for cell in plan.cells:
-            kernel_named(cell.kernel).words(cell.parameters)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        seen = f", not {first['input']!r}" if isinstance(first["input"], str | int | float) else ""
-        raise no_plan(path, f"{where}: {first['msg']}{seen}") from error
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise no_plan(path, f"a cell's parameters lack or spoil {error}") from error
-    return plan
-
-
-def no_plan(path: Path, why: str) -> DataError:
-    """The error for a file that is not a plan."""
-    return DataError(
-        f"{path} is not a plan of this version of Weft: {why}",
-        "continue with the version that made it (weft.json names it), or measure again with --into DIR",
-    )

@@ -12,7 +12,8 @@ from weft.analyse.tables.quality import QUALITY, Grade, QualityRow, grade_of
 from weft.analyse.tables.times import CALLS as CALL_TABLE
 from weft.analyse.tables.times import FLOOR, CallRow, FloorRow
 from weft.kernel.main_call import main_call
-from weft.plan.records import Plan, PlannedSeries, plan_of
+from weft.plan.records import Plan, PlannedSeries
+from weft.plan.stored import plan_of
 from weft.report.headline import claimed
 from weft.report.story import Story, story_of
 from weft.store.cells import folder_path

@@ -13,7 +13,8 @@ from weft.format import exact_bytes, plural
 from weft.launch.launcher import Launcher
 from weft.mpi.knobs import without_aliases
 from weft.mpi.settings import setting_of
-from weft.plan.records import HASH, Plan, hash_of, plan_of
+from weft.plan.records import Plan
+from weft.plan.stored import HASH, hash_of, plan_of
 from weft.plan.trials import Trial, moved_value, trial_plan
 from weft.run.folder import create, locked
 from weft.run.inputs import hand_inputs

@@ -5,8 +5,9 @@ from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import write_atomic, write_json
 from weft.kernel.overrides import without_launches
-from weft.plan.records import HASH, NEXT_HASH, Plan, hash_of, plan_of
+from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
+from weft.plan.stored import HASH, NEXT_HASH, hash_of, plan_of
 from weft.store.folder import RunFolder
 from weft.study import Study
 

@@ -11,7 +11,7 @@ from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
 from weft.kernel.overrides import Overrides, load_overridden
 from weft.launch import launcher_for, refuse_capture
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.run.extend import can_extend
 from weft.run.load import disturbs, in_words, look_first
 from weft.run.one import RUNS, candidates, choose_folder, exit_code, is_same_run, run_study, statuses

@@ -14,7 +14,8 @@ from weft.fabric import Fabric
 from weft.files.atomic import file_errors, read_json
 from weft.launch.launcher import Launcher
 from weft.plan.make import make_plan
-from weft.plan.records import HASH, Plan, hash_of, plan_of
+from weft.plan.records import Plan
+from weft.plan.stored import HASH, hash_of, plan_of
 from weft.run.extend import can_extend, extend
 from weft.run.failure import RETRIED
 from weft.run.folder import check_place, create, locked

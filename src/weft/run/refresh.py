@@ -12,7 +12,7 @@ from typing import Any
 
 from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import file_errors, read_json, try_remove, write_json
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 from weft.store.load import load_file
 from weft.text import one_line

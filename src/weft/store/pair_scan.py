@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from weft.errors import DataError
 from weft.store.files import Schema, Table
 from weft.store.pair_runs import read_runs
-from weft.store.pair_tally import MOST_BUCKETS, Seats, Tally, known_buckets, merged
+from weft.store.pair_tally import MOST_BUCKETS, NodesOfRanks, Tally, known_buckets, merged
 
 #: Rows at a time: the intermediate results, some numbers of 8 bytes per row, fit a core's cache.
 BLOCK = 1 << 17
@@ -51,14 +51,14 @@ class Scan:
     pairs: Table
 
 
-def scan(paths: Sequence[Path], seats: Seats) -> Scan:
+def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Scan:
     """Read the warm samples of pairs once.
 
     Parameters
     ----------
     paths
         Sample files (`weft.store.pair_runs.SCHEMA`), with their runs beside them.
-    seats
+    nodes_of
         Node of each rank, shape (ranks,), by cell and launch; samples of other cells and launches are left out.
 
     Raises
@@ -67,7 +67,7 @@ def scan(paths: Sequence[Path], seats: Seats) -> Scan:
         A file cannot be read, has no runs, or a rank has no node.
     """
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        files = list(pool.map(partial(_tallied, seats=seats, known=known_buckets()), paths))
+        files = list(pool.map(partial(_tallied, nodes_of=nodes_of, known=known_buckets()), paths))
     histograms, pairs = [file.histogram() for file in files], [file.pairs() for file in files]
     nodes, ranks = (
         max((int(each.max()) + 1 for own in found for each in own[1:3] if len(each)), default=1)
@@ -105,11 +105,11 @@ def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: li
     )
 
 
-def _tallied(path: Path, seats: Seats, known: NDArray[np.uint16]) -> Tally:
+def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> Tally:
     """The summary of one file, block by block: memory does not grow with the rows."""
     try:
         with pq.ParquetFile(path) as file:
-            found = Tally(read_runs(path, file.metadata.num_rows), seats, known)
+            found = Tally(read_runs(path, file.metadata.num_rows), nodes_of, known)
             for block in file.iter_batches(BLOCK, columns=["duration_ns"], use_threads=False):
                 found.add(block.column(0).to_numpy())
     except (OSError, ValueError, KeyError) as error:  # pyarrow's own errors derive from the first two

@@ -15,7 +15,7 @@ Ints: TypeAlias = NDArray[np.int64]
 #: Bytes, and mode.
 Way: TypeAlias = tuple[int, str]
 #: Node of each rank, shape (ranks,), by cell and launch.
-Seats: TypeAlias = Mapping[tuple[str, int], NDArray[np.integer]]
+NodesOfRanks: TypeAlias = Mapping[tuple[str, int], NDArray[np.integer]]
 
 #: Buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS).
 BUCKETS = 32
@@ -41,7 +41,7 @@ class Tally:
     ----------
     runs
         The runs of the file.
-    seats
+    nodes_of
         Node of each rank; samples of other cells and launches are left out.
     known
         `known_buckets`.
@@ -52,14 +52,14 @@ class Tally:
         A rank has no node.
     """
 
-    def __init__(self, runs: Table, seats: Seats, known: NDArray[np.uint16]) -> None:
+    def __init__(self, runs: Table, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> None:
         self.length, self.source, self.target, self.batch = (
             runs[name].to_numpy().astype(np.int64) for name in ("samples", "source", "target", "batch")
         )
         self.end, self.rows = np.cumsum(self.length), 0
         (size, sizes), (mode, modes), (phase, phases) = (_coded(runs[name]) for name in ("bytes", "mode", "phase"))
         self.source_node, self.target_node = np.full((2, len(runs)), -1)
-        self._seat(runs, seats)
+        self._place(runs, nodes_of)
         self.wanted = np.array([name == "warm" for name in phases], bool)[phase] & (self.source_node >= 0)
         self.ways: list[Way] = [(each, name) for each in sizes for name in modes]
         self.way = size * len(modes) + mode
@@ -72,10 +72,10 @@ class Tally:
         self.least = np.full(len(runs), np.iinfo(np.int64).max)
         self.most, self.total = np.zeros((2, len(runs)), np.int64)
 
-    def _seat(self, runs: Table, seats: Seats) -> None:
+    def _place(self, runs: Table, nodes_of: NodesOfRanks) -> None:
         """Find the nodes of each run's ends."""
         (cell, cells), launch = _coded(runs["cell"]), runs["launch"].to_numpy()
-        for (name, number), node_of in seats.items():
+        for (name, number), node_of in nodes_of.items():
             own = (launch == number) & (cell == cells.index(name)) if name in cells else np.zeros(len(runs), bool)
             highest = max(self.source[own].max(initial=-1), self.target[own].max(initial=-1))
             if highest >= len(node_of):

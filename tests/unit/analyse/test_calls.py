@@ -21,7 +21,7 @@ from weft.analyse.quantile import median_ranks
 from weft.analyse.times import order_statistics
 from weft.bound.measured import Bounds
 from weft.errors import DataError
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.store import convert
 from weft.store.folder import RunFolder
 

@@ -18,7 +18,8 @@ from weft.errors import DataError
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.launch.launcher import LaunchRequest, Outcome, Rules
-from weft.plan.records import Cell, plan_of
+from weft.plan.records import Cell
+from weft.plan.stored import plan_of
 from weft.report.sweep_tables import MOVED
 from weft.report.tables import all_tables
 from weft.run import many

@@ -20,7 +20,7 @@ from weft.launch.batch.script import render, write_script
 from weft.launch.launcher import LaunchRequest
 from weft.mpi.algorithms import algorithms, setting
 from weft.mpi.settings import check_settings
-from weft.plan.records import HASH, hash_of, plan_of
+from weft.plan.stored import HASH, hash_of, plan_of
 from weft.run.folder import locked
 from weft.run.refresh import refresh
 from weft.store.files import write_parquet

@@ -19,7 +19,7 @@ from weft.store.pair_scan import scan
 from weft.store.pairs import write_samples
 
 NODE_OF = np.array([0, 0, 1, 1, 2], np.int32)
-SEATS = {("c000", 1): NODE_OF}
+NODES_OF = {("c000", 1): NODE_OF}
 
 
 def made(path: Path, seed: int, batch: int = 1, longest: float = 1e5) -> Path:
@@ -49,7 +49,7 @@ def test_the_pass_and_the_engine_agree_on_every_bucket(
 ) -> None:
     monkeypatch.setattr(pair_scan, "BLOCK", block)
     paths = [made(tmp_path / f"c00{seed}.parquet", seed, batch, longest) for seed in range(2)]
-    found = scan(paths, SEATS)
+    found = scan(paths, NODES_OF)
     samples = read(connect(), paths).mutate(launch_id=ibis.literal("l"))
     ranks = ibis.memtable(pa.table({"launch_id": ["l"] * 5, "rank": np.arange(5, dtype=np.int32), "node": NODE_OF}))
     key = found.histogram.column_names
@@ -65,7 +65,7 @@ def test_the_pass_and_the_engine_agree_on_every_bucket(
 
 
 def test_no_samples_are_an_empty_histogram() -> None:
-    found = scan([], SEATS)
+    found = scan([], NODES_OF)
     assert (len(found.histogram), len(found.pairs)) == (0, 0)
 
 
@@ -76,8 +76,8 @@ def test_each_launch_has_its_own_nodes_and_others_are_left_out(tmp_path: Path) -
     batch = pa.RecordBatch.from_pylist(launches, schema=RUNS_SCHEMA)
     write_samples(path, iter([rows_of(batch, *np.full((2, 60), 8))]))
     write_parquet(path.parent / PLACE / path.name, [batch], RUNS_SCHEMA, RUNS)
-    seats = {("c000", 1): np.array([0, 1]), ("c000", 3): np.array([7, 0]), ("c001", 2): np.array([5, 5])}
-    found = scan([path], seats).histogram.select(["source_node", "target_node", "bucket", "count"])
+    nodes_of = {("c000", 1): np.array([0, 1]), ("c000", 3): np.array([7, 0]), ("c001", 2): np.array([5, 5])}
+    found = scan([path], nodes_of).histogram.select(["source_node", "target_node", "bucket", "count"])
     assert [tuple(row.values()) for row in found.to_pylist()] == [(0, 1, 96, 10), (7, 0, 96, 30)]
 
 
@@ -88,7 +88,7 @@ def test_cold_samples_alone_and_a_file_without_rows_are_an_empty_histogram(tmp_p
     batch = pa.RecordBatch.from_pylist([cold | {"batch": 1, "samples": 3}] * runs, schema=RUNS_SCHEMA)
     write_samples(path, iter([rows_of(batch, *np.full((2, 3 * runs), 5))]))
     write_parquet(path.parent / PLACE / path.name, [batch], RUNS_SCHEMA, RUNS)
-    found = scan([path], SEATS)
+    found = scan([path], NODES_OF)
     assert (len(found.histogram), len(found.pairs)) == (0, 0)
 
 
@@ -98,7 +98,7 @@ def test_a_rank_without_a_node_and_a_torn_file_are_told(tmp_path: Path) -> None:
         scan([tmp_path / "c000.parquet"], {("c000", 1): NODE_OF[:4]})
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(DataError, match="cannot be read"):
-        scan([tmp_path / "torn.parquet"], SEATS)
+        scan([tmp_path / "torn.parquet"], NODES_OF)
 
 
 def test_samples_without_their_runs_and_runs_of_other_samples_are_refused(tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_samples_without_their_runs_and_runs_of_other_samples_are_refused(tmp_pa
     runs = one.parent / PLACE / one.name
     (other.parent / PLACE / other.name).replace(runs)
     with pytest.raises(DataError, match=r"runs of [\d,]+ samples, but c000.parquet has") as raised:
-        scan([one], SEATS)
+        scan([one], NODES_OF)
     assert f"weft show {one.parents[1]}" in raised.value.remedy
     runs.unlink()
     with pytest.raises(DataError, match="the runs of the samples cannot be read"):
-        scan([one], SEATS)
+        scan([one], NODES_OF)
     assert pq.read_schema(one).remove_metadata().equals(SCHEMA)

@@ -12,7 +12,7 @@ from weft.analyse.pairs.places import Places
 from weft.analyse.tables.pairs import ExactRow
 from weft.errors import DataError
 from weft.kernel.registry import kernel_named
-from weft.plan.records import plan_of
+from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 from weft.store.parquet import sample_files
 from weft.store.rows import RANK_TABLE
@@ -52,9 +52,9 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
     samples = read(backend, files).semi_join(good, ["cell", "launch"])
     warm = samples.filter(samples.phase == "warm")
     timed = warm.select("source", "target", "bytes", "mode", time_s=warm.duration_ns.cast("float64") / warm.batch / 1e9)
-    seats, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())
-    timed = timed.inner_join(seats.select(source=seats["rank"], source_node=seats.node), "source")
-    timed = timed.inner_join(seats.select(target=seats["rank"], target_node=seats.node), "target")
+    nodes_of, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())
+    timed = timed.inner_join(nodes_of.select(source=nodes_of["rank"], source_node=nodes_of.node), "source")
+    timed = timed.inner_join(nodes_of.select(target=nodes_of["rank"], target_node=nodes_of.node), "target")
     timed = timed.inner_join(classes, ["source_node", "target_node"])
     return [_named(row, places) for row in exact_hops(timed).order_by(CLASS).to_pyarrow().to_pylist()]
 

@@ -12,7 +12,7 @@ from weft.analyse.pairs import statistics as of
 from weft.store.files import Schema, write_parquet
 from weft.store.pair_findings import BUCKETS_SCHEMA, FINDINGS_SCHEMA
 from weft.store.pair_scan import HISTOGRAM, scan
-from weft.store.pair_tally import Seats
+from weft.store.pair_tally import NodesOfRanks
 from weft.store.pairs import SCHEMA
 
 PAIRS = pa.schema(
@@ -54,7 +54,7 @@ def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> No
     ranks = read(backend, [root / "tables" / "ranks.parquet"])
     if backend.name == "duckdb":
         # a group-by would hash the key of every sample: the store already noted the length of each run of samples
-        raw = ibis.memtable(scan(_files(root, cells), _seats(launches, ranks)).histogram)
+        raw = ibis.memtable(scan(_files(root, cells), _nodes_of_ranks(launches, ranks)).histogram)
     else:
         raw = of.by_node(of.buckets(samples), ranks)
     both: Expression = raw.union(of.by_node(counted.select(*of.PAIR, "bucket", "count"), ranks))
@@ -87,7 +87,7 @@ def _files(root: Path, cells: Collection[str], place: str = "") -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
-def _seats(launches: Expression, ranks: Expression) -> Seats:
+def _nodes_of_ranks(launches: Expression, ranks: Expression) -> NodesOfRanks:
     """Node of each rank, for each of the cells and launches."""
     node_of: dict[str, list[int]] = {}
     for row in ranks.select("launch_id", "rank", "node").order_by("rank").to_pyarrow().to_pylist():

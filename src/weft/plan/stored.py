@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one reader of ``plan.json``: the plan of a run, unless it was changed since the run was created."""
+
+import hashlib
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors
+from weft.kernel.registry import kernel_named
+from weft.plan.records import Plan
+from weft.store.folder import RunFolder
+
+HASH = "plan_sha256"
+"""Entry of ``weft.json``: the hash of ``plan.json`` when the run was created, or its launches were added."""
+NEXT_HASH = "next_plan_sha256"
+"""Entry of ``weft.json``: the hash that ``plan.json`` is about to have, while launches are added."""
+
+
+def plan_of(folder: RunFolder) -> Plan:
+    """The stored plan of a run, after checking that it is unchanged since the run was created.
+
+    Raises
+    ------
+    DataError
+        It is missing, incomplete, of another version, or was changed.
+    """
+    if not folder.plan.exists():
+        raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
+    with file_errors(folder.plan):
+        raw = folder.plan.read_bytes()
+    meta = folder.metadata()
+    noted = meta.get(HASH)
+    if noted is not None and hash_of(raw) not in (noted, meta.get(NEXT_HASH)):
+        raise DataError(
+            f"{folder.plan} was changed since the run was created (weft.json has its hash); {folder.what_is_left()}",
+            f"restore the original, or {folder.measure_anew()}",
+        )
+    return parse_plan(folder.plan, raw)
+
+
+def hash_of(plan: bytes) -> str:
+    """Hash of a plan, for ``weft.json``."""
+    return hashlib.sha256(plan).hexdigest()
+
+
+def parse_plan(path: Path, raw: bytes) -> Plan:
+    """A plan from the text of ``path``.
+
+    Raises
+    ------
+    DataError
+        It is incomplete, or of another version.
+    """
+    try:
+        plan = Plan.model_validate_json(raw)
+        for cell in plan.cells:
+            kernel_named(cell.kernel).words(cell.parameters)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
+        seen = f", not {first['input']!r}" if isinstance(first["input"], str | int | float) else ""
+        raise no_plan(path, f"{where}: {first['msg']}{seen}") from error
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise no_plan(path, f"a cell's parameters lack or spoil {error}") from error
+    return plan
+
+
+def no_plan(path: Path, why: str) -> DataError:
+    """The error for a file that is not a plan."""
+    return DataError(
+        f"{path} is not a plan of this version of Weft: {why}",
+        "continue with the version that made it (weft.json names it), or measure again with --into DIR",
+    )
