@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 import remedies_of_fabrics
+import remedies_of_replays
 import remedies_of_runs
 import remedies_of_traces
 from remedies import SOURCES, TESTS, Typed, collected
 
-CASES = remedies_of_runs.CASES | remedies_of_fabrics.CASES | remedies_of_traces.CASES
+CASES = remedies_of_runs.CASES | remedies_of_fabrics.CASES | remedies_of_traces.CASES | remedies_of_replays.CASES
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An application traced for real, replayed on a machine that is only described."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from interposed import LIBRARIES, Site
 from traced import compiled, weft_trace
 
+from made.traces import MadeRank
 from made.view import load_view
 from weft.cli.app import main
 
@@ -51,3 +53,25 @@ def test_a_traced_application_is_replayed_elsewhere(tmp_path: Path, capfd: pytes
     assert "4 ranks, which 3 nodes cannot share equally" in capfd.readouterr().err
     assert main([*words, "--compute", "fast"]) == 2
     assert "--compute fast is no multiple" in capfd.readouterr().err
+
+
+def test_what_would_help_is_laid_side_by_side(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if shutil.which("smpicxx") is None:
+        pytest.skip("SimGrid is not here: apt install libsimgrid-dev")
+    text = MACHINE.replace("uplinks = 2", "uplinks = 1").replace("n[0-3]", "n[0-7]")
+    (tmp_path / "eight.toml").write_text(text.replace("nodes_per_leaf = 2", "nodes_per_leaf = 4"))
+    block = 2**20  # all-to-alls of blocks that fill the uplinks: nothing else can help
+    for rank in range(16):
+        made = MadeRank(rank, 16)
+        made.call("MPI_Alltoall", 0, 10**6, bytes=16 * block, received=16 * block).write(tmp_path / "trace/raw")
+    words = ["whatif", str(tmp_path / "trace"), "--on", str(tmp_path / "eight.toml")]
+    assert main(words) == 0
+    said = capfd.readouterr().out
+    assert "What helps most: twice the uplinks" in said
+    found = json.loads((tmp_path / "trace/whatif/four-8-x1/whatif.json").read_text())
+    seconds = {row["variant"]: row["seconds"] for row in found["variants"]}
+    # half of each leaf's bytes leave it: 8 ranks, 8 blocks of each, over one cable of 2 GB/s
+    assert seconds["today"] == pytest.approx(64 * block / 2e9, rel=0.1)
+    assert seconds["uplinks"] == pytest.approx(seconds["today"] / 2, rel=0.1)
+    assert seconds["adapter"] == pytest.approx(seconds["today"], rel=0.05)
+    assert (tmp_path / "trace/whatif/four-8-x1/whatif.html").is_file()

@@ -5,6 +5,7 @@
 
 #include <climits>
 #include <cmath>
+#include <utility>
 
 namespace weft {
 
@@ -42,9 +43,9 @@ void set_counts(std::int64_t const *bytes, int size, std::vector<int> &counts, s
 
 } // namespace
 
-Player::Player(Team const &team, Script const &script, double compute)
-    : team_(team), script_(script), compute_(compute), comms_{team.comm}, sizes_{team.size},
-      requests_(std::size_t(script.slots), MPI_REQUEST_NULL) {
+Player::Player(Team const &team, Script const &script, double compute, AllToAll algorithm)
+    : team_(team), script_(script), compute_(compute), algorithm_(std::move(algorithm)), comms_{team.comm},
+      sizes_{team.size}, requests_(std::size_t(script.slots), MPI_REQUEST_NULL) {
     for (Script::Layer const &layer : script.layers) {
         layers_.push_back(Comm::split(team.comm, layer.color < 0 ? MPI_UNDEFINED : layer.color, layer.key));
         comms_.push_back(layers_.back());
@@ -120,7 +121,7 @@ void Player::collective(Action const &action, MPI_Comm comm) {
     case Act::exscan:
         return check(MPI_Exscan(from, into, vector.count, vector.type, vector.op, comm), "MPI_Exscan");
     case Act::alltoall:
-        return check(MPI_Alltoall(from, out.count, out.type, into, out.count, out.type, comm), "MPI_Alltoall");
+        return algorithm_.alltoall(from, out.count, out.type, into, out.count, out.type, comm);
     default:
         return parts(action, comm);
     }
@@ -172,9 +173,8 @@ void Player::listed(Action const &action, MPI_Comm comm) {
         return check(MPI_Allgatherv(from, out, MPI_BYTE, into, counts, places, MPI_BYTE, comm), "MPI_Allgatherv");
     case Act::alltoallv:
         set_counts(listed + size, size, counts_[1], places_[1]);
-        return check(
-            MPI_Alltoallv(from, counts, places, MPI_BYTE, into, counts_[1].data(), places_[1].data(), MPI_BYTE, comm),
-            "MPI_Alltoallv");
+        return algorithm_.alltoallv(from, counts, places, MPI_BYTE, into, counts_[1].data(), places_[1].data(),
+                                    MPI_BYTE, comm);
     default:
         return check(MPI_Reduce_scatter(from, into, counts, MPI_BYTE, MPI_BOR, comm), "MPI_Reduce_scatter");
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/buffer.hpp"
+#include "mpi/all_to_all.hpp"
 #include "mpi/handles.hpp"
 #include "replay/script.hpp"
 
@@ -13,8 +14,9 @@ namespace weft {
 
 class Player {
   public:
-    /// Collective: makes the communicators. Both must outlive it. `compute` scales the time between calls.
-    Player(Team const &team, Script const &script, double compute);
+    /// Collective: makes the communicators. Team and script must outlive it. `compute` scales the time between calls,
+    /// `algorithm` makes the calls of MPI_Alltoall and MPI_Alltoallv.
+    Player(Team const &team, Script const &script, double compute, AllToAll algorithm);
 
     /// How many ranks each communicator of the script has: all, then those of each layer; 0 if none is this rank's.
     std::vector<int> const &sizes() const noexcept { return sizes_; }
@@ -34,6 +36,7 @@ class Player {
     Team const &team_;
     Script const &script_;
     double compute_;
+    AllToAll algorithm_;
     std::vector<Comm> layers_;
     std::vector<MPI_Comm> comms_; // of all ranks, then this rank's of each layer
     std::vector<int> sizes_;

@@ -3,6 +3,7 @@
 //
 //   script           the file that src/weft/trace/script.py made of a trace
 //   compute_permille time between calls, in thousandths of the traced one
+//   algorithm        of MPI_Alltoall and MPI_Alltoallv: the library's own (default), or one of native/alltoall
 //
 // The operation `replay` is the whole script, from the first call to the last.
 #include "cell/kernels.hpp"
@@ -39,7 +40,8 @@ void run_replay(Cell &cell) {
         reason = std::string(failure.what()) + "; " + failure.remedy();
     }
     refuse_together(team, "launch", reason);
-    Player player(team, script, double(cell.integer("compute_permille", 1000)) / 1000.0);
+    Player player(team, script, double(cell.integer("compute_permille", 1000)) / 1000.0,
+                  AllToAll(cell.text("algorithm", "")));
     refuse_together(team, "launch", wrong_action(script, player.sizes(), path));
     player.allocate();
     auto const play = [&] { player.play(); };

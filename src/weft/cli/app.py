@@ -25,6 +25,7 @@ VERBS = {
     "trace": ("weft.cli.trace:app", "Record what an application asks of the network, and show it."),
     "tune": ("weft.cli.tune:tune", "Measure which all-to-all is the fastest where, and write a selection table."),
     "replay": ("weft.cli.replay:replay", "Play a traced application's calls again on any fabric."),
+    "whatif": ("weft.cli.whatif:whatif", "Replay a traced application with one thing changed: what would help."),
     "route": ("weft.cli.route:app", "Which link limits which traffic, on real forwarding tables, and better tables."),
     "place": ("weft.cli.place:place", "Find the free nodes to request from the scheduler."),
     "fidelity": ("weft.cli.fidelity:fidelity", "Compute the papers' figures again on simulated machines."),

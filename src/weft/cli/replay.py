@@ -16,6 +16,7 @@ def replay(
     nodes: int | None = None,
     place: str = "compact",
     compute: str = "x1",
+    alltoall: str = "default",
     mpicxx: str | None = None,
 ) -> int:
     """Play the calls of a traced application again on any fabric, simulated or not; the replay is a run like others.
@@ -38,6 +39,8 @@ def replay(
         Which nodes: a node set, "compact" or "best" (see weft place).
     compute
         Time between calls, as a multiple of the traced one: x0.5 for processors of twice the speed.
+    alltoall
+        What makes all-to-alls: default (the library's own), or one of Weft's, such as "node.multi{nl=4}".
     mpicxx
         C++ compiler wrapper of the MPI to measure; by default the one on PATH.
 
@@ -49,18 +52,10 @@ def replay(
     import sys
 
     from weft.cli.run import run
-    from weft.errors import StudyError
     from weft.fabric import load_fabric
-    from weft.trace.replay import Asked, introduction, prepare
+    from weft.trace.replay import Asked, factor_of, introduction, prepare
 
-    try:
-        factor = float(compute.removeprefix("x"))
-    except ValueError:
-        factor = -1.0
-    if not 0 <= factor <= 1000:
-        raise StudyError(f"--compute {compute} is no multiple from 0 to 1000", "half the time between calls: x0.5")
-    if nodes is not None and nodes < 1:
-        raise StudyError(f"--nodes {nodes} is no number of nodes", "give one from 1 on")
-    study, made = prepare(trace, [load_fabric(each) for each in on], Asked(nodes, factor, place))
+    factor = factor_of(compute, nodes)
+    study, made = prepare(trace, [load_fabric(each) for each in on], Asked(nodes, factor, place, alltoall))
     sys.stdout.write("\n".join(introduction(made)) + "\n")
     return run(str(study), on=on, into=into, mpicxx=mpicxx)

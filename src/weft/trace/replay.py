@@ -2,6 +2,8 @@
 """A replay as a study: the script of a trace, on nodes that a fabric has."""
 
 import json
+import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,11 +28,14 @@ class Asked:
         Time between calls, as a multiple of the traced one.
     place
         The fabric's nodes to take: a node set, "best" or "compact".
+    alltoall
+        What makes all-to-alls: "default" (the library's own), or one of Weft's.
     """
 
     nodes: int | None = None
     compute: float = 1.0
     place: str = "compact"
+    alltoall: str = "default"
 
 
 def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Made]:
@@ -53,8 +58,11 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
             f"the application had {made.ranks} ranks, which {nodes} nodes cannot share equally",
             f"give a divisor of {made.ranks}: --nodes {divisor_from(made.ranks, nodes)}",
         )
-    name = f"{folder.path.name}-{nodes}x{made.ranks // nodes}" + (f"-x{asked.compute:g}" if asked.compute != 1 else "")
-    study = folder.path / f"replay-{nodes}x{made.ranks // nodes}-x{asked.compute:g}.toml"
+    # a name for each thing asked, so that each has a run of its own
+    own = re.sub(r"[^A-Za-z0-9._-]", "-", folder.path.name).lstrip("._-")[:50] or "trace"
+    mark = "" if asked == Asked(asked.nodes) else f"-{zlib.crc32(repr(asked).encode()):08x}"
+    name = f"{own}-{nodes}x{made.ranks // nodes}{mark}"
+    study = folder.path / f"replay-{nodes}x{made.ranks // nodes}{mark}.toml"
     write_atomic(study, text_of(name, made, nodes, asked).encode())
     return study, made
 
@@ -78,6 +86,25 @@ def fewest_nodes(fabric: Fabric, ranks: int) -> int:
     return nodes
 
 
+def factor_of(compute: str, nodes: int | None) -> float:
+    """The multiple in ``x0.5``, once it and the number of nodes are known to be possible.
+
+    Raises
+    ------
+    StudyError
+        ``compute`` is no multiple from 0 to 1000, or ``nodes`` is below 1.
+    """
+    try:
+        factor = float(compute.removeprefix("x"))
+    except ValueError:
+        factor = -1.0
+    if not 0 <= factor <= 1000:
+        raise StudyError(f"--compute {compute} is no multiple from 0 to 1000", "half the time between calls: x0.5")
+    if nodes is not None and nodes < 1:
+        raise StudyError(f"--nodes {nodes} is no number of nodes", "give one from 1 on")
+    return factor
+
+
 def divisor_from(number: int, least: int) -> int:
     """The smallest divisor of a number that is not below ``least``; the number itself beyond it."""
     return next((each for each in range(max(least, 1), number) if number % each == 0), number)
@@ -92,6 +119,7 @@ kernel = "replay"
 [replay]
 script = {json.dumps(made.path.name)}
 compute = {asked.compute!r}
+algorithm = {json.dumps(asked.alltoall)}
 
 [placement]
 nodes = {json.dumps(asked.place)}

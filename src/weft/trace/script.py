@@ -56,6 +56,8 @@ class Made:
         From the first call to the end of the last.
     computed_s
         Mean over the ranks of the time between calls.
+    busiest_s
+        The most of a rank.
     """
 
     path: Path
@@ -63,6 +65,7 @@ class Made:
     left_out: dict[str, int]
     traced_s: float
     computed_s: float
+    busiest_s: float
 
 
 def make_script(folder: TraceFolder, path: Path) -> Made:
@@ -94,18 +97,19 @@ def make_script(folder: TraceFolder, path: Path) -> Made:
     end = max((row["end_ns"] for row in rows if row["events"]), default=0)
     parts: dict[int, RankScript] = {}
     left_out: Counter[str] = Counter()
-    messages = computed = 0
+    messages = computed = busiest = 0
     for rank, events in ranks_events(folder):
         writer = _written(rank, events, common, groups, layers, begin)
         parts[rank] = writer.script()
         left_out += writer.left_out
         messages += writer.messages
         computed += writer.computed_ns
+        busiest = max(busiest, writer.computed_ns)
     nothing = RankWriter(0, groups, layers, begin).script()
     everybody = [parts.get(row["rank"], nothing) for row in sorted(rows, key=lambda row: row["rank"])]
     mean = computed // max(len(rows), 1)
     write_script(path, everybody, layers.tables, messages=messages, traced_ns=end - begin, computed_ns=mean)
-    return Made(path, len(rows), dict(left_out), (end - begin) / 1e9, mean / 1e9)
+    return Made(path, len(rows), dict(left_out), (end - begin) / 1e9, mean / 1e9, busiest / 1e9)
 
 
 def _check_whole(folder: TraceFolder, missing: list[str], summarised: int) -> None:

@@ -12,6 +12,7 @@ from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel
 from weft.kernel.replay.study import ReplayStudy
+from weft.mpi.alltoall import chosen
 from weft.store.trace.script import ScriptSizes, read_sizes
 from weft.study import Measure, Series, Study
 
@@ -46,7 +47,7 @@ class Replay(PlainKernel):
                 f"{study.path}: the script is of {sizes.ranks} ranks, and no cell has as many",
                 "give nodes and ranks_per_node whose product is that number: weft replay TRACE --on FABRIC does",
             )
-        values = values_of(path.resolve(), study.replay.compute, sizes)
+        values = values_of(path.resolve(), study.replay.compute, sizes) | chosen(study.replay.algorithm)
         return Sweep(tuple((shape, values) for shape in fitting))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
@@ -72,8 +73,9 @@ class Replay(PlainKernel):
         return ["script"]
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The speed of computation, if it is not the traced one."""
-        return "as traced" if values["compute"] == 1 else f"compute x{values['compute']:g}"
+        """What differs from the traced application: the speed of computation, an algorithm of Weft's own."""
+        speed = f"compute x{values['compute']:g}" if values["compute"] != 1 else ""
+        return " ".join(filter(None, (speed, values.get("algorithm", "")))) or "as traced"
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """As long as the application took, its computation scaled."""
@@ -82,7 +84,8 @@ class Replay(PlainKernel):
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        return {"script": values["script"], "compute_permille": round(1000 * values["compute"])}
+        own = {key: values[key] for key in ("algorithm",) if key in values}
+        return {"script": values["script"], "compute_permille": round(1000 * values["compute"]), **own}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Those of the script, in each call."""

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from weft.files.section import Section
+from weft.mpi.algorithms import DEFAULT
+from weft.mpi.alltoall import AlgorithmSpec
 from weft.study import Study
 
 
@@ -17,6 +19,11 @@ class ReplaySection(Section, frozen=True):
     )
     compute: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] = Field(
         1.0, description="time between calls, as a multiple of the traced one: 0.5 for processors of twice the speed"
+    )
+    algorithm: AlgorithmSpec = Field(
+        DEFAULT,
+        description="of MPI_Alltoall and MPI_Alltoallv: \"default\" (the library's own), or one of Weft's, such as "
+        '"node.multi{nl=4}"',
     )
 
 

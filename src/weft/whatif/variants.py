@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What to change: the machine, the nodes, the ranks of a node, the algorithm; one thing at a time."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.errors import StudyError
+from weft.fabric.model import Fabric
+from weft.trace.replay import Asked
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One thing changed.
+
+    Attributes
+    ----------
+    name
+        A word for its folder.
+    words
+        What is changed, for a reader.
+    fabric, asked
+        The machine and the replay.
+    """
+
+    name: str
+    words: str
+    fabric: Fabric
+    asked: Asked
+
+
+def variants(fabric: Fabric, ranks: int, nodes: int) -> tuple[list[Variant], list[str]]:
+    """The variants that a machine has, today's first; and what was left out, with the reason.
+
+    Parameters
+    ----------
+    fabric
+        A simulated machine.
+    ranks
+        Of the application.
+    nodes
+        That it takes today.
+
+    Raises
+    ------
+    StudyError
+        The fabric is not simulated: real ones cannot be changed.
+    """
+    if not fabric.is_model:
+        raise StudyError(
+            f"{fabric.name} is of kind {fabric.kind}, and nobody can double its uplinks",
+            "describe it (weft fabric fit, weft fabric presets), or take a simulated one: --on tara",
+        )
+    asked = Asked(nodes)
+    found = [Variant("today", "as it is", fabric, asked)]
+    left_out: list[str] = []
+    if nodes < len(fabric.hosts):
+        found.append(Variant("placement", "the best free nodes", fabric, replace(asked, place="best")))
+    else:
+        left_out.append("another placement: the application takes all nodes")
+    each = ranks // nodes
+    if each > 1 and nodes > 1:
+        spec = f"node.multi{{nl={each}}}"
+        found.append(Variant("all-to-all", f"all-to-alls by {spec}", fabric, replace(asked, alltoall=spec)))
+    else:
+        left_out.append("a node-aware all-to-all: it needs several ranks on each of several nodes")
+    found += _machines(fabric, asked, left_out)
+    if each > 1 and each % 2 == 0 and 2 * nodes <= len(fabric.hosts):
+        found.append(Variant("spread", "half the ranks on a node", fabric, replace(asked, nodes=2 * nodes)))
+    else:
+        left_out.append(
+            "half the ranks on a node: there are not twice as many nodes, or no even number of ranks on each"
+        )
+    return found, left_out
+
+
+def _machines(fabric: Fabric, asked: Asked, left_out: list[str]) -> list[Variant]:
+    """Machines with faster parts."""
+    network = fabric.network
+    found: list[Variant] = []
+    if network and network.tree:
+        tree = network.tree
+        changed = {"uplinks": 2 * tree.uplinks, "spines": 2 * tree.spines if tree.spines else None}
+        if tree.pod_uplinks:
+            changed |= {"pod_uplinks": 2 * tree.pod_uplinks, "cores": 2 * tree.cores if tree.cores else None}
+        doubled = with_network(fabric, tree=tree.model_copy(update=changed))
+        found.append(Variant("uplinks", "twice the uplinks", doubled, asked))
+    else:
+        left_out.append("twice the uplinks: the network is no tree of the fabric file")
+    if network and network.adapter_rate:
+        faster = with_network(fabric, adapter_rate=2 * network.adapter_rate)
+        found.append(Variant("adapter", "adapters of twice the rate", faster, asked))
+    else:
+        left_out.append("a faster adapter: the fabric states no adapter_rate")
+    return found
+
+
+def with_network(fabric: Fabric, **changes: Any) -> Fabric:
+    """The machine with another network."""
+    assert fabric.network is not None
+    return fabric.model_copy(update={"network": fabric.network.model_copy(update=changes)})
