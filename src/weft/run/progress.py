@@ -5,7 +5,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from weft.format import format_seconds
+from weft.format import format_seconds, plural
 from weft.text import console, plain
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Lines:
         self.total = total
         self.began = self.printed = time.monotonic()
         finished = f", {done} of them already finished" if done else ""
-        self.say(f"{total} cells to measure{finished}; at least {in_words(remaining_s)}")
+        self.say(f"{plural(total, 'cell')} to measure{finished}; at least {in_words(remaining_s)}")
 
     def current(self, words: str) -> None:
         """See :class:`Progress`."""
