@@ -113,7 +113,10 @@ def compared(run: Path, other: Path) -> None:
 
 
 def use(run: Path, other: Path) -> None:
-    """Read a run as the verbs do. Only a WeftError may come out, and one part's error is no reason to skip the next."""
+    """Read a run as the verbs do. Only a WeftError may come out, and one part's error is no reason to skip the next.
+
+    The kept runs have no ladder, which ``weft why`` says of good ones, too: that refuses nothing.
+    """
     refused: WeftError | None = None
     for part in (shown, reported, explained, compared, resumed):
         guard = nullcontext() if part is resumed else reading(run, other)
@@ -121,7 +124,7 @@ def use(run: Path, other: Path) -> None:
             with guard:
                 part(run, other)
         except WeftError as error:
-            refused = error
+            refused = refused if part is explained else error
     if refused:
         raise refused
 
