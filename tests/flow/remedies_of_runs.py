@@ -130,7 +130,7 @@ def ranks_do_not_start(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
 @CASES.of("launch/interposer.py", "weft exec -- mpirun")
 def nothing_to_run(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr("weft.launch.interposer.build_interposer", lambda *_: Path("/libweft.so"))
+    monkeypatch.setattr("weft.launch.preload.build_preload", lambda *_: Path("/libweft.so"))
     monkeypatch.setattr("weft.launch.interposer.replace_process", started.append)
     assert "weft exec -- mpirun -n 4 ./application" in typed.fails("exec")
     assert "weft exec -- mpirun -n 4 ./application" in typed.fails("exec", "--", "no-such-starter")

@@ -9,7 +9,8 @@ import pytest
 from interposed import LIBRARIES, PROGRAMS, Site, calls_of, weft_exec
 
 from weft.files.shipped import shipped
-from weft.launch.interposer import build_interposer
+from weft.launch.interposer import INTERPOSER
+from weft.launch.preload import build_preload
 from weft.mpi.library import Mpi
 
 RANKS = 5
@@ -58,7 +59,7 @@ int main(int argc, char **argv) {
 def test_the_library_has_a_c_interface_of_its_own(tmp_path: Path) -> None:
     """For those who do compile: a choice call by call; and nothing else of the library is to be seen."""
     site = Site("openmpi")
-    library = build_interposer(Mpi(site.program("mpicxx"), "test"))
+    library = build_preload(INTERPOSER, Mpi(site.program("mpicxx"), "test"))
     (tmp_path / "api.c").write_text(C_API)
     words = ["-I", str(shipped("native") / "alltoall"), "api.c", str(library), "-o", "api"]
     subprocess.run([site.program("mpicc"), *words], check=True, cwd=tmp_path)

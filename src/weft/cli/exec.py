@@ -46,13 +46,14 @@ def execute(
     import sys
 
     from weft.errors import StudyError
-    from weft.launch.interposer import Settings, build_interposer, mpi_of, preloaded, replace_process
+    from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded, replace_process
+    from weft.launch.preload import build_preload
 
     if not command:
         raise StudyError("weft exec has no command", "weft exec -- mpirun -n 4 ./application")
     variables = Settings(force, table, report, verify, prewarm).variables()
     mpi = mpi_of(command, mpicxx)
-    library = build_interposer(mpi, lambda line: print(line, file=sys.stderr))
+    library = build_preload(INTERPOSER, mpi, lambda line: print(line, file=sys.stderr))
     words = preloaded(command, {"LD_PRELOAD": str(library), **variables}, mpi.described())
     sys.stdout.flush()
     replace_process(words)

@@ -118,8 +118,11 @@ def cache_key(mpi: Mpi, native: Path) -> str:
 
 
 def real_sources(native: Path) -> list[Path]:
-    """Sources of the kernels for a real MPI, without those of the simulator, the benchmarks and the other libraries."""
-    others = {"simulate", "bench", "route", "alltoall", "interpose"}
+    """Sources of the kernels for a real MPI, without those of the simulator, the benchmarks and the other libraries.
+
+    Those of the all-to-alls are among them: a kernel measures them.
+    """
+    others = {"simulate", "bench", "route", "interpose", "trace"}
     found = (path for path in source_files(native) if not others & set(path.relative_to(native).parts))
     return [path for path in found if not path.stem.endswith("_simulated")]
 

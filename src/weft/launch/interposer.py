@@ -3,22 +3,19 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from weft.errors import LaunchError
-from weft.files.atomic import file_errors
-from weft.files.shipped import cache, shipped
-from weft.launch.build import compile_target, library_identity
-from weft.launch.toolchain import build_once, key_of, source_files
+from weft.launch.preload import Preload
 from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Library, Mpi, find_mpi, is_program
 from weft.mpi.selection import read_selection
 
-LIBRARY = "libweft.so"
-ROOMS = ("alltoall", "interpose")
-"""Folders of ``native`` with the library's sources."""
+ROOMS = ("alltoall", "interpose", "CMakeLists.txt")
+"""Parts of ``native`` on which the library depends."""
+INTERPOSER = Preload("libweft.so", "weft", "interpose", "some seconds", lambda path: path.parts[0] in ROOMS)
 
 #: Starters that pass variables to the ranks only with an option, and those with the option ``-genv``.
 OPEN_STARTERS = ("mpirun", "mpiexec", "orterun", "prterun")
@@ -71,41 +68,6 @@ class Settings:
             "WEFT_PREWARM": "1" if self.prewarm else "",
         }
         return {name: value for name, value in given.items() if value}
-
-
-def build_interposer(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None) -> Path:
-    """Return ``libweft.so`` for an MPI, built if it is not in the cache.
-
-    Parameters
-    ----------
-    mpi
-        The MPI of the application.
-    say
-        Called with one line before anything that takes seconds.
-    sources
-        Folder of the CMake project; the shipped ``native`` otherwise.
-
-    Raises
-    ------
-    LaunchError
-        Compiler or CMake is missing, or the build failed; the message has the first error and the path of the log.
-    DataError
-        The cache cannot be written.
-    """
-    native = sources or shipped("native")
-    files = [path for path in source_files(native) if path.relative_to(native).parts[0] in (*ROOMS, "CMakeLists.txt")]
-    show = mpi.show()
-    place = cache() / f"interposer-{key_of([str(mpi.wrapper), show, *library_identity(show)], native, files)}"
-
-    def make(work: Path, ready: Path, log: Path) -> None:
-        say(f"building {LIBRARY} with {mpi.wrapper} (once, takes some seconds)")
-        build = work / "build"
-        compile_target("weft", build, mpi, native, log)
-        with file_errors(place):
-            shutil.copy2(build / "interpose" / LIBRARY, ready / LIBRARY)
-
-    build_once(place, LIBRARY, make)
-    return place / LIBRARY
 
 
 def mpi_of(command: Sequence[str], mpicxx: str | None) -> Mpi:

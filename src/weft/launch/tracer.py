@@ -1,64 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Running an application with ``libweft_trace.so``, which records its MPI calls."""
+"""``libweft_trace.so``, which records the MPI calls of an application, and running one with it."""
 
 import os
-import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.files.atomic import file_errors
-from weft.files.shipped import cache, shipped
-from weft.launch.build import compile_target, library_identity
-from weft.launch.toolchain import build_once, key_of, source_files
-from weft.mpi.library import Mpi
+from weft.launch.preload import Preload
 
-LIBRARY = "libweft_trace.so"
 ROOMS = ("trace", "measure", "interpose", "alltoall", "CMakeLists.txt")
 """Parts of ``native`` on which the library depends: its own sources, those of the clocks, and the projects' files."""
-
-
-def build_tracer(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None) -> Path:
-    """Return ``libweft_trace.so`` for an MPI, built if it is not in the cache.
-
-    Parameters
-    ----------
-    mpi
-        The MPI of the application.
-    say
-        Called with one line before anything that takes seconds.
-    sources
-        Folder of the CMake project; the shipped ``native`` otherwise.
-
-    Raises
-    ------
-    LaunchError
-        Compiler or CMake is missing, or the build failed; the message has the first error and the path of the log.
-    DataError
-        The cache cannot be written.
-    """
-    native = sources or shipped("native")
-    files = [path for path in source_files(native) if _matters(path.relative_to(native))]
-    show = mpi.show()
-    place = cache() / f"tracer-{key_of([str(mpi.wrapper), show, *library_identity(show)], native, files)}"
-
-    def make(work: Path, ready: Path, log: Path) -> None:
-        say(f"building {LIBRARY} with {mpi.wrapper} (once, takes about half a minute)")
-        build = work / "build"
-        compile_target("weft_trace", build, mpi, native, log)
-        with file_errors(place):
-            shutil.copy2(build / "trace" / LIBRARY, ready / LIBRARY)
-
-    build_once(place, LIBRARY, make)
-    return place / LIBRARY
 
 
 def _matters(path: Path) -> bool:
     """Whether the library depends on a file of ``native``: of the kernels' sources only on those of the clocks."""
     rooms = {"time", "mpi", "host"}
     return path.parts[0] in ROOMS if path.parts[0] != "measure" else path.parts[1] in rooms
+
+
+TRACER = Preload("libweft_trace.so", "weft_trace", "trace", "about half a minute", _matters)
 
 
 def trace_variables(folder: Path, most_bytes: int) -> dict[str, str]:

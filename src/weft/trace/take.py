@@ -10,7 +10,8 @@ from weft.errors import DataError, StudyError
 from weft.files.atomic import file_errors
 from weft.format import format_seconds, plural
 from weft.launch.interposer import mpi_of, preloaded
-from weft.launch.tracer import build_tracer, trace_variables, wait_for
+from weft.launch.preload import build_preload
+from weft.launch.tracer import TRACER, trace_variables, wait_for
 from weft.store.trace.convert import convert_trace, is_converted
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.reader import trace_files
@@ -64,7 +65,7 @@ def take_trace(
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise StudyError(f"{into} is there already", "name a new folder: weft trace -o RUN -- mpirun ...")
     mpi = mpi_of(command, mpicxx)
-    library = build_tracer(mpi, say)
+    library = build_preload(TRACER, mpi, say)
     folder = TraceFolder(into)
     with file_errors(folder.path):
         folder.raw.mkdir(parents=True)

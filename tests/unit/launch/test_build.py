@@ -102,6 +102,9 @@ def test_anything_that_changes_the_program_changes_its_key(site: Site, monkeypat
     keys.append(cache_key(site.mpi, site.sources))
     (site.sources / "extra.hpp").write_text("")
     keys.append(cache_key(site.mpi, site.sources))
+    (site.sources / "alltoall").mkdir()  # which the kernels measure beside the library's own
+    (site.sources / "alltoall" / "bruck.cpp").write_text("")
+    keys.append(cache_key(site.mpi, site.sources))
     site.library.write_bytes(b"\x7fELF library, updated in place")
     keys.append(cache_key(site.mpi, site.sources))
     (site.root / "mpi/bin/mpicxx").write_text(WRAPPER.format(lib=site.root / "lib -DX"))
@@ -113,7 +116,7 @@ def test_anything_that_changes_the_program_changes_its_key(site: Site, monkeypat
 
 def test_what_does_not_change_the_program_leaves_its_key(site: Site) -> None:
     before = cache_key(site.mpi, site.sources)
-    for folder in ("tests", "simulate", "bench"):
+    for folder in ("tests", "simulate", "bench", "trace", "interpose"):
         (site.sources / folder).mkdir()
         (site.sources / folder / "some.cpp").write_text("")
     (site.sources / "platform_simulated.cpp").write_text("")
