@@ -77,7 +77,12 @@ def script_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
 @CASES.of("trace/script.py", "weft trace --most 8GiB -o RUN -- mpirun ...")
 def trace_that_lacks_calls(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
-    monkeypatch.setattr("weft.trace.take.take_trace", lambda _, into, most, *more: taken.append(most) or 0)
+
+    def take(command: object, into: Path, most_bytes: int, *more: object) -> int:
+        taken.append(most_bytes)
+        return 0
+
+    monkeypatch.setattr("weft.trace.take.take_trace", take)
     with pytest.raises(WeftError, match="is partial") as caught:
         make_script(trace_of(MadeRank(0, 2).call("MPI_Barrier", 0, 1)), SCRIPT)
     typed(*shlex.split(caught.value.remedy.partition("weft ")[2]))

@@ -3,13 +3,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from weft.files.atomic import file_errors
-from weft.store.files import Table
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE
@@ -72,13 +72,9 @@ def ranks_events(folder: TraceFolder) -> Iterator[tuple[int, list[Event]]]:
     for path in event_files(folder):
         with file_errors(path):
             table = pq.read_table(path, columns=["rank", *Event._fields])
-        for rank in pc.unique(table["rank"]).to_pylist():
-            yield rank, _events(table.filter(pc.equal(table["rank"], rank)).drop_columns(["rank"]))
-
-
-def _events(table: Table) -> list[Event]:
-    columns = [table[name].to_pylist() for name in Event._fields]
-    return [Event(*values) for values in zip(*columns, strict=True)]
+        columns = [table[name].to_pylist() for name in ("rank", *Event._fields)]
+        for rank, rows in groupby(zip(*columns, strict=True), key=itemgetter(0)):
+            yield int(rank), [Event(*row[1:]) for row in rows]
 
 
 def counts_of(folder: TraceFolder) -> dict[tuple[int, int], dict[int, int]]:
@@ -86,7 +82,7 @@ def counts_of(folder: TraceFolder) -> dict[tuple[int, int], dict[int, int]]:
     found: dict[tuple[int, int], dict[int, int]] = {}
     for path in count_files(folder):
         with file_errors(path):
-            rows = pq.read_table(path).to_pydict()
-        for rank, event, peer, size in zip(*(rows[name] for name in ("rank", "event", "peer", "bytes")), strict=True):
-            found.setdefault((rank, event), {})[peer] = size
+            rows = pq.read_table(path).to_pylist()
+        for row in rows:
+            found.setdefault((row["rank"], row["event"]), {})[row["peer"]] = row["bytes"]
     return found
