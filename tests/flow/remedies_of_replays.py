@@ -49,7 +49,11 @@ def two_ranks() -> TraceFolder:
 
 def replayed(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     """``weft replay`` up to the run, which would build kernels."""
-    monkeypatch.setattr("weft.cli.run.run", lambda *_, **__: 0)
+
+    def run(*words: object, **options: object) -> int:
+        return 0
+
+    monkeypatch.setattr("weft.cli.run.run", run)
     assert "2 ranks" in typed("replay", "app", "--on", "virtual-default")
 
 
