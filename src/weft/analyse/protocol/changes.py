@@ -145,8 +145,14 @@ def _scale(fit: Pieces, cuts: tuple[int, ...], launches: int) -> tuple[float, in
 
 
 def _penalised(fit: Pieces, launches: int) -> tuple[float, float, tuple[int, ...]]:
-    """The cheapest cuts under the penalty: their cost, the penalty, and the cuts."""
+    """The cheapest cuts under the penalty: their cost, the penalty, and the cuts.
+
+    Of infinite cost and without a cut where no partition fits: times that jump next to an end of the series, by more
+    than any rate explains, with too few sizes beyond the jump for a piece of their own.
+    """
     choices = fit.partitions(MOST_PIECES)
+    if not choices:
+        return math.inf, 0.0, ()
     # the scale of the finest sensible fit: a coarser fit would count the steps themselves as noise
     scale = min(_scale(fit, cuts, launches)[0] for cuts in choices)
     penalty = _penalty(len(fit.sizes), max(3, len(fit.sizes) - 2 + launches)) * scale

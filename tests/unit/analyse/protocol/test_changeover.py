@@ -301,3 +301,18 @@ def test_a_piece_gives_latency_and_rate_back() -> None:
     assert 1 / piece.per_byte_s == pytest.approx(5e9)
     assert piece.at(1e6) == pytest.approx(2e-6 + 2e-4)
     assert 0 < piece.error_at(1e6) / piece.at(1e6) < 0.01
+
+
+@pytest.mark.parametrize("beyond", [1, 2, 3, 4])
+@pytest.mark.parametrize("at_end", [False, True])
+def test_a_steep_step_close_to_an_end_is_found_where_three_sizes_lie_beyond_it(beyond: int, at_end: bool) -> None:
+    """No rate explains such a step, so a series that cannot be cut there has no fit at all: nothing is said of it."""
+    sizes = (3192, 3480, 3792, 4224, 4512, 4816, 5136, 5480, 6048, 6592, 7192)
+    last = sizes[-beyond - 1] if at_end else sizes[beyond - 1]
+    for seed in range(20):
+        curve = with_jump(lambda size: 1e-7 + size / 1e10, last, 4.0)
+        found = changes_of(made_series(np.random.default_rng(seed), curve, sizes, 0.01, 9))
+        if beyond >= 3:
+            assert [change.lower for change in found] == [last]
+        else:
+            assert len(found) <= 1
