@@ -7,7 +7,8 @@
 namespace weft::trace {
 
 /// The requests of a call as they were before it: the call itself overwrites their handles. Where several threads call
-/// MPI, another one may be given the same handle before we ask what it was, so that must be asked before too.
+/// MPI, another one may be given the same handle before we ask what it was, so they are taken out before the call, and
+/// those that did not end are put back.
 template <typename L> class Before {
   public:
     Before(auto requests, int count) : handles_(scratch().handles), pending_(scratch().pending) {
@@ -16,7 +17,16 @@ template <typename L> class Before {
         for (int i = 0; i < count; ++i) {
             handles_.push_back(L::request(requests, i));
             if (tracer().many_threads()) {
-                pending_.push_back(tracer().requests().find(handles_.back()));
+                pending_.push_back(tracer().requests().take(handles_.back()));
+            }
+        }
+    }
+    Before(Before const &) = delete;
+    Before &operator=(Before const &) = delete;
+    ~Before() {
+        for (std::size_t i = 0; i < pending_.size(); ++i) {
+            if (pending_[i].number != 0 && !pending_[i].is_persistent) {
+                tracer().requests().put_back(handles_[i], std::move(pending_[i]));
             }
         }
     }
@@ -24,6 +34,9 @@ template <typename L> class Before {
         if (i >= 0 && i < int(handles_.size())) {
             MPI_Request const handle = handles_[std::size_t(i)];
             e.completes(handle, pending_.empty() ? tracer().requests().find(handle) : pending_[std::size_t(i)], status);
+            if (!pending_.empty()) {
+                pending_[std::size_t(i)].number = 0;
+            }
         }
     }
     int count() const noexcept { return int(handles_.size()); }

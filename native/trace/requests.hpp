@@ -26,17 +26,21 @@ class Requests {
     std::uint64_t add(MPI_Request handle, Request request);
     /// A persistent request is started. Its number is 0 if it is not known.
     Request start(MPI_Request handle);
-    /// Number 0 if nothing is under way.
+    /// The first one of this handle. Number 0 if nothing is under way.
     Request find(MPI_Request handle);
+    /// As find; another thread that asks for the same handle then gets another one. One that did not end is put back.
+    Request take(MPI_Request handle);
+    void put_back(MPI_Request handle, Request request);
     void cancel(MPI_Request handle);
-    /// The start `number` has ended: meanwhile another thread may have been given the same handle.
+    /// The start `number` has ended, if it was not taken.
     void end(MPI_Request handle, std::uint64_t number);
     void forget(MPI_Request handle);
 
   private:
     SpinLock lock_;
     std::uint64_t started_ = 0;
-    std::unordered_map<std::uint64_t, Request> known_;
+    /// Several of one handle, first made first: a library gives all messages that it has sent at once the same handle.
+    std::unordered_multimap<std::uint64_t, Request> known_;
 };
 
 /// A handle as a number: a pointer in Open MPI, an int in MPICH.
