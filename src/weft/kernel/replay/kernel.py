@@ -39,7 +39,7 @@ class Replay(PlainKernel):
         """
         assert isinstance(study, ReplayStudy)
         path = Path(study.replay.script)
-        path = path if path.is_absolute() or study.path is None else study.path.parent / path
+        path = study.path.parent / path  # an absolute one stays as it is
         sizes = read_sizes(path)
         fitting = [shape for shape in shapes if shape.ranks == sizes.ranks]
         if not fitting:
