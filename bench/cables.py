@@ -33,7 +33,7 @@ def main(seeds: int) -> int:
                 with tempfile.TemporaryDirectory() as folder, scratch(engine, Path(folder)) as kept:
                     found = blame(placed(verdicts(pairs), cluster.places), cluster.places, kept).culprits
                 judged += 1
-                if {culprit.title for culprit in found} != made.titles:
+                if frozenset(culprit.title for culprit in found) != made.titles:
                     wrong += 1
                     told = [culprit.statement for culprit in found]
                     print(f"{spines} spines, {levels} levels, {case}, seed {seed}: {sorted(made.titles)}: {told}")

@@ -90,7 +90,7 @@ def pairs(runs: list[Path]) -> list[tuple[Path, Path]]:
 
 def main() -> None:
     """Measure, compare, print the shares."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--comparisons", type=int, default=100)
     parser.add_argument("--planted", type=int, default=20)

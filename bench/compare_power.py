@@ -13,6 +13,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -42,7 +43,7 @@ def caught(found: Comparison, planted: Callable[[Key], bool]) -> bool:
     return any(outcome == "slower" and any(map(planted, own)) for own, outcome in told)
 
 
-def drawn(seed: int, launches: int, noise: dict[str, float], planted: Callable[[Key], bool]) -> Comparison:
+def drawn(seed: int, launches: int, noise: dict[str, Any], planted: Callable[[Key], bool]) -> Comparison:
     """One comparison of generated launches."""
     base = drawn_side("base", seed, launches, rows=ROWS, **noise)
 
@@ -54,7 +55,7 @@ def drawn(seed: int, launches: int, noise: dict[str, float], planted: Callable[[
 
 def main() -> None:
     """Print a table in Markdown."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--comparisons", type=int, default=100)
     count = parser.parse_args().comparisons
     print(f"{len(ROWS)} rows, {count} comparisons each: share in which a difference is called\n")

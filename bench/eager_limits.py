@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,7 @@ def verdict(changes: list[dict[str, Any]], limit: int, knob: str) -> str:
 
 
 @contextmanager
-def kept(keep: Path | None, name: str) -> Iterator[Path]:
+def kept(keep: Path | None, name: str) -> Generator[Path]:
     """A folder for one run: of its own name where runs are kept, else for the moment."""
     if keep:
         (keep / name).mkdir(parents=True)
@@ -106,7 +106,7 @@ def kept(keep: Path | None, name: str) -> Iterator[Path]:
 
 def main() -> None:
     """Move, measure, count."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--mpicxx")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)

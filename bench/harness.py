@@ -33,7 +33,7 @@ def build(wrapper: Path, program: str) -> Path:
 
 def main() -> None:
     """Build, run, print the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kernel", choices=PROGRAMS, default="exchange")
     parser.add_argument("--mpicxx")
     parser.add_argument("--ranks", type=int, default=2)

@@ -25,6 +25,7 @@ from real_weft import STUDY, Weft, eventually, working_on  # noqa: E402
 from test_kills import VICTIMS, kill_one  # noqa: E402
 
 from weft.errors import WeftError  # noqa: E402
+from weft.launch.build import build_kernels  # noqa: E402
 from weft.mpi.library import find_mpi  # noqa: E402
 from weft.store import read_cell  # noqa: E402
 from weft.store.cells import finished_cells  # noqa: E402
@@ -109,6 +110,7 @@ def main() -> int:
     parser.add_argument("--mpicxx")
     given = parser.parse_args()
     mpi = find_mpi(given.mpicxx)
+    build_kernels(mpi)  # else the first run would be killed while it compiles
 
     def make(place: Path, launches: int) -> Weft:
         study, temporary = place / "small.toml", place / "t"

@@ -79,7 +79,7 @@ def _runs(places: Places, turn: int, iterations: int) -> pa.RecordBatch:
 def _rows(
     runs: pa.RecordBatch, places: Places, hops: np.ndarray, noise: np.ndarray, rng: np.random.Generator
 ) -> Iterator[pa.RecordBatch]:
-    iterations = runs["samples"][0].as_py()
+    iterations: int = runs["samples"].to_pylist()[0]
     step = ROW_GROUP // iterations
     for first in range(0, len(runs), step):
         some = runs.slice(first, step)
@@ -96,7 +96,7 @@ def analyse(folder: Path, ranks: int) -> dict[str, int]:
     import ibis
 
     from weft.analyse.engine import connect
-    from weft.analyse.pairs.all_samples import hops_of_samples, quantiles
+    from weft.analyse.pairs.all_samples import quantiles, spread
     from weft.analyse.pairs.hop_tables import CLASS, class_histogram
     from weft.store.pair_scan import scan
 
@@ -106,19 +106,15 @@ def analyse(folder: Path, ranks: int) -> dict[str, int]:
     backend = connect()
     histogram, classes = ibis.memtable(found.histogram), ibis.memtable(places.class_table())
     by_class = class_histogram(histogram, classes)
-    rows = found.pairs
-    for end in ("source", "target"):
-        rows = rows.append_column(f"{end}_node", pa.array(places.node_of[rows[end].to_numpy()]))
-    pairs = ibis.memtable(rows).inner_join(classes, ["source_node", "target_node"])
-    hops = backend.to_pyarrow(hops_of_samples(by_class, pairs).order_by(CLASS))
+    hops = backend.to_pyarrow(spread(by_class).order_by(CLASS))
     medians = backend.to_pyarrow(
         quantiles(histogram, ["bytes", "mode", "source_node", "target_node"], {"median_s": 0.5})
     )
     bars = backend.to_pyarrow(by_class)
     for row in hops.to_pylist():
-        times = ", ".join(f"{name} {row[name + '_s'] * 1e6:.2f}" for name in ("min", "median", "mean", "p99", "max"))
+        times = ", ".join(f"{name} {row[name + '_s'] * 1e6:.2f}" for name in ("median", "p99"))
         print(
-            f"  {row['bytes']:7} B  {places.labels[row['class_']]:18} {row['pairs']:8,} pairs  {times} us",
+            f"  {row['bytes']:7} B  {places.labels[row['class_']]:18} {row['samples']:11,} samples  {times} us",
             file=sys.stderr,
         )
     return {"samples": sum(hops["samples"].to_pylist()), "bars": len(bars), "medians": len(medians)}
@@ -133,7 +129,8 @@ def by_engine(folder: Path, ranks: int) -> dict[str, int]:
 
     places = places_for(ranks)
     samples = read(connect(), sorted((folder / "samples").glob("*.parquet"))).mutate(launch_id=ibis.literal("l"))
-    nodes_of = pa.table({"launch_id": ["l"] * ranks, "rank": np.arange(ranks, dtype=np.int32), "node": places.node_of})
+    ranks_of = {"launch_id": pa.array(["l"] * ranks), "rank": pa.array(np.arange(ranks, dtype=np.int32))}
+    nodes_of = pa.table({**ranks_of, "node": pa.array(np.asarray(places.node_of))})
     found = by_node(buckets(samples), ibis.memtable(nodes_of)).to_pyarrow()
     return {"samples": sum(found["count"].to_pylist()), "rows": len(found)}
 
@@ -173,7 +170,7 @@ def measured(task: str, folder: Path, ranks: int) -> tuple[float, float, int]:
 
 def main() -> None:
     """Generate, measure, compare with the goal."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--ranks", type=int, default=1024)
     parser.add_argument("--iterations", type=int, default=239)
     parser.add_argument("--folder", type=Path, help="keep the samples here, and use what is here already")

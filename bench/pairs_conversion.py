@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from weft.store import convert
 
@@ -27,16 +28,16 @@ from made.pair_cells import MadePairs, write_pairs_cell
 
 def main() -> None:
     """Make, convert, print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--ranks", type=int, default=128)
     parser.add_argument("--samples", type=int, default=60)
     parser.add_argument("--cells", type=int, default=4)
     given = parser.parse_args()
     dice = np.random.default_rng(1)
-    pool = dice.lognormal(11, 0.1, 1 << 20).astype(np.int64)
+    pool: NDArray[np.int64] = dice.lognormal(11, 0.1, 1 << 20).astype(np.int64)
 
     def times(mode: str, size: int, source: int, target: int) -> Any:
-        first = int(dice.integers(len(pool) - given.samples))
+        first = int(dice.integers(0, len(pool) - int(given.samples)))
         return pool[first : first + given.samples]
 
     with tempfile.TemporaryDirectory() as place:

@@ -41,7 +41,7 @@ m = 1
 
 def main() -> None:
     """Run the study and print the pipeline's share."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cells", type=int, default=100)
     cells = parser.parse_args().cells
     with tempfile.TemporaryDirectory() as place:

@@ -93,7 +93,7 @@ def readers(network: Network, rounds: int) -> None:
 
 def main() -> None:
     """Make a network, time everything."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--hosts", type=int, choices=SHAPES, default=4518)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()

@@ -6,6 +6,7 @@ python bench/sizes.py [machines | cells]
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +53,7 @@ m = {m}
 """
 
 
-def told(name: str, words: list[object]) -> int:
+def told(name: str, words: Sequence[object]) -> int:
     """Run a command of Weft, print what it took, and return its exit code."""
     used = usage_of([sys.executable, "-m", "weft", *map(str, words)])
     took = f"{used.processor_s:.1f} s of processor time, {used.wall_s:.1f} s, {used.peak_bytes / 2**20:.0f} MiB"

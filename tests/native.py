@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Build the kernels with their own tests under every MPI that is here, and run CTest on each."""
+"""Build the kernels with their own tests under every MPI that is here, and run CTest on each.
 
+    python tests/native.py [--sanitize [SUITE ...]]
+
+With `--sanitize` the suites, or those named (`clock`, `sampler`, ...), are built with AddressSanitizer and
+UndefinedBehaviorSanitizer in a folder of their own, under the first MPI that is here, and run with 1 and 2 ranks.
+"""
+
+import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -13,30 +21,70 @@ WRAPPERS = {
     "mpich-wheel": ROOT / ".venv-mpich/bin/mpicxx",
     "openmpi-debian": Path("/usr/bin/mpicxx"),
 }
+CTEST = ("--output-on-failure", "--timeout", "120")
+#: What MPI libraries keep until their process ends is not ours to free.
+SUPPRESSED = ROOT / "native/tests/lsan.supp"
+SANITIZED = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0",
+    "LSAN_OPTIONS": f"suppressions={SUPPRESSED}:print_suppressions=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
 
 
-def run(command: list[str], folder: Path) -> int:
-    """Run one build or test step in the open."""
+def run(command: Sequence[str], folder: Path, more: Mapping[str, str] | None = None) -> int:
+    """Run one build or test step in the open, with more variables in its environment."""
     print("+", " ".join(command), flush=True)
-    environment = {**os.environ, "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}", **(more or {})}
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
 
 def test_under(name: str, mpicxx: Path, *chosen: str) -> bool:
     """Configure, build and test with one MPI; true when all went well. `chosen` goes to ctest."""
     build = ROOT / "build" / name
+    steps = (configure(mpicxx), ["cmake", "--build", "."], ["ctest", *CTEST, "-j2", *chosen])
     build.mkdir(parents=True, exist_ok=True)
-    options = ["-DWEFT_TESTS=ON", f"-DMPI_CXX_COMPILER={mpicxx}"]
-    configure = ["cmake", "-G", "Ninja", *options, str(ROOT / "native")]
-    steps = (configure, ["cmake", "--build", "."], ["ctest", "--output-on-failure", "-j2", "--timeout", "120", *chosen])
     return all(run(step, build) == 0 for step in steps)
 
 
-def main() -> int:
+def configure(mpicxx: Path, *more: str) -> list[str]:
+    """The command that prepares a build folder with tests for one MPI."""
+    options = ["-DWEFT_TESTS=ON", f"-DMPI_CXX_COMPILER={mpicxx}", *more]
+    return ["cmake", "-G", "Ninja", *options, str(ROOT / "native")]
+
+
+def sanitized(name: str, mpicxx: Path, suites: Sequence[str]) -> bool:
+    """Build suites with sanitizers and run them with 1 and 2 ranks; true when none complained.
+
+    Parameters
+    ----------
+    name, mpicxx
+        The MPI: names the build folder, and its compiler wrapper.
+    suites
+        Names as CTest has them, without ranks: all if there is none.
+    """
+    build = ROOT / "build" / f"{name}-sanitized"
+    build.mkdir(parents=True, exist_ok=True)
+    targets = [f"test_{suite.replace('.', '_')}" for suite in suites]
+    wanted = f"^({'|'.join(suites)})(\\.[a-z_]+)?\\.[12]$" if suites else "\\.[12]$"
+    steps = (
+        configure(mpicxx, "-DCMAKE_BUILD_TYPE=Sanitized", f"-DCMAKE_CXX_FLAGS={SANITIZED}"),
+        ["cmake", "--build", ".", *(("--target", *targets) if targets else ())],
+        ["ctest", *CTEST, "--no-tests=error", "-R", wanted, "-LE", "large"],
+    )
+    return all(run(step, build, SANITIZERS) == 0 for step in steps)
+
+
+def main(words: Sequence[str] = ()) -> int:
     """Test under each MPI; one that is not here is named as skipped. Without doctest nothing is tested: that fails."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sanitize", nargs="*", metavar="SUITE", help="with ASan and UBSan, 1 and 2 ranks")
+    given = parser.parse_args(words)
     if not DOCTEST.exists():
         print("native tests FAILED: doctest is missing -> apt install doctest-dev")
         return 1
+    if given.sanitize is not None:
+        return sanitize(given.sanitize)
     failed: list[str] = []
     chosen: tuple[str, ...] = ()
     for name, mpicxx in WRAPPERS.items():
@@ -52,5 +100,14 @@ def main() -> int:
     return 1 if failed else 0
 
 
+def sanitize(suites: Sequence[str]) -> int:
+    """Run suites with sanitizers under the first MPI that is here; 1 if one complained, or there is no MPI."""
+    for name, mpicxx in WRAPPERS.items():
+        if mpicxx.exists():
+            return 0 if sanitized(name, mpicxx, suites) else 1
+    print("native tests FAILED: no MPI is here -> apt install libopenmpi-dev openmpi-bin")
+    return 1
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "error.hpp"
+#include "hooks.hpp"
 
 #include <utility>
 
@@ -32,6 +33,7 @@ class Comm {
 
     /// Split, not dup: a dup would run the copy callbacks of the attributes that the user has on the communicator.
     static Comm split(MPI_Comm of, int color, int key) {
+        at_step("split");
         MPI_Comm made = MPI_COMM_NULL;
         check(PMPI_Comm_split(of, color, key, &made), "MPI_Comm_split");
         return Comm(made);

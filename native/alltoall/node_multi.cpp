@@ -4,9 +4,11 @@
 // After Kumar, Mamidala and Panda, "Scaling alltoall collective on multi-core systems", IPDPS 2008: nl = 1 is their
 // single leader, nl = P their scheme for adapters that need many cores. nl of a node's ranks exchange messages, each
 // for 1/nl of the other nodes; the pair {A, B} belongs to rank (A + B) mod nl on both, so it needs one connection. Per
-// node: N - 1 messages; 2 copies; 3 barriers per batch; memory 2 P p m, in batches if that exceeds the limit. Best for
-// small blocks, whose messages cost more than copies. Slow for large ones.
+// node: N - 1 messages, or about `stages` if that is more; 2 copies; memory 2 P p m, in batches if that exceeds the
+// limit. Stages are a pipeline: while the messages of a stage and the next are under way, the ranks copy out the stage
+// before and copy in the one after; a barrier a stage. Best for small blocks, whose messages cost more than copies.
 #include "algorithms.hpp"
+#include "stages.hpp"
 #include "staging.hpp"
 #include "transfer.hpp"
 
@@ -20,21 +22,24 @@ namespace {
 class Multi {
   public:
     Multi(Spec const &spec, Exchange const &exchange, State &state)
-        : leaders_(spec.leaders), exchange_(exchange), send_(&exchange.send), state_(state), nodes_(state.nodes()) {}
+        : leaders_(spec.leaders), stages_(spec.stages), exchange_(exchange), send_(&exchange.send), state_(state),
+          nodes_(state.nodes()) {}
 
     void run() {
         streams_ = node_streams(nodes_, state_.rank(), publish(exchange_, state_));
-        length_ = fragment_length(state_);
-        auto const all = batches(nodes_, state_.home(), sizes(), state_.staging_bytes());
+        ItemSizes const cut = sizes();
+        auto const all = batches(nodes_, state_.home(), cut, state_.staging_bytes());
         if (exchange_.in_place && all.size() > 1) {
             copy_.emplace(exchange_.send, state_.comm());
             send_ = &copy_->side();
         }
+        // In place all is copied in before anything is copied out, unless there is a copy.
+        int const stages = exchange_.in_place && all.size() == 1 ? 1 : stages_;
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (i > 0) {
                 state_.barrier().wait(); // all have read the data of the batch before
             }
-            run_batch(all[i]);
+            run_batch(stages_of(all[i], state_.home(), cut, stages));
         }
         if (all.empty()) {
             state_.barrier().wait(); // all have read the counts
@@ -52,35 +57,77 @@ class Multi {
         return made;
     }
 
+    std::int64_t length(std::vector<std::int64_t> const &bytes, int node) const {
+        return piece_length(bytes[std::size_t(node)], nodes_.count(), stages_, fragment_length(state_));
+    }
+
     std::vector<std::int64_t> cut(std::vector<std::int64_t> const &bytes, int node) const {
         std::vector<std::int64_t> made;
-        for (std::int64_t left = bytes[std::size_t(node)]; left > 0; left -= length_) {
-            made.push_back(std::min(left, length_));
+        for (std::int64_t left = bytes[std::size_t(node)]; left > 0; left -= made.back()) {
+            made.push_back(std::min(left, length(bytes, node)));
         }
         return made;
     }
 
-    std::int64_t piece(std::vector<std::int64_t> const &bytes, int node, Item const &item) const {
-        return fragment_bytes(bytes[std::size_t(node)], item.fragment, length_);
+    /// The bytes of a stream that an item has: [low, high).
+    std::pair<std::int64_t, std::int64_t> piece(std::vector<std::int64_t> const &bytes, int node,
+                                                std::int64_t fragment) const {
+        std::int64_t const most = length(bytes, node);
+        return {fragment * most, fragment * most + fragment_bytes(bytes[std::size_t(node)], fragment, most)};
     }
 
-    void run_batch(std::vector<Item> const &batch) {
-        for (Item const &item : batch) {
-            copy_in(item);
+    /// Two stages are under way at once, so that the adapter has work while ranks meet at a barrier.
+    void run_batch(std::vector<Stage> const &stages) {
+        std::size_t messages = 0;
+        for (Stage const &stage : stages) {
+            messages += 2 * stage.messages.size();
         }
-        state_.barrier().wait(); // outgoing data are complete
-        exchange_messages(batch);
-        state_.barrier().wait(); // incoming data are complete
-        for (Item const &item : batch) {
-            copy_out(item);
+        auto const requests = std::min<std::int64_t>(state_.limits().requests_per_node /
+                                                         std::min(leaders_, nodes_.size_of(state_.home())),
+                                                     std::int64_t(messages));
+        SlidingWindow window(state_.comm(), tag_multi, int(requests), INT64_MAX);
+        std::vector<std::int64_t> received(stages.size()); // the last message of each stage to be received here
+        for (std::size_t i = 0; i < stages.size() + 2; ++i) {
+            if (i == 1 && stages.size() == 1) {
+                continue;
+            }
+            if (i < stages.size()) {
+                copy_in(stages[i]);
+            }
+            if (i >= 2) {
+                window.wait_through(received[i - 2]);
+            }
+            state_.barrier().wait(); // stage i is complete in our staging, and stage i - 2 has arrived there
+            if (i < stages.size()) {
+                received[i] = start(stages[i], window);
+            }
+            if (i >= 2) {
+                copy_out(stages[i - 2]);
+            }
+        }
+        window.drain();
+    }
+
+    void copy_in(Stage const &stage) {
+        for (auto const *items : {&stage.messages, &stage.own}) {
+            for (Item const &item : *items) {
+                copy_in(item);
+            }
+        }
+    }
+
+    void copy_out(Stage const &stage) {
+        for (auto const *items : {&stage.messages, &stage.own}) {
+            for (Item const &item : *items) {
+                copy_out(item);
+            }
         }
     }
 
     void copy_in(Item const &item) {
         std::byte *const to =
             item.to == state_.home() ? state_.staging_in() + item.in_at : state_.staging_out() + item.out_at;
-        std::int64_t const low = item.fragment * length_;
-        std::int64_t const high = low + piece(streams_.out_bytes, item.to, item);
+        auto const [low, high] = piece(streams_.out_bytes, item.to, item.fragment);
         for (int const rank : nodes_.members(item.to)) {
             move_overlap(
                 streams_.out_at[std::size_t(rank)], send_->bytes(rank), low, high,
@@ -89,8 +136,7 @@ class Multi {
     }
 
     void copy_out(Item const &item) {
-        std::int64_t const low = item.fragment * length_;
-        std::int64_t const high = low + piece(streams_.in_bytes, item.from, item);
+        auto const [low, high] = piece(streams_.in_bytes, item.from, item.fragment);
         for (int const rank : nodes_.members(item.from)) {
             move_overlap(streams_.in_at[std::size_t(rank)], exchange_.receive.bytes(rank), low, high,
                          [&](auto first, auto bytes, auto at) {
@@ -100,35 +146,36 @@ class Multi {
         }
     }
 
-    void exchange_messages(std::vector<Item> const &batch) {
-        int const home = state_.home();
-        int const leaders = std::min(leaders_, nodes_.size_of(home));
-        SlidingWindow window(
-            state_.comm(), tag_multi,
-            int(std::min<std::int64_t>(state_.limits().requests_per_node / leaders, 2 * nodes_.count())), INT64_MAX);
-        auto const peer = [&](int node) {
-            return nodes_.members(node)[std::size_t(owner_of(nodes_, node, home, leaders_))];
-        };
-        for (Item const &item : batch) {
-            std::int64_t const in = piece(streams_.in_bytes, item.from, item);
-            std::int64_t const out = piece(streams_.out_bytes, item.to, item);
-            if (item.from != home && in > 0 && owner_of(nodes_, home, item.from, leaders_) == state_.local()) {
-                window.receive(bytes_at(state_.staging_in() + item.in_at, in), peer(item.from));
+    int peer(int node) const {
+        return nodes_.members(node)[std::size_t(owner_of(nodes_, node, state_.home(), leaders_))];
+    }
+
+    bool is_mine(int node) const { return owner_of(nodes_, state_.home(), node, leaders_) == state_.local(); }
+
+    /// Starts this rank's messages of a stage; returns the number of the last one to be received.
+    std::int64_t start(Stage const &stage, SlidingWindow &window) {
+        std::int64_t received = 0;
+        for (Item const &item : stage.messages) {
+            auto const [in_low, in_high] = piece(streams_.in_bytes, item.from, item.fragment);
+            auto const [out_low, out_high] = piece(streams_.out_bytes, item.to, item.fragment);
+            if (in_low < in_high && is_mine(item.from)) {
+                received =
+                    window.receive(bytes_at(state_.staging_in() + item.in_at, in_high - in_low), peer(item.from));
             }
-            if (item.to != home && out > 0 && owner_of(nodes_, home, item.to, leaders_) == state_.local()) {
-                window.send(bytes_at(state_.staging_out() + item.out_at, out), peer(item.to));
+            if (out_low < out_high && is_mine(item.to)) {
+                window.send(bytes_at(state_.staging_out() + item.out_at, out_high - out_low), peer(item.to));
             }
         }
-        window.drain();
+        return received;
     }
 
     int leaders_;
+    int stages_;
     Exchange const &exchange_;
     Side const *send_;
     State &state_;
     Nodes const &nodes_;
     NodeStreams streams_;
-    std::int64_t length_ = 1;
     std::optional<PackedCopy> copy_;
 };
 

@@ -2,6 +2,7 @@
 #include "nodes.hpp"
 
 #include "error.hpp"
+#include "texts.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -32,8 +33,8 @@ Nodes::Nodes(std::span<int const> label_of_rank) {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text) {
-    throw Error(MPI_ERR_ARG, "weft: WEFT_NODES_FAKE is \"" + std::string(text) +
-                                 "\" -> write block:3, cyclic:4, random:4:SEED or sizes:3,5,8");
+    throw Error(MPI_ERR_ARG, "weft: WEFT_NODES_FAKE is " + shown(text) +
+                                 " -> write block:3, cyclic:4, random:4:SEED or sizes:3,5,8");
 }
 
 std::vector<int> numbers_in(std::string_view text, std::string_view list) {
@@ -54,9 +55,9 @@ std::vector<int> numbers_in(std::string_view text, std::string_view list) {
 std::vector<int> labels_of_sizes(std::vector<int> const &sizes, int ranks) {
     std::vector<int> labels;
     for (int node = 0; int(labels.size()) < ranks; ++node) {
-        labels.insert(labels.end(), std::size_t(sizes[std::size_t(node) % sizes.size()]), node);
+        int const left = ranks - int(labels.size()); // a node may be larger than the job
+        labels.insert(labels.end(), std::size_t(std::min(left, sizes[std::size_t(node) % sizes.size()])), node);
     }
-    labels.resize(std::size_t(ranks));
     return labels;
 }
 

@@ -2,6 +2,7 @@
 #include "round_file.hpp"
 
 #include "error.hpp"
+#include "texts.hpp"
 
 #include <cstdio>
 #include <sstream>
@@ -15,8 +16,15 @@ namespace {
                                  " -> see native/alltoall/round_file.hpp for the format");
 }
 
+/// Memory for rounds: one step each for all ranks.
+constexpr std::size_t most_steps = std::size_t(1) << 27;
+/// A message is a line of four bytes or more.
+constexpr std::size_t least_line = 4;
+
 class Reader {
   public:
+    explicit Reader(std::size_t bytes) : bytes_(bytes) {}
+
     void read(std::string const &line, int number) {
         line_ = number;
         std::istringstream words(line);
@@ -27,7 +35,7 @@ class Reader {
         if (!headed_) {
             int version = 0;
             if (word != "weft-rounds" || !(words >> version) || version != 1) {
-                refuse(line_, "\"" + line + "\" where \"weft-rounds 1\" should stand");
+                refuse(line_, shown(line) + " where \"weft-rounds 1\" should stand");
             }
             headed_ = true;
         } else if (word == "ranks") {
@@ -56,6 +64,11 @@ class Reader {
         if (made.ranks != 0 || !(words >> made.ranks) || made.ranks < 1 || made.ranks > 65'536) {
             refuse(line_, "\"ranks\" needs one number from 1 to 65536, once");
         }
+        std::size_t const pairs = std::size_t(made.ranks) * std::size_t(made.ranks - 1);
+        if (pairs * least_line > bytes_) { // before memory for them is taken
+            refuse(line_, std::to_string(made.ranks) + " ranks need " + std::to_string(pairs) +
+                              " messages, more than a file of " + std::to_string(bytes_) + " bytes holds");
+        }
         seen_.assign(std::size_t(made.ranks) * std::size_t(made.ranks), false);
     }
 
@@ -63,6 +76,13 @@ class Reader {
         if (made.ranks == 0) {
             refuse(line_, "a round before the line \"ranks P\"");
         }
+        if (made.rounds.size() == most_steps / std::size_t(made.ranks)) {
+            refuse(line_, "more than " + std::to_string(made.rounds.size()) + " rounds");
+        }
+        if (!made.rounds.empty() && messages_ == messages_before_) {
+            refuse(line_, "the round before has no message");
+        }
+        messages_before_ = messages_;
         made.rounds.emplace_back(std::size_t(made.ranks), Step{-1, -1});
     }
 
@@ -71,7 +91,7 @@ class Reader {
         int to = -1;
         char more = 0;
         if (std::sscanf(line.c_str(), "%d %d %c", &from, &to, &more) != 2 || made.rounds.empty()) {
-            refuse(line_, "\"" + line + "\" is no message \"A B\" in a round");
+            refuse(line_, shown(line) + " is no message \"A B\" in a round");
         }
         if (from < 0 || to < 0 || from >= made.ranks || to >= made.ranks || from == to) {
             refuse(line_, "a message from " + std::to_string(from) + " to " + std::to_string(to) + " among " +
@@ -96,14 +116,16 @@ class Reader {
     RoundFile made;
     bool headed_ = false;
     int line_ = 0;
+    std::size_t bytes_; // of the whole text
     std::size_t messages_ = 0;
+    std::size_t messages_before_ = 0; // this round
     std::vector<bool> seen_;
 };
 
 } // namespace
 
 RoundFile parse_rounds(std::string_view text) {
-    Reader reader;
+    Reader reader(text.size());
     std::istringstream lines{std::string(text)};
     std::string line;
     for (int number = 1; std::getline(lines, line); ++number) {

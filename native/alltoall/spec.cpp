@@ -2,6 +2,7 @@
 #include "spec.hpp"
 
 #include "error.hpp"
+#include "texts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +17,8 @@ constexpr std::array<AlgorithmHelp, 8> table{{
     {Kind::flat_window, "flat.window", "w order bytes_in_flight", "a message a pair, at most w under way at once"},
     {Kind::flat_pairwise, "flat.pairwise", "", "a message a pair, one partner after the other"},
     {Kind::bruck, "bruck", "r", "log_r(p) steps; blocks are forwarded"},
-    {Kind::node_multi, "node.multi", "nl", "one message a pair of nodes, through shared memory; nl cores a node send"},
+    {Kind::node_multi, "node.multi", "nl stages",
+     "through shared memory of the nodes, a message a pair of them; nl cores send"},
     {Kind::node_direct, "node.direct", "w", "each rank sends one message to each other node, from the user's buffer"},
     {Kind::node_bruck, "node.bruck", "r", "Bruck over the nodes, through shared memory"},
     {Kind::sched, "sched", "file", "rounds read from a file"},
@@ -29,10 +31,6 @@ constexpr std::array<std::pair<Order, char const *>, 4> orders{{{Order::shift, "
 
 [[noreturn]] void refuse(std::string const &what, std::string const &remedy) {
     throw Error(MPI_ERR_ARG, "weft: " + what + " -> " + remedy);
-}
-
-std::string quoted(std::string_view text) {
-    return '"' + std::string(text) + '"';
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -61,7 +59,7 @@ int number(std::string_view key, std::string_view text, int low, int high) {
     int value = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < low || value > high) {
-        refuse("parameter " + std::string(key) + " is " + quoted(text),
+        refuse("parameter " + std::string(key) + " is " + shown(text),
                "give a whole number from " + std::to_string(low) + " to " + std::to_string(high));
     }
     return value;
@@ -73,7 +71,7 @@ Order order_named(std::string_view text) {
             return order;
         }
     }
-    refuse("parameter order is " + quoted(text), "give one of shift, xor, node-rotated, permuted");
+    refuse("parameter order is " + shown(text), "give one of shift, xor, node-rotated, permuted");
 }
 
 void set(Spec &spec, std::string_view key, std::string_view value) {
@@ -87,6 +85,8 @@ void set(Spec &spec, std::string_view key, std::string_view value) {
         spec.radix = number(key, value, 2, 65'536);
     } else if (key == "nl") {
         spec.leaders = number(key, value, 1, 65'536);
+    } else if (key == "stages") {
+        spec.stages = number(key, value, 1, 1024);
     } else {
         spec.file = value;
     }
@@ -109,11 +109,11 @@ void set_parameter(Spec &spec, std::string_view pair) {
     auto const equals = pair.find('=');
     std::string_view const key = trimmed(pair.substr(0, equals));
     if (equals == std::string_view::npos) {
-        refuse(quoted(pair) + " in the parameters of " + help.name, "write name=value");
+        refuse(shown(pair) + " in the parameters of " + help.name, "write name=value");
     }
     if (!takes(help, key)) {
         std::string const known = *help.parameters ? "it has: " + std::string(help.parameters) : "it has none";
-        refuse(std::string(help.name) + " has no parameter " + quoted(key), known);
+        refuse(std::string(help.name) + " has no parameter " + shown(key), known);
     }
     set(spec, key, trimmed(pair.substr(equals + 1)));
 }
@@ -142,7 +142,7 @@ std::int64_t parse_bytes(std::string_view text) {
                       : unit == "GiB"             ? 30
                                                   : -1;
     if (error != std::errc() || value < 1 || shift < 0 || value > (std::int64_t(1) << 62 >> shift)) {
-        refuse("a number of bytes is " + quoted(text), "write it as 65536, 64KiB, 4MiB or 1GiB");
+        refuse("a number of bytes is " + shown(text), "write it as 65536, 64KiB, 4MiB or 1GiB");
     }
     return value << shift;
 }
@@ -153,12 +153,12 @@ Spec parse_spec(std::string_view text) {
     std::string_view const name = trimmed(text.substr(0, brace));
     auto const found = std::find_if(table.begin(), table.end(), [&](auto const &each) { return name == each.name; });
     if (found == table.end()) {
-        refuse("no all-to-all algorithm is named " + quoted(name), "there are: " + names());
+        refuse("no all-to-all algorithm is named " + shown(name), "there are: " + names());
     }
     Spec spec = defaults_of(found->kind);
     if (brace != std::string_view::npos) {
         if (text.back() != '}') {
-            refuse(quoted(text) + " has no closing brace", "write it as " + std::string(name) + "{name=value}");
+            refuse(shown(text) + " has no closing brace", "write it as " + std::string(name) + "{name=value}");
         }
         std::string_view rest = text.substr(brace + 1, text.size() - brace - 2);
         while (!trimmed(rest).empty()) {
@@ -185,7 +185,7 @@ std::string to_text(Spec const &spec) {
     case Kind::node_bruck:
         return name + "{r=" + std::to_string(spec.radix) + "}";
     case Kind::node_multi:
-        return name + "{nl=" + std::to_string(spec.leaders) + "}";
+        return name + "{nl=" + std::to_string(spec.leaders) + ",stages=" + std::to_string(spec.stages) + "}";
     case Kind::node_direct:
         return name + "{w=" + std::to_string(spec.window) + "}";
     case Kind::sched:

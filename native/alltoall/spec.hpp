@@ -19,6 +19,7 @@ struct Spec {
     std::int64_t bytes_in_flight = 0; // bytes_in_flight per rank
     int radix = 2;                    // r
     int leaders = 1;                  // nl: cores per node that exchange with other nodes
+    int stages = 12;                  // stages: of the pipeline of copies and messages
     std::string file;                 // file of rounds
 };
 

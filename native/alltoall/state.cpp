@@ -3,12 +3,11 @@
 
 #include "platform.hpp"
 #include "spec.hpp"
+#include "texts.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 namespace weft::alltoall {
@@ -16,6 +15,7 @@ namespace weft::alltoall {
 namespace {
 
 constexpr int fake_bytes = 256;
+constexpr std::int64_t most_round_bytes = std::int64_t(1) << 30;
 
 /// Settings of rank 0, as all ranks use them.
 struct Settings {
@@ -39,6 +39,10 @@ Settings own_settings() {
         auto const fake = text("WEFT_NODES_FAKE");
         if (!fake.empty()) {
             fake_labels(fake, 1);
+        }
+        if (fake.size() >= fake_bytes) {
+            throw Error(MPI_ERR_ARG, "weft: WEFT_NODES_FAKE is " + shown(fake) + " -> write less than " +
+                                         std::to_string(fake_bytes) + " characters");
         }
         std::strncpy(made.fake, fake.c_str(), fake_bytes - 1);
     } catch (Error const &error) {
@@ -136,17 +140,17 @@ RoundFile const &State::rounds(std::string const &file) {
     if (auto const found = rounds_.find(file); found != rounds_.end()) {
         return found->second;
     }
-    std::string text;
+    std::string text; // "+" and the content, or "-" and why there is none
     if (rank_ == 0) {
-        std::ifstream stream(file);
-        std::ostringstream all;
-        all << (stream ? "+" : "-") << stream.rdbuf();
-        text = all.str();
+        try {
+            text = "+" + file_text(file, "the file of rounds", most_round_bytes);
+        } catch (Error const &error) {
+            text = std::string("-") + error.what();
+        }
     }
     text = broadcast(std::move(text), comm());
-    if (text.empty() || text.front() != '+') {
-        throw Error(MPI_ERR_FILE,
-                    "weft: rank 0 cannot read the file of rounds " + file + " -> name a file it can read");
+    if (text.front() != '+') {
+        throw Error(MPI_ERR_FILE, text.substr(1));
     }
     return rounds_.emplace(file, parse_rounds(std::string_view(text).substr(1))).first->second;
 }

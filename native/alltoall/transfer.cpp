@@ -72,6 +72,7 @@ SlidingWindow::SlidingWindow(MPI_Comm comm, int tag, int messages, std::int64_t 
     requests_.assign(slots, MPI_REQUEST_NULL);
     sends_.assign(slots, 0);
     expected_.assign(slots, -1);
+    numbers_.assign(slots, 0);
     ended_.resize(slots);
     statuses_.resize(slots);
 }
@@ -96,12 +97,25 @@ void SlidingWindow::send(Message const &message, int to) {
     ++under_way_;
 }
 
-void SlidingWindow::receive(Message const &message, int from) {
+std::int64_t SlidingWindow::receive(Message const &message, int from) {
     auto const slot = std::size_t(free_slot(0));
     requests_[slot] = start_receive(message, from, tag_, comm_);
     sends_[slot] = 0;
     expected_[slot] = message.bytes;
+    numbers_[slot] = ++receives_;
     ++under_way_;
+    return receives_;
+}
+
+void SlidingWindow::wait_through(std::int64_t receive) {
+    auto const is_due = [&](std::size_t slot) {
+        return requests_[slot] != MPI_REQUEST_NULL && expected_[slot] >= 0 && numbers_[slot] <= receive;
+    };
+    for (std::size_t slot = 0; slot < requests_.size(); ++slot) {
+        while (is_due(slot)) {
+            wait_for_some();
+        }
+    }
 }
 
 int SlidingWindow::free_slot(std::int64_t send_bytes) {

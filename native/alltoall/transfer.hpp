@@ -44,7 +44,10 @@ class SlidingWindow {
     ~SlidingWindow();
 
     void send(Message const &message, int to);
-    void receive(Message const &message, int from);
+    /// Returns the number of this receive: 1, 2, ...
+    std::int64_t receive(Message const &message, int from);
+    /// Waits for all receives up to a number.
+    void wait_through(std::int64_t receive);
     /// Waits for all messages.
     void drain();
     /// Slot of the message that was added last. It is reused only after that message has ended.
@@ -61,9 +64,11 @@ class SlidingWindow {
     std::int64_t send_bytes_ = 0;
     int under_way_ = 0;
     int last_slot_ = -1;
+    std::int64_t receives_ = 0;
     std::vector<MPI_Request> requests_;
     std::vector<std::int64_t> sends_;    // [slot] bytes of a send, 0 of a receive
     std::vector<std::int64_t> expected_; // [slot] bytes of a receive, -1 of a send
+    std::vector<std::int64_t> numbers_;  // [slot] of a receive
     std::vector<int> ended_;
     std::vector<MPI_Status> statuses_;
 };

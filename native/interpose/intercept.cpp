@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "intercept.hpp"
 
+#include "choice.hpp"
 #include "error.hpp"
 #include "session.hpp"
 #include "state.hpp"
 #include "verify.hpp"
 
 #include <array>
-#include <bit>
 #include <type_traits>
 
 namespace weft::interpose {
@@ -15,9 +15,6 @@ namespace weft::interpose {
 namespace {
 
 using namespace weft::alltoall;
-
-/// A communicator is set up (which is collective) at its second call: many are used for one call only.
-constexpr std::int64_t calls_before_setup = 2;
 
 /// Calls on a communicator so far: MPI_Alltoall and MPI_Alltoallv.
 using Counters = std::array<std::int64_t, 2>;
@@ -51,39 +48,15 @@ std::int64_t count_call(MPI_Comm comm, bool vector) {
 template <typename Call>
 constexpr bool is_vector = !std::is_same_v<Call, AlltoallCall<int>> && !std::is_same_v<Call, AlltoallCall<MPI_Count>>;
 
-std::int64_t mean_bytes(Exchange const &exchange) {
-    int const ranks = exchange.send.ranks();
-    return exchange.uniform() ? exchange.receive.bytes(0) : (exchange.send.total_bytes() + ranks - 1) / ranks;
-}
-
-/// The common estimate of the size of an MPI_Alltoallv. The ranks reduce it at the calls 2, 4, 8, ... and then at every
-/// 64th; in between the last value is used. Every algorithm is correct for all sizes: only speed depends on it.
-std::int64_t agreed_bytes(Exchange const &exchange, State &state, std::int64_t number) {
-    bool const due = std::has_single_bit(std::uint64_t(number)) || number % 64 == 0 || state.mean_bytes < 0;
-    if (due) {
-        std::int64_t bytes = mean_bytes(exchange);
-        check(PMPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_MAX, state.comm()), "MPI_Allreduce of sizes");
-        state.mean_bytes = bytes;
-    }
-    return state.mean_bytes;
-}
-
 template <typename Call> Spec chosen(Call const &call, std::int64_t number, int ranks) {
-    if (session().forced()) {
-        return *session().forced();
+    if (session().forced() || !session().table()) {
+        return session().forced().value_or(Spec{});
     }
-    if (!session().table() || number < calls_before_setup || ranks == 1) {
-        return {};
+    Choice const choice = choose(*session().table(), call, number, ranks);
+    if (choice.agreed) {
+        session().report().agree(choice.agreed_seconds);
     }
-    State &state = state_of(call.comm);
-    Exchange const exchange = call.exchange(ranks);
-    Key key{is_vector<Call>, state.nodes().count(), state.nodes().smallest(), state.nodes().largest(), ranks, 0};
-    if (!is_vector<Call>) {
-        key.bytes = mean_bytes(exchange);
-    } else if (session().table()->needs_bytes()) {
-        key.bytes = agreed_bytes(exchange, state, number);
-    }
-    return session().table()->choose(key);
+    return choice.spec;
 }
 
 template <typename Call> Line line_of(Call const &call, char const *name, int ranks, Kind ran) {

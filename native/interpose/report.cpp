@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -37,6 +38,16 @@ std::string gathered(std::string const &mine, MPI_Comm comm) {
     return all;
 }
 
+/// The time saved by all calls, as far as those that were verified tell; "null" if none was.
+std::string saved(Sums const &sums) {
+    if (sums.verified == 0) {
+        return "null";
+    }
+    std::ostringstream text;
+    text << (sums.library_seconds - sums.verified_seconds) * double(sums.calls) / double(sums.verified);
+    return text.str();
+}
+
 void write_lines(std::ostream &out, std::map<Line, Sums> const &lines) {
     char const *comma = "";
     for (auto const &[line, sums] : lines) {
@@ -45,13 +56,15 @@ void write_lines(std::ostream &out, std::map<Line, Sums> const &lines) {
             << ", \"bytes_per_pair_at_most\": " << line.bytes << ", \"calls\": " << sums.calls / std::max(line.ranks, 1)
             << ", \"seconds\": " << sums.seconds << ", \"verified\": " << sums.verified / std::max(line.ranks, 1)
             << ", \"different\": " << sums.different << ", \"verified_seconds\": " << sums.verified_seconds
-            << ", \"library_seconds\": " << sums.library_seconds << "}";
+            << ", \"library_seconds\": " << sums.library_seconds << ", \"saved_seconds\": " << saved(sums) << "}";
         comma = ",";
     }
 }
 
-/// Sums the lines of all ranks: intercepted calls by their properties, passed calls by name.
-void add_up(std::string const &text, std::map<Line, Sums> &lines, std::map<std::string, std::int64_t> &passed) {
+/// Sums the lines of all ranks: intercepted calls by their properties, passed calls by name; of agreements the most of
+/// a rank.
+void add_up(std::string const &text, std::map<Line, Sums> &lines, std::map<std::string, std::int64_t> &passed,
+            Agreements &most) {
     std::istringstream all(text);
     for (std::string kind; all >> kind;) {
         if (kind == "call") {
@@ -60,12 +73,48 @@ void add_up(std::string const &text, std::map<Line, Sums> &lines, std::map<std::
             all >> line.op >> line.algorithm >> line.ranks >> line.nodes >> line.bytes >> sums.calls >> sums.seconds >>
                 sums.verified >> sums.different >> sums.verified_seconds >> sums.library_seconds;
             merge(lines[line], sums);
+        } else if (kind == "agree") {
+            Agreements one;
+            all >> one.count >> one.seconds;
+            most = {std::max(most.count, one.count), std::max(most.seconds, one.seconds)};
         } else {
             std::string name;
             std::int64_t count = 0;
             all >> name >> count;
             passed[name] += count;
         }
+    }
+}
+
+/// On rank 0: the file is there as a whole or not at all.
+void write_whole(std::string const &path, MPI_Comm comm, bool complete, std::map<Line, Sums> const &lines,
+                 std::map<std::string, std::int64_t> const &passed, Agreements const &agreements) {
+    int rank = 0, ranks = 1;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
+    std::error_code none;
+    bool const plain = !std::filesystem::exists(path, none) || std::filesystem::is_regular_file(path, none);
+    if (rank != 0 || (!plain && !complete)) { // a pipe or a terminal gets the report alone
+        return;
+    }
+    std::string const part = plain ? path + ".part" : path;
+    std::ofstream out(part);
+    out << "{\"schema\": \"weft-report/1\", \"ranks\": " << ranks << ", \"complete\": " << (complete ? "true" : "false")
+        << ", \"calls\": [";
+    write_lines(out, lines);
+    out << "],\n \"agreements_on_sizes\": {\"count\": " << agreements.count << ", \"seconds\": " << agreements.seconds
+        << "},\n \"passed_through_by_ranks\": {";
+    char const *comma = "";
+    for (auto const &[name, count] : passed) { // rank by rank: a non-blocking call may be on any communicator
+        out << comma << "\"" << name << "\": " << count;
+        comma = ", ";
+    }
+    out << "}}\n";
+    out.close();
+    if (!out || (plain && std::rename(part.c_str(), path.c_str()) != 0)) {
+        std::fprintf(stderr,
+                     "weft: the report cannot be written to %s -> set WEFT_REPORT to a path that rank 0 can write\n",
+                     path.c_str());
     }
 }
 
@@ -95,6 +144,12 @@ void Report::pass(char const *name) {
     ++passed_[name];
 }
 
+void Report::agree(double seconds) {
+    std::lock_guard const lock(guard_);
+    agreements_.count += 1;
+    agreements_.seconds += seconds;
+}
+
 std::string Report::to_text() const {
     std::ostringstream text;
     text.precision(17);
@@ -106,36 +161,21 @@ std::string Report::to_text() const {
     for (auto const &[name, count] : passed_) {
         text << "pass " << name << ' ' << count << '\n';
     }
+    text << "agree " << agreements_.count << ' ' << agreements_.seconds << '\n';
     return text.str();
 }
 
+void Report::begin(std::string const &path, MPI_Comm comm) const {
+    write_whole(path, comm, false, {}, {}, {});
+}
+
 void Report::write(std::string const &path, MPI_Comm comm) const {
-    int rank = 0, ranks = 1;
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &ranks);
     std::string const text = gathered(to_text(), comm);
-    if (rank != 0) {
-        return;
-    }
     std::map<Line, Sums> lines;
     std::map<std::string, std::int64_t> passed;
-    add_up(text, lines, passed);
-    std::ofstream out(path);
-    out << "{\"schema\": \"weft-report/1\", \"ranks\": " << ranks << ", \"calls\": [";
-    write_lines(out, lines);
-    out << "],\n \"passed_through_by_ranks\": {";
-    char const *comma = "";
-    for (auto const &[name, count] : passed) { // rank by rank: a non-blocking call may be on any communicator
-        out << comma << "\"" << name << "\": " << count;
-        comma = ", ";
-    }
-    out << "}}\n";
-    out.close();
-    if (!out) {
-        std::fprintf(stderr,
-                     "weft: the report cannot be written to %s -> set WEFT_REPORT to a path that rank 0 can write\n",
-                     path.c_str());
-    }
+    Agreements agreements;
+    add_up(text, lines, passed, agreements);
+    write_whole(path, comm, true, lines, passed, agreements);
 }
 
 } // namespace weft::interpose

@@ -32,11 +32,22 @@ struct Sums {
     double library_seconds = 0;  // the library's time for the same
 };
 
+/// Reductions of one rank, by which the ranks agreed on sizes.
+struct Agreements {
+    std::int64_t count = 0;
+    double seconds = 0;
+};
+
 class Report {
   public:
     void add(Line const &line, Sums const &sums);
     /// Counts a call that is passed on to the library unchanged.
     void pass(char const *name);
+    /// Writes a report that says it is not complete, on rank 0: a job that aborts leaves it, and not that of the job
+    /// before. Collective over `comm`.
+    void begin(std::string const &path, MPI_Comm comm) const;
+    /// Counts one reduction by which the ranks agreed on the size of an MPI_Alltoallv.
+    void agree(double seconds);
     /// Writes the sums of all ranks to `path`, on rank 0. Collective over `comm`.
     void write(std::string const &path, MPI_Comm comm) const;
 
@@ -46,6 +57,7 @@ class Report {
     mutable std::mutex guard_; // an application may call from several threads
     std::map<Line, Sums> lines_;
     std::map<std::string, std::int64_t> passed_;
+    Agreements agreements_;
 };
 
 /// The smallest power of two that is not below `bytes`; 0 for 0.

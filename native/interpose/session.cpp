@@ -3,12 +3,11 @@
 
 #include "call.hpp"
 #include "error.hpp"
+#include "texts.hpp"
 
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 namespace weft::interpose {
@@ -18,7 +17,15 @@ namespace {
 using alltoall::check;
 using alltoall::Error;
 
-/// Rank 0's value of a variable, on all ranks.
+constexpr std::int64_t most_table_bytes = std::int64_t(64) << 20;
+
+int own_rank() {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+/// Rank 0's text, on all ranks.
 std::string agreed(std::string text) {
     int size = int(text.size());
     check(PMPI_Bcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
@@ -32,20 +39,21 @@ std::string variable(char const *name) {
     return agreed(value == nullptr ? "" : value);
 }
 
-/// Rank 0's content of a file, on all ranks; begins with "-" if it cannot be read.
-std::string content(std::string const &path) {
-    std::ifstream file(path);
-    std::ostringstream all;
-    if (file) {
-        all << '+' << file.rdbuf();
+/// Rank 0's content of a file, on all ranks. Throws Error on all if rank 0 cannot read it.
+std::string content(std::string const &path, std::string const &what) {
+    std::string text;
+    if (own_rank() == 0) {
+        try {
+            text = "+" + alltoall::file_text(path, what, most_table_bytes);
+        } catch (Error const &error) {
+            text = std::string("-") + error.what();
+        }
     }
-    return agreed(all.str());
-}
-
-int own_rank() {
-    int rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
+    text = agreed(std::move(text));
+    if (text.front() != '+') {
+        throw Error(MPI_ERR_FILE, text.substr(1));
+    }
+    return text.substr(1);
 }
 
 } // namespace
@@ -63,6 +71,9 @@ void Session::begin() {
     try {
         configure();
         active_ = true;
+        if (reporting()) {
+            report_.begin(report_path_, MPI_COMM_WORLD);
+        }
         if (prewarm_) {
             prewarm();
         }
@@ -80,19 +91,15 @@ void Session::configure() {
         forced_ = alltoall::parse_spec(spec);
     }
     if (std::string const path = variable("WEFT_TABLE"); !path.empty()) {
-        std::string const text = content(path);
-        if (text.empty()) {
-            throw Error(MPI_ERR_FILE,
-                        "weft: rank 0 cannot read WEFT_TABLE=" + path + " -> name a file that it can read");
-        }
-        table_.emplace(std::string_view(text).substr(1));
+        table_.emplace(content(path, "the selection table"));
     }
     report_path_ = variable("WEFT_REPORT");
     prewarm_ = variable("WEFT_PREWARM") == "1";
     std::string const every = variable("WEFT_VERIFY");
     auto const [end, error] = std::from_chars(every.data(), every.data() + every.size(), verify_every_);
     if (!every.empty() && (error != std::errc() || *end != 0 || verify_every_ < 1)) {
-        throw Error(MPI_ERR_ARG, "weft: WEFT_VERIFY is \"" + every + "\" -> give a whole number: every how many calls");
+        throw Error(MPI_ERR_ARG,
+                    "weft: WEFT_VERIFY is " + alltoall::shown(every) + " -> give a whole number: every how many calls");
     }
 }
 

@@ -4,10 +4,10 @@
 //
 //   WEFT_ALLTOALL=SPEC   this algorithm for every MPI_Alltoall and MPI_Alltoallv
 //   WEFT_TABLE=FILE      otherwise choose by a selection table (table.hpp)
-//   WEFT_REPORT=FILE     write a report of the calls at the end
+//   WEFT_REPORT=FILE     write a report of the calls at the end; until then it says that it is not complete
 //   WEFT_VERIFY=K        repeat every K-th MPI_Alltoall and every K-th MPI_Alltoallv on a communicator with the
-//   library, compare, and fail if they differ WEFT_PREWARM=1       connect all pairs of ranks in MPI_Init, a few at a
-//   time
+//                        library, compare, and fail if they differ
+//   WEFT_PREWARM=1       connect all pairs of ranks in MPI_Init, a few at a time
 #pragma once
 
 #include "report.hpp"
@@ -28,7 +28,7 @@ class Session {
 
     bool active() const noexcept { return active_; }
     std::optional<alltoall::Spec> const &forced() const noexcept { return forced_; }
-    std::optional<Table> const &table() const noexcept { return table_; }
+    std::optional<alltoall::Table> const &table() const noexcept { return table_; }
     /// 0: never.
     std::int64_t verify_every() const noexcept { return verify_every_; }
     bool reporting() const noexcept { return !report_path_.empty(); }
@@ -42,7 +42,7 @@ class Session {
     bool begun_ = false;
     bool ended_ = false;
     std::optional<alltoall::Spec> forced_;
-    std::optional<Table> table_;
+    std::optional<alltoall::Table> table_;
     std::string report_path_;
     std::int64_t verify_every_ = 0;
     bool prewarm_ = false;

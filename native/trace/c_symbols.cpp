@@ -65,11 +65,22 @@ template <typename Function> Function *next(char const *name, Function *otherwis
         P(name, 9) j, P(name, 10) k, P(name, 11) l, P(name, 12) m
 #define WEFT_ARGUMENTS_13 a, b, c, d, e, f, g, h, i, j, k, l, m
 
-#define WEFT_CALL(number, name, lower, upper, arity, buffers, family)                                                  \
-    int MPI_##name(WEFT_PARAMETERS_##arity(name)) {                                                                    \
-        static auto *const library = next("MPI_" #name, PMPI_##name);                                                  \
-        return traced<family, C>(Call::name, __builtin_return_address(0), library, WEFT_ARGUMENTS_##arity);            \
+#define WEFT_RECORDED(called, name, arity, ...)                                                                        \
+    int MPI_##called(WEFT_PARAMETERS_##arity(called)) {                                                                \
+        static auto *const library = next("MPI_" #called, PMPI_##called);                                              \
+        return traced<__VA_ARGS__, C>(Call::name, __builtin_return_address(0), library, WEFT_ARGUMENTS_##arity);       \
     }
+#define WEFT_CALL(number, name, lower, upper, arity, buffers, family) WEFT_RECORDED(name, name, arity, family)
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define WEFT_PARTITIONED(number, name, arity, family) WEFT_RECORDED(name, name, arity, family)
+#else
+#define WEFT_PARTITIONED(number, name, arity, family)
+#endif
+#if MPI_VERSION >= 4
+#define WEFT_LARGE(large, name, arity, family) WEFT_RECORDED(large, name, arity, family)
+#else
+#define WEFT_LARGE(large, name, arity, family)
+#endif
 
 #pragma GCC visibility push(default)
 extern "C" {

@@ -124,6 +124,8 @@ void starts(int code, MPI_Fint *error) {
 #define WEFT_OF_C(lower, upper, name, arity, family)
 #define WEFT_CALL(number, name, lower, upper, arity, buffers, family)                                                  \
     WEFT_OF_##buffers(lower, upper, name, arity, family)
+#define WEFT_PARTITIONED(number, name, arity, family)
+#define WEFT_LARGE(large, name, arity, family)
 
 #pragma GCC visibility push(default)
 extern "C" {

@@ -78,7 +78,11 @@ constexpr std::uint32_t world_id = 1, self_id = 2;
 /// Numbers of the calls.
 enum class Call : std::uint16_t {
 #define WEFT_CALL(number, name, lower, upper, arity, buffers, family) name = number,
+#define WEFT_PARTITIONED(number, name, arity, family) name = number,
+#define WEFT_LARGE(large, name, arity, family)
 #include "calls.inc"
+#undef WEFT_LARGE
+#undef WEFT_PARTITIONED
 #undef WEFT_CALL
 };
 

@@ -5,6 +5,7 @@
 #include "collectives.hpp"
 #include "completion.hpp"
 #include "one_sided.hpp"
+#include "partitioned.hpp"
 #include "point_to_point.hpp"
 
 namespace weft::trace {

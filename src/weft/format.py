@@ -125,6 +125,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else ending)
 
 
+def with_title(name: str, title: str) -> str:
+    """A name and its title: ``made: All-to-all on a made machine``; the name alone where there is no title."""
+    return f"{name}: {title}" if title else name
+
+
 def _in(value: float, factor: float) -> float:
     """``value`` in units of ``factor``; restores a tie that division made slightly smaller (999.5 us in ms)."""
     return value / factor * (1 + 1e-12)

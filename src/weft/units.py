@@ -39,6 +39,8 @@ def split(text: object, what: str, example: str) -> tuple[Decimal, str]:
     if not isinstance(text, str):
         raise ValueError(f'a {what} is a number and its unit in quotes, such as "{example}"')
     found = NUMBER.fullmatch(text)
+    if not found and text.lstrip().startswith("-") and NUMBER.fullmatch(text.lstrip()[1:]):
+        raise ValueError(f'a {what} is not negative: write for example "{example}"')
     if not found:
         raise ValueError(f'no {what}: write a number and its unit, such as "{example}"')
     if not found[2]:

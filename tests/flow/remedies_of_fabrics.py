@@ -138,6 +138,14 @@ def torn_selection_table(typed: Typed) -> None:
     assert "--on" in typed("tune", "--help")
 
 
+@CASES.of("tune/machine.py", "measure it: weft tune --probe --on FABRIC -o FILE")
+def no_numbers_of_a_machine(typed: Typed) -> None:
+    Path("machine.json").write_text("{")
+    words = ("tune", "--predict", "--on", "message-bound", "--machine", "machine.json")
+    assert "weft tune --probe" in typed.fails(*words)
+    assert "--probe" in typed("tune", "--help")
+
+
 @CASES.of("tune/model.py", "fit them: weft fabric fit RUN -o FABRIC")
 def rates_not_stated(typed: Typed) -> None:
     fabric = load_fabric(fabric_of("small.ibnetdiscover", typed))

@@ -12,6 +12,7 @@ from remedies import Cases, Typed, faked, run_here
 from made.fake_kernel import FakeLauncher
 from weft.errors import WeftError
 from weft.fit.inputs import read_cells
+from weft.report import page
 from weft.report.view import RunView
 from weft.store.folder import RunFolder
 
@@ -67,6 +68,7 @@ def torn_samples(typed: Typed) -> None:
 
 @CASES.of("store/cells.py", "repeat the same `weft run`")
 @CASES.of("store/records.py", "repeat the same `weft run`")
+@CASES.of("store/samples.py", "repeat the same `weft run`")
 @CASES.of("store/parquet.py", "repeat the same `weft run`")
 @CASES.of("store/pair_layout.py", "repeat the same `weft run`")
 def torn_cell(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +111,18 @@ def compare_of_one(typed: Typed) -> None:
     assert typed("compare", run, shutil.copytree(run, "other"))
 
 
+@CASES.of("analyse/compare/trend.py", "weft compare --trend RUN...")
+def history_of_one(typed: Typed) -> None:
+    run = run_here()
+    assert "weft compare --trend RUN..." in typed.fails("compare", "--trend", run)
+    assert "a change is looked for from 8 on" in typed("compare", "--trend", run, shutil.copytree(run, "other"))
+
+
 @CASES.of("report/page.py", "weft report RUN... -o report.html")
 def report_of_none(typed: Typed) -> None:
-    assert "weft report RUN... -o report.html" in typed.fails("report")
+    with pytest.raises(WeftError, match="no run was given") as caught:
+        page.write([], Path("report.html"))
+    assert "weft report RUN... -o report.html" in caught.value.remedy
     typed("report", run_here(), "-o", "report.html", "--no-figures")
     assert Path("report.html").stat().st_size > 10_000
 

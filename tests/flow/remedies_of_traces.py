@@ -2,11 +2,13 @@
 """Cases of errors about traces of applications."""
 
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 from remedies import Cases, Typed, run_here
 
+from made.dumpi import write_texts
 from weft.errors import WeftError
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
@@ -51,3 +53,33 @@ def run_as_trace(typed: Typed) -> None:
     with pytest.raises(WeftError, match="is not a trace") as caught:
         TraceFolder.open(run)
     assert typed(*shlex.split(caught.value.remedy.partition("weft ")[2]))
+
+
+@CASES.of("trace/importing.py", "weft trace import SOURCE -o RUN")
+@CASES.of("trace/otf2/archive.py", "weft trace export RUN DIR --to otf2")
+@CASES.of("trace/otf2/library.py", "weft[otf2]")
+def traces_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_texts(Path("SOURCE"))
+    Path("full").mkdir()
+    Path("full", "mine").touch()
+    assert "weft trace import SOURCE -o RUN" in typed.fails("trace", "import", "SOURCE", "-o", "full")
+    typed("trace", "import", "SOURCE", "-o", "RUN")
+    assert "weft trace export RUN DIR --to otf2" in typed.fails("trace", "export", "RUN", "full", "--to", "otf2")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "otf2", None)
+        assert "weft[otf2]" in typed.fails("trace", "export", "RUN", "DIR", "--to", "otf2")
+    typed("trace", "export", "RUN", "DIR", "--to", "otf2")
+    assert Path("DIR", "traces.otf2").is_file()
+
+
+@CASES.of("trace/traffic.py", "weft tune --sizes 1KiB 64KiB")
+def trace_without_all_to_alls(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    from weft.trace import traffic
+
+    write_texts(Path("SOURCE"))
+    typed("trace", "import", "SOURCE", "-o", "RUN")
+    monkeypatch.setattr(traffic, "each_event", lambda folder: iter(()))
+    with pytest.raises(WeftError, match="has no MPI_Alltoall") as caught:
+        traffic.block_sizes_of_trace(Path("RUN"))
+    assert "weft tune --sizes" in caught.value.remedy
+    assert "--sizes" in typed("tune", "--help")

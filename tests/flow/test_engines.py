@@ -17,6 +17,7 @@ from made.pair_cells import MadePairs, write_pairs_cell
 from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
 from made.run import make_run
+from made.traces import MadeRank
 from made.view import load_view
 from provision import java_version
 from weft.analyse.engine import connect
@@ -25,10 +26,13 @@ from weft.analyse.pairs.exact import exact_rows
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.tables.pairs import ALL
+from weft.analyse.trace.make import WRITTEN, make_trace_tables
 from weft.errors import DataError
 from weft.plan.stored import plan_of
 from weft.store import convert
 from weft.store.folder import RunFolder
+from weft.store.trace.convert import convert_trace
+from weft.store.trace.folder import TraceFolder
 
 SPARK = "spark://local[2]"
 #: State of a socket, and 127.0.0.1 (alone, and as an IPv6 address) and ::1, as /proc/net/tcp and tcp6 write them.
@@ -145,6 +149,45 @@ def test_calls_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
     for name in names:
         assert embedded[name]
         assert same(embedded[name], rows_of(run / "tables" / name)), name
+
+
+def tiny_trace(folder: Path) -> TraceFolder:
+    """Four ranks of two nodes: messages, an all-to-all with counts and one without, a wait, a broadcast, late ranks."""
+    kept = TraceFolder(folder)
+    for rank in range(4):
+        made = MadeRank(rank, 4, host=b"one" if rank < 2 else b"two").site(3, "main + 0x10").site(4, "solve + 0x20")
+        made.communicator(1, 77, [0, 2] if rank % 2 == 0 else [1, 3])
+        for turn in range(3):
+            at = 1_000_000 * turn + 7_000 * rank
+            made.call("MPI_Barrier", at, 1_000_000 * turn + 30_000, site=3)
+            made.call("MPI_Alltoall", at + 40_000, at + 90_000, bytes=4096, received=4096, site=4)
+            made.call("MPI_Alltoallv", at + 100_000, at + 150_000, bytes=60 + rank, received=64, site=4)
+            made.counts([10, 20, 30, rank])
+            if rank == 0:
+                made.call("MPI_Send", at + 200_000, at + 230_000, peer=1, tag=5, bytes=1024, site=3)
+            if rank == 1:
+                made.call("MPI_Recv", at + 160_000, at + 240_000, peer=0, tag=5, received=1024, site=3)
+            made.call("MPI_Bcast", at + 300_000, at + 320_000, comm=1, peer=0, bytes=8, received=8, site=3)
+        made.write(kept.raw)
+    kept.describe(weft="made")
+    convert_trace(kept)
+    return kept
+
+
+@with_spark
+@pytest.mark.timeout(300)
+def test_traces_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
+    folder = tiny_trace(tmp_path / "app")
+    make_trace_tables(folder)
+    embedded = {table.name: rows_of(table.path(folder.path)) for table in WRITTEN}
+    assert all(embedded.values())
+    assert {"point-to-point", "all-to-all"} == {row["kind"] for row in embedded["trace_matrix"]}
+    assert any(row["waiting_s"] for row in embedded["trace_calls"])
+    for table in WRITTEN:
+        table.path(folder.path).unlink()
+    make_trace_tables(folder, SPARK)
+    for table in WRITTEN:
+        assert same(embedded[table.name], rows_of(table.path(folder.path))), table.name
 
 
 @with_spark

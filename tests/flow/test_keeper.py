@@ -2,6 +2,7 @@
 """The keeper of a launch: nothing outlives a weft that is killed, and nobody else's files are touched."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from launched import DRIVER, SRC, alive, driven, eventually
 
 from weft.errors import DataError
+from weft.launch import keeper
 from weft.launch.local import kept
 
 SLEEPER = "touch started; setsid sleep 100 & sleep 100"
@@ -52,14 +54,16 @@ def test_a_killed_keeper_takes_mpiexec_with_it_and_the_next_one_cleans_up(folder
 def killed_with_all_its_own(folder: Path, script: str) -> None:
     """Start a launch and kill its weft, its keeper and its ranks at once, so that nobody cleans up."""
     process, keeper = driven(folder, f"{script}; touch started; exec sleep 100")
-    process.kill()
+    # a keeper that lives a moment longer than its weft clears up
+    process.send_signal(signal.SIGSTOP)
     os.kill(keeper, signal.SIGKILL)
+    process.kill()
     process.wait()
     assert eventually(lambda: not alive(str(folder)))
 
 
 def test_after_a_kill_of_everything_the_next_keeper_removes_what_the_ranks_noted(folder: Path, short: Path) -> None:
-    names = [f"vader_segment.weft-test.{os.getpid()}.{i}" for i in range(4)]
+    names = [f"weft-noted.{os.getpid()}.{i}" for i in range(4)]
     mine, strange, linked, held = (Path("/dev/shm", name) for name in names)
     precious = folder / "precious"
     precious.touch()
@@ -177,3 +181,48 @@ def test_a_full_disk_leaves_no_session_folder_behind(folder: Path, short: Path) 
     assert done.stdout.split()[1] != "0"
     assert not (folder / "started").exists()
     assert not list(short.iterdir())
+
+
+def test_files_are_told_by_what_they_are_when_the_clock_is_set_during_a_launch(folder: Path, short: Path) -> None:
+    """What a launch left stayed after the clock was set back; after it was set forward, files of others went."""
+    names = [f"weft-clock.{os.getpid()}.{i}" for i in range(3)]
+    earlier, mine, other = (Path("/dev/shm", name) for name in names)
+    patterns = (f"/dev/shm/weft-clock.{os.getpid()}.*",)
+    try:
+        earlier.touch()
+        known = keeper.lying(patterns)
+        mine.touch()
+        for path, when in ((earlier, 2**32), (mine, 1)):  # as if the clock had been set in between
+            os.utime(path, (when, when))
+        other.symlink_to(earlier)
+        keeper.sweep(known, patterns)
+        assert earlier.exists() and other.is_symlink()
+        assert not mine.exists()
+        earlier.rename(mine)  # the name of one, the file of another
+        keeper.sweep(known, patterns)
+        assert not mine.exists()
+    finally:
+        for path in (earlier, mine, other):
+            path.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("change", ["none", "inode", "alive", "old"])
+def test_a_session_is_removed_only_if_it_is_the_one_its_dead_keeper_noted(
+    folder: Path, short: Path, change: str
+) -> None:
+    killed_with_all_its_own(folder, "true")
+    lock = folder / "launches/lock"
+    pid, start, _, session = lock.read_text().rstrip().split(" ", 3)
+    assert start != keeper.ticks(int(pid))
+    if change == "inode":
+        Path(session).rename(f"{session}-kept")
+        Path(session).mkdir(mode=0o700)
+    elif change == "alive":
+        lock.write_text(lock.read_text().replace(f"{pid} {start}", f"{os.getpid()} {keeper.ticks(os.getpid())}"))
+    elif change == "old":
+        lock.write_text(f"{pid} {session}\n")
+    with kept(["true"], os.environ, folder / "launches/y.log", folder) as second:
+        assert second.wait() == 0
+    assert Path(session).exists() == (change != "none")
+    for left in short.iterdir():
+        shutil.rmtree(left)

@@ -121,7 +121,7 @@ def test_a_toy_scheduler_serves_its_kind_of_fabric(monkeypatch: pytest.MonkeyPat
         load_fabric(tmp_path / "toys.toml")
     templates = Path(shutil.copytree(script.TEMPLATES, tmp_path / "templates"))
     (templates / "toyq.sh.j2").write_text('#!/bin/bash\n#toyq: {{ nodeset }}\n{% include "body.sh.j2" %}\n')
-    monkeypatch.setitem(KINDS, "toyq", FabricKind())
+    monkeypatch.setitem(KINDS, "toyq", FabricKind(starter="toyrun"))
     monkeypatch.setitem(SCHEDULERS, "toyq", ToyScheduler)
     monkeypatch.setattr(script, "TEMPLATES", templates)
     program = tmp_path / "weft-measure"  # stands for the kernels, which no scheduler is needed to build

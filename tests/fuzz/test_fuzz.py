@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from targets import TARGETS, Target
 
-SECONDS = 2.0
 PIECES = [
     b"", b"0", b"-1", b"1e400", b"nan", b"99999999999999999999", b"9" * 5000, b"\x00", b"\xff", b"\xc3\xa9", b"[", b"]",
     b"{", b"}", b"(", b"[" * 2000, b"{" * 2000, b"'", b'"', b"\\", b"\n", b"\r", b"#", b",", b"n[1-999999999]", b"null",
@@ -38,9 +37,7 @@ def changed(chance: random.Random, good: bytes) -> bytes:
 def test_a_changed_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
     target, chance = TARGETS[name], random.Random(f"fuzz/{name}")
     seeds = target.seeds
-    tried, until = 0, time.monotonic() + SECONDS
-    while tried < target.least or time.monotonic() < until:
-        tried += 1
+    for tried in range(1, target.inputs + 1):
         content = changed(chance, chance.choice(seeds))
         began = time.process_time()
         try:

@@ -38,6 +38,7 @@ class MadeUpScheduler:
     """Runs a script at once with bash, up to `launches_a_job` of its launches: the rest meets the job's time limit."""
 
     name = "slurm"
+    commands: tuple[str, ...] = ()
     command_prefixes = ("SBATCH_",)
 
     def __init__(self, launches_a_job: int) -> None:
@@ -62,6 +63,10 @@ class MadeUpScheduler:
     def was_cancelled(self, job: str) -> bool:
         """Nobody cancels."""
         return False
+
+    def reason(self, job: str) -> str:
+        """Nothing is said."""
+        return ""
 
     def cancel(self, job: str) -> None:
         """Remember that it was asked for."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.quantile import median_ranks, quantile_rank
-from weft.kernel.pairs.schedule import PairSchedule
+from weft.kernel.tournament import PairSchedule
 from weft.store.records import SAMPLE_COLUMNS
 
 Column = NDArray[np.int64]

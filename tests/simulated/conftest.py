@@ -19,6 +19,13 @@ from weft.study import Measure
 ABC = {"data": "contention", "calls": ["A", "B", "C"]}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Longer than others: whichever test comes first waits until the kernels are built."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(900))
+
+
 @pytest.fixture(scope="session")
 def programs() -> Programs:
     """The kernels and the machine library, built once into the user's cache."""

@@ -53,7 +53,7 @@ def test_ranks_of_open_mpi_that_pair_up_need_not_be_a_power_of_two(simulate: Sim
 
 
 def test_small_messages_do_not_ask_first(simulate: Simulate) -> None:
-    dear = TARA.replace('"160 us"', '"1 s"')
+    dear = TARA.replace('"160 us"', '"100 ms"')
     small = {"n": 256, "m": 8}
     assert simulate(nodes=2, text=dear, **small).seconds("C", "warm") < 0.01
 

@@ -57,6 +57,7 @@ def test_strong_scaling_falls_and_weak_scaling_rises(
         expected = paper[series][1] / paper[series][0]  # the paper's own factor from N = 1 to 3
         assert found.values[f"{series}_simulated"] == pytest.approx(expected, rel=0.05)
     assert found.found[0] == "Both verdicts equal the paper's."
+    assert scaling.compute(Bench(tmp_path / "again")) == found  # anew, and every figure alike
     # turned round, a verdict that differs is said
     monkeypatch.setattr(scaling, "published", lambda _: {"seconds": {name: [1.0, 2.0] for name in studies}})
     assert scaling.compute(Bench(tmp_path / "runs")).found[0] == "A verdict differs from the paper's."
@@ -105,3 +106,10 @@ def test_a_data_sheet_alone_errs_by_what_its_page_says(
     found = datasheet.compute(Bench(tmp_path / "runs"))
     assert 0 < found.values["mean"] <= found.values["largest"] < 0.2
     assert any(f"{found.values['largest']:.1%}" in sentence for sentence in found.found)
+    # N = 1 errs by its copies alone, so the largest error follows from the preset's rate by hand: 5.36 / 25.6 - 1
+    assert found.values["sheet_fair_largest"] == pytest.approx(1 - 5.36 / 25.6, rel=0.01)
+    assert "the preset has 25.6 GB/s" in found.found[-1]
+    assert (
+        "the paper's time asks for 5.36 GB/s. With 20 GB/s taken from the same data sheet it would be 73%."
+        in found.found[-1]
+    )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Weft's own all-to-alls in the simulator: proven, charged for their copies, and told apart from the library's."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,17 @@ def test_one_message_a_pair_of_nodes_pays_where_messages_cost(tmp_path: Path, pr
     assert 2 * 2e-6 < multi < flat / 4
 
 
+def test_stages_hide_copies_behind_messages(tmp_path: Path, programs: Programs) -> None:
+    """A stream of 4 x 4 blocks of 4 KiB is four pieces: but for the first and the last, their copies cost nothing."""
+    specs = ["node.multi{nl=1,stages=1}", "node.multi{nl=1,stages=8}"]
+    rows = measured(tmp_path / "a", programs, TARA, specs)
+    for call in ("alltoall@4096", "alltoallv@4096"):
+        one, eight = (rows[spec, call]["median_s"] for spec in specs)
+        assert eight < 0.9 * one
+    small = [rows[spec, "alltoall@8"]["median_s"] for spec in specs]
+    assert small[0] == pytest.approx(small[1], rel=0.02)  # nothing to cut into stages
+
+
 def test_a_gap_after_the_bytes_adds_to_them(tmp_path: Path, programs: Programs) -> None:
     fabric = TARA.replace('adapter_rate = "2.62 GB/s"', GAP)
     after = fabric.replace("[simulation]", '[simulation]\ngap = "bytes"')
@@ -95,3 +107,21 @@ def test_each_selector_of_smpi_is_measured_in_one_run(tmp_path: Path, programs: 
     assert set(found) == {"default", "mvapich2", "mpich", "ompi", "impi"}
     assert found["default"] == found["mvapich2"]
     assert len(set(found.values())) > 1
+
+
+def test_auto_takes_what_the_table_says_at_each_size(tmp_path: Path, programs: Programs) -> None:
+    """The times are those of the table's algorithms; MPI_Alltoallv pays for the agreement on its size."""
+    evidence = {"median_us": 1, "interval_us": [1, 1], "pmpi_us": 2, "n": 1}
+    rules = [
+        {"op": "*", "nodes": [3, 3], "bytes": [1, 64], "algorithm": "node.multi{nl=2}", "evidence": evidence},
+        {"op": "alltoall", "p": [13, 99], "algorithm": "bruck{r=3}", "evidence": evidence},
+    ]
+    (tmp_path / "table.json").write_text(json.dumps({"schema": "weft-tuning/1", "rules": rules}))
+    more = f'table = "{tmp_path / "table.json"}"'
+    fabric = TARA.replace('adapter_rate = "2.62 GB/s"', GAP)
+    rows = measured(tmp_path / "a", programs, fabric, ["default", "auto", "node.multi{nl=2}"], more)
+    seconds = {key: row["median_s"] for key, row in rows.items()}
+    assert seconds["auto", "alltoall@8"] == pytest.approx(seconds["node.multi{nl=2}", "alltoall@8"], rel=0.02)
+    assert seconds["auto", "alltoall@4096"] == pytest.approx(seconds["default", "alltoall@4096"], rel=0.02)
+    agreed = seconds["auto", "alltoallv@8"] - seconds["node.multi{nl=2}", "alltoallv@8"]
+    assert 0 < agreed < seconds["default", "alltoallv@8"]

@@ -8,6 +8,7 @@ import pytest
 from walked import rows_of, walked
 
 from made.view import load_view
+from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.launch.simulated.launcher import SimulatedLauncher
@@ -50,6 +51,39 @@ ranks_per_node = 1
 n = 256000
 m = 125
 """
+
+
+SCALING = STUDY.replace('name = "two-groups"', 'name = "growing"').replace(
+    "nodes = [16]", 'nodes = [8, 16]\nscaling = "weak"'
+)
+
+
+def test_verdict_headline_and_gate_are_undecided_where_the_range_holds_their_threshold(
+    tmp_path: Path, programs: Programs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = {}
+    for routing in ("minimal", "adaptive"):
+        (tmp_path / routing).mkdir()
+        (tmp_path / routing / "fabric.toml").write_text(FLY.format(routing=routing))
+        fabric = load_fabric(tmp_path / routing / "fabric.toml")
+        runs[routing] = walked(tmp_path / routing, SCALING, fabric, SimulatedLauncher(fabric, programs))
+    sure, unsure = (json.loads(tables.render(load_view(runs[each].path), "json")) for each in ("minimal", "adaptive"))
+    factor = unsure["verdicts"][0]["factor"]
+    assert sure["verdicts"][0]["outcome"] == "rises"
+    assert unsure["verdicts"][0]["left_out"] == "adaptive routing"
+    assert factor == sure["verdicts"][0]["factor"]
+    assert "Ranges are of what the model leaves out: adaptive routing." in unsure["headline"]
+    low, high = unsure["verdicts"][0]["low"], unsure["verdicts"][0]["high"]
+    assert low < factor <= high
+    # 16 nodes take 16 to 64 ms; a factor between is decided by the routing that is not modelled, beyond it it is not
+    codes = {}
+    for gate in ("faster:1.5", "faster:8", "slower:1.1"):
+        codes[gate] = main(["compare", str(runs["minimal"].path), str(runs["adaptive"].path), "--fail-if", gate])
+    told = " ".join(capsys.readouterr().out.split())
+    assert codes == {"faster:1.5": 2, "faster:8": 0, "slower:1.1": 0}
+    assert "gate faster:1.5: undecided: " in told
+    assert "because adaptive routing is not modelled" in told
+    assert "by what is not modelled (adaptive routing)" in told
 
 
 @pytest.mark.parametrize("routing", ["minimal", "adaptive"])

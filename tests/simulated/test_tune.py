@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``weft tune`` from a fabric file to a table: deterministic, and never slower than the library where it has a rule."""
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 from simulated_cells import TARA
 
 from weft.cli.app import main
+from weft.fabric import load_fabric
 from weft.launch.simulated.programs import Programs
 from weft.mpi.selection import read_selection
+from weft.report.view import load_view
+from weft.tune.model import Machine
+from weft.tune.rows import rows_by_algorithm
 
 pytestmark = pytest.mark.simulated
 FABRIC = TARA.replace('adapter_rate = "2.62 GB/s"', 'adapter_rate = "2.62 GB/s"\nmessage_gap = "1 us"')
@@ -32,7 +37,7 @@ def test_a_table_is_made_of_what_was_measured(
     assert (small.nodes, small.ranks_per_node, small.p) == ((3, 3), (4, 4), (12, 12))
     for rule in table.rules:
         if rule.evidence:
-            assert rule.evidence.median_us <= 0.95 * rule.evidence.pmpi_us
+            assert rule.evidence.median_us <= 0.97 * rule.evidence.pmpi_us
     assert table.rules[-1].algorithm == "pmpi"
     # the same command again: nothing is measured anew, and the table is the same
     assert main(words) == 0
@@ -48,5 +53,41 @@ def test_what_the_model_expects_is_printed_without_starting_anything(
     fabric = tmp_path / "fabric.toml"
     fabric.write_text(FABRIC)
     assert main(["tune", "--on", str(fabric), "--predict", "--nodes", "18", "--sizes", "8 B"]) == 0
-    assert "node.multi{nl=1}" in capsys.readouterr().out
+    assert "node.multi{nl=1,stages=1}" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == [fabric]
+
+
+STAGED = """
+name = "stages"
+kernel = "collective"
+explain = false
+[measure]
+launches = 1
+[collective]
+collectives = ["Alltoall"]
+sizes = ["512 B", "4 KiB", "64 KiB"]
+algorithm = [{algorithms}]
+[[series]]
+name = "one"
+nodes = 8
+ranks_per_node = 8
+"""
+
+
+def test_the_model_puts_stages_in_the_order_of_the_simulation(tmp_path: Path, programs: Programs) -> None:
+    """Where simulated times stand 3 % apart, so do the model's; from 4 KiB on it is off by 3 % at most."""
+    names = [f"node.multi{{nl=1,stages={count}}}" for count in (1, 4, 12, 28, 64)]
+    study = tmp_path / "stages.toml"
+    study.write_text(STAGED.format(algorithms=", ".join(f'"{name}"' for name in ["default", *names])))
+    assert main(["run", str(study), "--on", "message-bound", "--into", str(tmp_path / "run")]) == 0
+    machine, compared = Machine.of(load_fabric("message-bound")), 0
+    for (_, nodes, ranks, size), rows in rows_by_algorithm(load_view(tmp_path / "run")).items():
+        simulated = {name: rows[name]["median_s"] for name in names}
+        predicted = {name: machine.seconds(name, nodes, ranks // nodes, size) for name in names}
+        if size >= 4096:
+            assert predicted == pytest.approx(simulated, rel=0.03), size
+        for one, other in combinations(names, 2):
+            if abs(simulated[one] - simulated[other]) > 0.03 * simulated[other]:
+                assert (predicted[one] < predicted[other]) == (simulated[one] < simulated[other]), (size, one, other)
+                compared += 1
+    assert compared >= 12

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A real Slurm whose nodes are the hosts of a virtual cluster: its jobs' bytes cross limited and counted links.
 
-Unlike in ``rootless.py`` every node is a host of its own (name, address, /dev/shm), as on a real cluster. The
-controller and munged live on the first one. All of it ends with the cluster's holder.
+Unlike in ``weft.launch.slurm_here`` every node is a host of its own (name, address, /dev/shm), as on a real cluster.
+The controller and munged live on the first one. All of it ends with the cluster's holder.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from rootless import CONFIGURATION, CORES, PATH, PORT
-
+from weft.launch.slurm_here import CONFIGURATION, CORES, PATH, PORT
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.wiring import address
 

@@ -2,15 +2,20 @@
 """A study on a real Slurm: submitted, followed, cut short by a time limit and taken up again, run in an allocation."""
 
 import json
+import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rootless import RootlessSlurm, why_not
+
+from weft.fabric import load_fabric
+from weft.launch.slurm_here import FABRIC as SHIPPED
+from weft.launch.slurm_here import RootlessSlurm, why_not
 
 pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}")]
 
@@ -38,25 +43,10 @@ n = 1600
 m = 4
 """
 
-# The virtual nodes share one /dev/shm, where Open MPI's ranks of different nodes would meet: TCP alone. On busy
-# cores they die in MPI_Init now and then under Slurm's usual fence, never seen under its ring (docs/limits.md).
-FABRIC = """\
-name = "rootless"
-kind = "slurm"
-[node]
-names = "n[0-3]"
-cores = 4
-memory = "3 GiB"
-[network]
-latency = "10 us"
-adapter_rate = "1 GB/s"
-[batch]
-partition = "batch"
-mpi = "pmix"
-poll = "200 ms"
-time_limit = "10 min"
-setup = ["export SLURM_PMIX_FENCE=ring OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo"]
-"""
+FABRIC = (
+    SHIPPED.replace('"slurm-here"', '"rootless"').replace('"1 GiB"', '"3 GiB"')
+    .replace('"1 s"', '"200 ms"').replace('"1 h"', '"10 min"')
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +88,48 @@ def test_a_study_runs_in_one_job_on_the_nodes_it_names(slurm: RootlessSlurm, tmp
     assert {record["ranks"] for name, record in cells.items() if name.startswith("c")} == {1, 2, 4}
     assert jobs(tmp_path) == 1
     assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_init_writes_a_file_of_this_cluster_that_passes_the_check(slurm: RootlessSlurm, tmp_path: Path) -> None:
+    place = ["env", f"--chdir={tmp_path}", f"PYTHONPATH={ROOT / 'src'}", sys.executable, "-m", "weft"]
+    for words in (["init", "slurm", "-o", "mine.toml"], ["fabric", "check", "mine.toml"]):
+        done = slurm.run(*place, *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+    fabric = load_fabric(tmp_path / "mine.toml")
+    assert (fabric.name, fabric.hosts) == ("virtual", ("n0", "n1", "n2", "n3"))
+    assert (fabric.node.cores, fabric.node.memory) == (4, 4000 * 2**20)
+    assert fabric.batch is not None
+    assert (fabric.batch.partition, fabric.batch.time_limit) == ("batch", 3600)
+
+
+def test_slurm_here_runs_a_command_and_leaves_nothing(tmp_path: Path) -> None:
+    before = set(Path(tempfile.gettempdir()).glob("wslurm*"))
+    words = [
+        sys.executable,
+        "-m",
+        "weft",
+        "fabric",
+        "slurm-here",
+        "sh",
+        "-c",
+        "sinfo -h -o %D; ls *.toml; pgrep -o slurmctld; exit 7",
+    ]
+    done = subprocess.run(
+        words,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 7, done.stderr
+    nodes, file, controller = done.stdout.split()
+    assert (nodes, file) == ("4", "slurm-here.toml")
+    assert int(controller) > 1  # in a namespace of its own, which has ended
+    assert "a Slurm of 4 nodes is up on this host, described by slurm-here.toml" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert set(Path(tempfile.gettempdir()).glob("wslurm*")) <= before
 
 
 def test_inside_an_allocation_it_is_used(slurm: RootlessSlurm, tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from over_links import SlurmOverLinks
-from rootless import why_not
 
 from made.view import load_view
 from weft.launch.links import passed
+from weft.launch.slurm_here import why_not
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import read_counters
 from weft.launch.virtual.permission import CAP_SYS_ADMIN, effective_capabilities, forbidden, has_capability

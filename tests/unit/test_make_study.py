@@ -54,3 +54,21 @@ def test_the_reason_is_one_line_whatever_the_kernel_said(
     monkeypatch.setattr(permission, "forbidden", lambda: "")
     assert permission.main() == 0
     assert capsys.readouterr().out == ""
+
+
+def test_installing_says_what_it_does_and_how_long_it_took(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("pip", "python"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    command = ["make", "--no-print-directory", f"{tmp_path}/installed", f"VENV={tmp_path}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, last = done.stdout.splitlines()
+    assert first == f"installing Weft and its packages into {tmp_path} (once, a minute or two)"
+    assert last.startswith("installed in ")
+    (tmp_path / "installed").unlink()
+    (programs / "pip").write_text("#!/bin/sh\nexit 3\n")
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode != 0
+    assert not (tmp_path / "installed").exists(), "an installation that failed is tried again"

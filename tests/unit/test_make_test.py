@@ -2,8 +2,10 @@
 """``make test``: every part runs, whatever became of the others; each says how long it took; nothing passes unseen."""
 
 import importlib.util
+import re
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -58,6 +60,16 @@ def test_python_tests_that_fail_fail_the_whole(tmp_path: Path) -> None:
 
 
 @needs_make
+@pytest.mark.parametrize("failing", ["--numprocesses", "tests/mpi"])
+def test_rooms_two_at_a_time_and_rooms_of_ranks_both_run_whichever_fails(tmp_path: Path, failing: str) -> None:
+    done = make_test(tmp_path, f'echo "asked for $*"; case "$*" in *" {failing} "*) exit 1;; esac')
+    assert "asked for -m pytest --numprocesses 2" in done.stdout
+    assert "asked for -m pytest tests/mpi tests/virtual tests/slurm" in done.stdout
+    assert "make test: python-tests took" in done.stdout
+    assert done.returncode != 0
+
+
+@needs_make
 def test_docs_that_do_not_build_fail_the_whole(tmp_path: Path) -> None:
     done = make_test(tmp_path, "exit 0", docs="exit 1")
     assert "make test: docs took" in done.stdout
@@ -82,3 +94,30 @@ def test_without_doctest_the_native_tests_fail(
     monkeypatch.setattr(script, "DOCTEST", tmp_path / "doctest.h")
     assert script.main() == 1
     assert "apt install doctest-dev" in capsys.readouterr().out
+
+
+def test_with_sanitizers_the_named_suites_are_built_apart_and_run_with_one_and_two_ranks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, steps = native_script(), list[tuple[Sequence[str], Path, Mapping[str, str]]]()
+
+    def run(command: Sequence[str], folder: Path, more: Mapping[str, str]) -> int:
+        steps.append((command, folder, more))
+        return 0 if command[0] != "ctest" else 8
+
+    for name, value in {"ROOT": tmp_path, "run": run, "DOCTEST": tmp_path, "WRAPPERS": {"some": tmp_path}}.items():
+        monkeypatch.setattr(script, name, value)
+    assert script.main(["--sanitize", "clock", "alltoall.rounds"]) == 1, "ctest failed"
+    (configured, folder, _), (built, _, _), (tested, _, environment) = steps
+    assert any("-fsanitize=address,undefined" in word for word in configured)
+    assert folder == tmp_path / "build" / "some-sanitized"
+    assert built[-3:] == ["--target", "test_clock", "test_alltoall_rounds"]
+    wanted = re.compile(tested[tested.index("-R") + 1])
+    names = ("clock.1", "clock.2", "clock.live.2", "clock.3", "clock.12", "my_clock.1", "alltoall.rounds.1")
+    assert [name for name in names if wanted.search(name)] == ["clock.1", "clock.2", "clock.live.2", names[-1]]
+    suppressed = Path(environment["LSAN_OPTIONS"].partition("suppressions=")[2].partition(":")[0])
+    assert all(re.match("#|leak:", line) for line in suppressed.read_text().splitlines())
+
+
+def test_make_test_asks_for_no_sanitizers() -> None:
+    assert "--sanitize" not in (ROOT / "Makefile").read_text()

@@ -17,7 +17,7 @@ FLOORS = (
     {"record"},
     {"cell"},
     {"ladder"},
-    {"bandwidth", "collective", "exchange", "floor", "pairs", "replay"},
+    {"bandwidth", "collective", "exchange", "floor", "pairs", "probe", "replay"},
     {"launch"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
@@ -26,7 +26,7 @@ FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in room
 OUTSIDE = {
     ("host/platform_simulated.cpp", "../../simulate/ranks/folded_memory.hpp"),
     ("host/platform_simulated.cpp", "../../simulate/ranks/machine.hpp"),
-    ("mpi/all_to_all.cpp", "../../alltoall/call.hpp"),
+    ("mpi/all_to_all.cpp", "../../alltoall/choice.hpp"),
 }
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 

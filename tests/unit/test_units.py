@@ -49,7 +49,7 @@ def test_a_decimal_prefix_of_a_size_is_refused_with_both_sizes_it_may_mean() -> 
         (parse_bytes, "5", "has no unit"),
         (parse_bytes, 5, "in quotes"),
         (parse_bytes, "", "no size"),
-        (parse_bytes, "-1 KiB", "no size"),
+        (parse_bytes, "-1 KiB", "not negative"),
         (parse_bytes, "0.5 B", "no whole number of bytes"),
         (parse_bytes, "5 s", '"s" is no unit of a size'),
         (parse_bytes, "9e999 GiB", "larger than any memory"),

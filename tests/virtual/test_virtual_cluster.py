@@ -12,6 +12,7 @@ from clusters import send, two_leaves, variables
 from weft.errors import LaunchError
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import read_counters
+from weft.launch.virtual.loads_now import counters_now
 
 pytestmark = pytest.mark.virtual
 
@@ -147,3 +148,16 @@ def test_a_holder_that_fails_says_which_command_failed() -> None:
     spec = replace(spec, links=(*spec.links[:-1], replace(spec.links[-1], rate=1e300)))
     with pytest.raises(LaunchError, match="cannot bring up two-leaves: tc"):
         Cluster.start(spec)
+
+
+def test_bytes_read_from_one_file_are_those_of_the_shapers_but_for_headers(cluster: Cluster) -> None:
+    def both() -> list[dict[tuple[str, str], int]]:
+        cheap, exact = counters_now(cluster.spec, cluster.holder), read_counters(cluster)
+        return [{(count.link, count.source): count.bytes for count in counts} for counts in (cheap, exact)]
+
+    before = both()
+    send(cluster, "node0", "node2", 2_000_000)
+    after = both()
+    for key in before[1]:
+        cheap, exact = (now[key] - then[key] for then, now in zip(before, after, strict=True))
+        assert abs(cheap - exact) < 20_000 + 0.05 * exact

@@ -13,6 +13,7 @@ std::span<Kernel const> kernels() {
         Kernel{"bandwidth", bandwidth_need, run_bandwidth, true},
         Kernel{"pairs", pairs_need, run_pairs},
         Kernel{"replay", replay_need, run_replay},
+        Kernel{"probe", probe_need, run_probe},
         Kernel{"floor", floor_need, run_floor},
     };
     return table;

@@ -42,6 +42,9 @@ void run_bandwidth(Cell &cell);
 Need pairs_need(Cell const &cell);
 void run_pairs(Cell &cell);
 
+Need probe_need(Cell const &cell);
+void run_probe(Cell &cell);
+
 Need replay_need(Cell const &cell);
 void run_replay(Cell &cell);
 

@@ -9,6 +9,7 @@
 //   cases       exact number of samples, with root -1 from as many evenly spaced roots: for times that repeat
 //   pattern     of alltoallv: equal | linear | heavy | matrix, with `weights`, p x p whole numbers
 //   algorithm   of alltoall and alltoallv: the library's own (default), or one of native/alltoall, "node.multi{nl=4}"
+//   table       in place of algorithm: a selection table, by which each call chooses as libweft.so does
 //   explain     1: the ladder of each size, for alltoall and alltoallv
 //
 // The operations are named after all this, "alltoallv-linear@1024", and `barrier` is their floor.
@@ -89,7 +90,8 @@ CollectiveRequest collective_request(Cell const &cell) {
         request.form.root = int(root);
     }
     request.form.wide = MPI_VERSION >= 4 && planted(cell, "wide"); // a test's, of counts that need no 8 GiB
-    request.form.algorithm = AllToAll(cell.text("algorithm", ""));
+    request.form.algorithm =
+        cell.has("table") ? AllToAll::by_table(cell.text("table")) : AllToAll(cell.text("algorithm", ""));
     request.sizes = sizes_of(cell);
     for (std::int64_t const bytes : request.sizes) {
         if (bytes % request.form.unit() != 0) {

@@ -126,6 +126,7 @@ template <class Arrays> void CollectiveData::set_arrays(Arrays &arrays) const {
 
 void CollectiveData::set_block(std::int64_t bytes) {
     bytes_ = bytes;
+    arguments_.algorithm.begin_size();
     wide_ = form_.wide || needs_wide(team_, form_, bytes);
     call_ = wide_ ? wide_call(*form_.collective) : form_.collective->call;
     if (wide_) {

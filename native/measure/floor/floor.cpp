@@ -4,10 +4,12 @@
 //   copies   bytes that every rank copies at once, ascending: those that the cells of the plan keep in a node
 #include "cell/flaws.hpp"
 #include "cell/kernels.hpp"
+#include "floor/copy_way.hpp"
 #include "host/buffer.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
+#include <span>
 #include <sstream>
 #include <vector>
 
@@ -57,33 +59,65 @@ void measure_latency(Cell &cell) {
     };
     cell.sampler().cold("latency", ping_pong, {.operations = 2, .of_one_rank = true});
     cell.sampler().warm("latency", ping_pong, {.operations = 2, .of_one_rank = true});
+
+    // Two messages that cross: a rank that has just sent finds the other's there, where a ping-pong waits a whole round
+    // trip and may yield its core. No exchange is faster, so bounds take the better of the two.
+    int const other = team.rank == 0 ? last : 0;
+    auto const swap = [&] {
+        if (team.rank == 0 || team.rank == last) {
+            std::int64_t theirs = 0;
+            MPI_Sendrecv(&word, 1, MPI_INT64_T, other, 0, &theirs, 1, MPI_INT64_T, other, 0, team.comm,
+                         MPI_STATUS_IGNORE);
+        }
+    };
+    cell.sampler().warm("swap", swap, {.of_one_rank = true});
+}
+
+/// Collective: the way by which the slowest rank copies fastest. The ways take turns, and the best of some tries
+/// counts: what disturbs a try does not decide.
+CopyWay fastest_way(Cell &cell, std::span<CopyWay const> ways, Buffer const &to, Buffer const &from) {
+    constexpr int tries = 3;
+    std::vector<std::int64_t> best_ns(ways.size(), std::numeric_limits<std::int64_t>::max());
+    for (int k = 0; k < tries && ways.size() > 1; ++k) {
+        for (std::size_t w = 0; w < ways.size(); ++w) {
+            cell.sampler().start().wait();
+            auto const begin = cell.sampler().clock().now();
+            ways[w].copy(to.data(), from.data(), to.bytes());
+            best_ns[w] = std::min(best_ns[w], cell.sampler().clock().now() - begin);
+        }
+    }
+    for (std::int64_t &best : best_ns) {
+        best = max_over(cell.team(), best);
+    }
+    return ways[std::size_t(std::min_element(best_ns.begin(), best_ns.end()) - best_ns.begin())];
 }
 
 /// One size: both buffers have exactly that size, so that the working set is that of the plan's cells. All ranks of a
-/// node copy at once, since they share its memory.
+/// node copy at once, since they share its memory, in the fastest way; every way is proved.
 Flaws measure_copy(Cell &cell, std::int64_t bytes) {
     Buffer const from = Buffer::make(cell.team(), std::size_t(bytes), "copy from");
     Buffer const to = Buffer::make(cell.team(), std::size_t(bytes), "copy to");
+    std::vector<CopyWay> const ways = copy_ways(std::size_t(bytes));
+    CopyWay const fastest = fastest_way(cell, ways, to, from);
     auto const copy = [&] {
-        std::memcpy(to.data(), from.data(), std::size_t(bytes));
+        fastest.copy(to.data(), from.data(), std::size_t(bytes));
         asm volatile("" : : "r"(to.data()) : "memory"); // keeps the compiler from removing the copy
     };
-    cell.sampler().warm("copy-" + std::to_string(bytes), copy, {.of_one_rank = true});
+    cell.sampler().warm("copy-" + std::to_string(bytes) + fastest.suffix(), copy, {.of_one_rank = true});
     Flaws flaws;
     if (!from.real() || !to.real()) {
         return flaws;
     }
-    std::memset(to.data(), 0, to.bytes()); // both were first filled with the same words
-    copy();
-    if (planted(cell, "corrupt") && cell.team().rank == cell.team().size - 1) {
-        to.data()[bytes / 2] ^= std::byte{1};
-    }
-    auto const [copied, original] = std::mismatch(to.data(), to.data() + bytes, from.data());
-    if (copied != to.data() + bytes) {
-        flaws.add([&, at = copied - to.data()] {
-            return "rank " + std::to_string(cell.team().rank) + ": byte " + std::to_string(at) + " of " +
-                   std::to_string(bytes) + " was not copied";
-        });
+    std::span const target(to.data(), std::size_t(bytes));
+    bool const spoiled = planted(cell, "corrupt") && cell.team().rank == cell.team().size - 1;
+    std::string const who = "rank " + std::to_string(cell.team().rank);
+    for (CopyWay const &way : ways) {
+        auto const by_way = [&](auto... given) { way.copy(given...); };
+        flaws.join(prove_copy(by_way, target, std::span(from.data(), std::size_t(bytes)), who, [&] {
+            if (spoiled) {
+                target[std::size_t(bytes / 2)] ^= std::byte{1};
+            }
+        }));
     }
     return flaws;
 }

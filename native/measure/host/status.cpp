@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace weft {
 
@@ -20,7 +21,8 @@ constexpr std::size_t slot_bytes = 64;
 
 } // namespace
 
-Status::Status(Team const &team, std::string const &path) : offset_(std::int64_t(slot_bytes) * team.rank) {
+Status::Status(Team const &team, std::string const &path, std::string live)
+    : offset_(std::int64_t(slot_bytes) * team.rank), live_(std::move(live)) {
     on_rank_0(team, [&] {
         // All slots are written now, so that no later write can fail on a full disk.
         write_file(path, std::string(slot_bytes * std::size_t(team.size), '\0'));

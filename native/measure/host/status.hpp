@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "host/live.hpp"
 #include "mpi/team.hpp"
 
 #include <cstdint>
@@ -15,8 +16,8 @@ class Status {
   public:
     /// A status without a file (tests, helper teams).
     Status() = default;
-    /// Collective: rank 0 makes the file.
-    Status(Team const &team, std::string const &path);
+    /// Collective: rank 0 makes the file. `live` is the path of the slot for whoever watches.
+    Status(Team const &team, std::string const &path, std::string live = "");
     Status(Status const &) = delete;
     Status &operator=(Status const &) = delete;
     ~Status() = default;
@@ -25,6 +26,7 @@ class Status {
     /// Must not be called between two clock reads.
     void set(std::string_view op, std::string_view phase, std::string_view state);
 
+    Live &live() noexcept { return live_; }
     std::string const &of_cell() const noexcept { return cell_; }
     int fd() const noexcept { return file_ ? file_->fd : -1; }
     std::int64_t offset() const noexcept { return offset_; }
@@ -39,6 +41,7 @@ class Status {
     std::shared_ptr<Slots> file_;
     std::int64_t offset_ = 0;
     std::string cell_;
+    Live live_;
 };
 
 } // namespace weft

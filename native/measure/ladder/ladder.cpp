@@ -11,7 +11,12 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t turns_of_ladder = 5;
-constexpr std::int64_t planted_late_ns = 20'000'000;
+
+/// How late the last rank comes by WEFT_PLANT=late: 20 ms, or what WEFT_PLANT_LATE_MS says.
+std::int64_t planted_late_ns() {
+    std::string const milliseconds = platform::variable("WEFT_PLANT_LATE_MS").value_or("20");
+    return to_integer(milliseconds, "WEFT_PLANT_LATE_MS") * 1'000'000;
+}
 
 } // namespace
 
@@ -44,7 +49,7 @@ void measure_ladder(Cell &cell, std::string const &op, PeerBlocks const &blocks,
     }
     turns.push_back({op + ":whole", call}); // the last one, which the stop rule judges
     if (planted(cell, "late") && cell.team().rank == cell.team().size - 1) {
-        turns.back().late_ns = planted_late_ns;
+        turns.back().late_ns = planted_late_ns();
     }
     Peers::met().meet_all(cell.team().comm); // for the first calls of later cells
     sampler.warm_in_turns(turns);

@@ -197,7 +197,7 @@ int run_launch(std::string const &plan_path) {
     }
     make_folders(world, plan);
     std::string const base = plan.folder + "/launches/" + plan.launch;
-    Status status(world, base + ".status");
+    Status status(world, base + ".status", base + ".live");
     TimedTeam all(std::move(world), start_named(plan.start), platform::now_ns());
     write_launch(all, plan, base + ".json");
 

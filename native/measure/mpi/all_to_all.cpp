@@ -4,8 +4,10 @@
 #include "mpi/check.hpp"
 #include "mpi/error.hpp"
 
-#include "../../alltoall/call.hpp"
+#include "../../alltoall/choice.hpp"
 
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 namespace weft {
@@ -30,41 +32,67 @@ AllToAll::AllToAll(std::string_view spec) {
     }
 }
 
-template <class Call> void AllToAll::perform(Call const &call, char const *what) const {
-    alltoall::Outcome const outcome = alltoall::perform(call, *spec_);
-    check(outcome.code, what);
+AllToAll AllToAll::by_table(std::string const &path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    AllToAll made;
+    try {
+        made.table_ = std::make_shared<alltoall::Table const>(text.str());
+    } catch (std::runtime_error const &error) {
+        throw Failure(path + ": " + error.what(), "name a table that weft tune wrote", true);
+    }
+    return made;
+}
+
+template <class Call> alltoall::Spec AllToAll::spec_of(Call const &call) const {
+    if (table_ == nullptr) {
+        return *spec_;
+    }
+    int ranks = 1;
+    check(PMPI_Comm_size(call.comm, &ranks), "MPI_Comm_size");
+    return alltoall::choose(*table_, call, ++calls_, ranks).spec;
+}
+
+template <class Call> bool AllToAll::perform(Call const &call) const {
+    if (spec_ == nullptr && table_ == nullptr) {
+        return false;
+    }
+    alltoall::Spec const spec = spec_of(call);
+    if (spec.kind == alltoall::Kind::pmpi) {
+        return false;
+    }
+    alltoall::Outcome const outcome = alltoall::perform(call, spec);
+    check(outcome.code, "an all-to-all of native/alltoall");
     last_algorithm() = alltoall::algorithms()[std::size_t(outcome.ran)].name;
+    return true;
 }
 
 void AllToAll::alltoall(void const *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
                         MPI_Datatype receive_type, MPI_Comm comm) const {
-    if (spec_ == nullptr) {
-        return check(MPI_Alltoall(send, send_count, send_type, receive, receive_count, receive_type, comm),
-                     "MPI_Alltoall");
+    alltoall::AlltoallCall<int> const call{send, send_count, send_type, receive, receive_count, receive_type, comm};
+    if (!perform(call)) {
+        check(MPI_Alltoall(send, send_count, send_type, receive, receive_count, receive_type, comm), "MPI_Alltoall");
     }
-    perform(alltoall::AlltoallCall<int>{send, send_count, send_type, receive, receive_count, receive_type, comm},
-            "an all-to-all of native/alltoall");
 }
 
 void AllToAll::alltoallv(void const *send, int const *send_counts, int const *send_places, MPI_Datatype send_type,
                          void *receive, int const *receive_counts, int const *receive_places, MPI_Datatype receive_type,
                          MPI_Comm comm) const {
-    if (spec_ == nullptr) {
-        return check(MPI_Alltoallv(send, send_counts, send_places, send_type, receive, receive_counts, receive_places,
-                                   receive_type, comm),
-                     "MPI_Alltoallv");
+    alltoall::AlltoallvCall<int, int> const call{send,           send_counts,    send_places,  send_type, receive,
+                                                 receive_counts, receive_places, receive_type, comm};
+    if (!perform(call)) {
+        check(MPI_Alltoallv(send, send_counts, send_places, send_type, receive, receive_counts, receive_places,
+                            receive_type, comm),
+              "MPI_Alltoallv");
     }
-    perform(alltoall::AlltoallvCall<int, int>{send, send_counts, send_places, send_type, receive, receive_counts,
-                                              receive_places, receive_type, comm},
-            "an all-to-all of native/alltoall");
 }
 
 void AllToAll::alltoall(void const *send, MPI_Count send_count, MPI_Datatype send_type, void *receive,
                         MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm) const {
-    if (spec_ != nullptr) {
-        return perform(
-            alltoall::AlltoallCall<MPI_Count>{send, send_count, send_type, receive, receive_count, receive_type, comm},
-            "an all-to-all of native/alltoall");
+    if (perform(alltoall::AlltoallCall<MPI_Count>{send, send_count, send_type, receive, receive_count, receive_type,
+                                                  comm})) {
+        return;
     }
 #if MPI_VERSION >= 4
     check(MPI_Alltoall_c(send, send_count, send_type, receive, receive_count, receive_type, comm), "MPI_Alltoall_c");
@@ -76,10 +104,9 @@ void AllToAll::alltoall(void const *send, MPI_Count send_count, MPI_Datatype sen
 void AllToAll::alltoallv(void const *send, MPI_Count const *send_counts, MPI_Aint const *send_places,
                          MPI_Datatype send_type, void *receive, MPI_Count const *receive_counts,
                          MPI_Aint const *receive_places, MPI_Datatype receive_type, MPI_Comm comm) const {
-    if (spec_ != nullptr) {
-        return perform(alltoall::AlltoallvCall<MPI_Count, MPI_Aint>{send, send_counts, send_places, send_type, receive,
-                                                                    receive_counts, receive_places, receive_type, comm},
-                       "an all-to-all of native/alltoall");
+    if (perform(alltoall::AlltoallvCall<MPI_Count, MPI_Aint>{send, send_counts, send_places, send_type, receive,
+                                                             receive_counts, receive_places, receive_type, comm})) {
+        return;
     }
 #if MPI_VERSION >= 4
     check(MPI_Alltoallv_c(send, send_counts, send_places, send_type, receive, receive_counts, receive_places,

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,7 +13,8 @@ namespace weft {
 
 namespace alltoall {
 struct Spec;
-}
+class Table;
+} // namespace alltoall
 
 class AllToAll {
   public:
@@ -21,6 +23,12 @@ class AllToAll {
     /// An algorithm of native/alltoall; empty, `default` or `pmpi` for the library's own. Throws Failure for a wrong
     /// spec.
     explicit AllToAll(std::string_view spec);
+    /// As libweft.so chooses by a selection table, call by call: the first call is the library's own. Throws Failure
+    /// for a file that is none.
+    static AllToAll by_table(std::string const &path);
+
+    /// Calls of another size follow: by a table, the ranks agree on it at the next one.
+    void begin_size() noexcept { calls_ = 1; }
 
     /// As MPI_Alltoall and MPI_Alltoallv; throw MpiError.
     void alltoall(void const *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
@@ -41,9 +49,14 @@ class AllToAll {
     static void forget() noexcept;
 
   private:
-    template <class Call> void perform(Call const &call, char const *what) const;
+    /// Makes a call by an algorithm of native/alltoall; false if the library's own is to be called, by its public name.
+    template <class Call> bool perform(Call const &call) const;
+
+    template <class Call> alltoall::Spec spec_of(Call const &call) const;
 
     std::shared_ptr<alltoall::Spec const> spec_; // null: the library's own
+    std::shared_ptr<alltoall::Table const> table_;
+    mutable std::int64_t calls_ = 0; // by the table
 };
 
 } // namespace weft

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The schedule of all pairs of ranks (METHOD 26): a tournament of two levels. Nodes are paired by the circle method;
 // while two nodes are paired, their ranks are paired by cyclic shifts. Then the ranks within each node are paired, on
-// all nodes at once. weft.kernel.pairs.schedule computes the same rounds.
+// all nodes at once. weft.kernel.tournament computes the same rounds.
 #pragma once
 
 #include <span>

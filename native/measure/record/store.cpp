@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/store.hpp"
 
+#include "host/crc32.hpp"
 #include "host/file.hpp"
 #include "host/platform.hpp"
 #include "mpi/count.hpp"
 #include "mpi/error.hpp"
-#include "record/crc32.hpp"
 #include "record/hash.hpp"
 
 #include <array>

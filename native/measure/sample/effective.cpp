@@ -59,20 +59,27 @@ double effective_samples(std::span<std::int64_t const> in_order) {
     return r <= 0 ? n : std::max(std::min(n, 1.0), n * (1 - r) / (1 + r));
 }
 
-bool is_settled(std::span<std::int64_t const> in_order, double precision) {
+std::optional<MedianSoFar> median_so_far(std::span<std::int64_t const> in_order) {
     double const effective = effective_samples(in_order);
     auto const ranks = median_ranks(std::int64_t(effective));
-    if (effective < least_effective_samples || !ranks) {
-        return false;
+    if (!ranks) {
+        return std::nullopt;
     }
     // The order statistics of all samples at the quantiles of those of the effective samples.
     std::vector<std::int64_t> sorted(in_order.begin(), in_order.end());
     std::sort(sorted.begin(), sorted.end());
     double const share = double(ranks->low) / (std::floor(effective) + 1);
     auto const low = std::max<std::size_t>(1, std::size_t(share * double(sorted.size() + 1) + 1e-9));
-    auto const middle = double(median_of_sorted(sorted));
-    return double(sorted[low - 1]) >= middle * (1 - precision) &&
-           double(sorted[sorted.size() - low]) <= middle * (1 + precision);
+    return MedianSoFar{effective, median_of_sorted(sorted), sorted[low - 1], sorted[sorted.size() - low]};
+}
+
+bool is_settled(std::span<std::int64_t const> in_order, double precision) {
+    auto const found = median_so_far(in_order);
+    if (!found || found->effective < least_effective_samples) {
+        return false;
+    }
+    auto const middle = double(found->median_ns);
+    return double(found->low_ns) >= middle * (1 - precision) && double(found->high_ns) <= middle * (1 + precision);
 }
 
 } // namespace weft

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace weft {
@@ -18,6 +19,17 @@ double lag_1_correlation(std::span<std::int64_t const> in_order);
 
 /// n (1 - r) / (1 + r) with r the lag-1 correlation; never more than n, and never fewer than 1 for n >= 1.
 double effective_samples(std::span<std::int64_t const> in_order);
+
+/// The median of samples and its 95 % interval, as wide as that of the number of effective samples.
+struct MedianSoFar {
+    double effective;
+    std::int64_t median_ns;
+    std::int64_t low_ns;
+    std::int64_t high_ns;
+};
+
+/// `in_order`: in the order of measurement. Nothing if there are too few effective samples for an interval.
+std::optional<MedianSoFar> median_so_far(std::span<std::int64_t const> in_order);
 
 /// True if there are enough effective samples, and the 95 % interval of the median for that number of samples lies
 /// within (1 +- precision) x median. `in_order`: in the order of measurement.

@@ -129,6 +129,7 @@ void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take 
         calibrate(take, timing);
     }
     status_.set(ops.back(), "warm", "measuring");
+    calls_ = timing.calls * how.operations;
     timing.began_samples = clock_.now();
     auto const next_or_end = [&] {
         if (how.exactly > 0) {
@@ -141,8 +142,10 @@ void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take 
         take(next, timing.calls);
         timing.taken += next;
         record_chunk(next);
+        tell(0);
         next = next_or_end();
     }
+    calls_ = 0;
     for (Segment *const segment : open_) {
         segment->batch = timing.calls * how.operations;
         segment->warmup = timing.unrecorded * how.operations;

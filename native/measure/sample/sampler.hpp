@@ -137,6 +137,7 @@ class Sampler {
             }
             auto const end = clock_.now();
             rows[i] = {begin, end - begin, taint(before, platform::usage())};
+            tell_slow(i + 1, end - begin);
         }
     }
 
@@ -150,10 +151,21 @@ class Sampler {
             body(laps);
             auto const end = clock_.now();
             record_steps(i, begin, laps.ends(), end, taint(before, platform::usage()));
+            tell_slow(i + 1, end - begin);
         }
     }
 
     void take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns);
+
+    /// After a sample that took long, whoever watches hears of it; after others only at the end of their chunk.
+    void tell_slow(std::int64_t taken, std::int64_t duration_ns) {
+        constexpr std::int64_t slow_ns = 100'000'000;
+        if (duration_ns >= slow_ns) {
+            tell(taken);
+        }
+    }
+    /// To whoever watches: the samples so far, and `taken` further ones of this rank that are not yet recorded.
+    void tell(std::int64_t taken);
 
     /// State of the timing of one operation.
     struct Timing {
@@ -195,6 +207,8 @@ class Sampler {
     std::vector<std::int64_t> begins_;     // rank 0: first start, of the chunk
     std::vector<std::int64_t> spans_;      // rank 0: last end minus first start, of all samples so far
     std::vector<std::string> warnings_;
+    std::vector<std::int64_t> told_; // scratch of tell()
+    std::int64_t calls_ = 0;         // in a sample; 0 before samples are recorded
     BatchBook batches_;
     std::function<void()> once_warm_;
 };

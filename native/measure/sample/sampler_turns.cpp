@@ -18,6 +18,7 @@ void Sampler::warm_in_turns(std::span<Turn const> turns) {
 void Sampler::take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns) {
     for (std::int64_t i = 0; i < samples; ++i) {
         late_[std::size_t(i)] = Late::no;
+        std::int64_t lasted_ns = 0;
         for (std::size_t k = 0; k < turns.size(); ++k) {
             Segment &segment = *open_[k];
             auto const before = platform::usage();
@@ -31,7 +32,9 @@ void Sampler::take_turns(std::int64_t samples, std::int64_t calls, std::span<Tur
             }
             auto const end = clock_.now();
             segment.rows[std::size_t(segment.count + i)] = {begin, end - begin, taint(before, platform::usage())};
+            lasted_ns = end - begin;
         }
+        tell_slow(i + 1, lasted_ns);
     }
 }
 

@@ -19,6 +19,12 @@ struct Hook {
     ~Hook() { weft::alltoall::step_hook = nullptr; }
 };
 
+/// Open descriptors of this process.
+inline int descriptors() {
+    using Entries = std::filesystem::directory_iterator;
+    return int(std::distance(Entries("/proc/self/fd"), Entries()));
+}
+
 /// Number of segments left under our names by any process.
 inline int segments_left() {
     int found = 0;

@@ -2,7 +2,9 @@
 // Failures of shared memory on one node, of any step of any algorithm, and of the caller's arguments.
 #include "hooked.hpp"
 
+#include <csignal>
 #include <cstring>
+#include <sys/resource.h>
 
 namespace {
 
@@ -58,6 +60,83 @@ TEST_CASE("where one node has no shared memory all fall back, and say so") {
     uniform.check("node.multi", false, fresh.comm);
     CHECK(uniform.ran == "node.multi");
     CHECK(oracle::segments_left() == 0);
+}
+
+TEST_CASE("one rank that cannot attach or map the segment of its node lets all fall back, and leaves nothing") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count < 3) {
+        return; // one node only
+    }
+    oracle::Uniform uniform(100, ranks);
+    {
+        oracle::Placed const first(MPI_COMM_WORLD, "block:2"); // the library opens what it needs for all pairs
+        for (char const *spec : {"pmpi", "flat.window", "node.multi"}) {
+            uniform.check(spec, false, first.comm);
+        }
+    }
+    int const open = oracle::descriptors();
+    for (char const *step : {"shm", "attach", "map"}) {
+        for (int const who : {0, 1}) { // the first rank of the first node, which makes the segment, and the second
+            CAPTURE(step);
+            CAPTURE(who);
+            oracle::Placed const placed(MPI_COMM_WORLD, "block:2");
+            fail_at = step;
+            fail_after = 0;
+            oracle::Hook const hook(ranks.me == who ? failing : nullptr);
+            bool const fails = std::strcmp(step, "map") == 0 || (std::strcmp(step, "shm") == 0) == (who == 0);
+            for (char const *spec : {"node.multi", "node.direct", "node.bruck"}) {
+                uniform.check(spec, false, placed.comm);
+                CHECK(uniform.ran == (fails ? "pmpi" : std::string(spec)));
+            }
+        }
+    }
+    CHECK(oracle::segments_left() == 0);
+    CHECK(oracle::descriptors() == open);
+}
+
+TEST_CASE("a limit of the system on one rank's files is a segment that cannot be made: all fall back") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count < 3) {
+        return;
+    }
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:2");
+    oracle::Uniform uniform(20'000, ranks);
+    rlimit old{};
+    getrlimit(RLIMIT_FSIZE, &old);
+    auto const before = std::signal(SIGXFSZ, SIG_IGN); // or the system ends the process
+    if (ranks.me == 2) {                               // the first of the second node
+        rlimit const low{4096, old.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &low);
+    }
+    uniform.check("node.multi", false, placed.comm);
+    setrlimit(RLIMIT_FSIZE, &old);
+    std::signal(SIGXFSZ, before);
+    CHECK(uniform.ran == "pmpi");
+    CHECK(oracle::segments_left() == 0);
+}
+
+TEST_CASE("a communicator that cannot be split is an error on the user's, and the next call tries again") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count == 1) {
+        return;
+    }
+    oracle::Uniform uniform(10, ranks);
+    oracle::Blocks send(ranks.count, [](int) { return 10; }, 0, false), receive = send;
+    for (int const after : {0, 1}) { // of the private communicator, of the node's
+        oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+        {
+            fail_at = "split";
+            fail_after = after;
+            oracle::Hook const hook(failing); // on all ranks: a split is collective
+            int const code =
+                weft_alltoall("node.multi", send.base(), 10, MPI_BYTE, receive.base(), 10, MPI_BYTE, placed.comm);
+            CHECK(class_of(code) == MPI_ERR_INTERN);
+            CHECK(std::string(weft_alltoall_error()) == "planted at split");
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        uniform.check("node.multi", false, placed.comm);
+        CHECK(uniform.ran == "node.multi");
+    }
 }
 
 TEST_CASE("a failure in any step is returned by the communicator's handler on every rank that met it") {

@@ -13,8 +13,8 @@
 #include <sstream>
 #include <unistd.h>
 
+using namespace weft::alltoall;
 using namespace weft::interpose;
-using weft::alltoall::Kind;
 
 namespace {
 

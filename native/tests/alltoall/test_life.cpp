@@ -36,10 +36,12 @@ TEST_CASE("ten thousand communicators leave nothing behind") {
     int const times = ranks.count == 2 ? 10'000 : 1500; // four ranks on two cores wait for time slices
     oracle::Uniform uniform(16, ranks);
     std::int64_t before = 0;
+    int open = 0;
     int const live = a2a::live_states();
     for (int i = 0; i < times; ++i) {
         if (i == times / 10) {
             before = resident_kib();
+            open = oracle::descriptors();
         }
         MPI_Comm comm = MPI_COMM_NULL;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -48,6 +50,7 @@ TEST_CASE("ten thousand communicators leave nothing behind") {
     }
     CHECK(a2a::live_states() == live);
     CHECK(oracle::segments_left() == 0);
+    CHECK(oracle::descriptors() == open);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // the sanitizers keep freed memory
     CHECK(resident_kib() - before < 4096);                          // below half a KiB each of 9000
 #endif

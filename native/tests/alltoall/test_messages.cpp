@@ -56,6 +56,19 @@ TEST_CASE("a pair of nodes costs one message, a rank and a node one, a pair of r
     }
 }
 
+TEST_CASE("large streams between nodes are cut into pieces of at least 16 KiB, as many as there are stages") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count != 4) {
+        return;
+    }
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:2"); // two nodes, a stream of 4 blocks each way
+    CHECK(messages("node.multi{stages=1}", 65'536, placed.comm) == 2);
+    CHECK(messages("node.multi{stages=3}", 65'536, placed.comm) == 2 * 3);
+    CHECK(messages("node.multi{stages=64}", 65'536, placed.comm) == 2 * 16);
+    CHECK(messages("node.multi{stages=64}", 4097, placed.comm) == 2 * 2);
+    CHECK(messages("node.multi{stages=64}", 4096, placed.comm) == 2);
+}
+
 TEST_CASE("an alltoallv of nothing but one block sends one message, and no metadata") {
     oracle::Ranks const ranks(MPI_COMM_WORLD);
     if (ranks.count < 4) {

@@ -56,7 +56,8 @@ TEST_CASE("with little staging memory the same comes out, in many batches") {
         oracle::Placed const placed(MPI_COMM_WORLD, fake, "4096");
         for (std::int64_t const bytes : {std::int64_t(8), std::int64_t(1001)}) {
             oracle::Uniform uniform(bytes, ranks);
-            for (char const *spec : {"node.multi{nl=2}", "node.direct", "node.bruck", "bruck"}) {
+            for (char const *spec :
+                 {"node.multi{nl=2}", "node.multi{stages=1}", "node.direct", "node.bruck", "bruck"}) {
                 CAPTURE(fake);
                 CAPTURE(bytes);
                 CAPTURE(spec);

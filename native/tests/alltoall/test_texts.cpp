@@ -35,6 +35,8 @@ TEST_CASE("a spec is read with its parameters, and written back") {
     CHECK(window.order == Order::node_rotated);
     CHECK(window.bytes_in_flight == 65'536);
     CHECK(parse_spec("node.multi{nl=4}").leaders == 4);
+    CHECK(parse_spec("node.multi{nl=4}").stages == 12);
+    CHECK(parse_spec("node.multi{nl=4,stages=64}").stages == 64);
     CHECK(parse_spec("node.bruck{r=7}").radix == 7);
     CHECK(parse_spec("sched{file=/a b/c.txt}").file == "/a b/c.txt");
     for (auto const &each : algorithms()) {
@@ -47,7 +49,8 @@ TEST_CASE("a spec is read with its parameters, and written back") {
 TEST_CASE("a spec that is wrong is refused with what there is") {
     CHECK(says(refusal("node.mulit{nl=4}"), "\"node.mulit\" -> there are: pmpi, flat.window"));
     CHECK(says(refusal(""), "\"\""));
-    CHECK(says(refusal("node.multi{w=4}"), "node.multi has no parameter \"w\" -> it has: nl"));
+    CHECK(says(refusal("node.multi{w=4}"), "node.multi has no parameter \"w\" -> it has: nl stages"));
+    CHECK(says(refusal("node.multi{stages=0}"), "from 1 to 1024"));
     CHECK(says(refusal("pmpi{w=4}"), "it has none"));
     CHECK(says(refusal("bruck{r=1}"), "from 2 to 65536"));
     CHECK(says(refusal("bruck{r=two}"), "\"two\""));

@@ -68,7 +68,7 @@ TEST_CASE("an even number of ranks needs one round less than it has ranks") {
     CHECK(PairSchedule(in_blocks(1, 1)).rounds() == 0);
 }
 
-TEST_CASE("the rounds are those of weft.kernel.pairs.schedule") {
+TEST_CASE("the rounds are those of weft.kernel.tournament") {
     // tests/unit/kernel/test_pairs_schedule.py has the same numbers.
     PairSchedule const four(in_blocks(4, 2));
     CHECK(four.pairs(0) == std::vector<Pair>{{0, 2}, {1, 3}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "record/crc32.hpp"
+#include "host/crc32.hpp"
 #include "record/json.hpp"
 
 #include <doctest/doctest.h>

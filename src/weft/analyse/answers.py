@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.causes import causes
 from weft.analyse.checks import by_gravity, common_findings
-from weft.analyse.doubts import doubts
+from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.floor import Floor
 from weft.analyse.ladder import ladder_rows
 from weft.analyse.pairs.findings import pair_findings
@@ -21,8 +21,8 @@ from weft.analyse.protocol.series import block_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
 from weft.analyse.protocol.trials import trial_rows, with_trials
 from weft.analyse.quality import quality
-from weft.analyse.ranges import range_findings
-from weft.analyse.remedies import remedies
+from weft.analyse.ranges import left_out, range_findings
+from weft.analyse.remedies import knob_remedies, remedies
 from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
 from weft.analyse.sensitivity import sensitivity_rows
@@ -147,7 +147,13 @@ def write_answers(root: Path, found: Found) -> None:
     ladder = ladder_rows(found.turns, found.calls, found.cells, settings)
     LADDER.write(root, ladder)
     CAUSES.write(root, causes(found.calls, ladder, held_back, found.main))
-    REMEDIES.write(root, remedies(ladder, won, found.cells, KINDS[found.plan.fabric_kind].is_model))
+    doubted = doubted_calls(found.calls, found.floor)
+    sure = [row for row in ladder if (row["cell"], row["call"]) not in doubted]
+    clear = [row for row in found.calls if (row["cell"], row["call"]) not in doubted]
+    modelled = KINDS[found.plan.fabric_kind].is_model
+    helps = [*remedies(sure, won, found.cells, modelled), *knob_remedies(trials, clear, modelled)]
+    order = {name: place for place, name in enumerate(found.cells)}
+    REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
     FINDINGS.write(root, _findings(root, found, changes, slower, trials))
     QUALITY.write(root, _quality(found, read_looks(root)))
@@ -160,7 +166,8 @@ def _verdicts(found: Found) -> list[VerdictRow]:
     scalings = {series.name: series.scaling for series in found.plan.series}
     judged = [row for row in found.calls if row["call"] == found.main]
     doubted = doubts(judged, found.measured, found.floor)
-    return verdicts(found.calls, scalings, found.main, max(empty, default=0.0), doubted)
+    omitted = left_out(found.cells, found.main)
+    return verdicts(found.calls, scalings, found.main, max(empty, default=0.0), doubted, omitted)
 
 
 def _changes(launches: Sequence[LaunchRow], found: Found) -> list[ChangeRow]:

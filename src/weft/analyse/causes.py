@@ -4,11 +4,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from weft.analyse.checks import bounds_beaten
 from weft.analyse.tables.causes import CauseKind, CauseRow
 from weft.analyse.tables.ladder import LadderRow, Step
 from weft.analyse.tables.links import HOSTS, BottleneckRow
-from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
 from weft.bound.terms import COPY, INJECTION, LINK
 
 #: From this share of the time on, a part is what most of it goes to.
@@ -97,9 +96,10 @@ def _of_ladder(row: TimedRow, steps: Sequence[LadderRow]) -> CauseRow | None:
 
 def _of_bound(row: TimedRow) -> CauseRow:
     """How much the nearest bound explains, if no sample beat it; the rest has no known cause."""
-    if not row["bound_s"] or bounds_beaten([row]):
+    bound_s = holding_bound_s(row)
+    if bound_s is None:
         return _row(row, "unknown", "", None, "", "The cause is not known.")
-    share, part = min(1.0, row["bound_s"] / row["median_s"]), part_in_words(row["bound"])
+    share, part = min(1.0, bound_s / row["median_s"]), part_in_words(row["bound"])
     if share > MOST:
         return _row(row, "bound", row["bound"], share, part, f"{_capital(part)} explains {_percent(share)} of it.")
     rest = "the cause is not known" if share < LEAST else "the cause of the rest is not known"

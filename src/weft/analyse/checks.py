@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from weft.analyse.floor import Floor
 from weft.analyse.interval import RANGE_OF_MODEL
 from weft.analyse.tables.answers import FindingRow
-from weft.analyse.tables.times import CallRow, TimedRow, phase_in_words, timed
+from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, phase_in_words, timed
 from weft.format import format_seconds, plural
 from weft.store.rows import MeasuredRow
 
@@ -95,9 +95,8 @@ def bounds_beaten(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
     """METHOD 16: a sample below its lower bound is an error of the bound; the finding gives both numbers."""
     found: list[FindingRow] = []
     for row in measured(rows):
-        # a bound is a quotient of floats, a time whole nanoseconds: a simulation meets its bound exactly
-        if row["bound_s"] and row["min_s"] is not None and row["min_s"] < row["bound_s"] * (1 - 1e-3) - 1e-9:
-            fastest, bound = format_seconds(row["min_s"]), format_seconds(row["bound_s"])
+        if is_beaten(row):
+            fastest, bound = format_seconds(row["min_s"] or 0.0), format_seconds(row["bound_s"] or 0.0)
             what = f"the fastest sample took {fastest}, less than its lower bound of {bound} ({row['bound']})"
             remedy = "do not use this bound: check that rate in the fabric file, or measure again on idle nodes"
             found.append(finding("error", "bound-beaten", place(row), what, remedy))

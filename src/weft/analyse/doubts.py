@@ -9,6 +9,23 @@ from weft.analyse.tables.times import CallRow
 from weft.store.rows import MeasuredRow
 
 
+def doubted_calls(rows: Iterable[CallRow], floor: Floor) -> frozenset[tuple[str, str]]:
+    """Cell and call of all warm times that contradict themselves, their bound or the noise floor.
+
+    Nothing is advised for them. What disturbed the machine is left to the quality of the run: it says how much of a run
+    was touched.
+
+    Parameters
+    ----------
+    rows
+        The table of calls.
+    floor
+        The noise floor of the run.
+    """
+    warm = (row for row in rows if row["phase"] == "warm")
+    return frozenset((row["cell"], row["call"]) for row in warm if self_checks([row]) or below_floor([row], floor))
+
+
 def doubts(rows: Sequence[CallRow], measured: Iterable[MeasuredRow], floor: Floor) -> dict[str, str]:
     """Cell to the first thing that its errors and warnings say against its warm times; cells without are left out.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from weft.errors import DataError
+from weft.files.extras import pip_install
 from weft.host import usable_threads
 
 #: Ibis expressions and backends; their types depend on columns, which a type checker cannot see.
@@ -47,7 +48,7 @@ def _spark(rest: str) -> Backend:
         from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise DataError(
-            "the engine spark:// needs PySpark", "pip install 'weft[spark]'; it needs Java 17 or later"
+            "the engine spark:// needs PySpark", f"{pip_install('spark')}; it needs Java 17 or later"
         ) from None
     if rest.startswith("local"):
         # before Java starts, which would otherwise look up this host's other addresses and print warnings

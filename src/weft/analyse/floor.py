@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.analyse.tables.times import FloorRow, SummaryRow
+from weft.format import format_bytes
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell
 
@@ -22,16 +23,18 @@ def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> l
     Returns
     -------
     list
-        One row per quantity: ``empty`` and ``latency`` in seconds, ``copy`` in bytes per second of one node, with the
-        bytes that each of its ranks copied at once. The interval of a rate is the inverted interval of the time.
-        ``best`` is the shortest time or the highest rate of all samples; lower bounds use it.
+        One row per quantity: ``empty``, ``latency`` and ``swap`` in seconds, ``copy`` in bytes per second of one node,
+        with the bytes that each of its ranks copied at once. The interval of a rate is the inverted interval of
+        the time. ``best`` is the shortest time or the highest rate of all samples; lower bounds use it. A size that was
+        copied in several ways has the row of the fastest.
     """
     rows: list[FloorRow] = []
     for found in statistics:
         cell = cells.get(found["cell"])
         if cell is None or not kernel_named(cell.kernel).is_floor or found["phase"] != "warm":
             continue
-        quantity, _, size = found["call"].partition("-")
+        quantity, _, copied = found["call"].partition("-")
+        size, _, way = copied.partition("-")
         unit, numbers = "s", [found["median_s"], found["low_s"], found["high_s"], found["min_s"]]
         if quantity == "copy":
             moved = cell.ranks_per_node * int(size)
@@ -42,9 +45,29 @@ def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> l
             FloorRow(
                 cell=cell.id, nodes=cell.nodes, ranks_per_node=cell.ranks_per_node, quantity=quantity,
                 bytes=int(size or 0), value=value, low=low, high=high, best=best, unit=unit, samples=found["samples"],
+                way=_way(quantity, way),
             )
         )  # fmt: skip
-    return sorted(rows, key=lambda row: (row["nodes"], row["ranks_per_node"], row["quantity"], row["bytes"]))
+    return _fastest(rows)
+
+
+def _way(quantity: str, suffix: str) -> str:
+    """How a copy was made, from the end of its operation's name: ``in-262144``, ``streamed`` or nothing."""
+    if quantity != "copy":
+        return ""
+    kind, _, piece = suffix.partition("-")
+    return {"": "whole", "in": f"pieces of {format_bytes(int(piece or 0))}", "streamed": "streaming stores"}[kind]
+
+
+def _fastest(rows: Iterable[FloorRow]) -> list[FloorRow]:
+    """Sorted rows; of the ways to copy one size, that with the highest rate: a sample could beat the others."""
+
+    def shape(row: FloorRow) -> tuple[int, int, str, int]:
+        return row["nodes"], row["ranks_per_node"], row["quantity"], row["bytes"]
+
+    copies = [row for row in rows if row["quantity"] == "copy"]
+    best = {shape(row): row for row in sorted(copies, key=lambda row: row["best"] or 0.0)}
+    return sorted([*(row for row in rows if row["quantity"] != "copy"), *best.values()], key=shape)
 
 
 @dataclass(frozen=True)
@@ -54,17 +77,20 @@ class Floor:
     rows: Sequence[FloorRow]
 
     def value(self, quantity: str, nodes: int, ranks_per_node: int) -> float | None:
-        """Seconds of ``empty`` or ``latency`` for a shape; None if it was not measured."""
+        """Seconds of ``empty``, ``latency`` or ``swap`` for a shape; None if it was not measured."""
         found = [row["value"] for row in self._of(quantity, nodes, ranks_per_node)]
         return found[0] if found else None
 
     def best_latency(self, nodes: int) -> float | None:
-        """Seconds of the shortest ``latency`` over so many nodes; None if it was not measured.
+        """Seconds of the fastest small message over so many nodes; None if it was not measured.
+
+        That is half a round trip (``latency``) or two messages that cross (``swap``): a rank that waits a whole round
+        trip may yield its core, so that an exchange may be faster than half of it.
 
         Any number of ranks per node counts: ranks that share a core wait for it, so no bound may use their time alone.
         """
-        shape = ("latency", nodes)
-        best = [row["best"] for row in self.rows if (row["quantity"], row["nodes"]) == shape]
+        small = ("latency", "swap")
+        best = [row["best"] for row in self.rows if row["quantity"] in small and row["nodes"] == nodes]
         return min((seconds for seconds in best if seconds is not None), default=None)
 
     def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:

@@ -28,7 +28,7 @@ from weft.analyse.interval import NO_INTERVAL, over_launches
 from weft.analyse.ladder_words import mover, statement
 from weft.analyse.protocol.knob import Settings
 from weft.analyse.tables.ladder import STEPS, LadderRow, Step, TurnRow
-from weft.analyse.tables.times import CallRow
+from weft.analyse.tables.times import CallRow, holding_bound_s
 from weft.bound.terms import INJECTION, LINK
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
@@ -92,7 +92,7 @@ def _rows(call: CallRow, cell: Cell, launches: Sequence[Mapping[str, TurnRow]], 
     plain = faster_rounds(seconds)
     scale = link_scale(cell)
     rungs = [
-        _rungs(each, call["bound_s"], plain, scale, launch[WHOLE]["late_s"])
+        _rungs(each, holding_bound_s(call), plain, scale, launch[WHOLE]["late_s"])
         for each, launch in zip(seconds, launches, strict=True)
     ]
     rows: list[LadderRow] = []

@@ -9,12 +9,12 @@ more of one, never raises it.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from weft.analyse.checks import TAINTED, below_floor, bounds_beaten, self_checks, wide
+from weft.analyse.checks import TAINTED, below_floor, self_checks, wide
 from weft.analyse.floor import Floor
 from weft.analyse.tables.quality import Doubt, Grade, QualityRow
-from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, timed
 from weft.format import measured_factor
-from weft.store.load import Look
+from weft.store.load import DISTURBS, Look
 from weft.store.rows import MeasuredRow
 
 #: Launches of a row disagree if their medians differ by more than this factor. Beyond `TWICE` a share of the rows is
@@ -50,7 +50,7 @@ RULES: dict[Doubt, Rule] = {
     "steal": Rule(0, 0.1, 0.5, "time stolen by the hypervisor", "measure on dedicated nodes"),
     "swap": Rule(0, 0.1, 0.5, "swapping to disk", "use smaller blocks, or stop other work"),
     "core": Rule(0, 0.1, 0.5, "two ranks on one core", "bind each rank to a core of its own"),
-    "load": Rule(0.1, 0.5, 0.9, "other work on the cores at the start", "stop it, or use --wait"),
+    "load": Rule(DISTURBS, 0.5, 0.9, "other work on the cores at the start", "stop it, or use --wait"),
     "taint": Rule(0, 0.5, NEVER, "over 10 % of the samples interrupted", "stop other work on these nodes"),
     "oversubscribed": Rule(0, 0.5, 1, "more ranks than cores", "set ranks_per_node to leave such rows out"),
     "precision": Rule(0, 0.5, NEVER, "intervals wider than asked for", "raise budget and launches in [measure]"),
@@ -111,7 +111,7 @@ def _of_rows(warm: Sequence[TimedRow], floor: Floor, precision: float, modelled:
     """The doubts about rows; what only a machine can do is not asked of a model."""
     by_rule: dict[Doubt, Callable[[TimedRow], bool]] = {
         "wrong": lambda row: any(each["level"] == "error" for each in self_checks([row])),
-        "bound": lambda row: bool(bounds_beaten([row])),
+        "bound": is_beaten,
         "floor": lambda row: bool(below_floor([row], floor)),
     }
     if not modelled:

@@ -49,5 +49,15 @@ def range_findings(rows: Sequence[CallRow], cells: Mapping[str, Cell]) -> list[F
     return told
 
 
+def left_out(cells: Mapping[str, Cell], call: str) -> dict[str, str]:
+    """Names of the effects that the model of a run's fabric leaves out of a call, by cell that has some."""
+    bounds = {name: cell.bounds.get(call) for name, cell in cells.items()}
+    return {
+        name: ", ".join(each.cause for each in bound.effects)
+        for name, bound in bounds.items()
+        if bound and bound.effects
+    }
+
+
 def _width(row: CallRow) -> float:
     return (row["high_s"] or 0.0) / (row["low_s"] or 1.0)

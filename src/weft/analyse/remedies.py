@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""What would help a call, by its ladder and its bound: the time that each remedy could save at most.
+r"""What would help a call, by its ladder, its bound and the knobs moved: the time that each could save at most.
 
 A step of the ladder that surely adds time can at most be taken away whole. A faster part of the machine lowers the
 floor from H to H', the next nearest term; if all that stands on it shrinks alike, the time t falls by t (1 - H' / H),
-and no more than that is promised.
+and no more than that is promised. A knob that was confirmed (`weft.analyse.protocol.trials`) saves what was measured
+with it: of the slowest call of the sweep among the sizes at which it was.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
+from weft.analyse.protocol.gain import Gain, gains
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.ladder import LadderRow
 from weft.analyse.tables.remedies import Basis, RemedyRow
+from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.analyse.tables.trials import TrialRow
 from weft.bound.terms import COPY, INJECTION, LINK
-from weft.format import measured_factor
-from weft.kernel.sizes import op_name
+from weft.format import exact_bytes, measured_factor
+from weft.kernel.sizes import op_name, split_op
 from weft.plan.records import Cell
 
 LEAST = 0.01
@@ -49,11 +53,49 @@ def remedies(
     return [row for row in found if row["saves_s"] > LEAST * row["seconds"]]
 
 
+def knob_remedies(trials: Iterable[TrialRow], calls: Iterable[CallRow], modelled: bool) -> list[RemedyRow]:
+    """Confirmed knobs that make calls of the run faster, each at the value that saves most.
+
+    Parameters
+    ----------
+    trials
+        The knobs that were moved.
+    calls
+        The run's calls, without those for which nothing is to be advised.
+    modelled
+        Whether the run's times are simulated.
+    """
+    warm, seen = timed(calls, phase="warm"), "simulated" if modelled else "measured"
+    found: dict[tuple[str, str, str], RemedyRow] = {}
+    for trial in (row for row in trials if row["outcome"] == "confirmed"):
+        for gain in gains(trial):
+            slowest = max(_among(warm, trial, gain), key=lambda row: row["median_s"], default=None)
+            if slowest is None or gain.high >= 1:
+                continue
+            why = (f"confirmed: sizes from {exact_bytes(gain.first)} to {exact_bytes(gain.last)} take "
+                   f"{measured_factor(gain.ratio, gain.low, gain.high)} of the time")  # fmt: skip
+            row = RemedyRow(
+                cell=trial["cell"], call=slowest["call"], nodes=trial["nodes"], ranks=trial["ranks"],
+                seconds=slowest["median_s"], remedy=f"set {gain.setting}", basis=seen, why=why, setting=gain.setting,
+                saves_s=slowest["median_s"] * (1 - gain.ratio),
+            )  # fmt: skip
+            key = (trial["cell"], trial["call"], trial["knob"])
+            found[key] = max(found.get(key, row), row, key=lambda each: each["saves_s"])
+    return list(found.values())
+
+
+def _among(calls: Iterable[TimedRow], trial: TrialRow, gain: Gain) -> Iterable[TimedRow]:
+    for row in calls:
+        name, size = split_op(row["call"])
+        if (row["cell"], name) == (trial["cell"], trial["call"]) and gain.first <= (size or 0) <= gain.last:
+            yield row
+
+
 def _row(rungs: Rungs, remedy: str, saves_s: float, basis: Basis, why: str) -> RemedyRow:
     top = rungs["arrival"]
     return RemedyRow(
         cell=top["cell"], call=top["call"], nodes=top["nodes"], ranks=top["ranks"], seconds=top["seconds"],
-        remedy=remedy, saves_s=saves_s, basis=basis, why=why,
+        remedy=remedy, saves_s=saves_s, basis=basis, why=why, setting="",
     )  # fmt: skip
 
 

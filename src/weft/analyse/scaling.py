@@ -4,11 +4,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from weft.analyse.checks import bounds_beaten
 from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
 from weft.analyse.tables.answers import Outcome, VerdictRow
 from weft.analyse.tables.off_node import NO_STEP, OffNode, off_node_in_words
-from weft.analyse.tables.times import CallRow, TimedRow, reach, timed
+from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, timed
 from weft.format import format_factor, measured_factor, plural
 
 Axis = Literal["nodes", "ranks"]
@@ -27,6 +26,7 @@ def verdicts(
     call: str,
     noise_s: float = 0.0,
     doubts: Mapping[str, str] | None = None,
+    left_out: Mapping[str, str] | None = None,
 ) -> list[VerdictRow]:
     """Verdict on each series that scales, in the study's order.
 
@@ -42,9 +42,11 @@ def verdicts(
         Time of an empty operation: a smaller difference is no difference (METHOD 21).
     doubts
         Cell to what the run's own warnings doubt of it (`weft.analyse.doubts.doubts`).
+    left_out
+        Cell to what the model of the run's fabric leaves out of its time (`weft.analyse.ranges.left_out`).
     """
     return [
-        verdict(rows, name, kind, call, noise_s, doubts or {})
+        verdict(rows, name, kind, call, noise_s, doubts or {}, left_out or {})
         for name, kind in scalings.items()
         if kind == "strong" or kind == "weak"
     ]
@@ -57,10 +59,12 @@ def verdict(
     call: str,
     noise_s: float = 0.0,
     doubts: Mapping[str, str] | None = None,
+    left_out: Mapping[str, str] | None = None,
 ) -> VerdictRow:
     """Verdict on one series, without oversubscribed points, cold phases and rows without numbers.
 
-    Measured times of under `FEWEST_LAUNCHES` launches have a factor, but no verdict.
+    Measured times of under `FEWEST_LAUNCHES` launches have a factor, but no verdict. Modelled times with a range of
+    what their model leaves out have one only if both ends of that range agree.
     """
     own = [row for row in rows if series in row["series"] and row["call"] == call and row["phase"] == "warm"]
     usable = [row for row in timed(own) if not row["oversubscribed"]]
@@ -71,27 +75,36 @@ def verdict(
     low, high = _between(first, last)
     factor = last["median_s"] / first["median_s"]
     below_noise = abs(last["median_s"] - first["median_s"]) < noise_s
-    outcome: Outcome = "no change shown" if below_noise or low <= 1 <= high else "falls" if factor < 1 else "rises"
-    launches = min(first["launches"], last["launches"])
-    exact = last["interval"] == MODELLED
-    modelled = exact or last["interval"] == RANGE_OF_MODEL
-    if launches < FEWEST_LAUNCHES and not modelled:
-        outcome = "no verdict"
+    outcome = _outcome(first, last, below_noise)
+    kinds = {first["interval"], last["interval"]}
+    exact = kinds == {MODELLED}
+    omitted = _of_both((first, last), left_out or {}, ", ") if RANGE_OF_MODEL in kinds else ""
     fastest = _turning_point(points, axis) if outcome != "no verdict" else None
-    trusted = last["bound_s"] and not bounds_beaten([last])
-    ratio = last["median_s"] / last["bound_s"] if trusted and last["bound_s"] else None
+    bound_s = holding_bound_s(last)
+    ratio = last["median_s"] / bound_s if bound_s else None
     found = VerdictRow(
         series=series, kind=kind, call=call, cell=last["cell"], axis=axis, start=first[axis], end=last[axis],
         factor=factor, low=None if exact else low, high=None if exact else high, outcome=outcome,
         fastest=fastest, **off_node(points, axis, exact),
-        bound=last["bound"] if trusted else "", bound_ratio=ratio, doubt=_doubt((first, last), doubts or {}),
-        statement="",
+        bound=last["bound"] if bound_s else "", bound_ratio=ratio, left_out=omitted,
+        doubt=_of_both((first, last), doubts or {}, "; "), statement="",
     )  # fmt: skip
     if outcome == "no verdict":
-        found["statement"] = _too_few(found, launches)
+        found["statement"] = _too_few(found, min(first["launches"], last["launches"]))
     else:
         found["statement"] = _statement(found, first, last, below_noise)
     return found
+
+
+def _outcome(first: TimedRow, last: TimedRow, below_noise: bool) -> Outcome:
+    """What two points of a series show."""
+    kinds = {first["interval"], last["interval"]}
+    if not kinds <= {MODELLED, RANGE_OF_MODEL} and min(first["launches"], last["launches"]) < FEWEST_LAUNCHES:
+        return "no verdict"
+    low, high = _between(first, last)
+    if not below_noise and not low <= 1 <= high:
+        return "falls" if last["median_s"] < first["median_s"] else "rises"
+    return "undecided" if RANGE_OF_MODEL in kinds else "no change shown"
 
 
 def off_node(points: Sequence[TimedRow], axis: Axis, modelled: bool) -> OffNode:
@@ -121,9 +134,9 @@ def off_node(points: Sequence[TimedRow], axis: Axis, modelled: bool) -> OffNode:
     return found
 
 
-def _doubt(points: Iterable[TimedRow], doubts: Mapping[str, str]) -> str:
-    """The run's own warnings about the points behind a verdict."""
-    return "; ".join(dict.fromkeys(doubts[row["cell"]] for row in points if row["cell"] in doubts))
+def _of_both(points: Iterable[TimedRow], words: Mapping[str, str], between: str) -> str:
+    """What is said of the points behind a verdict, each once."""
+    return between.join(dict.fromkeys(words[row["cell"]] for row in points if words.get(row["cell"])))
 
 
 def _along(usable: Sequence[TimedRow]) -> tuple[Axis, list[TimedRow]]:
@@ -161,7 +174,7 @@ def _without(
     statement += f" ({left_out})." if left_out else "; two are needed."
     return VerdictRow(
         series=series, kind=kind, call=call, cell="", axis=axis, start=None, end=None, factor=None, low=None, high=None,
-        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, doubt="",
+        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, left_out="", doubt="",
         statement=statement,
     )  # fmt: skip
 
@@ -203,6 +216,9 @@ def _statement(found: VerdictRow, first: TimedRow, last: TimedRow, below_noise: 
     elif found["outcome"] == "rises":
         factor = measured_factor(found["factor"], low, high)
         text = f"{kept}, the time rises {span} by a factor of {factor}."
+    elif found["outcome"] == "undecided":
+        factor = measured_factor(found["factor"], low, high)
+        text = f"{kept}, it is undecided whether the time rises or falls {span}: factor {factor}."
     else:
         why = "the interval contains 1" if low else "the model gives the same time"
         why = "the difference is below the noise floor" if below_noise else why
@@ -212,4 +228,4 @@ def _statement(found: VerdictRow, first: TimedRow, last: TimedRow, below_noise: 
         text += f" Taken apart: {off}."
     if found["fastest"] is not None:
         text += f" It is fastest at {symbol} = {found['fastest']} and slower beyond."
-    return text
+    return text + (f" The range is of what the model leaves out: {found['left_out']}." if found["left_out"] else "")

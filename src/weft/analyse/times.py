@@ -15,8 +15,8 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
 
     The definition is the one that the kernel recorded for the segment: ``global`` is the last end minus the first start
     over the ranks, on synchronised clocks; ``local`` is the longest duration of a rank. A batched sample is divided by
-    its batch. The floor's ``latency`` and ``copy-...`` are always ``local``. An iteration is tainted if any of its
-    ranks is.
+    its batch. The floor's ``latency``, ``swap`` and ``copy-...`` are always ``local``. An iteration is tainted if any
+    of its ranks is.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
     )
     joined = whole.join(segments.select(*key, "definition"), key)
     # copies and ping-pongs of the floor are per-rank costs: in a short copy, the skew of the starts would dominate
-    alone = joined["op"].startswith("copy-") | (joined["op"] == "latency")
+    alone = joined["op"].startswith("copy-") | joined["op"].isin(["latency", "swap"])
     span = ibis.ifelse((joined.definition == "global") & ~alone, joined.last - joined.first, joined.longest)
     time_s = span.cast("float64") / joined.batch / 1e9
     return joined.select(*key, "iteration", time_s=time_s, tainted=joined.tainted)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command ``weft``: dispatches the verbs, turns errors into messages and exit codes."""
 
-import os
+import gc
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -9,7 +9,9 @@ from difflib import get_close_matches
 from cyclopts import App, CycloptsError
 
 from weft import __version__
+from weft.cli.output import NobodyReadsError, guarded
 from weft.errors import WeftError
+from weft.extras import how_to_report, is_of_report, missing_report, what_is_missing
 from weft.text import plain
 
 # Imported when they are used: `weft --help` must not wait for DuckDB. So their lines of help stand here.
@@ -20,28 +22,47 @@ VERBS = {
     "why": ("weft.cli.why:why", "Say why an all-to-all takes its time: hardware, messages, contention, algorithm."),
     "report": ("weft.cli.report:report", "Write one offline page about runs."),
     "compare": ("weft.cli.compare:compare", "Show whether runs differ, by how much and with what confidence."),
-    "fabric": ("weft.cli.fabric:app", "Look at fabrics: show, presets, check, import, up, down, exec."),
+    "fabric": ("weft.cli.fabric:app", "Look at fabrics: draw, check, import and fit them, or bring one up."),
     "exec": ("weft.cli.exec:execute", "Run an application with Weft's all-to-all, without recompiling it."),
     "trace": ("weft.cli.trace:app", "Record what an application asks of the network, and show it."),
-    "tune": ("weft.cli.tune:tune", "Measure which all-to-all is the fastest where, and write a selection table."),
+    "tune": ("weft.cli.tune:app", "Measure which all-to-all is the fastest where, and write a selection table."),
     "replay": ("weft.cli.replay:replay", "Play a traced application's calls again on any fabric."),
     "whatif": ("weft.cli.whatif:whatif", "Replay a traced application with one thing changed: what would help."),
     "route": ("weft.cli.route:app", "Which link limits which traffic, on real forwarding tables, and better tables."),
     "place": ("weft.cli.place:place", "Find the free nodes to request from the scheduler."),
     "fidelity": ("weft.cli.fidelity:fidelity", "Compute the papers' figures again on simulated machines."),
-    "doctor": ("weft.cli.doctor:doctor", "Show what this host has and lacks, and the command that installs it."),
+    "list": ("weft.cli.list:list_", "List studies, fabrics, or the runs below ./runs."),
+    "init": ("weft.cli.init:init", "Write an annotated fabric file of this cluster, from its scheduler."),
+    "doctor": (
+        "weft.cli.doctor:doctor",
+        "Show what this host has and lacks, or whether a fabric works, and what helps.",
+    ),
+    "completion": ("weft.cli.completion:completion", "Print the script that completes verbs in bash, zsh or fish."),
+    "help": ("weft.cli.app:main", "Explain a verb: weft help run."),
 }
 HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."
 
 # Plain text: parsing help as Markdown costs another 50 ms at each start.
-app = App(name="weft", help=HELP, version=__version__, help_format="plaintext")
+app = App(
+    name="weft", help=HELP, version=__version__, version_flags=("--version", "-V"), help_format="plaintext",
+    suppress_keyboard_interrupt=False,
+)  # fmt: skip
 for _name, (_path, _help) in VERBS.items():
     app.command(_path, name=_name, help=_help)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 success, 1 a failed run, 2 a user's mistake, 130 after Ctrl-C."""
+    gc.set_threshold(100_000, 50)  # rows of tables hold no cycles: looking for some took a fifth of a large `show`
     words = list(sys.argv[1:] if arguments is None else arguments)
+    with guarded():
+        return run_verb(words)
+
+
+def run_verb(words: list[str]) -> int:
+    """Run the verb that the first word names, and return its exit code; 141 where the reader of its output has gone."""
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     if words and not words[0].startswith("-") and words[0] not in VERBS:
         near = get_close_matches(words[0], VERBS, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
@@ -49,16 +70,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
+    except NobodyReadsError as gone:
+        return gone.exit_code
     except WeftError as problem:
         return tell(problem.what, problem.remedy, problem.exit_code)
     except CycloptsError as problem:
         helps = " ".join(["weft", *words[:1], "--help"]) if words and words[0] in VERBS else "weft --help"
         return tell(str(problem).strip(), helps, 2)
+    except ModuleNotFoundError as problem:
+        if not is_of_report(problem.name):
+            raise
+        return tell(what_is_missing(missing_report() or (str(problem.name),)), how_to_report(), 1)
     except KeyboardInterrupt:
+        sys.stderr.write("interrupted: the same command starts again\n")
         return 130
-    except BrokenPipeError:  # the reader of our output (head, less) has closed it: not an error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     return result if isinstance(result, int) else 0
 
 

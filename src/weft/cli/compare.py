@@ -17,6 +17,7 @@ def compare(
     margin: float | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     figures: bool = True,
+    trend: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Show whether runs differ, by how much and with what confidence: two networks, two libraries, before and after.
 
@@ -44,7 +45,11 @@ def compare(
         Also write a page with the figures: both runs on one axis, and their ratio with its interval.
     figures
         With -o, also write each figure as SVG, PDF and PNG, into the folder figures beside the page.
+    trend
+        Show the history of one study instead: all runs in the order of their times, and when its times changed.
     """
+    if trend:
+        return show_trend(runs, format, output, figures)
     from weft.analyse.compare import decide, exit_code, parse_gate
     from weft.analyse.compare.comparison import PHASES
     from weft.errors import CompareError
@@ -70,6 +75,26 @@ def compare(
             write(found, verdicts, output, files_too=figures)
             sys.stderr.write(f"wrote {output}\n")  # not on stdout: that may be JSON
     return exit_code(verdicts)
+
+
+def show_trend(runs: tuple[Path, ...], format: str, output: Path | None, figures: bool) -> int:
+    """Print the history of a study, and write its page."""
+    from weft.errors import CompareError
+    from weft.report.compare import trend
+    from weft.run.refresh import reading, refresh_compared
+    from weft.text import console
+
+    refresh_compared(runs)
+    with reading(*runs, kind=CompareError):
+        loaded, found = trend.load_trend(runs)
+        if format == "text":
+            trend.print_trend(found, console(140))
+        else:
+            sys.stdout.write(trend.render(found, format))
+        if output:
+            trend.write(loaded, found, output, files_too=figures)
+            sys.stderr.write(f"wrote {output}\n")
+    return 0
 
 
 def size_range(text: str) -> tuple[int, int]:

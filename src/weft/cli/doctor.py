@@ -2,40 +2,77 @@
 """The verb ``doctor``."""
 
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from weft.doctor.here import Probe
 
 
-def doctor(*, format: Literal["text", "json"] = "text") -> int:
+def doctor(
+    *,
+    on: Annotated[str, Parameter(negative="")] = "",
+    mpicxx: str | None = None,
+    format: Literal["text", "json"] = "text",
+) -> int:
     """Show what this host has, what it lacks and for which purpose, and the command that installs it.
 
-    Exit code 0 when weft run can work on this host, else 1.
+    With --on, measure a little on a fabric, in one job, and show whether its nodes, ranks, MPI, counters and clocks
+    work. Exit code 0 when weft run can work, on this host or on that fabric, else 1.
 
     Parameters
     ----------
+    on
+        A fabric file, or the name of a shipped one (local, virtual-default).
+    mpicxx
+        With --on: C++ compiler wrapper of the MPI to check; by default the one on PATH.
     format
-        text, or json: a list of objects with name, found, verdict, needed_for, remedy, needed.
+        text, or json: a list of objects with name, found, verdict, needed_for, remedy, needed, serves, lacks and
+        developers.
     """
-    import json
-    from dataclasses import asdict
+    from weft.doctor.here import examine, healthy
+    from weft.doctor.ready import ready
 
-    from weft.doctor import examine, healthy
+    if on:
+        from weft.doctor.measured import examine_on
+        from weft.fabric import load_fabric
+        from weft.run.progress import for_terminal
 
-    probes = examine()
+        fabric = load_fabric(on)
+        probes = examine_on(fabric, mpicxx, for_terminal())
+        lacking = ", ".join(probe.name for probe in probes if probe.verdict == "missing")
+        last = f"not ready: {fabric.name}: {lacking}" if lacking else f"ready: {fabric.name}"
+    else:
+        probes = examine()
+        last = ready(probes)
     if format == "json":
-        sys.stdout.write(json.dumps([asdict(probe) for probe in probes], indent=2) + "\n")
-        return 0 if healthy(probes) else 1
+        import json
+        from dataclasses import asdict
 
+        sys.stdout.write(json.dumps([asdict(probe) for probe in probes], indent=2) + "\n")
+    else:
+        show(probes, last)
+    return 0 if healthy(probes) else 1
+
+
+def show(probes: "Sequence[Probe]", last: str) -> None:
+    """Print a line for each probe, what only developers need apart, and the last line."""
     from rich.text import Text
 
     from weft.text import console
 
     out = console(soft_wrap=True)
     colours = {"ok": "green", "warn": "yellow", "missing": "dim"}
-    for probe in probes:
+    for probe in sorted(probes, key=lambda probe: probe.developers):
+        if probe.developers and probe is next(each for each in probes if each.developers):
+            out.print(Text("For those who work on Weft:"))
         colour = "red" if probe.needed and probe.verdict == "missing" else colours[probe.verdict]
         found = ": ".join(text for text in (probe.found, probe.needed_for) if text)
         line = Text(f"{probe.verdict:8}", colour).append(f"{probe.name:26}", "bold").append(found, "default")
         out.print(line)
         if probe.remedy:
             out.print(Text(f"{'':34}-> {probe.remedy}"))
-    return 0 if healthy(probes) else 1
+    out.print(Text(last, "bold"))

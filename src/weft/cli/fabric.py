@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-app = App(name="fabric", help="Look at fabrics: show, presets, check, import, up, down, exec.")
-OTHERS = ("weft.cli.fabric_virtual", "weft.cli.fit")  # each adds its own verbs
+app = App(name="fabric", help="Look at fabrics: draw, check, import and fit them, or bring one up.")
+OTHERS = ("weft.cli.fabric_virtual", "weft.cli.fabric_slurm", "weft.cli.fit")  # each adds its own verbs
 
 
 @app.command

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verb ``weft place``."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -12,6 +13,7 @@ def place(
     *,
     nodes: int,
     free: str | None = None,
+    traffic: Path | None = None,
     beside: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     engine: str = "present",
     format: Literal["text", "json"] = "text",
@@ -26,6 +28,8 @@ def place(
         Number of nodes wanted.
     free
         Nodes to choose from: "n[1-36,40]"; all by default.
+    traffic
+        A trace (weft trace) whose messages take the place of the all-to-all; its ranks fill the nodes in order.
     beside
         Node sets of other jobs; each is assumed to run an all-to-all at the same time.
     engine
@@ -39,6 +43,7 @@ def place(
     from weft.launch.engines import routed
     from weft.launch.route_library import route_library
     from weft.route.given import given_network, hosts_of, traffic_of
+    from weft.route.place import between_nodes
     from weft.route.place import place as search
     from weft.route.place_show import placement_text, placement_tree
     from weft.route.routes import Routes
@@ -47,7 +52,12 @@ def place(
     title, network = given_network(file)
     routes = Routes(routed(network, (engine,))[0].network, route_library())
     chosen = hosts_of(network, free)
-    found = search(routes, nodes, chosen, traffic_of(routes, beside, nodes))
+    sent = None
+    if traffic is not None:
+        from weft.trace.traffic import traffic_of_trace
+
+        sent = between_nodes(traffic_of_trace(traffic), nodes)
+    found = search(routes, nodes, chosen, traffic_of(routes, beside, nodes), sent)
     names = [network.hosts[int(host)] for host in routes.members(chosen)]
     if format == "json":
         sys.stdout.write(json.dumps(placement_tree(found, network, names), indent=2) + "\n")

@@ -19,7 +19,7 @@ def report(
     Parameters
     ----------
     runs
-        One or several run folders.
+        One or several run folders; by default the latest below ./runs.
     output
         The page; by default report.html in the run folder, for several runs in the current folder.
     figures
@@ -30,6 +30,10 @@ def report(
     from weft.report.page import write
     from weft.run.refresh import reading, refresh
 
+    if not runs:
+        from weft.run.listing import latest_run
+
+        runs = (latest_run(),)
     for run in runs:
         refresh(run, engine)
     path = output or (runs[0] / "report.html" if len(runs) == 1 else Path("report.html"))

@@ -36,6 +36,26 @@ class Failed:
 NONE = Failed()
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Sent:
+    """What is sent, in place of a pattern.
+
+    Attributes
+    ----------
+    matrix
+        A traffic matrix in place of a pattern: p lines of p numbers, or numpy.save's file, row i what rank i sends.
+    traffic
+        A trace (weft trace) whose messages are the matrix; name its hosts by --placement, times --ranks.
+    """
+
+    matrix: Path | None = None
+    traffic: Path | None = None
+
+
+PATTERN = Sent()
+
+
 @app.command
 def show(
     file: str,
@@ -43,7 +63,7 @@ def show(
     *,
     engine: Annotated[tuple[str, ...], Several] = (),
     pattern: Literal["all-to-all", "shift", "exchange"] = "all-to-all",
-    matrix: Path | None = None,
+    sent: Sent = PATTERN,
     placement: str | None = None,
     ranks: int = 1,
     failed: Failed = NONE,
@@ -64,8 +84,8 @@ def show(
         updn ftree dfsssp lash nue, or minhop+scatter7 for its option --scatter-ports 7. present by default.
     pattern
         Traffic by which engines and links are ranked: all-to-all, or the phases of a shift or an exchange.
-    matrix
-        A traffic matrix in place of a pattern: p lines of p numbers, or numpy.save's file, row i what rank i sends.
+    sent
+        A matrix or a trace in place of a pattern.
     placement
         Only these hosts take part: "n[1-36]".
     ranks
@@ -85,23 +105,23 @@ def show(
     """
     import sys
 
-    from weft.fabric.readers.lanes import read_service
     from weft.launch.engines import routed
     from weft.launch.route_library import route_library
     from weft.report.routes import write_route_page
     from weft.route.compare import compare
     from weft.route.drawn import draw_engine
-    from weft.route.given import given_network, hosts_of, matrix_of
+    from weft.route.given import given_network, hosts_of
     from weft.route.show import as_text, as_tree
+    from weft.trace.traffic import amounts_of
 
     title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
-    traffic = matrix_of(matrix)
+    amounts = amounts_of(sent.matrix, sent.traffic)
     found = compare(
-        routed(network, engine, keep, read_service(paths, sl2vl) if paths else None),
+        routed(network, engine, keep, _service(paths, sl2vl)),
         route_library(),
-        pattern=pattern if traffic is None else "matrix",
+        pattern=pattern if amounts is None else "matrix",
         ranks=hosts_of(network, placement, ranks),
-        matrix=traffic,
+        matrix=amounts,
     )
     _say(as_tree(found) if format == "json" else as_text(found, title))
     for path in output:
@@ -168,6 +188,13 @@ def fix(
     if output is not None:
         write_tables(found.best.routes.network, output)
         sys.stderr.write(f"wrote {output}: opensm -R file -U {output}\n")
+
+
+def _service(paths: Path | None, sl2vl: Path | None) -> Any:
+    """Service levels and lanes as an operator asked for them; None without."""
+    from weft.fabric.readers.lanes import read_service
+
+    return read_service(paths, sl2vl) if paths else None
 
 
 def _say(answer: Any) -> None:

@@ -26,6 +26,7 @@ def run(
     quick: Annotated[bool, Parameter(negative="")] = False,
     wait: Annotated[bool, Parameter(negative="")] = False,
     anyway: Annotated[bool, Parameter(negative="")] = False,
+    no_report: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Measure a study on a fabric; the same command again continues where this one stopped.
 
@@ -62,18 +63,24 @@ def run(
         If this host is busy with other work, wait until it is quiet, half an hour at most.
     anyway
         If this host is busy with other work, go on without asking.
+    no_report
+        Only measure; weft report RUN makes tables and page, here or wherever the run folder is copied to.
     """
     from weft.kernel.overrides import Overrides, parse_nodes
-    from weft.run.many import Measuring
+    from weft.run.many import PREPARING, Measuring
 
     overrides = Overrides(parse_nodes(nodes) if nodes else (), launches, budget, quick)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # with nohup a run outlives its terminal
             signal.signal(number, interrupted)
+    measuring = None
     try:
-        return Measuring(study, on, into, mpicxx, pcap, cancel, confirm, overrides, wait, anyway).go()
+        measuring = Measuring(
+            study, on, into, mpicxx, pcap, cancel, confirm, overrides, wait, anyway, report=not no_report
+        )
+        return measuring.go()
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted: finished cells are kept, and the same command continues from here\n")
+        sys.stderr.write(f"interrupted: {measuring.what_is_kept() if measuring else PREPARING}\n")
         return 130
 
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 
 def show(
-    run: Path,
+    run: Path | None = None,
     /,
     *,
-    format: Literal["text", "md", "csv", "json", "latex"] = "text",
+    format: Literal["text", "md", "csv", "json", "latex", "osu", "reframe", "openmetrics"] = "text",
     engine: str | None = None,
     exact: bool = False,
     all: bool = False,
@@ -20,9 +20,10 @@ def show(
     Parameters
     ----------
     run
-        A run folder.
+        A run folder; by default the latest below ./runs.
     format
-        text, md, latex, csv (seconds and bytes, one line per cell, call and phase), or json (weft-show/1).
+        text, md, latex, csv (seconds and bytes, one line per cell, call and phase), json (weft-show/1), or
+        what other tools read: osu (the columns of the OSU benchmarks), reframe (its performance log), openmetrics.
     engine
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     exact
@@ -33,7 +34,13 @@ def show(
     from weft.report import tables
     from weft.report.view import load_view
     from weft.run.refresh import reading, refresh
+    from weft.text import plain
 
+    if run is None:
+        from weft.run.listing import latest_run
+
+        run = latest_run()
+        sys.stderr.write(plain(f"the latest run: {run}\n"))
     refresh(run, engine)
     with reading(run):
         view = load_view(run)

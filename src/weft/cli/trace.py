@@ -81,7 +81,7 @@ def show(
     format
         text for people, or json (schema weft-trace-show/1).
     output
-        Also write a page with these tables and the communication matrices, e.g. trace.html.
+        Also write a page with these tables and the communication matrices (.html), or the matrix of bytes alone (.svg).
     begin, end
         Print a timeline of this stretch instead, a line a rank: --begin 1.5s --end 1.6s, from the first call on.
     engine
@@ -104,7 +104,7 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
 
     from weft.analyse.trace.make import has_trace_tables, make_trace_tables
     from weft.report.tabular import terminal
-    from weft.report.trace.page import write_trace_page
+    from weft.report.trace.page import write_matrix, write_trace_page
     from weft.report.trace.tables import as_json, headline, trace_tables
     from weft.report.trace.view import load_trace
     from weft.text import console
@@ -122,7 +122,10 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
         for table in trace_tables(view):
             out.print(terminal(table))
     if output:
-        write_trace_page(view, output, notes)
+        if output.suffix.lower() == ".svg":
+            write_matrix(view, output)
+        else:
+            write_trace_page(view, output, notes)
         sys.stderr.write(f"wrote {output}\n")
 
 
@@ -144,22 +147,48 @@ def _show_stretch(folder: "TraceFolder", begin: str, end: str) -> None:
 
 
 @app.command
-def export(run: Path, output: Path, /) -> None:
-    """Write a trace as JSON for the viewer of Perfetto (ui.perfetto.dev) or chrome://tracing.
+def export(run: Path, output: Path, /, *, to: Literal["perfetto", "otf2"] = "perfetto") -> None:
+    """Write a trace for other tools: JSON for Perfetto (ui.perfetto.dev), or OTF2 for Vampir, Scalasca and the like.
 
     Parameters
     ----------
     run
         A folder of weft trace.
     output
-        The file, e.g. trace.json.
+        The file, e.g. trace.json; a new folder for OTF2.
+    to
+        perfetto, or otf2 (it takes the Python package otf2: pip install 'weft[otf2]').
     """
     import sys
 
     from weft.store.trace.folder import TraceFolder
+    from weft.trace.otf2.archive import write_otf2
     from weft.trace.perfetto import write_perfetto
     from weft.trace.take import bring_in
 
     folder = TraceFolder.open(run)
     bring_in(folder)
-    sys.stderr.write(f"wrote {output}: {write_perfetto(folder, output):,} calls\n")
+    calls = (write_otf2 if to == "otf2" else write_perfetto)(folder, output)
+    sys.stderr.write(f"wrote {output}: {calls:,} calls\n")
+
+
+@app.command(name="import")
+def bring(source: Path, /, *, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> None:
+    """Bring in a trace that another tool took: OTF2 (Score-P and others), or texts of SST's dumpi2ascii.
+
+    Parameters
+    ----------
+    source
+        The archive's traces.otf2, or its folder; for DUMPI a folder with the text of each rank.
+    output
+        A new folder; trace-1, trace-2 ... by default.
+    """
+    import sys
+
+    from weft.store.trace.folder import TraceFolder
+    from weft.trace.importing import import_trace
+    from weft.trace.take import free_folder, told
+
+    into = output or free_folder()
+    lines = import_trace(source, into)
+    sys.stderr.write("\n".join([*told(TraceFolder(into)), *lines, f"next: weft trace show {into}"]) + "\n")

@@ -2,22 +2,30 @@
 """The verb ``tune``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
+
+app = App(name="tune", help="Measure which all-to-all is the fastest where, and write a selection table.")
 
 
+@app.default
 def tune(
     *,
     on: str = "local",
     nodes: Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="")] = (),
     ranks_per_node: int | None = None,
     sizes: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    traffic: Path | None = None,
     launches: int | None = None,
     into: Path | None = None,
-    output: Annotated[Path, Parameter(name=("--output", "-o"))] = Path("tuning.json"),
+    output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     mpicxx: str | None = None,
+    calls: Annotated[tuple[Literal["Alltoall", "Alltoallv"], ...], Parameter(consume_multiple=True, negative="")] = (),
     predict: Annotated[bool, Parameter(negative="")] = False,
+    check: Annotated[bool, Parameter(negative="")] = False,
+    probe: Annotated[bool, Parameter(negative="")] = False,
+    machine: Path | None = None,
 ) -> int:
     """Measure which all-to-all is the fastest where, and write a selection table for weft exec --table.
 
@@ -34,18 +42,72 @@ def tune(
         Ranks on each node; one a core by default.
     sizes
         Bytes of a block: "8 B" "512 B"; by default six from 8 B to 64 KiB.
+    traffic
+        A trace (weft trace) whose all-to-alls give the sizes, beside those of --sizes.
     launches
         Number of launches; 4 by default, 1 on a simulated fabric.
     into
         The run folder; runs/tune-FABRIC by default.
     output
-        The table.
+        The table, tuning.json by default; with --probe the numbers, machine.json by default.
     mpicxx
         C++ compiler wrapper of the MPI to measure; by default the one on PATH.
+    calls
+        Alltoall, Alltoallv; both by default.
     predict
         Only print what the cost model expects; start nothing.
+    check
+        Then measure auto, by the table, beside all of Weft's algorithms and the library's in one run of its own, and
+        print how much slower than the best of them it is at worst.
+    probe
+        Only measure the cost model's numbers: gap between messages, overhead, latency, rate, copy rate. They are
+        printed beside the fabric file's and written to -o, for --machine.
+    machine
+        Such a file: its numbers are those of --predict, in place of the fabric file's.
     """
-    from weft.tune.whole import Tuning
+    from weft.tune.whole import Asked, Tuning
 
-    tuning = Tuning(on, nodes, ranks_per_node, sizes, launches, into)
-    return tuning.predict() if predict else tuning.go(output, mpicxx)
+    if traffic is not None:
+        from weft.trace.traffic import block_sizes_of_trace
+
+        sizes += tuple(f"{size} B" for size in block_sizes_of_trace(traffic))
+    tuning = Tuning(on, Asked(nodes, ranks_per_node, sizes, launches, calls), into, machine)
+    if probe:
+        return tuning.probe(output or Path("machine.json"), mpicxx)
+    if predict:
+        return tuning.predict()
+    table = output or Path("tuning.json")
+    code = tuning.go(table, mpicxx)
+    return code or (tuning.check(table, mpicxx) if check else code)
+
+
+@app.command
+def export(
+    table: Path,
+    /,
+    *,
+    to: Literal["openmpi", "mpich"],
+    output: Annotated[Path, Parameter(name=("--output", "-o"))],
+    mpicxx: str | None = None,
+) -> None:
+    """Write a selection table as a rule file of an MPI library, for jobs without libweft.so.
+
+    Only rules for algorithms that the library has itself can be written; the others are listed.
+
+    Parameters
+    ----------
+    table
+        A selection table.
+    to
+        openmpi (4 and 5: coll_tuned) or mpich (4 and 5).
+    output
+        The rule file.
+    mpicxx
+        C++ compiler wrapper of the MPICH whose own rules the file repeats; by default the one on PATH.
+    """
+    import sys
+
+    from weft.text import plain
+    from weft.tune.export.write import export as write
+
+    sys.stdout.write(plain(write(table, to, output, mpicxx)))

@@ -8,7 +8,8 @@ def whatif(trace: Path, /, *, on: str = "tara", nodes: int | None = None, comput
     """Replay a traced application on a simulated machine, and on the same with one thing changed: what would help.
 
     Today, the best free nodes, a node-aware all-to-all, twice the uplinks, adapters of twice the rate, half the ranks
-    on a node; and what no network could improve on. The same command again continues where it stopped.
+    on a node, better forwarding tables; and what no network could improve on. Each line has its level (simulated,
+    static loads, closed form) and that level's known error. The same command again continues where it stopped.
 
     Parameters
     ----------

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ``[batch]`` section of a fabric file: what this site requires of a job."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field, WithJsonSchema
 
+from weft.fabric.kinds import KINDS, MPIEXEC
 from weft.files.section import Section
 from weft.text import one_line
 from weft.units import Seconds
@@ -37,38 +38,73 @@ def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
     return lines
 
 
+def one_expression(text: str) -> str:
+    """Check an expression for the head of a job script, where it stands between single quotes.
+
+    Raises
+    ------
+    ValueError
+        The text has quotes, a control character, or begins with a dash.
+    """
+    if text.startswith("-") or any(char in "\"'`\\$" for char in text) or one_line(text) != text:
+        raise ValueError("one line without quotes, backslashes and dollars")
+    return text
+
+
+def known_starter(name: str) -> str:
+    """Return ``name`` if some kind of fabric starts ranks by it.
+
+    Raises
+    ------
+    ValueError
+        No kind does.
+    """
+    if name and name not in starters():
+        raise ValueError(f"must be {' or '.join(starters())}")
+    return name
+
+
+def starters() -> list[str]:
+    """What may start ranks in jobs, over all kinds."""
+    return [*sorted({kind.starter for kind in KINDS.values() if kind.starter}), MPIEXEC]
+
+
 Word = Annotated[str, AfterValidator(one_word)]
+Expression = Annotated[str, AfterValidator(one_expression)]
+Starter = Annotated[
+    str, AfterValidator(known_starter), WithJsonSchema({"enum": starters(), "type": "string"}, mode="validation")
+]
 
 
 class BatchSection(Section, frozen=True):
-    """What a job script of this site says besides the study.
+    """What a job script of this site says besides the study."""
 
-    Attributes
-    ----------
-    partition, account
-        Queue and account of the job, where the site has them.
-    time_limit
-        Longest job the site allows; a study that needs more goes on in a further job.
-    starter
-        ``srun`` starts the ranks by the scheduler, ``mpiexec`` by the MPI library's own starter.
-    mpi
-        The ``--mpi=`` of srun: ``pmix`` for Open MPI, ``pmi2`` for MPICH.
-    options
-        Further lines for the head of the script, without the ``#SBATCH`` (or the like) before them.
-    setup
-        Shell lines before the first launch: modules, environment.
-    poll
-        How often the scheduler is asked for the state of the job.
-    cancel_on_interrupt
-        Whether Ctrl-C ends the job as well; otherwise it goes on, and the same ``weft run`` follows it again.
-    """
-
-    partition: Word = ""
-    account: Word = ""
-    time_limit: Seconds = 3600.0
-    starter: Literal["srun", "mpiexec"] = "srun"
-    mpi: str = "pmix"
-    options: Annotated[tuple[str, ...], AfterValidator(one_line_each)] = ()
-    setup: tuple[str, ...] = ()
-    poll: Seconds = 5.0
-    cancel_on_interrupt: bool = False
+    partition: Word = Field("", description="partition or queue of the job, where the site has them")
+    account: Word = Field("", description="whom the time is charged to (LSF: project, Flux: bank)")
+    qos: Word = Field("", description="quality of service (LSF: service class); Slurm and LSF only")
+    reservation: Word = Field("", description="reservation to run in (PBS: its queue); not on Flux")
+    constraint: Expression = Field(
+        "",
+        description="property that the nodes must have, as the scheduler writes it: Slurm --constraint, PBS a resource "
+        'of each chunk ("bigmem=true"), LSF a select[...], Flux a property',
+    )
+    time_limit: Seconds = Field(
+        3600.0, description='longest job the site allows ("1 h"); what a study needs more goes on in a further job'
+    )
+    starter: Starter = Field(
+        "",
+        description="what starts the ranks: the scheduler's own (srun on Slurm, flux run on Flux; the default there) "
+        "or mpiexec, the MPI library's own (the default on PBS and LSF, which have none)",
+    )
+    mpi: Word = Field("pmix", description="how srun and flux run meet MPI: pmix for Open MPI, pmi2 for MPICH")
+    options: Annotated[tuple[str, ...], AfterValidator(one_line_each)] = Field(
+        (),
+        description='further lines for the head of the script, without "#SBATCH": ["--hint=nomultithread"]',
+    )
+    setup: tuple[str, ...] = Field(
+        (), description='lines of shell before the first launch: ["module load openmpi", "export UCX_TLS=rc,sm,self"]'
+    )
+    poll: Seconds = Field(5.0, description="how often the scheduler is asked for the state of the job")
+    cancel_on_interrupt: bool = Field(
+        False, description="whether Ctrl-C cancels the job as well; else it goes on, and the same command follows it"
+    )

@@ -12,12 +12,11 @@ from weft.fabric.hops import leaf_hops
 from weft.fabric.levels import levels
 from weft.fabric.network.build import build_network, read_section_dump
 from weft.fabric.network.graph import Network, directions
-from weft.format import format_factor, format_rate, format_seconds
+from weft.format import format_factor, format_rate
 
 if TYPE_CHECKING:
     from weft.fabric.model import Fabric
 
-MOST_LATENCY_S = 10e-3
 SEVERITIES = ("error", "warning", "note")
 
 
@@ -86,7 +85,7 @@ def _rates(fabric: "Fabric") -> list[Finding]:
 
 
 def _latency(fabric: "Fabric") -> list[Finding]:
-    """A latency that is missing or implausible for a network."""
+    """A latency that is missing; reading the file refuses implausible ones."""
     network = fabric.network
     if network is None:
         return []
@@ -99,16 +98,7 @@ def _latency(fabric: "Fabric") -> list[Finding]:
                 "give the one-way latency between two nodes on one switch",
             )
         ]
-    if network.latency <= MOST_LATENCY_S:
-        return []
-    return [
-        Finding(
-            "error",
-            f"network.latency = {format_seconds(network.latency)} is not plausible between nodes",
-            "Gigabit Ethernet takes 20 to 300 us, InfiniBand about 1 us",
-            'check the unit: "1.2 us"',
-        )
-    ]
+    return []
 
 
 def _model(fabric: "Fabric") -> list[Finding]:

@@ -18,6 +18,10 @@ class FabricKind:
         Its network is emulated by links that are limited with token buckets (:mod:`weft.fabric.shaping`).
     is_model
         Its times come from a model with the rates of the fabric file, and repeat exactly at every launch.
+    starter
+        What starts ranks by its scheduler's own means, as its site spells it; empty if only ``mpiexec`` does.
+    without
+        Keys of ``[batch]`` that its scheduler has nothing like.
     label
         Label of titles and numbers that were not measured on a real network; empty for a real network.
     """
@@ -26,6 +30,8 @@ class FabricKind:
     runs_here: bool = False
     is_emulated: bool = False
     is_model: bool = False
+    starter: str = ""
+    without: tuple[str, ...] = ()
     label: str = ""
 
 
@@ -34,12 +40,14 @@ KINDS: dict[str, FabricKind] = {
     "local": FabricKind(is_this_host=True, runs_here=True),
     "virtual": FabricKind(runs_here=True, is_emulated=True, label="virtual network"),
     "simulated": FabricKind(is_model=True, label="simulated"),
-    "slurm": FabricKind(),
-    "pbs": FabricKind(),
+    "slurm": FabricKind(starter="srun"),
+    "pbs": FabricKind(without=("qos",)),
     "lsf": FabricKind(),
-    "flux": FabricKind(),
+    "flux": FabricKind(starter="flux run", without=("qos", "reservation")),
 }
 MODEL = "simulated"
+MPIEXEC = "mpiexec"
+"""What starts ranks by the MPI library's own means, on every kind."""
 
 
 def known_kind(name: str) -> str:

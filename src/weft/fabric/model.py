@@ -8,15 +8,16 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from weft.errors import FabricError
 from weft.fabric.batch import BatchSection
-from weft.fabric.kinds import KINDS, MODEL, FabricKind, known_kind
+from weft.fabric.kinds import KINDS, MODEL, MPIEXEC, FabricKind, known_kind
 from weft.fabric.network.sections import NetworkSection as Network
 from weft.fabric.network.sections import TreeSection as Tree
 from weft.fabric.nodeset import NodeSetError, expand, size
 from weft.fabric.presets import with_presets
 from weft.fabric.simulation import SimulationSection
+from weft.fabric.times import Latency
 from weft.files.reading import locate, model_at, read_toml, validate
 from weft.files.section import Section, WholeFile
-from weft.units import Bytes, Rate, Seconds
+from weft.units import Bytes, Rate
 
 __all__ = ["Fabric", "Network", "Node", "Tree", "load_fabric"]
 
@@ -51,7 +52,7 @@ class Node(Section, frozen=True):
     cores: Count | None = Field(None, description="cores a node has, over all its sockets")
     memory: Bytes | None = Field(None, description='memory one node can give to ranks: "24 GiB"')
     copy_rate: Rate | None = Field(None, description='bytes all cores of a node copy in a second: "10 GB/s"')
-    latency: Seconds | None = Field(None, description='one-way latency between two ranks of a node: "300 ns"')
+    latency: Latency | None = Field(None, description='one-way latency between two ranks of a node: "300 ns"')
 
 
 class Fabric(WholeFile, frozen=True):
@@ -79,6 +80,11 @@ class Fabric(WholeFile, frozen=True):
     def implied(self) -> FabricKind:
         """The properties that its kind implies."""
         return KINDS[self.kind]
+
+    @property
+    def starter(self) -> str:
+        """What starts ranks in its jobs: as its file says, else its scheduler's own, else the MPI library's."""
+        return (self.batch.starter if self.batch else "") or self.implied.starter or MPIEXEC
 
     @property
     def is_this_host(self) -> bool:
@@ -132,6 +138,19 @@ class Fabric(WholeFile, frozen=True):
             raise ValueError(
                 f'kind "{self.kind}" is this host alone, and node.names = "{self.node.names}" names several'
             )
+        return self
+
+    @model_validator(mode="after")
+    def the_scheduler_has_it(self) -> Self:
+        """Refuse what the scheduler of this kind has nothing like, before anything is compiled for it."""
+        batch = self.batch or BatchSection.model_validate({})
+        own = self.implied.starter
+        if batch.starter not in ("", own, MPIEXEC):
+            instead = f'"{own}" or "{MPIEXEC}"' if own else f'"{MPIEXEC}"'
+            raise ValueError(f'kind "{self.kind}" starts ranks by {instead}, not by batch.starter = "{batch.starter}"')
+        given = next((key for key in self.implied.without if getattr(batch, key)), "")
+        if given:
+            raise ValueError(f'kind "{self.kind}" has nothing like batch.{given}: leave it out, or use batch.options')
         return self
 
     @model_validator(mode="after")

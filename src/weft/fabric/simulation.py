@@ -4,8 +4,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from weft.fabric.smpi import check_algorithms
+from weft.fabric.times import Cost, FirstContact
 from weft.files.section import Section
 from weft.units import Bytes, Seconds
 
@@ -27,7 +29,7 @@ class SimulationSection(Section, frozen=True):
     collectives: Library = Field(
         "mpich", description='whose algorithms the collectives take: "mvapich2", "mpich", "ompi" or "impi"'
     )
-    algorithms: dict[Call, Algorithm] = Field(
+    algorithms: Annotated[dict[Call, Algorithm], AfterValidator(check_algorithms)] = Field(
         {},
         description="algorithms of single calls in place of those that the library's selector takes, by SimGrid's "
         'names (smpirun --help-coll): { alltoallv = "ring" }',
@@ -43,13 +45,13 @@ class SimulationSection(Section, frozen=True):
         description='what network.message_gap is counted from: "starts", the start of the message before (bytes and '
         'gap overlap), or "bytes", its last byte (LogGP: G a byte, then g)',
     )
-    inside_cost: Seconds = Field(0.0, description='what a message to a rank of the same node costs its sender: "0 us"')
+    inside_cost: Cost = Field(0.0, description='what a message to a rank of the same node costs its sender: "0 us"')
     library_copies: bool = Field(
         False,
         description="whether the copies that the library's own algorithms make in a rank (Bruck's) take the node's "
         "memory, as those of Weft's all-to-alls always do",
     )
-    connection_cost: Seconds = Field(
+    connection_cost: FirstContact = Field(
         0.0,
         description='what either end spends on a connection when two ranks on different nodes first meet: "2 ms"',
     )

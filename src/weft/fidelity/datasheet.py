@@ -39,4 +39,10 @@ def compute(bench: Bench) -> Part:
     told = sheets.values_of(cells(), alone)
     values = {"largest": largest, "mean": mean, "copy_rate": copies, "overhead": asking, **told}
     tables = (*both_tables(found), sheets.table(cells(), alone))
-    return Part("datasheet", PARTS["datasheet"], (*sentences, sheets.sentence(told)), tables, values)
+    return Part(
+        "datasheet",
+        PARTS["datasheet"],
+        (*sentences, *filter(None, (sheets.sentence(told), sheets.copies(cells(), alone)))),
+        tables,
+        values,
+    )

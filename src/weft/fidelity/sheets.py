@@ -14,11 +14,12 @@ from weft.fabric.presets import with_presets
 from weft.files.reading import parse_toml, validate
 from weft.fit.inputs import MeasuredCell
 from weft.fit.run import simulation_model
-from weft.format import measured_seconds
+from weft.format import format_rate, measured_seconds
 from weft.report.tabular import Table
 
 Model = Literal["fair", "infiniband"]
 MODELS: tuple[Model, ...] = ("fair", "infiniband")
+OTHER_RATE = 20e9  # bytes a second: five eighths of the memory's rate in place of four fifths, halved
 PRESETS = {"node": "xeon-x5550", "network": "qdr-infiniband"}
 
 
@@ -90,6 +91,25 @@ def table(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> Table:
     )  # fmt: skip
     title = "Nothing fitted: presets xeon-x5550 and qdr-infiniband (simulated)"
     return Table(title, ("cell", "paper", "fair", "error", "infiniband", "error"), rows, frozenset({0}))
+
+
+def copies(cells: Sequence[MeasuredCell], found: dict[Model, list[float]]) -> str:
+    """What the largest errors come from where they are those of cells on one node; empty where they are not."""
+    at = {
+        model: max(range(len(cells)), key=lambda i: abs(relative_errors(cells, seconds)[i]))
+        for model, seconds in found.items()
+    }
+    rate = from_sheets("fair").node.copy_rate
+    if len(set(at.values())) > 1 or cells[at["fair"]].nodes > 1 or not rate:
+        return ""
+    cell = cells[at["fair"]]
+    asked = rate * found["fair"][at["fair"]] / cell.seconds
+    other = f"{format_rate(OTHER_RATE)} taken from the same data sheet it would be {abs(asked / OTHER_RATE - 1):.0%}."
+    return (
+        f"The worst cell is {cell.label}, where nothing leaves the node, so its error is the copy rate's alone: the "
+        f"preset has {format_rate(rate)}, worked out from the memory's data sheet, and the paper's time asks for "
+        f"{format_rate(asked)}. With {other}"
+    )
 
 
 def sentence(values: dict[str, float]) -> str:

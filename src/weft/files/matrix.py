@@ -73,7 +73,7 @@ def _npy(file: BufferedReader) -> "NDArray[Any]":
     start = file.read(12)
     prefix = 10 if start[6:7] == b"\x01" else 12
     size = int.from_bytes(start[8:prefix], "little")
-    if len(start) < prefix or start[6:7] not in (b"\x01", b"\x02", b"\x03") or size > MOST_HEADER:
+    if len(start) < prefix or start[6:8] not in (b"\x01\0", b"\x02\0", b"\x03\0") or size > MOST_HEADER:
         raise ValueError(f"its header of {size} bytes is none of NumPy's")
     file.seek(prefix)
     header = file.read(size).decode("latin-1")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The only room that starts processes: one launcher for each kind of fabric, and building the kernels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -77,7 +77,9 @@ def cancelling(fabric: Any) -> Any:
     return fabric.model_copy(update={"batch": section.model_copy(update={"cancel_on_interrupt": True})})
 
 
-def foreseen_refusal(fabric: Any, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int) -> str:
+def foreseen_refusal(
+    fabric: Any, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int, settings: Mapping[str, str]
+) -> str:
     """Why the launcher of a fabric will refuse to start these cells, before it is made; empty if it will not.
 
     Only a model refuses, by what a simulation is expected to cost.
@@ -86,7 +88,7 @@ def foreseen_refusal(fabric: Any, cells: Sequence[LaunchCell], ranks: int, ranks
         return ""
     from weft.launch.simulated.cost import foreseen
 
-    return foreseen(fabric, cells, ranks, ranks_per_node)
+    return foreseen(fabric, cells, ranks, ranks_per_node, settings)
 
 
 def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:

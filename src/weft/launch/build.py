@@ -9,7 +9,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,8 @@ from pathlib import Path
 from weft.errors import LaunchError
 from weft.files.atomic import file_errors, write_atomic
 from weft.files.shipped import cache, shipped
-from weft.launch.keeper import sweep
-from weft.launch.toolchain import build_once, compiler, first_error, key_of, run_logged, source_files, tool
+from weft.launch.keeper import lying, sweep
+from weft.launch.toolchain import build_once, compiler, first_error, key_of, run_logged, source_files, told, tool
 from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
 from weft.mpi.starting import as_root
 
@@ -99,8 +98,8 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
     def make(work: Path, ready: Path, log: Path) -> None:
         library = mpi.described()
         name = f"for {library} " if library else ""
-        say(f"building the kernels {name}with {mpi.wrapper} (once, takes some seconds)")
-        compile_target(PROGRAM, work / "build", mpi, native, log)
+        with told(say, f"building the kernels {name}with {mpi.wrapper} (once, takes some seconds)"):
+            compile_target(PROGRAM, work / "build", mpi, native, log)
         with file_errors(place):
             shutil.copy2(built_program(work / "build", log), ready / PROGRAM)
             shutil.copy2(log, ready / "build.log")
@@ -218,7 +217,7 @@ def default_settings(program: Path, scratch: Path) -> str:
     home = scratch / "home"
     home.mkdir()
     environment |= {"HOME": str(home), "TMPDIR": str(home), **as_root()}
-    began = time.time() - 0.01
+    before = lying()
     try:
         done = subprocess.run(
             [program, "--settings"], capture_output=True, text=True, check=False, env=environment,
@@ -228,7 +227,7 @@ def default_settings(program: Path, scratch: Path) -> str:
         return ""
     finally:
         # Open MPI 5 leaves 16 MiB in /dev/shm if a rank runs without a starter, which would clean up
-        sweep(began)
+        sweep(before)
     if done.returncode:
         return ""
     # a value with the path of our scratch folder is not a setting, and would differ in every launch

@@ -35,6 +35,7 @@ PR_SET_CHILD_SUBREAPER = 36
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 PREFIX = "weft-"
 NOTE_BYTES = 256
+Found = tuple[Path, int, int]  # a file: name, device, inode
 # Open MPI names a semaphore after the file written, which Weft marks by 16 digits
 SEMAPHORES = f"/dev/shm/sem.OMPIO_*.npy.{'[0-9a-f]' * 16}.part"
 # names of the segments of Open MPI 5 and 4, MPICH, UCX, PSM, MVAPICH and Intel MPI, and of hydra's topology file
@@ -184,22 +185,31 @@ def open_files() -> set[tuple[int, int]]:
     return found
 
 
-def sweep(since: float, patterns: tuple[str, ...] = LEFT_BEHIND) -> None:
-    """Remove files that killed ranks left outside their folder: this user's, newer than ``since``, not in use."""
-    candidates: list[tuple[Path, os.stat_result]] = []
+def lying(patterns: tuple[str, ...] = LEFT_BEHIND) -> set[Found]:
+    """Regular files of this user in the places where ranks leave some, by name and identity."""
+    found: set[Found] = set()
     for path in (path for pattern in patterns for path in Path("/").glob(pattern[1:])):
         try:
             status = path.lstat()
         except OSError:
             continue
-        if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and status.st_ctime >= since:
-            candidates.append((path, status))
+        if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
+            found.add((path, status.st_dev, status.st_ino))
+    return found
+
+
+def sweep(before: set[Found], patterns: tuple[str, ...] = LEFT_BEHIND) -> None:
+    """Remove files that killed ranks left outside their folder: this user's, not there ``before``, and not in use.
+
+    What was there before is known by its inode, not by its time: a clock that is set in between changes nothing.
+    """
+    candidates = lying(patterns) - before
     if not candidates:
         return
     # listed before the check for users: files that another job makes in between are not on the list
     used = open_files()
-    for path, status in candidates:
-        if (status.st_dev, status.st_ino) not in used:
+    for path, device, inode in candidates:
+        if (device, inode) not in used:
             try:
                 path.unlink(missing_ok=True)
             except OSError:  # immutable or read-only: not a reason to fail
@@ -209,7 +219,8 @@ def sweep(since: float, patterns: tuple[str, ...] = LEFT_BEHIND) -> None:
 def take_lock(path: str) -> int:
     """Take the folder's launch lock; waits for the keeper of an earlier launch to end.
 
-    The file names the holder and its session directory, so that the next one can remove what a killed keeper left.
+    The file names the holder and its session directory (see :func:`holder`), so that the next one can remove what a
+    killed keeper left.
     """
     folder, name = os.path.split(path)
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -219,9 +230,9 @@ def take_lock(path: str) -> int:
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise OSError(errno.EINVAL, "not a regular file with one link: remove it", path)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    left = os.pread(handle, 4096, 0).decode(errors="replace").partition(" ")[2].strip()
-    if left and is_session(left, handle):
-        sweep(0.0, (*noted(left), SEMAPHORES))
+    left = left_by(os.pread(handle, 4096, 0).decode(errors="replace"), handle)
+    if left:
+        sweep(set(), (*noted(left), SEMAPHORES))
         shutil.rmtree(left, ignore_errors=True)
     return handle
 
@@ -230,6 +241,32 @@ def session_prefix(lock: int) -> str:
     """Prefix of the session directories of this lock file; unique, so that no other directory is mistaken for ours."""
     status = os.fstat(lock)
     return f"{PREFIX}{zlib.crc32(f'{status.st_dev}:{status.st_ino}'.encode()) & 0xFFFFFF:06x}"
+
+
+def ticks(pid: int) -> str:
+    """When a living process was started, in clock ticks since boot (proc(5), stat); empty if there is none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def holder(session: str) -> str:
+    """What the lock says of its holder: process, its start, and the session directory with its device and inode."""
+    status = Path(session).lstat()
+    return f"{os.getpid()} {ticks(os.getpid())} {status.st_dev}:{status.st_ino} {session}\n"
+
+
+def left_by(text: str, lock: int) -> str:
+    """The session directory that a dead holder of this lock file left; empty if there is none, or it is another one."""
+    words = text.rstrip().split(" ", 3)
+    if len(words) < 4 or not words[0].isdecimal() or not is_session(words[3], lock):
+        return ""
+    # a holder without the lock lives where somebody has moved the file, or where a file system knows no locks
+    lives = ticks(int(words[0])) == words[1]
+    status = Path(words[3]).lstat()
+    return "" if lives or f"{status.st_dev}:{status.st_ino}" != words[2] else words[3]
 
 
 def is_session(left: str, lock: int) -> bool:
@@ -282,17 +319,17 @@ def main() -> int:
     if os.getppid() != order["parent"]:
         return 125
     lock = take_lock(order["lock"])
-    began = time.time() - 0.01
+    before = lying()
     # Open MPI and MPICH put sockets and session directories there; a killed one does not clean up
     temporary = tempfile.mkdtemp(prefix=session_prefix(lock), dir=temporary_base())
     os.environ["TMPDIR"] = temporary
     try:
-        note(lock, f"{os.getpid()} {temporary}\n")
+        note(lock, holder(temporary))
         status = watch(start(order["command"], order.get("cpu_s", 0)), order["grace_s"])
         clean = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
         clear(patience_s=1.0 if clean else 0.1)
         if not clean:
-            sweep(began)
+            sweep(before)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     note(lock, "")

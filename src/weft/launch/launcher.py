@@ -129,6 +129,8 @@ class Outcome:
         Why the launcher refused to start it, so that its cells have only their bounds. Only a simulator refuses.
     limit
         Which limit of the launcher's own ended it, in words; empty where it was the cell's.
+    processor_s
+        Seconds of processor time that all its processes took; 0 where they are not counted.
     """
 
     id: str
@@ -138,6 +140,7 @@ class Outcome:
     log: Path
     refused: str = ""
     limit: str = ""
+    processor_s: float = 0.0
 
 
 class Launcher(Protocol):

@@ -10,6 +10,8 @@ from weft.errors import DataError
 from weft.files.atomic import read_json, write_json
 
 SCHEMA = "weft-links/1"
+MOST_RATE = 1e18
+"""Bytes per second, more than any link has; above all, not infinite."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,34 @@ def _record(path: Path) -> dict[str, Any]:
 def _counts(path: Path, rows: Any) -> list[LinkCount]:
     try:
         return [
-            LinkCount(row["link"], row["from"], row["to"], row["rate"], row["bytes"], row["packets"], row["drops"])
+            LinkCount(
+                *(text(row["link"]), text(row["from"]), text(row["to"]), rate(row["rate"])),
+                *(whole(row["bytes"]), whole(row["packets"]), whole(row["drops"])),
+            )
             for row in rows
         ]
     except (KeyError, TypeError) as error:
         raise DataError(f"{path}: a row lacks {error}", "measure the cell again") from error
+    except ValueError as error:
+        raise DataError(f"{path}: a row has {error}", "measure the cell again") from error
+
+
+def text(value: Any) -> str:
+    """A name, or ValueError."""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.60} for a name")
+    return value
+
+
+def whole(value: Any) -> int:
+    """A count, or ValueError."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise ValueError(f"{value!r:.60} for a count")
+    return value
+
+
+def rate(value: Any) -> float:
+    """Bytes per second, or ValueError."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < MOST_RATE:
+        raise ValueError(f"{value!r:.60} for a rate")
+    return value

@@ -4,6 +4,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.files.version import Version, version
+
 SLOT_BYTES = 64
 
 
@@ -21,15 +23,16 @@ class Slot:
         return f"rank {self.rank}: {' '.join(word for word in (self.op, self.phase, self.state) if word)}"
 
 
-def read_slots(path: Path, not_before: float = 0.0) -> list[Slot]:
+def read_slots(path: Path, before: Version | None = None) -> list[Slot]:
     """Read the status file of a launch.
 
     Parameters
     ----------
     path
         ``launches/<launch>.status``: 64 bytes a rank, ``<cell> <op> <phase> <state>``.
-    not_before
-        A file older than this (seconds since the epoch) is from an earlier start and is ignored.
+    before
+        The file's version before the ranks were started: one that is still the same is from an earlier start and is
+        ignored.
 
     Returns
     -------
@@ -37,7 +40,7 @@ def read_slots(path: Path, not_before: float = 0.0) -> list[Slot]:
         A slot for each rank that wrote one; empty if the kernel did not get that far.
     """
     try:
-        if path.stat().st_mtime < not_before:
+        if version(path) == before:
             return []
         raw = path.read_bytes()
     except OSError:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,6 +73,15 @@ def tool(name: str) -> str:
     if found is None:
         raise LaunchError(f"{name} not found", f"pip install {name}")
     return found
+
+
+@contextmanager
+def told(say: Callable[[str], None], what: str) -> Generator[None]:
+    """Say what takes its time before it begins, and how long it took once it has ended well."""
+    say(what)
+    began = time.monotonic()
+    yield
+    say(f"built in {time.monotonic() - began:.0f} s")
 
 
 def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None]) -> None:

@@ -16,12 +16,15 @@ PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "flat.window": {"w": r"\d+", "order": "shift|xor|node-rotated|permuted", "bytes_in_flight": r"\d+ ?([KMG]i)?B?"},
     "flat.pairwise": {},
     "bruck": {"r": r"\d+"},
-    "node.multi": {"nl": r"\d+"},
+    "node.multi": {"nl": r"\d+", "stages": r"\d+"},
     "node.direct": {"w": r"\d+"},
     "node.bruck": {"r": r"\d+"},
     "sched": {"file": ".+"},
 }
+COMBINING = frozenset({"bruck", "node.multi", "node.direct", "node.bruck"})
+"""Algorithms that put blocks for several ranks into one message."""
 PMPI = "pmpi"
+AUTO = "auto"
 _SPEC = re.compile(r"([\w.]+)(?:\{(.*)\})?")
 
 
@@ -47,9 +50,25 @@ def check_spec(text: str) -> str:
     return text
 
 
+def check_measured(text: str) -> str:
+    """As :func:`check_spec`; also ``auto``, by which each call chooses from a selection table.
+
+    Raises
+    ------
+    ValueError
+        There is no such algorithm.
+    """
+    return text if text == AUTO else check_spec(text)
+
+
 def is_own(algorithm: str) -> bool:
     """Whether a name is that of an algorithm of ``native/alltoall``, not of the MPI library."""
     return algorithm.partition("{")[0] in PARAMETERS
+
+
+def combines(algorithm: str) -> bool:
+    """Whether a spec is of an algorithm that puts blocks for several ranks into one message."""
+    return algorithm.partition("{")[0] in COMBINING
 
 
 def _distinct(specs: tuple[str, ...]) -> tuple[str, ...]:
@@ -61,9 +80,12 @@ def _distinct(specs: tuple[str, ...]) -> tuple[str, ...]:
 AlgorithmSpec = Annotated[str, AfterValidator(check_spec)]
 """One algorithm."""
 AlgorithmSpecs = Annotated[
-    tuple[AlgorithmSpec, ...], BeforeValidator(as_list), AfterValidator(_distinct), Field(min_length=1, max_length=100)
+    tuple[Annotated[str, AfterValidator(check_measured)], ...],
+    BeforeValidator(as_list),
+    AfterValidator(_distinct),
+    Field(min_length=1, max_length=100),
 ]
-"""One algorithm or a list of them."""
+"""One algorithm or a list of them, for a kernel that takes a selection table too."""
 
 
 def chosen(algorithm: str) -> dict[str, Any]:

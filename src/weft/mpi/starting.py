@@ -39,6 +39,8 @@ class Family:
     free: tuple[str, ...] = ("-bind-to", "none")
     crowded: tuple[str, ...] = ("-bind-to", "none")
     by_core: tuple[str, ...] = ("-bind-to", "core")
+    pinned: tuple[str, ...] = ("-bind-to", "core")
+    """In a job, where hardware threads are not distinguished from cores."""
     by_thread: tuple[str, ...] = ("-bind-to", "hwthread")
 
     def binding(self, ranks: int, oversubscribed: bool, cores: Cores) -> list[str]:
@@ -76,6 +78,7 @@ class OpenMpi5(Family):
     free = ("--bind-to", "none")
     crowded = ("--map-by", ":OVERSUBSCRIBE", "--bind-to", "none")
     by_core = ("--map-by", "core", "--bind-to", "core")
+    pinned = ("--bind-to", "core")
     by_thread = ("--map-by", "hwthread:HWTCPUS", "--bind-to", "hwthread")
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
@@ -102,14 +105,20 @@ class OpenMpi4(OpenMpi5):
 class IntelMpi(Family):
     """Intel MPI: hydra, with pinning by variables. Untested: no such library at hand."""
 
-    # Intel's hydra pins by I_MPI_PIN, not by -bind-to
-    free = crowded = by_core = by_thread = ()
+    # Intel's hydra pins by I_MPI_PIN, and refuses -bind-to
+    free = crowded = by_core = by_thread = pinned = ()
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         """Pin one rank a core, or switch pinning off and let waiting ranks yield."""
         if oversubscribed:
             return {"I_MPI_PIN": "0", "I_MPI_THREAD_YIELD": "2"}
-        return {"I_MPI_PIN": "1", "I_MPI_PIN_CELL": "core"}
+        return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "core", "I_MPI_PIN_ORDER": "compact"}
+
+    def across(self, nodes: Sequence[str], each: int, cyclic: bool) -> list[str]:
+        """Arguments that put ``each`` ranks on every host: Intel's hydra counts them apart from the host list."""
+        # in a job it would else take the scheduler's placement and leave -ppn unheard
+        heed = ["-genv", "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT", "off"]
+        return ["-hosts", ",".join(nodes), "-ppn", str(1 if cyclic else each), *heed]
 
 
 class Mvapich(Family):

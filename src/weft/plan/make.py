@@ -100,7 +100,7 @@ def refusals(plan: Plan, launches: Iterable[LaunchPlan]) -> Iterable[str]:
     cells = {cell.id: cell for cell in plan.cells}
     for launch in sorted(launches, key=lambda each: each.cells):
         asked = [cells[name].requested for name in launch.cells]
-        if why := foreseen_refusal(plan.planned_fabric, asked, launch.ranks, launch.ranks_per_node):
+        if why := foreseen_refusal(plan.planned_fabric, asked, launch.ranks, launch.ranks_per_node, launch.settings):
             names = ", ".join(launch.cells)
             yield f"{names} (N = {launch.nodes}, p = {launch.ranks}) will have a bound and no time: {why}"
 

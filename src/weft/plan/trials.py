@@ -6,6 +6,9 @@ cost the same where it then stands, so that no step shows. Cells are measured at
 both values, in rounds: each round has one launch with the knobs as they were and one for each knob that is moved,
 shuffled by the seed (METHOD 9). Where messages of a size near v begin to switch depends on a header, so no size lies
 within `HEADER` below a value.
+
+What a knob is worth shows farther away. The likeliest knob of a change-over is therefore also set to 4 v, or v / 4, in
+one more launch of the same rounds, and `FAR_SIZES` between v and there are measured with it and without.
 """
 
 from collections.abc import Sequence
@@ -29,6 +32,9 @@ BETWEEN = (0.1, 0.3, 0.5, 0.7, 0.9)
 NEAR = 3
 WHOLE = 8  # bytes: a reduction takes whole doubles
 SMALLEST = 8 * HEADER
+FAR = 4
+#: Places of the sizes between the value and the far one, as shares of the way.
+FAR_SIZES = (1 / 6, 1 / 2, 5 / 6)
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,8 @@ class Trial:
         Name of the variable.
     value, moved
         Bytes: its present value, and the one it is moved to.
+    far
+        Bytes: the value farther away at which its gain is measured; 0 if it is not.
     """
 
     cell: str
@@ -52,6 +60,7 @@ class Trial:
     knob: str
     value: int
     moved: int
+    far: int = 0
 
     @property
     def setting(self) -> dict[str, str]:
@@ -59,12 +68,22 @@ class Trial:
         return setting_of(self.knob, self.moved)
 
     @property
+    def far_setting(self) -> dict[str, str]:
+        """The environment variable that moves it far."""
+        return setting_of(self.knob, self.far)
+
+    @property
+    def far_sizes(self) -> tuple[int, ...]:
+        """Bytes between the value and the far one."""
+        return between(self.value, self.far, FAR_SIZES) if self.far else ()
+
+    @property
     def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Bytes below both values, between them, and above both."""
         low, high = sorted((self.value, self.moved))
         return (
             tuple(_whole((low - HEADER) / 2**place) for place in reversed(OUTSIDE)),
-            tuple(_whole(low * ((high - HEADER) / low) ** share) for share in BETWEEN),
+            between(low, high, BETWEEN),
             tuple(_whole(high * 2**place) for place in OUTSIDE),
         )
 
@@ -88,6 +107,27 @@ def moved_value(value: int, *, up: bool, sizes: Sequence[int]) -> int | None:
     return None
 
 
+def far_value(value: int, moved: int, sizes: Sequence[int]) -> int:
+    """The value at which the gain of a knob is measured, in the direction of its move; 0 if the sweep ends before.
+
+    Parameters
+    ----------
+    value, moved
+        Bytes: its present value, and the one it is moved to.
+    sizes
+        Sizes of the sweep.
+    """
+    far = value * FAR if moved > value else _whole(value / FAR)
+    within = between(value, far, FAR_SIZES)
+    return far if far >= SMALLEST and min(sizes) <= within[0] and within[-1] <= max(sizes) else 0
+
+
+def between(one: int, other: int, places: Sequence[float]) -> tuple[int, ...]:
+    """Sizes between two values in bytes, at shares of the way in octaves from the smaller, and clear of the larger."""
+    low, high = sorted((one, other))
+    return tuple(_whole(low * ((high - HEADER) / low) ** share) for share in places)
+
+
 def trial_plan(plan: Plan, trials: Sequence[Trial]) -> Plan:
     """The plan of the run that moves knobs.
 
@@ -101,12 +141,14 @@ def trial_plan(plan: Plan, trials: Sequence[Trial]) -> Plan:
     found: list[tuple[Cell, dict[str, Any]]] = []
     for name in dict.fromkeys(trial.cell for trial in trials):
         cell, own = plan.cell(name), [trial for trial in trials if trial.cell == name]
-        sizes = {size for trial in own for zone in trial.sizes for size in zone}
+        sizes = {size for trial in own for zone in (*trial.sizes, trial.far_sizes) for size in zone}
         found.append((cell, resized(cell, sizes) | {"trial": {"cell": name}}))
         for trial in own:
-            values = resized(cell, {size for zone in trial.sizes for size in zone})
-            setting = {**values.get("setting", {}), **trial.setting}
-            found.append((cell, values | {"setting": setting, "trial": asdict(trial)}))
+            near = resized(cell, {size for zone in trial.sizes for size in zone})
+            found.append((cell, near | {"setting": _set(near, trial.setting), "trial": asdict(trial)}))
+            if trial.far:
+                far = resized(cell, set(trial.far_sizes))
+                found.append((cell, far | {"setting": _set(far, trial.far_setting), "trial": {"far": asdict(trial)}}))
     measure = plan.measure.model_copy(update={"launches": max(ROUNDS, plan.measure.launches)})
     cells = tuple(trial_cell(f"c{place:03}", cell, values, plan) for place, (cell, values) in enumerate(found))
     plain = plan.model_copy(
@@ -125,6 +167,10 @@ def trial_cell(name: str, cell: Cell, values: dict[str, Any], plan: Plan) -> Cel
     budgets_s = ROOM * plan.measure.budget * kernel_named(cell.kernel).budgets(values, cell.ranks)
     changed = {"id": name, "series": (), "parameters": values, "bound": None, "bounds": {}, "alone_s_per_byte": None}
     return cell.model_copy(update=changed | {"limit_s": max(cell.limit_s, budgets_s)})
+
+
+def _set(values: dict[str, Any], setting: dict[str, str]) -> dict[str, str]:
+    return {**values.get("setting", {}), **setting}
 
 
 def _whole(size: float) -> int:

@@ -33,12 +33,13 @@ class Card:
 
 
 def card_of(view: RunView) -> Card:
-    """The card of a run; at quality C and D it says why nothing is shown."""
+    """The card of a run; at quality C and D it says why nothing is shown, at D without the number that explains."""
     story, doubt = view.story, doubted(view.quality)
-    numbers = (*story.numbers(view)[:2], (view.grade, f"quality: {MEANING[view.grade]}"))
+    numbers = (*story.numbers(view)[: 1 if view.grade == "D" else 2], (view.grade, f"quality: {MEANING[view.grade]}"))
     finding = story.finding(view)
     if doubt:
         held = (f"If the numbers hold: {finding}",) if finding else ()
         return Card(f"Not shown: quality {view.grade}", numbers, (doubt, *held), story.caution(view))
-    told = [text for text in (finding, story.cause(view), story.advice(view)) if text]
-    return Card(story.line(view), numbers, tuple(told[:SENTENCES]), story.caution(view))
+    line = story.line(view)
+    told = [text for text in (finding, story.cause(view), story.advice(view)) if text and text != f"{line}."]
+    return Card(line, numbers, tuple(told[:SENTENCES]), story.caution(view))

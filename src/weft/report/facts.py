@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from weft.analyse.tables.times import CallRow
-from weft.format import format_bytes, format_rate, measured_seconds, plural
+from weft.format import format_bytes, format_rate, measured_seconds, plural, with_title
 from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, LaunchRow, MeasuredRow, RankRow
@@ -89,7 +89,7 @@ def provenance(view: RunView) -> Facts:
     """Weft, MPI, machine, binding, clock, seed."""
     launches, ranks, plan = LAUNCH_TABLE.read(view.path), RANK_TABLE.read(view.path), view.plan
     kind = f"{plan.fabric} ({plan.fabric_kind})"
-    facts: Facts = [("Run folder", str(view.path)), ("Study", f"{plan.study}: {plan.title}"), ("Fabric", kind)]
+    facts: Facts = [("Run folder", str(view.path)), ("Study", with_title(plan.study, plan.title)), ("Fabric", kind)]
     facts.append(
         ("Made", f"{view.meta.get('created', 'unknown')} by weft {view.meta.get('weft', 'unknown')} ({_commit(view)})")
     )
@@ -164,12 +164,16 @@ def settings(view: RunView) -> Facts:
 def floor_facts(view: RunView) -> Facts:
     """Noise floor, latency and copy rate of each shape, with their intervals."""
     facts: Facts = []
-    names = {"empty": "empty operation", "latency": "one-way latency, 8 B (half the round trip)"}
+    names = {
+        "empty": "empty operation",
+        "latency": "one-way latency, 8 B (half the round trip)",
+        "swap": "two messages of 8 B that cross",
+    }
     for row in view.floor:
         where = f"{plural(row['nodes'], 'node')}, {plural(row['ranks_per_node'], 'rank')} a node"
         if row["quantity"] == "copy":
             name = f"copy, {format_bytes(row['bytes'])} a rank"
-            value = format_rate(row["value"]) + " a node" if row["value"] else "–"
+            value = f"{format_rate(row['value'])} a node, {row['way']}" if row["value"] else "–"
         else:
             name, value = names.get(row["quantity"], row["quantity"]), measured_seconds(row["value"])
         facts.append((f"{where}: {name}", value))

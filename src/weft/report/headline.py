@@ -50,9 +50,8 @@ def headline(found: Sequence[VerdictRow]) -> str:
     weak = next((each for each in told if each["kind"] == "weak"), None)
     strong = next((each for each in told if each["kind"] == "strong"), None)
     clause = _strong_clause(strong) if strong is not None else ""
-    if weak is None:
-        return f"{clause[0].upper()}{clause[1:]}."
-    return f"{_weak_opening(weak)}; {clause}." if clause else f"{_weak_opening(weak)}."
+    whole = "; ".join(filter(None, (_weak_opening(weak) if weak is not None else "", clause)))
+    return f"{whole[0].upper()}{whole[1:]}.{_left_out(told)}"
 
 
 def glance(found: Sequence[VerdictRow], cause: CauseRow | None) -> str:
@@ -62,6 +61,8 @@ def glance(found: Sequence[VerdictRow], cause: CauseRow | None) -> str:
         return "No verdict"
     if main["doubt"]:
         return "Not claimed"
+    if main["outcome"] == "undecided":
+        return f"Undecided up to {main['end']} {main['axis']}"
     if main["outcome"] == "rises":
         return f"Yes: {cause['short']}" if cause and cause["short"] else "Yes, by a cause that is not known"
     if main["kind"] == "strong" and main["outcome"] == "no change shown":
@@ -76,7 +77,8 @@ def scale_numbers(found: Sequence[VerdictRow]) -> list[Number]:
         return []
     span = f"from {main['start']} to {main['end']} {main['axis']}"
     fixed = "the same data on each" if main["kind"] == "weak" else "one array divided among all"
-    numbers = [(f"{measured_factor(main['factor'])} times", f"the time {span}, {fixed}")]
+    ends = (main["low"], main["high"]) if main["left_out"] else ()
+    numbers = [(measured_factor(main["factor"], *ends, what="times"), f"the time {span}, {fixed}")]
     if main["bound"] and main["bound_ratio"]:
         share = 100 / main["bound_ratio"]
         told = "under 1 %" if share < 1 else f"{share:.0f} %"
@@ -88,6 +90,10 @@ def _weak_opening(weak: VerdictRow) -> str:
     assert weak["factor"] is not None
     one = weak["axis"].rstrip("s")
     span = f"from {weak['start']} to {weak['end']} {weak['axis']}"
+    if weak["outcome"] == "undecided":
+        factor = measured_factor(weak["factor"], weak["low"], weak["high"], "times")
+        limits = f"It is undecided whether all-to-all communication limits scaling: with the same data on each {one}"
+        return f"{limits} it takes {factor} as long {span}"
     if weak["outcome"] != "rises":
         what = "All-to-all communication" if one == "node" else "All-to-all exchange between the ranks of one node"
         shown = "no change is shown" if weak["outcome"] == "no change shown" else "the time even falls"
@@ -105,10 +111,22 @@ def _count(number: int | None) -> str:
     return "one" if number == 1 else f"{number}"
 
 
+def _left_out(told: Sequence[VerdictRow]) -> str:
+    """A sentence on what the ranges in a headline come from; empty where the model leaves nothing out."""
+    causes = dict.fromkeys(cause for each in told for cause in each["left_out"].split(", ") if cause)
+    return f" Ranges are of what the model leaves out: {', '.join(causes)}." if causes else ""
+
+
 def _strong_clause(strong: VerdictRow) -> str:
-    assert strong["factor"] is not None
+    factor = strong["factor"]
+    assert factor is not None
+    low, high = (strong["low"], strong["high"]) if strong["left_out"] else (None, None)
+    slower = measured_factor(factor, low, high, "times")
     if strong["outcome"] == "falls":
-        return f"with one array divided among all it gets {measured_factor(1 / strong['factor'])} times faster"
+        faster = measured_factor(1 / factor, 1 / high if high else None, 1 / low if low else None, "times")
+        return f"with one array divided among all it gets {faster} faster"
     if strong["outcome"] == "rises":
-        return f"with one array divided among all it also gets {measured_factor(strong['factor'])} times slower"
+        return f"with one array divided among all it also gets {slower} slower"
+    if strong["outcome"] == "undecided":
+        return f"with one array divided among all it is undecided whether it gets faster: {slower} the time"
     return "with one array divided among all no change is shown"

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from weft.analyse.tables.links import BOTTLENECKS, HOSTS, LINKS, LOADS, BottleneckRow, Load, LoadRow
-from weft.format import format_bytes, format_rate, plural
+from weft.format import format_bytes, format_factor, format_rate, plural
 from weft.report.tabular import Table
 from weft.report.view import RunView
 
@@ -55,7 +55,7 @@ def held_back_table(view: RunView) -> Table | None:
             (HOSTS if each["name"] == "injection" else each["name"]) or "no link",
             _load_text(each["busiest"]),
             _load_text(each["other"]),
-            f"{each['bound_ratio']:.3g} x {each['bound']}" if each["bound_ratio"] else "–",
+            f"{format_factor(each['bound_ratio'])} x {each['bound']}" if each["bound_ratio"] else "–",
         )
         for each in held_back(view)
     ]

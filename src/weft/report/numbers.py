@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from weft.analyse.tables.times import CallRow, TimedRow, is_beaten
 from weft.format import UNKNOWN, format_seconds, measured_seconds
 
 
@@ -22,6 +23,9 @@ def by_root(row: Mapping[str, Any]) -> bool:
     return row["interval"] == "none" and format_seconds(row["min_s"]) != format_seconds(row["max_s"])
 
 
-def bound_text(row: Mapping[str, Any]) -> str:
-    """The lower bound and its cause."""
-    return f"{measured_seconds(row['bound_s'])}, {row['bound']}" if row["bound_s"] else UNKNOWN
+def bound_text(row: CallRow | TimedRow) -> str:
+    """The lower bound and its cause; one that a sample beat is none, and says so."""
+    if not row["bound_s"]:
+        return UNKNOWN
+    wrong = " (wrong: a sample beat it)" if is_beaten(row) else ""
+    return f"{measured_seconds(row['bound_s'])}, {row['bound']}{wrong}"

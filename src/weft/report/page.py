@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from weft.analyse.tables.times import timed
 from weft.errors import CompareError, WeftError
 from weft.report import facts
 from weft.report.card import card_of
@@ -14,13 +15,17 @@ from weft.report.figures import all_figures
 from weft.report.figures.files import write_figures
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
+from weft.report.front import Front
 from weft.report.html import figure_values, fill, write_page
 from weft.report.remedies import NOTHING, remedy_table
 from weft.report.tables import all_tables, meaning
 from weft.report.view import RunView, load_view
 
+NO_TIME = "There is nothing to draw: no cell of this run has a time."
+NO_FIGURES = "Runs of this kernel have no figures: their times stand in the tables."
 
-def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path:
+
+def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, front: Front | None = None) -> Path:
     """Write the page, each figure beside it as SVG, PDF and PNG (in ``figures/``), and return its path.
 
     Parameters
@@ -31,6 +36,8 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path
         The page. With several runs, the figures of each go into ``figures/<run>/``.
     files_too
         Whether to write the figures' files.
+    front
+        What stands before the runs.
 
     Raises
     ------
@@ -43,7 +50,7 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path
         raise WeftError("no run was given to report on", "weft report RUN... -o report.html")
     views = [load_view(folder) for folder in folders]
     figures = [all_figures(view) for view in views]
-    write_page(path, render(views, figures))
+    write_page(path, render(views, figures, front))
     if files_too:
         for view, own in zip(views, figures, strict=True):
             folder = path.parent / "figures"
@@ -51,13 +58,14 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True) -> Path
     return path
 
 
-def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture]]) -> str:
+def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture]], front: Front | None = None) -> str:
     """The page's HTML."""
     runs = [
         _run(index, view, own_figures) for index, (view, own_figures) in enumerate(zip(views, figures, strict=True))
     ]
     names = list(dict.fromkeys(view.titled(view.name) for view in views))
-    return fill("page.html", title=" · ".join(names), runs=runs, meaning=meaning(views), shared=shared(views))
+    title = front.table.title if front else " · ".join(names)
+    return fill("page.html", title=title, runs=runs, meaning=meaning(views), shared=shared(views), front=front)
 
 
 def shared(views: Sequence[RunView]) -> list[dict[str, Any]]:
@@ -95,6 +103,7 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "verdicts": view.verdicts,
         "help": remedy_table(view),
         "no_help": NOTHING,
+        "no_figures": NO_TIME if not timed(view.rows) else NO_FIGURES,
         "figures": [figure_values(f"run{index}-{figure.name}", figure) for figure in figures],
         "tables": all_tables(view),
         "findings": condensed(view.findings),

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from weft.bound.effects import CAUSES
-from weft.format import format_bytes, format_seconds
+from weft.format import format_bytes, format_seconds, with_title
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell, Plan
 from weft.plan.rounds import ladder_s
@@ -124,7 +124,7 @@ def causes_of(plan: Plan) -> list[str]:
 
 def heading(plan: Plan) -> str:
     """Study and fabric in one line."""
-    return f"{plan.study} on {plan.fabric} ({plan.fabric_kind}): {plan.title}"
+    return with_title(f"{plan.study} on {plan.fabric} ({plan.fabric_kind})", plan.title)
 
 
 def as_markdown(plan: Plan) -> str:

@@ -23,12 +23,16 @@ def remedy_sentence(view: RunView, cell: str, call: str) -> str:
 
 
 def remedy_table(view: RunView) -> Table | None:
-    """Remedies of the slowest call of each cell, what saves most of its time first; None where none is known."""
+    """Remedies of the slowest call of each cell, and every confirmed setting, what saves most of its time first.
+
+    None where none is known.
+    """
     slowest: list[RemedyRow] = []
     for _, group in groupby(REMEDIES.read(view.path), key=lambda row: row["cell"]):
         found = list(group)
-        longest = max(found, key=lambda row: row["seconds"])["call"]
-        slowest += [row for row in found if row["call"] == longest]
+        plain = [row for row in found if not row["setting"]]
+        longest = max(plain or found, key=lambda row: row["seconds"])["call"]
+        slowest += [row for row in found if row["call"] == longest or row["setting"]]
     slowest.sort(key=lambda row: -row["saves_s"] / row["seconds"])
     rows = [
         (

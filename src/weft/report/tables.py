@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from weft.analyse.tables.quality import quality_in_words
 from weft.files.tree import is_list
-from weft.format import plural
+from weft.format import plural, with_title
 from weft.report.bars import bar_lines
 from weft.report.card import card_of
 from weft.report.condense import condensed
@@ -17,7 +17,7 @@ from weft.report.view import RunView, load_view
 from weft.text import console, markdown_text
 
 GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
-Format = Literal["text", "md", "csv", "json", "latex"]
+Format = Literal["text", "md", "csv", "json", "latex", "osu", "reframe", "openmetrics"]
 
 
 def meaning(views: Iterable[RunView]) -> str:
@@ -54,6 +54,10 @@ def render(view: RunView, format: Format = "text") -> str:
         from weft.report.latex import as_latex
 
         return as_latex(view, all_tables(view), meaning([view]))
+    if format in ("osu", "reframe", "openmetrics"):
+        from weft.report.export import export
+
+        return export(view, format)
     if format == "text":
         out = console(width=120)
         with out.capture() as captured:
@@ -84,7 +88,7 @@ def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
 def _print_card(view: RunView, out: Any) -> None:
     """The answer, its numbers and sentences, then the times as bars and the verdict on each series."""
     card = card_of(view)
-    out.print(view.titled(f"{view.name}: {view.plan.title}"), style="bold")
+    out.print(view.titled(with_title(view.name, view.plan.title)), style="bold")
     out.print(card.line, style=f"bold {GRADES[view.grade]}".rstrip())
     for value, what in card.numbers:
         out.print(f"  {value:>12}  {what}")

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from weft.analyse.tables.ladder import LADDER, LadderRow
 from weft.errors import DataError
-from weft.format import exact_bytes, format_seconds
+from weft.format import exact_bytes, format_factor, format_seconds
 from weft.kernel.line_name import cell_place, line_name
 from weft.kernel.sizes import split_op
 from weft.report.view import CALLS, RunView
@@ -87,10 +87,10 @@ def factor_text(row: LadderRow) -> str:
     """``x 1.09 (1.05 to 1.14)``: over the step below, with its range over the launches."""
     if row["factor"] is None:
         return ""
-    text = f"  x {row['factor']:.3g}"
+    text = f"  x {format_factor(row['factor'])}"
     if row["factor_low"] is None or row["factor_high"] is None:
         return text
-    return f"{text} ({row['factor_low']:.3g} to {row['factor_high']:.3g})"
+    return f"{text} ({format_factor(row['factor_low'])} to {format_factor(row['factor_high'])})"
 
 
 def as_json(view: RunView) -> str:

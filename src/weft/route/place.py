@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.errors import FabricError
 from weft.route.library import Floats, Ints
-from weft.route.patterns import all_to_all, phases
+from weft.route.patterns import all_to_all, flow_loads, phases
 from weft.route.routes import Routes
 
 EXHAUSTIVE = 20_000  # most sets for an exhaustive search
@@ -60,6 +60,8 @@ class Placements:
         Whether all sets were evaluated.
     looked_at
         Number of sets evaluated.
+    traffic
+        What they carry, in words.
     """
 
     best: Placement
@@ -68,9 +70,41 @@ class Placements:
     limit: float
     exact: bool
     looked_at: int
+    traffic: str = "an all-to-all"
 
 
-def place(routes: Routes, count: int, free: Ints | None = None, beside: Floats | None = None) -> Placements:
+def between_nodes(sent: Floats, count: int) -> Floats:
+    """Amount from each node to each other, shape (count, count), of ranks that fill the nodes in order.
+
+    Parameters
+    ----------
+    sent
+        From each rank to each other, shape (ranks, ranks), in any unit.
+    count
+        Number of nodes.
+
+    Raises
+    ------
+    FabricError
+        The nodes cannot share the ranks equally, or nothing is sent from node to node.
+    """
+    if len(sent) % count:
+        raise FabricError(
+            f"{len(sent)} ranks, which {count} nodes cannot share equally", f"give a divisor of {len(sent)}: --nodes"
+        )
+    each = len(sent) // count
+    summed = sent.reshape(count, each, count, each).sum(axis=(1, 3))
+    np.fill_diagonal(summed, 0)
+    if not summed.any():
+        raise FabricError(
+            f"the ranks of {count} nodes send nothing from one node to another", "give more nodes: --nodes"
+        )
+    return summed
+
+
+def place(
+    routes: Routes, count: int, free: Ints | None = None, beside: Floats | None = None, sent: Floats | None = None
+) -> Placements:
     """The best and the worst set of ``count`` free hosts.
 
     Parameters
@@ -83,6 +117,9 @@ def place(routes: Routes, count: int, free: Ints | None = None, beside: Floats |
         Host indices to choose from, shape (free,); all with a cable if None.
     beside
         Load of other jobs on each link, shape (links,), in units of what one host sends to one other; none if None.
+    sent
+        Amount from each node to each other, shape (count, count), in any unit; an all-to-all if None. The time is then
+        relative to that of the node that sends or gets most, over the fastest adapter.
 
     Raises
     ------
@@ -92,7 +129,7 @@ def place(routes: Routes, count: int, free: Ints | None = None, beside: Floats |
     members = np.unique(routes.members(free))
     if count < 2 or count > len(members):
         raise FabricError(f"{count} nodes of {len(members)} that are free", f"ask for 2 to {len(members)}")
-    search = _Search(routes, members, count, beside)
+    search = _Search(routes, members, count, beside, sent)
     exact = math.comb(len(members), count) <= EXHAUSTIVE
     if exact:
         for chosen in combinations(members.tolist(), count):
@@ -105,14 +142,16 @@ def place(routes: Routes, count: int, free: Ints | None = None, beside: Floats |
     assert best is not None  # there are count hosts, so at least one set was evaluated
     assert worst is not None
     bound, limit = (best.all_to_all, worst.all_to_all) if exact else (search.bound(), search.limit())
-    return Placements(best, worst, bound, limit, exact, search.looked_at)
+    words = "an all-to-all" if sent is None else "the traced messages"
+    return Placements(best, worst, bound, limit, exact, search.looked_at, words)
 
 
 class _Search:
     """Evaluates sets and keeps the best (sign 1) and the worst (sign -1)."""
 
-    def __init__(self, routes: Routes, members: Ints, count: int, beside: Floats | None) -> None:
+    def __init__(self, routes: Routes, members: Ints, count: int, beside: Floats | None, sent: Floats | None) -> None:
         self.routes, self.members, self.count = routes, members, count
+        self.sent = sent if sent is None else sent * (count - 1) / max(sent.sum(axis=0).max(), sent.sum(axis=1).max())
         self.beside = np.zeros(len(routes.network.links)) if beside is None else beside
         own = routes.slowness[routes.arrays[2][members]]
         self.unit = float(own.min())  # not that of the slowest host: others would seem faster than their adapters
@@ -124,10 +163,10 @@ class _Search:
     def look(self, hosts: Ints) -> Placement:
         """Evaluate a set; keep it if it is the best or the worst so far."""
         self.looked_at += 1
-        load = all_to_all(self.routes, hosts).load
-        time = (load + np.where(load > 0, self.beside, 0)) * self.slowness
         # Order ranks by switch: neighbours in rank are neighbours in the network.
         order = hosts[np.argsort(self.routes.row[hosts], kind="stable")]
+        load = all_to_all(self.routes, hosts).load if self.sent is None else self._sent_loads(order, self.sent)
+        time = (load + np.where(load > 0, self.beside, 0)) * self.slowness
         shift = phases(self.routes, "shift", order).mean / self.unit
         seen = Placement(order, float(time.max()) / (self.count - 1), shift)
         for sign in (1, -1):
@@ -135,6 +174,10 @@ class _Search:
             if kept is None or (seen.key < kept.key if sign > 0 else seen.key > kept.key):
                 self.found[sign] = seen
         return seen
+
+    def _sent_loads(self, order: Ints, sent: Floats) -> Floats:
+        source, target = np.nonzero(sent)
+        return flow_loads(self.routes, order[source], order[target], sent[source, target])
 
     def starts(self, sign: int) -> list[Ints]:
         """Start sets: packed on few leaves, spread over all leaves, and random."""
@@ -166,6 +209,8 @@ class _Search:
 
     def bound(self) -> float:
         """Lower bound of the time: the slowest link of the fastest hosts; 1 unless all free hosts are slow."""
+        if self.sent is not None:  # the node that sends most may have the fastest adapter
+            return float(self.own[0])
         return float(self.own[self.count - 1])
 
     def limit(self) -> float:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from weft.fabric.importing import folded_names
 from weft.fabric.network import Network
+from weft.format import format_factor
 from weft.route.place import Placement, Placements
 from weft.route.rows import share
 
@@ -31,20 +32,21 @@ def placement_text(found: Placements, network: Network, title: str, free: list[s
     best, worst = found.best, found.worst
     how = f"all {found.looked_at:,} sets looked at" if found.exact else f"{found.looked_at:,} sets looked at"
     head = (
-        f"{title}: the best {len(best.hosts)} nodes carry an all-to-all at {share(best.all_to_all):.0f} % of "
+        f"{title}: the best {len(best.hosts)} nodes carry {found.traffic} at {share(best.all_to_all):.0f} % of "
         f"injection, the worst at {share(worst.all_to_all):.0f} % ({how})"
     )
     table = Table(
         box=None, pad_edge=False, title="Times over that of the fastest host's own link", title_justify="left"
     )
     table.add_column("set")
-    for name in ("all-to-all", "shift"):
+    for name in (found.traffic.removeprefix("an "), "shift"):
         table.add_column(name, justify="right")
     table.add_column("nodes", overflow="fold")
     for name, each in (("best", best), ("worst", worst)):
         table.add_row(name, f"{each.all_to_all:.3f}", f"{each.shift:.3f}", folded_names(sorted(names(network, each))))
     if not found.exact:
-        table.add_row("bounds", f"{found.bound:.3g} to {found.limit:.3g}", "", "no set lies outside", style="dim")
+        between = f"{format_factor(found.bound)} to {format_factor(found.limit)}"
+        table.add_row("bounds", between, "", "no set lies outside", style="dim")
     words = scheduler_words(network, best, free)
     order = Text("rank order: " + ",".join(names(network, best)))
     return Group(Text(head, style="bold"), Text(), table, Text(), *(Text(w) for w in words.values()), order)

@@ -3,6 +3,7 @@
 
 from typing import NamedTuple
 
+from weft.format import format_factor
 from weft.route.checks import hosts_text
 from weft.route.compare import Comparison, Engine, Full
 
@@ -42,7 +43,7 @@ def _scores(engine: Engine, asked: bool) -> tuple[str, ...]:
         f"{worth.all_to_all:.3f}",
         f"{share(worth.all_to_all):.0f} %",
         f"{worth.shift:.3f}",
-        f"{float(worth.phases.time.max(initial=0)):.3g}",
+        format_factor(float(worth.phases.time.max(initial=0))),
         f"{worth.bisection.share:.3f} ± {half:.3f}",
     )
 

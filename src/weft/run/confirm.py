@@ -15,7 +15,7 @@ from weft.mpi.knobs import without_aliases
 from weft.mpi.settings import setting_of
 from weft.plan.records import Plan
 from weft.plan.stored import HASH, hash_of, plan_of
-from weft.plan.trials import Trial, moved_value, trial_plan
+from weft.plan.trials import Trial, far_value, moved_value, trial_plan
 from weft.run.folder import create, locked
 from weft.run.inputs import hand_inputs
 from weft.run.progress import Progress, Silent
@@ -107,20 +107,22 @@ def trials_of(changes: Sequence[ChangeRow], plan: Plan, say: Callable[[str], Non
     found: list[Trial] = []
     say = say or Silent().say
     for change in (row for row in changes if row["kind"] == "jump"):
+        is_far = False  # one far launch a round for each jump: the likeliest knob's that the sweep leaves room for
         values = dict(zip(change["knobs"], change["knob_values"], strict=True))
         names = without_aliases(values)
         for name in names[:MOST_KNOBS]:
-            trial = _trial(change, name, values[name], plan)
+            trial = _trial(change, name, values[name], plan, far=not is_far)
             if isinstance(trial, str):
                 say(f"{name} is not moved: {trial}")
             else:
+                is_far = is_far or trial.far > 0
                 found.append(trial)
         if names[MOST_KNOBS:]:
             say(f"not moved, as less likely: {', '.join(names[MOST_KNOBS:])}")
     return found
 
 
-def _trial(change: ChangeRow, knob: str, value: int, plan: Plan) -> Trial | str:
+def _trial(change: ChangeRow, knob: str, value: int, plan: Plan, *, far: bool) -> Trial | str:
     sizes = plan.cell(change["cell"]).parameters["bytes"]
     moved = moved_value(value, up=change["factor"] > 1, sizes=sizes)
     if moved is None:
@@ -129,4 +131,5 @@ def _trial(change: ChangeRow, knob: str, value: int, plan: Plan) -> Trial | str:
         setting_of(knob, moved)
     except ValueError as why:
         return str(why)
-    return Trial(change["cell"], change["call"], change["lower"], change["upper"], knob, value, moved)
+    at = far_value(value, moved, sizes) if far else 0
+    return Trial(change["cell"], change["call"], change["lower"], change["upper"], knob, value, moved, at)

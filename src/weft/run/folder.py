@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Creating a run folder, and locking it while a run works on it."""
 
-import errno
 import fcntl
 import os
 import secrets
@@ -94,7 +93,7 @@ def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
     """
     with file_errors(folder.path):
         folder.launches.mkdir(parents=True, exist_ok=True)
-        refuse_links(folder)
+        folder.refuse_links(folder.confirm)
         handle = own_handle(folder.lock_file, os.O_RDWR | os.O_CREAT)
     try:
         if not try_lock(handle):
@@ -110,19 +109,6 @@ def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def refuse_links(folder: RunFolder) -> None:
-    """Refuse subfolders that are links: a run from another user could make us write elsewhere.
-
-    Raises
-    ------
-    OSError
-        One of the run's own folders is a link.
-    """
-    for place in (folder.inputs, folder.launches, folder.cells, folder.samples, folder.tables, folder.confirm):
-        if place.is_symlink():
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(place))
 
 
 def wait_for_ranks(folder: RunFolder, patience_s: float) -> None:

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from weft.analyse.quality import RULES
 from weft.host import read
-from weft.store.load import Look
+from weft.store.load import DISTURBS, Look
 from weft.text import plain
 
 LOOK_S = 0.25
@@ -50,7 +49,7 @@ def look(root: Path = Path("/"), seconds: float = LOOK_S) -> Look:
 
 def disturbs(seen: Look) -> bool:
     """Whether the other work is enough to lower the quality of a run."""
-    return seen.share > RULES["load"].b
+    return seen.share > DISTURBS
 
 
 def in_words(seen: Look) -> str:

@@ -4,13 +4,15 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
 from weft.errors import WeftError
+from weft.extras import INSTALL, how_to_report, missing_report, what_is_missing
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
 from weft.kernel.overrides import Overrides, load_overridden
-from weft.launch import launcher_for, refuse_capture
+from weft.launch import Launcher, launcher_for, refuse_capture
 from weft.plan.stored import plan_of
 from weft.run.extend import can_extend
 from weft.run.load import disturbs, in_words, look_first
@@ -21,6 +23,10 @@ from weft.run.walk import pending
 from weft.store.folder import RunFolder
 from weft.study import Study
 from weft.text import plain
+
+PREPARING = "nothing is lost, and the same command goes on"
+MEASURING = "finished cells are kept, and the same command continues from here"
+REPORTING = "everything is measured; the same command makes the tables and the page"
 
 
 class Measuring:
@@ -40,6 +46,8 @@ class Measuring:
         Keys of the study that are given with the command.
     wait, anyway
         Whether to wait until this host is quiet, or to go on without asking (:mod:`weft.run.load`).
+    report
+        Whether to make tables and pages; without the extra that they need, what is missing is said.
 
     Raises
     ------
@@ -59,8 +67,11 @@ class Measuring:
         overrides: Overrides | None = None,
         wait: bool = False,
         anyway: bool = False,
+        report: bool = True,
     ) -> None:
         overrides = overrides or Overrides()
+        self.at: Path | None = None
+        """The run that is measured or reported."""
         self.study: Study = load_overridden(study, overrides)
         self.more, self.wait, self.anyway = overrides.launches is not None, wait, anyway
         self.fabrics: list[Fabric] = [load_fabric(each) for each in on]
@@ -70,6 +81,11 @@ class Measuring:
             raise WeftError(f"--on names the fabric {twice} twice", "name each one once")
         self.into, self.mpicxx, self.pcap, self.cancel = into, mpicxx, tuple(pcap), cancel
         self.confirm = confirm
+        self.missing = missing_report() if report else ()
+        self.report = report and not self.missing
+        if confirm and not self.report:
+            why = what_is_missing(self.missing) if self.missing else "--no-report makes none"
+            raise WeftError(f"--confirm judges by the tables of the run: {why}", INSTALL if self.missing else "")
         if pcap:
             for fabric in self.fabrics:
                 refuse_capture(fabric, pcap)
@@ -86,11 +102,22 @@ class Measuring:
             return self._one(self.fabrics[0], self.into)[1]
         base = self.into or self._base()
         ended = [self._one(fabric, base / fabric.name) for fabric in self.fabrics]
+        if not self.report:
+            return max(code for _, code in ended)
         from weft.report import page
 
         path = page.write([folder.path for folder, _ in ended], base / f"{self.study.name}.html", files_too=False)
         sys.stdout.write(f"report on all {len(ended)} fabrics: {path}\n")
         return max(code for _, code in ended)
+
+    def what_is_kept(self) -> str:
+        """What an interrupt leaves, and what then to do, in words."""
+        run = RunFolder(self.at) if self.at else None
+        if run is None or not run.meta.is_file():
+            return PREPARING
+        if pending(run, plan_of(run)):
+            return MEASURING
+        return REPORTING if unreported(run) else f"everything is measured, and the page is {run.report}"
 
     def _base(self) -> Path:
         """Folder of the runs on several fabrics: a new one, or that of the same runs if one of them is unfinished."""
@@ -105,10 +132,14 @@ class Measuring:
         raise AssertionError("candidates never end")
 
     def _is_left(self, folder: RunFolder) -> bool:
-        """Whether knobs are still to be moved in a run whose cells are all measured."""
+        """Whether the page is still to be made of a run whose cells are all measured, or knobs are to be moved."""
+        if self.report and unreported(folder):
+            return True
+        if not self.confirm:
+            return False
         from weft.run.confirm import is_left  # reads tables: half a second of imports that a plain run does not need
 
-        return self.confirm and is_left(folder)
+        return is_left(folder)
 
     def _same(self, run: RunFolder, fabric: Fabric) -> bool:
         return is_same_run(run, self.study, fabric) or (self.more and can_extend(run, self.study, fabric))
@@ -119,20 +150,15 @@ class Measuring:
 
     def _one(self, fabric: Fabric, into: Path | None) -> tuple[RunFolder, int]:
         progress: Progress = for_terminal()
+        self.at = None
         launcher = launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel)
         here = KINDS[fabric.kind].runs_here
         seen = look_first(progress.say, wait=self.wait, anyway=self.anyway) if here else None
         into = into or choose_folder(self.study, fabric, progress, self._is_left, more=self.more).path
-        folder = run_study(self.study, fabric, into, launcher, progress, more=self.more, seen=seen)
-        if self.confirm:
-            from weft.run.confirm import confirm
-
-            confirm(folder, launcher, progress)
-        from weft.report import page, tables  # a second of imports that nobody needs before there is a result
-
-        with reading(folder.path):
-            tables.show(folder.path)
-            page.write([folder.path], folder.report, files_too=False)  # `weft report` writes the figures as files
+        self.at = into
+        folder = run_study(self.study, fabric, into, launcher, progress, more=self.more, seen=seen, tables=self.report)
+        if self.report:
+            self._report(folder, launcher, progress)
         counts = statuses(folder)
         sys.stdout.write(f"cells: {', '.join(f'{number} {status}' for status, number in sorted(counts.items()))}\n")
         for node in self.pcap:
@@ -143,6 +169,32 @@ class Measuring:
             )
         if seen is not None and disturbs(seen):
             sys.stdout.write(plain(f"when it began, {in_words(seen)}: measure again on a quiet host (--wait)\n"))
-        sys.stdout.write(plain(f"report: {folder.report}\n"))
+        sys.stdout.write(plain(f"report: {folder.report if self.report else self._why_no_report(folder.path)}\n"))
         sys.stdout.flush()
         return folder, exit_code(counts)
+
+    def _report(self, folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
+        """Move knobs if asked, print the answer and write the page."""
+        if self.confirm:
+            from weft.run.confirm import confirm
+
+            confirm(folder, launcher, progress)
+        from weft.report import page, tables  # a second of imports that nobody needs before there is a result
+
+        with reading(folder.path):
+            page.write([folder.path], folder.report, files_too=False)  # `weft report` writes the figures as files
+            tables.show(folder.path)  # last: the output may be full, or its reader gone
+
+    def _why_no_report(self, run: Path) -> str:
+        """Why there are no tables and no page, and how they come about."""
+        if not self.missing:
+            return f"none, as asked; weft report {quote(str(run))} makes it"
+        return f"none: {what_is_missing(self.missing)}\n  -> {how_to_report(run)}"
+
+
+def unreported(folder: RunFolder) -> bool:
+    """Whether a run has no page, or one that is older than its newest cell."""
+    if not folder.report.is_file():
+        return True
+    newest = max((record.stat().st_mtime_ns for record in folder.cells.glob("*.json")), default=0)
+    return folder.report.stat().st_mtime_ns < newest

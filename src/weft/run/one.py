@@ -40,6 +40,7 @@ def run_study(
     *,
     more: bool = False,
     seen: Look | None = None,
+    tables: bool = True,
 ) -> RunFolder:
     """Measure a study on a fabric, or the unfinished part of it.
 
@@ -57,11 +58,13 @@ def run_study(
         Whether a run of this study with fewer launches gets the missing ones.
     seen
         Other work on this host, noted in the run if anything is measured.
+    tables
+        Whether its tables are made, too; they need the extra ``report`` (:mod:`weft.extras`).
 
     Returns
     -------
     RunFolder
-        The folder, with its tables. :func:`statuses` counts its cells by status.
+        The folder. :func:`statuses` counts its cells by status.
 
     Raises
     ------
@@ -83,7 +86,8 @@ def run_study(
         if seen is not None and pending(folder, plan):
             add_look(folder.path, seen)
         Walk(folder, plan, launcher, progress).go()
-        make_tables(folder)
+        if tables:
+            make_tables(folder)
     return folder
 
 

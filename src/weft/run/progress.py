@@ -6,12 +6,13 @@ import time
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from weft.format import format_seconds, plural
-from weft.text import console, plain
+from weft.text import console, one_line, plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 LINES_EVERY_S = 10.0
+GLIMPSES_EVERY_S = 60.0
 
 
 class Progress(Protocol):
@@ -23,6 +24,13 @@ class Progress(Protocol):
 
     def current(self, words: str) -> None:
         """Show the cell that is being measured."""
+        ...
+
+    def glimpse(self, samples: str, link: str) -> None:
+        """Show the samples so far of the running cell, and the busiest link; either may be empty.
+
+        Called from a thread of its own, twice a second.
+        """
         ...
 
     def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
@@ -47,6 +55,9 @@ class Silent:
     def current(self, words: str) -> None:
         """See :class:`Progress`."""
 
+    def glimpse(self, samples: str, link: str) -> None:
+        """See :class:`Progress`."""
+
     def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
 
@@ -58,7 +69,7 @@ class Silent:
 
 
 class Lines:
-    """Plain lines for a log file: each failure, and now and then the progress.
+    """Plain lines for a log file: each failure, now and then the progress, and in a long cell its samples so far.
 
     Parameters
     ----------
@@ -70,6 +81,7 @@ class Lines:
         self.out = out or sys.stderr
         self.began = self.printed = time.monotonic()
         self.total = 0
+        self.words = ""
 
     def start(self, total: int, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
@@ -80,6 +92,14 @@ class Lines:
 
     def current(self, words: str) -> None:
         """See :class:`Progress`."""
+        self.words = words
+
+    def glimpse(self, samples: str, link: str) -> None:
+        """See :class:`Progress`."""
+        now = time.monotonic()
+        if now - self.printed >= GLIMPSES_EVERY_S:
+            self.printed = now
+            self.say(f"{self.words}: {'; '.join(filter(None, (samples, link)))}")
 
     def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
@@ -101,26 +121,38 @@ class Lines:
 
 
 class Live:
-    """A progress bar, with the current cell below it."""
+    """A progress bar, below it the current cell and its samples so far; what is too long ends in three dots."""
 
     def __init__(self) -> None:
+        from rich.console import Group
+        from rich.live import Live as Display
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.text import Text
 
         self.bar: Bar = Progress(
-            TextColumn("measuring"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"), TextColumn("{task.fields[words]}", style="dim", markup=False),
-            console=console(stderr=True), transient=True,
+            TextColumn("measuring"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"), console=console(stderr=True),
         )  # fmt: skip
-        self.task = self.bar.add_task("", total=None, left="", words="")
+        self.task = self.bar.add_task("", total=None, left="")
+        self.cell = Text(style="dim", no_wrap=True, overflow="ellipsis")
+        self.samples, self.link = (Text(no_wrap=True, overflow="ellipsis") for _ in range(2))
+        lines = Group(self.bar, self.cell, self.samples, self.link)
+        self.display = Display(lines, console=self.bar.console, transient=True, refresh_per_second=4)
 
     def start(self, total: int, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
+        self.bar.reset(self.task)  # building the kernels is not measuring
         self.bar.update(self.task, total=total, completed=done, left=f"at least {in_words(remaining_s)} left")
-        self.bar.start()
+        self.display.start()
 
     def current(self, words: str) -> None:
         """See :class:`Progress`."""
-        self.bar.update(self.task, words=words)
+        self.cell.plain = one_line(f"  {words}")
+        self.samples.plain = self.link.plain = ""
+
+    def glimpse(self, samples: str, link: str) -> None:
+        """See :class:`Progress`."""
+        self.samples.plain, self.link.plain = one_line(f"  {samples}"), one_line(f"  {link}")
 
     def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
@@ -134,7 +166,7 @@ class Live:
 
     def stop(self) -> None:
         """See :class:`Progress`."""
-        self.bar.stop()
+        self.display.stop()
 
 
 def for_terminal() -> Progress:

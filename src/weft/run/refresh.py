@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bringing a run's samples and tables up to date with its cells."""
 
+import os
 import shutil
 import traceback
 import zlib
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -19,6 +20,10 @@ from weft.text import one_line
 
 MANIFEST = "tables.json"
 """Written after the last table: the checksum of each, so that a torn, missing or swapped one is made again."""
+
+
+MADE_OF = "made of"
+"""Entry of the manifest that is no table: see `sources`."""
 
 
 def refresh(path: Path, engine: str | None = None) -> RunFolder:
@@ -73,6 +78,7 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
     if inner is not None and stale(inner):
         make_tables(inner, engine)  # the knobs that were moved are judged in the tables of the run
     manifest, origin = folder.tables / MANIFEST, plan_of(folder).origin(folder.run_id())
+    made_of = sources(folder)  # before the first is read: a cell may be finished meanwhile
     try_remove(manifest)
     try:
         store.convert(folder, origin)
@@ -86,13 +92,26 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
             analyse.make_tables(folder, engine)
     except unfit() as problem:
         raise no_tables(folder, problem) from problem
-    write_manifest(folder)
+    write_manifest(folder, made_of)
 
 
-def write_manifest(folder: RunFolder) -> None:
-    """Write the checksums of the tables as they are."""
-    sums = {path.name: checksum(path) for path in sorted(folder.tables.glob("*.parquet"))}
-    write_json(folder.tables / MANIFEST, sums)
+def write_manifest(folder: RunFolder, made_of: str = "") -> None:
+    """Write the checksums of the tables as they are, and the `sources` that they were made of; by default those now."""
+    write_json(folder.tables / MANIFEST, checksums(folder) | {MADE_OF: made_of or sources(folder)})
+
+
+def checksums(folder: RunFolder) -> dict[str, str]:
+    """Checksum of each table."""
+    return {path.name: checksum(path) for path in sorted(folder.tables.glob("*.parquet"))}
+
+
+def sources(folder: RunFolder) -> str:
+    """CRC-32 of names and sizes of all records: a clock that was set back makes a new one look old."""
+    found: list[str] = []
+    for place in (folder.cells, folder.launches):
+        with suppress(OSError), os.scandir(place) as entries:
+            found += [f"{each.name} {each.stat().st_size}" for each in entries if each.name.endswith(".json")]
+    return f"{zlib.crc32(chr(10).join(sorted(found)).encode(errors='surrogateescape')):08x}"
 
 
 def unfit() -> tuple[type[Exception], ...]:
@@ -163,10 +182,10 @@ def stale(folder: RunFolder) -> bool:
 
 
 def whole(folder: RunFolder) -> bool:
-    """Whether every table is, byte for byte, the one that was written."""
+    """Whether every table is, byte for byte, the one that was written, of the records that there are."""
     try:
         noted = read_json(folder.tables / MANIFEST)
-        return noted == {path.name: checksum(path) for path in folder.tables.glob("*.parquet")}
+        return noted.pop(MADE_OF, "") == sources(folder) and noted == checksums(folder)
     except (DataError, OSError):
         return False
 

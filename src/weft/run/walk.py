@@ -10,6 +10,7 @@ from pathlib import Path
 
 from weft.errors import DataError, LaunchError
 from weft.files.atomic import explain, read_json, try_remove, write_atomic, write_json
+from weft.files.version import version
 from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 from weft.launch.status import read_slots
 from weft.plan.records import Cell, LaunchPlan, Plan
@@ -28,6 +29,7 @@ from weft.run.failure import (
     write_row,
 )  # fmt: skip
 from weft.run.progress import Progress
+from weft.run.watch import Watch
 from weft.store.cells import Origin, read_cell
 from weft.store.folder import RunFolder
 
@@ -99,7 +101,8 @@ class Walk:
         requests = [self._request(step) for step in steps]
         again: list[Step] = []
         self.progress.current(self._words(steps[0]))
-        with closed(self.launcher.run(requests)) as outcomes:
+        with Watch(self.folder, self.launcher, self.progress) as watch, closed(self.launcher.run(requests)) as outcomes:
+            watch.turn_to(steps[0].launch.id)
             for place, outcome in enumerate(outcomes):
                 step = steps[place]
                 ended = {"returncode": outcome.returncode, "wall_s": outcome.wall_s, "timed_out": outcome.timed_out}
@@ -108,7 +111,9 @@ class Walk:
                 again += broken_off
                 self.durations.learn(step.launch, outcome.wall_s)
                 self._tell(step, broken_off, [*steps[place + 1 :], *again])
+                try_remove(self.folder.live_file(outcome.id))
                 if place + 1 < len(steps):
+                    watch.turn_to(steps[place + 1].launch.id)
                     self.progress.current(self._words(steps[place + 1]))
         return again
 
@@ -119,7 +124,8 @@ class Walk:
         text = flat_plan(self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells)
         write_atomic(path, text.encode())
         write_atomic(self.folder.door(launch.id), b"loopback\n" if launch.nodes == 1 else b"network\n")
-        self.before |= {record: version(record) for record in self._records(launch, step.cells)}
+        files = [*self._records(launch, step.cells), self.folder.status_file(launch.id)]
+        self.before |= {file: version(file) for file in files}
         # the time limit of finished cells is not added to that of the others
         saved_s = sum(self.cells[cell].limit_s for cell in launch.cells if cell not in step.cells)
         return LaunchRequest(
@@ -143,8 +149,8 @@ class Walk:
             self.failed_starts, self.measured_any = 0, True
             return []
         refuse_full_disk(self.folder, outcome)
-        not_before = self.folder.flat_plan(step.launch.id).stat().st_mtime
-        slots = read_slots(self.folder.status_file(step.launch.id), not_before)
+        words = self.folder.status_file(step.launch.id)
+        slots = read_slots(words, self.before.get(words))
         status = status_of(outcome, slots)
         if status == LAUNCH:
             return self._failed_start(step, missing, outcome)
@@ -252,15 +258,6 @@ def final_status(folder: RunFolder, cell: str, launch_index: int, origin: Origin
             try_remove(record)
         return None
     return None if status in RETRIED else status
-
-
-def version(path: Path) -> tuple[int, int]:
-    """Fields that change when a file is replaced; zeros if there is no file."""
-    try:
-        status = path.stat()
-    except OSError:
-        return 0, 0
-    return status.st_ino, status.st_mtime_ns
 
 
 def is_kernels_word(folder: RunFolder, cell: str, launch_index: int, origin: Origin) -> bool:

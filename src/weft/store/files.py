@@ -91,20 +91,6 @@ def _options(schema: Schema, differences: tuple[str, ...], runs: tuple[str, ...]
     }
 
 
-def gathered(tables: Iterable[Table], rows: int) -> Iterator[Table]:
-    """Tables of one schema joined to fewer of at most ``rows`` rows, if none is larger: each one written has a cost."""
-    waiting: list[Table] = []
-    held = 0
-    for table in tables:
-        if waiting and held + table.num_rows > rows:
-            yield pa.concat_tables(waiting)
-            waiting, held = [], 0
-        waiting.append(table)
-        held += table.num_rows
-    if waiting:
-        yield pa.concat_tables(waiting)
-
-
 def ahead(items: Iterator[Item]) -> Iterator[Item]:
     """Make the next item in a thread while the present one is used (reading and writing release the GIL)."""
     with ThreadPoolExecutor(1) as pool:

@@ -48,7 +48,7 @@ class RunFolder:
         Raises
         ------
         DataError
-            It is not a run folder, or one of another version of the format.
+            It is not a run folder, or one of another version of the format, or a folder in it leads elsewhere.
         """
         folder = cls(path)
         if not folder.meta.is_file():
@@ -56,6 +56,7 @@ class RunFolder:
             raise DataError(
                 f"{folder.path} {what}", "weft run STUDY --on FABRIC makes one; weft show RUN needs its path"
             )
+        folder.refuse_links()
         schema = folder.metadata().get("schema")
         if schema != SCHEMA:
             raise DataError(
@@ -64,6 +65,26 @@ class RunFolder:
                 "read it with that version of Weft, or measure again with --into DIR",
             )
         return folder
+
+    def refuse_links(self, *more: Path) -> None:
+        """Refuse a run whose folders lead elsewhere: what is old in them is removed, and new files are written.
+
+        Parameters
+        ----------
+        more
+            Folders besides those that every reader of a run uses.
+
+        Raises
+        ------
+        DataError
+            One of its folders is a link.
+        """
+        for place in (self.inputs, self.launches, self.cells, self.samples, self.tables, *more):
+            if place.is_symlink():
+                raise DataError(
+                    f"{place} is a link to {str(place.readlink())!r}: Weft would write there, and remove files",
+                    "put the folder itself in its place",
+                )
 
     def metadata(self) -> dict[str, Any]:
         """Entries of ``weft.json``.
@@ -101,6 +122,10 @@ class RunFolder:
     def status_file(self, launch: str) -> Path:
         """Status slots of a launch, 64 bytes a rank."""
         return self.launches / f"{launch}.status"
+
+    def live_file(self, launch: str) -> Path:
+        """The samples so far of the operation that a launch measures."""
+        return self.launches / f"{launch}.live"
 
     def outcome(self, launch: str) -> Path:
         """How a launch ended, written by its launcher: exit code and wall time."""

@@ -11,6 +11,8 @@ from weft.files.atomic import file_errors, write_json
 from weft.store.records import Record
 
 SCHEMA = "weft-load/1"
+DISTURBS = 0.1
+"""Share of the cores with other work from which on a run suffers."""
 
 
 class Look(Record):

@@ -10,45 +10,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from weft.errors import DataError
 from weft.store import pairs
-from weft.store.cells import (
-    DURATION,
-    START,
-    TAINT,
-    CellData,
-    Origin,
-    finished_cells,
-    folder_path,
-    read_record,
-    read_samples,
-)
-from weft.store.files import ROW_GROUP, Column, Table, ahead, gathered, write_parquet
+from weft.store.cells import Origin, finished_cells, folder_path, read_record, read_samples
+from weft.store.files import ROW_GROUP, ahead, write_parquet
 from weft.store.pair_layout import is_of_pairs
-from weft.store.records import MEASURE_AGAIN, SAMPLE_COLUMNS, CellRecord, Segment
+from weft.store.records import CellRecord
+from weft.store.samples import SCHEMA, sample_tables
 from weft.store.tables import write_tables
 
 SAMPLES = "weft-samples/1"
-_NAME = pa.dictionary(pa.int32(), pa.string())
 DIFFERENCES = ("iteration", "start_ns", "duration_ns")
-SCHEMA = pa.schema(
-    [
-        ("cell", _NAME),
-        ("launch", pa.int16()),
-        ("op", _NAME),
-        ("phase", _NAME),
-        ("iteration", pa.int32()),
-        ("rank", pa.int32()),
-        ("start_ns", pa.int64()),
-        ("duration_ns", pa.int64()),
-        ("batch", pa.int32()),
-        ("taint", pa.int64()),
-    ]
-)
 
 
 def convert(folder: Any, origin: Origin | None = None) -> None:
@@ -101,7 +74,7 @@ def _convert_cell(root: Path, records: list[CellRecord]) -> None:
     if of_pairs:
         pairs.write_cell(path, read, sources)
         return
-    tables = gathered((table for data in read for table in sample_tables(data)), ROW_GROUP)
+    tables = sample_tables(read)
     rows = sum(math.prod(record.shape[:2]) for record in records if record.shape)
     many = rows > ROW_GROUP  # else there is one table, and nothing to make beside it
     write_parquet(
@@ -128,60 +101,6 @@ def _remembered(path: Path) -> str | None:
         return (pq.read_metadata(path).metadata or {}).get(b"weft.sources", b"").decode()
     except (OSError, ValueError):  # absent, or torn: convert it anew (pyarrow's errors derive from these)
         return None
-
-
-def sample_tables(data: CellData) -> Iterator[Table]:
-    """Samples of one cell and launch as rows, some ranks at a time, whole columns at a time (no loop over samples)."""
-    samples, record = data.samples, data.record
-    if samples is None or not samples.size:
-        return
-    _check_columns(record)
-    ranks, count, _ = samples.shape
-    step = min(ranks, max(1, ROW_GROUP // count))
-    names, numbers = _segment_columns(record, step)  # the same for each step
-    for first in range(0, ranks, step):
-        slab = samples[first : first + step]
-        yield pa.Table.from_arrays(
-            [
-                *(column.slice(0, slab.shape[0] * count) for column in names + numbers),
-                pa.array(np.repeat(np.arange(first, first + len(slab), dtype=np.int32), count)),
-                *(pa.array(np.ascontiguousarray(slab[:, :, column]).ravel()) for column in (START, DURATION, TAINT)),
-            ],
-            names=["cell", "launch", "op", "phase", "iteration", "batch", "rank", "start_ns", "duration_ns", "taint"],
-        ).select(SCHEMA.names)
-
-
-def _check_columns(record: CellRecord) -> None:
-    for segment in record.segments:
-        if segment.columns != SAMPLE_COLUMNS or segment.head:
-            what = f"holds {segment.columns}, not {SAMPLE_COLUMNS}" if not segment.head else "has rows of several kinds"
-            where = f"cell {record.cell}, launch {record.launch_index}: segment {segment.op!r}"
-            raise DataError(f"{where} {what}", MEASURE_AGAIN)
-
-
-def _segment_columns(record: CellRecord, ranks: int) -> tuple[list[Column], list[Column]]:
-    """Columns that follow from the segments alone: names (cell, launch, op, phase) and numbers (iteration, batch)."""
-    segments = record.segments
-    lengths = [segment.count for segment in segments]
-    rows = ranks * sum(lengths)
-    iteration = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
-    batch = np.repeat(np.array([segment.batch for segment in segments], np.int32), lengths)
-    names = [
-        pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [record.cell]),
-        pa.array(np.full(rows, record.launch_index, np.int16)),
-        _names(segments, "op", ranks),
-        _names(segments, "phase", ranks),
-    ]
-    return names, [pa.array(np.tile(iteration, ranks)), pa.array(np.tile(batch, ranks))]
-
-
-def _names(segments: tuple[Segment, ...], attribute: str, ranks: int) -> Column:
-    """A column of segment names as indices into its few distinct values."""
-    values = [str(getattr(segment, attribute)) for segment in segments]
-    distinct = sorted(set(values))
-    codes = np.array([distinct.index(value) for value in values], np.int32)
-    codes = np.tile(np.repeat(codes, [segment.count for segment in segments]), ranks)
-    return pa.DictionaryArray.from_arrays(codes, pa.array(distinct, pa.string()))
 
 
 def sample_files(folder: Any) -> Iterator[Path]:

@@ -3,9 +3,9 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from weft.errors import DataError
 from weft.text import plain_tree
@@ -112,15 +112,36 @@ class CellRecord(Record):
         return self.status in WITH_SAMPLES
 
 
-class RankRecord(Record):
-    """Host, core and binding of one rank of a launch."""
+class RankColumns(Record):
+    """Host, core and binding of the ranks of a launch, column by column: an object for each rank would be slow."""
 
-    rank: Small
-    host: str = ""
-    node: Small = 0
-    local_rank: Small = 0
-    cpus: str = ""
-    core: Annotated[int, Field(ge=-1, lt=2**31)] = -1
+    rank: tuple[Small, ...] = ()
+    host: tuple[str, ...] = ()
+    node: tuple[Small, ...] = ()
+    local_rank: tuple[Small, ...] = ()
+    cpus: tuple[str, ...] = ()
+    core: tuple[Annotated[int, Field(ge=-1, lt=2**31)], ...] = ()
+
+
+ABSENT = {"host": "", "node": 0, "local_rank": 0, "cpus": "", "core": -1}
+"""What an entry of a rank that an older kernel did not write stands for."""
+
+
+def by_column(ranks: Any) -> Any:
+    """The ranks of a launch, which its kernel wrote one after the other, as columns.
+
+    Raises
+    ------
+    ValueError
+        An entry is not an object with a rank.
+    """
+    if not isinstance(ranks, list):
+        raise ValueError("must be a list of ranks")
+    rows = cast(list[Any], ranks)
+    if not all(isinstance(row, dict) and "rank" in row for row in rows):
+        raise ValueError("each entry must be an object with a rank")
+    absent = {name: [row.get(name, value) for row in rows] for name, value in ABSENT.items()}
+    return absent | {"rank": [row["rank"] for row in rows]}
 
 
 class LaunchRecord(Record):
@@ -139,7 +160,7 @@ class LaunchRecord(Record):
     cache: str = ""
     settings: dict[str, str] = {}
     named_settings: dict[str, str] = {}
-    ranks: tuple[RankRecord, ...] = ()
+    ranks: Annotated[RankColumns, BeforeValidator(by_column)] = RankColumns()
 
 
 def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN) -> Any:

@@ -157,7 +157,7 @@ def _segments(records: Sequence[CellRecord]) -> Table:
 
 
 def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
-    row = launch.model_dump(include=set(LAUNCHES.names))
+    row = {name: getattr(launch, name) for name in LAUNCHES.names if name in LaunchRecord.model_fields}
     clock = {f"clock_{key}": float(launch.clock.get(key) or 0) for key in ("resolution_ns", "cost_ns")}
     texts = {key: json.dumps(getattr(launch, key), sort_keys=True) for key in ("settings", "named_settings")}
     return row | clock | {"launch_id": launch.launch, **texts}
@@ -165,6 +165,6 @@ def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
 
 def _add_ranks(columns: dict[str, list[Any]], launch: LaunchRecord) -> None:
     """Add a row for each rank of a launch, column by column."""
-    columns["launch_id"] += [launch.launch] * len(launch.ranks)
+    columns["launch_id"] += [launch.launch] * len(launch.ranks.rank)
     for name in RANKS.names[1:]:
-        columns[name] += [getattr(rank, name) for rank in launch.ranks]
+        columns[name] += getattr(launch.ranks, name)

@@ -9,9 +9,10 @@ BLOCKING = frozenset(f"MPI_{name}" for name in ("Send", "Ssend", "Bsend", "Rsend
 SENDS = BLOCKING | frozenset(f"MPI_{name}" for name in ("Isend", "Issend", "Ibsend", "Irsend"))
 RECEIVES = frozenset(f"MPI_{name}" for name in ("Recv", "Mrecv", "Irecv", "Imrecv"))
 _OF_REQUESTS = "Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free Cancel Startall".split()  # noqa: SIM905
-_MADE = ("Send_init", "Ssend_init", "Bsend_init", "Rsend_init", "Recv_init")
+_MADE = ("Send_init", "Ssend_init", "Bsend_init", "Rsend_init", "Recv_init", "Psend_init", "Precv_init")
+_PARTS = ("Pready", "Pready_range", "Pready_list", "Parrived")
 _PROBES = ("Probe", "Iprobe", "Mprobe", "Improbe")
-QUIET = frozenset(f"MPI_{name}" for name in (*_OF_REQUESTS, *_MADE, *_PROBES))
+QUIET = frozenset(f"MPI_{name}" for name in (*_OF_REQUESTS, *_MADE, *_PARTS, *_PROBES))
 """Calls that move nothing themselves: a replay needs none of them."""
 _ACTS = {
     "Barrier": Act.BARRIER, "Bcast": Act.BCAST, "Reduce": Act.REDUCE, "Allreduce": Act.ALLREDUCE, "Gather": Act.GATHER,

@@ -14,6 +14,8 @@ from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE
 
+AT_ONCE = 1 << 14
+
 
 class Event(NamedTuple):
     """One call of a rank, or the completion of a request; fields as in ``events/*.parquet``."""
@@ -75,6 +77,15 @@ def ranks_events(folder: TraceFolder) -> Iterator[tuple[int, list[Event]]]:
         columns = [table[name].to_pylist() for name in ("rank", *Event._fields)]
         for rank, rows in groupby(zip(*columns, strict=True), key=itemgetter(0)):
             yield int(rank), [Event(*row[1:]) for row in rows]
+
+
+def each_event(folder: TraceFolder) -> Iterator[tuple[int, Event]]:
+    """Each event with its rank, rank by rank in order; some thousands are in memory at a time."""
+    for path in event_files(folder):
+        with file_errors(path):
+            for batch in pq.ParquetFile(path).iter_batches(AT_ONCE, columns=["rank", *Event._fields]):
+                columns = [batch.column(name).to_pylist() for name in Event._fields]
+                yield from zip(batch.column("rank").to_pylist(), map(Event, *columns), strict=True)
 
 
 def counts_of(folder: TraceFolder) -> dict[tuple[int, int], dict[int, int]]:

@@ -14,6 +14,12 @@ bruck           K (L + P (r - 1) (g + p m / (r B))) + P p m (2 + (3 k - K) (r - 
 node.bruck      K (L + P (r - 1) (g + p m / (r B))) + P p m (4 + 2 K (r - 1) / r) / C + 3 h log2 P
 ==============  ====================================================================================
 
+That of node.multi is of one stage. With s stages (12 where the spec names none, of 16 KiB and more each) every stream
+to another node is cut into ceil(s / (N - 1)) pieces (fewer if they had less than 16 KiB). That makes k messages, whose
+time is T = k g + (N - 1) P^2 m / B, and the copies c = 2 P p m / C run beside them, but for one message's at each end:
+L + max(T, c) + c / k + (2 + s) h log2 P. Where nl > 1 the messages of a stage leave in no common order, and those of
+few stages meet at their receivers: the model does not know that.
+
 A flat exchange pays P (p - P) gaps where node.multi pays N - 1: that is all its gain, and its copies are the price.
 The model knows no processor time of the ranks, no switches and no late ranks: it says what to expect, and is printed
 beside what was measured; it decides nothing.
@@ -25,6 +31,9 @@ from math import inf, log2
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
+
+USUAL_STAGES = 12  # native/alltoall/spec.hpp
+LEAST_PIECE = 16_384  # native/alltoall/stages.hpp
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,12 @@ class Machine:
         if name.startswith("flat"):
             return self._sent(p_node * (p - p_node), block_bytes) + self.latency_s
         if name == "node.multi":
-            return self._sent(n - 1, p_node**2 * block_bytes) + self.latency_s + 2 * copied + 3 * barrier
+            stages = int(found[1]) if (found := re.search(r"stages=(\d+)", algorithm)) else USUAL_STAGES
+            messages, stages = _pipeline(n - 1, p_node**2 * block_bytes, stages)
+            sent = messages * self.gap_s + (n - 1) * p_node**2 * block_bytes / self.rate
+            if stages <= 1:
+                return sent + self.latency_s + 2 * copied + 3 * barrier
+            return self.latency_s + max(sent, 2 * copied) + 2 * copied / messages + (2 + stages) * barrier
         if name == "node.direct":
             return self._sent(p_node * (n - 1), p_node * block_bytes) + self.latency_s + copied + 2 * barrier
         if name in ("bruck", "node.bruck"):
@@ -96,6 +110,14 @@ class Machine:
     def _sent(self, messages: float, message_bytes: float) -> float:
         """Time that an adapter takes for messages."""
         return messages * (self.gap_s + message_bytes / self.rate)
+
+
+def _pipeline(streams: int, stream_bytes: int, stages: int) -> tuple[int, int]:
+    """Messages of a node and stages of node.multi, as native/alltoall/stages.cpp cuts them."""
+    pieces = -(-stages // max(streams, 1))
+    length = max(LEAST_PIECE, -(-stream_bytes // pieces))
+    messages = streams * max(1, -(-stream_bytes // length))
+    return messages, min(stages, messages, streams * stream_bytes // LEAST_PIECE)
 
 
 def _rounds(members: int, radix: int) -> int:

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from weft.analyse.tables.answers import WINNERS
-from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.tables.times import TimedRow
 from weft.analyse.winners import LEAST_WIN
-from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import PMPI, is_own
 from weft.mpi.selection import Evidence, Rule
 from weft.report.view import RunView
+from weft.tune.rows import rows_by_algorithm
 
-OPS = ("alltoall", "alltoallv")
+LEAST_WIN_OF_MODEL = 0.97  # times that repeat exactly show 3 %
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def choices(view: RunView) -> list[Choice]:
     """The best algorithm at each measured size, in the order of op, shape and size.
 
     On a real fabric an algorithm must win by the rules of `weft.analyse.winners`, in four launches or more, and by 5 %
-    at the near end of the interval; the times of a model repeat exactly, so one launch will do.
+    at the near end of the interval; the times of a model repeat exactly, so one launch and 3 % will do.
     """
     shown = {
         (row["call"], row["nodes"], row["ranks"], row["bytes"]): row["algorithm"]
@@ -69,10 +69,11 @@ def choices(view: RunView) -> list[Choice]:
     }
     found: list[Choice] = []
     for (op, nodes, ranks, size), rows in sorted(_groups(view).items()):
-        best = shown.get((op, nodes, ranks, size), DEFAULT)
+        place = (op, nodes, ranks, size)
+        best = shown.get(place, DEFAULT)
         if view.plan.planned_fabric.is_model:
             best = min(rows, key=lambda name: rows[name]["median_s"])
-            best = best if rows[best]["median_s"] <= LEAST_WIN * rows[DEFAULT]["median_s"] else DEFAULT
+            best = best if rows[best]["median_s"] <= LEAST_WIN_OF_MODEL * rows[DEFAULT]["median_s"] else DEFAULT
         row, own = rows[best], rows[DEFAULT]
         low = row["median_s"] if row["low_s"] is None else row["low_s"]
         high = row["median_s"] if row["high_s"] is None else row["high_s"]
@@ -87,13 +88,11 @@ def choices(view: RunView) -> list[Choice]:
 
 
 def _groups(view: RunView) -> dict[tuple[str, int, int, int], dict[str, TimedRow]]:
-    """Warm rows by op, nodes, ranks and size, and then by algorithm: Weft's own and the library's choice."""
-    algorithms = {cell.id: str(cell.parameters.get("algorithm", DEFAULT)) for cell in view.plan.measured}
-    found: dict[tuple[str, int, int, int], dict[str, TimedRow]] = {}
-    for row in timed(view.rows, phase="warm"):
-        (op, size), algorithm = split_op(row["call"]), algorithms[row["cell"]]
-        if op in OPS and size is not None and (algorithm == DEFAULT or is_own(algorithm)):
-            found.setdefault((op, row["nodes"], row["ranks"], size), {})[algorithm] = row
+    """As above: Weft's own and the library's choice, where there are both."""
+    found = {
+        key: {name: row for name, row in rows.items() if name == DEFAULT or is_own(name)}
+        for key, rows in rows_by_algorithm(view).items()
+    }
     return {key: rows for key, rows in found.items() if DEFAULT in rows and len(rows) > 1}
 
 

@@ -3,14 +3,19 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.mpi.algorithms import DEFAULT
-from weft.tune.model import Machine
+from weft.mpi.alltoall import AUTO
+from weft.tune.model import USUAL_STAGES, Machine
 
 SIZES = ("8 B", "64 B", "512 B", "4 KiB", "16 KiB", "64 KiB")
 LAUNCHES = 4
+STAGES = (1, 4, 12, 28, 64)
+CALLS = ("Alltoall", "Alltoallv")
 STUDY = """\
 # Written by `weft tune`: the library's own all-to-alls and Weft's, interleaved; the predicted winner first.
 name = {name}
@@ -25,9 +30,12 @@ max_samples = 200
 seed = 1
 
 [collective]
-collectives = ["Alltoall", "Alltoallv"]
+collectives = {calls}
 sizes = {sizes}
 algorithm = {algorithms}
+{more}
+[placement]
+oversubscribe = {oversubscribe}
 
 [[series]]
 name = "shapes"
@@ -40,13 +48,15 @@ ranks_per_node = {ranks}
 def candidates(ranks_per_node: int) -> list[str]:
     """The algorithms that are worth measuring with so many ranks on a node.
 
-    With one rank on a node those that know the nodes have nothing to gather; with several, ``nl`` is 1 and all.
+    With one rank on a node those that know the nodes have nothing to gather. With several, one of them sends for all
+    in 1 to 64 stages, which keeps messages in order, or all of them send, in one stage and in the usual number.
     """
     flat = ["flat.window{w=8}", "flat.pairwise", "bruck{r=2}", "bruck{r=8}"]
     if ranks_per_node == 1:
         return flat
-    leaders = [f"node.multi{{nl={count}}}" for count in sorted({1, ranks_per_node})]
-    return [*flat, *leaders, "node.direct{w=64}", "node.bruck{r=2}"]
+    one = [f"node.multi{{nl=1,stages={count}}}" for count in STAGES]
+    every = [f"node.multi{{nl={ranks_per_node},stages={count}}}" for count in (1, USUAL_STAGES)]
+    return [*flat, *one, *every, "node.direct{w=64}", "node.bruck{r=2}"]
 
 
 def ordered(fabric: Fabric, nodes: int, ranks_per_node: int, block_bytes: int) -> list[str]:
@@ -59,27 +69,58 @@ def ordered(fabric: Fabric, nodes: int, ranks_per_node: int, block_bytes: int) -
     return sorted(found, key=lambda each: machine.seconds(each, nodes, ranks_per_node, block_bytes))
 
 
-def tuning_study(fabric: Fabric, nodes: Sequence[int], ranks_per_node: int, sizes: Sequence[str], launches: int) -> str:
-    """The study of ``MPI_Alltoall`` and ``MPI_Alltoallv`` on a fabric, as the text of a study file.
+@dataclass(frozen=True)
+class What:
+    """What to measure on a fabric.
 
-    Parameters
+    Attributes
     ----------
-    fabric
-        The fabric to tune for.
     nodes, ranks_per_node
         Numbers of nodes, and ranks on each.
     sizes
         Bytes of a block, such as "512 B".
     launches
         Number of launches.
+    calls
+        ``Alltoall``, ``Alltoallv`` or both.
+    oversubscribe
+        Whether ranks may share cores.
     """
-    algorithms = [DEFAULT, *ordered(fabric, max(nodes), ranks_per_node, 512)]
+
+    nodes: tuple[int, ...]
+    ranks_per_node: int
+    sizes: tuple[str, ...]
+    launches: int
+    calls: tuple[str, ...] = CALLS
+    oversubscribe: bool = False
+
+
+def tuning_study(fabric: Fabric, what: What) -> str:
+    """The study of the library's choice and Weft's candidates, as the text of a study file."""
+    return _written(f"tune-{fabric.name}", f"All-to-alls on {fabric.name}", what, _algorithms(fabric, what))
+
+
+def checking_study(fabric: Fabric, what: What, table: Path) -> str:
+    """The same with every algorithm that the library lets one choose, and ``auto`` by a table."""
+    title = f"All-to-alls by {table.name} beside all others on {fabric.name}"
+    lines = f'table = {json.dumps(str(table.resolve()))}\nalgorithms = "each"\n'
+    return _written(f"check-{fabric.name}", title, what, [*_algorithms(fabric, what), AUTO], lines)
+
+
+def _algorithms(fabric: Fabric, what: What) -> list[str]:
+    return [DEFAULT, *ordered(fabric, max(what.nodes), what.ranks_per_node, 512)]
+
+
+def _written(name: str, title: str, what: What, algorithms: Sequence[str], more: str = "") -> str:
     return STUDY.format(
-        name=json.dumps(f"tune-{fabric.name}"),
-        title=json.dumps(f"All-to-alls on {fabric.name}"),
-        launches=launches,
-        sizes=json.dumps(list(sizes)),
-        algorithms=json.dumps(algorithms),
-        nodes=list(nodes),
-        ranks=ranks_per_node,
+        name=json.dumps(name),
+        title=json.dumps(title),
+        launches=what.launches,
+        calls=json.dumps(list(what.calls)),
+        sizes=json.dumps(list(what.sizes)),
+        algorithms=json.dumps(list(algorithms)),
+        more=more,
+        nodes=list(what.nodes),
+        ranks=what.ranks_per_node,
+        oversubscribe=json.dumps(what.oversubscribe),
     )

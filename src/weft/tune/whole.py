@@ -3,25 +3,41 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from weft.errors import StudyError
 from weft.fabric import load_fabric
 from weft.files.atomic import file_errors, write_atomic
-from weft.format import format_bytes, format_seconds
 from weft.mpi.alltoall import PMPI
-from weft.mpi.selection import SCHEMA, SelectionTable
-from weft.report.tabular import Table, terminal
+from weft.mpi.selection import SCHEMA, SelectionTable, read_selection
+from weft.report.tabular import terminal
 from weft.report.view import RunView, load_view
 from weft.run.many import Measuring
 from weft.run.one import RUNS
 from weft.text import console, plain
+from weft.tune.check import check_table, checked, worst
+from weft.tune.machine import MachineFile, probed_table, read_machine
 from weft.tune.model import Machine
+from weft.tune.predict import columns_of, predicted_table, published
+from weft.tune.probe import probed, probing_study
 from weft.tune.rules import choices, rules
 from weft.tune.show import winners_table
-from weft.tune.study import LAUNCHES, SIZES, candidates, ordered, tuning_study
+from weft.tune.study import CALLS, LAUNCHES, SIZES, What, checking_study, tuning_study
 from weft.units import parse_bytes
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command names; empty or None for the defaults."""
+
+    nodes: Sequence[int] = ()
+    ranks_per_node: int | None = None
+    sizes: Sequence[str] = ()
+    launches: int | None = None
+    calls: Sequence[str] = ()
+    oversubscribe: bool = False
 
 
 class Tuning:
@@ -31,10 +47,12 @@ class Tuning:
     ----------
     on
         A fabric file, or the name of a shipped one.
-    nodes, ranks_per_node, sizes, launches
-        What to measure; empty or None for the defaults.
+    asked
+        What to measure; empty parts for the defaults.
     into
         The run folder; None for ``runs/tune-FABRIC``.
+    machine
+        Numbers of the cost model that were probed; those of the fabric file if None.
 
     Raises
     ------
@@ -44,24 +62,38 @@ class Tuning:
         The fabric file has a mistake.
     """
 
-    def __init__(
-        self,
-        on: str,
-        nodes: Sequence[int],
-        ranks_per_node: int | None,
-        sizes: Sequence[str],
-        launches: int | None,
-        into: Path | None,
-    ) -> None:
+    def __init__(self, on: str, asked: Asked, into: Path | None, machine: Path | None = None) -> None:
         self.on, self.fabric = on, load_fabric(on)
-        ranks = ranks_per_node or self.fabric.node.cores
+        ranks = asked.ranks_per_node or self.fabric.node.cores
         if ranks is None:
             raise StudyError(f"{self.fabric.path}: node.cores is not stated", "give --ranks-per-node")
-        self.nodes = tuple(nodes) or (len(self.fabric.hosts),)
-        self.ranks_per_node = ranks
-        self.sizes = tuple(sizes) or SIZES
-        self.launches = launches or (1 if self.fabric.is_model else LAUNCHES)
+        self.what = What(
+            tuple(asked.nodes) or (len(self.fabric.hosts),),
+            ranks,
+            tuple(asked.sizes) or SIZES,
+            asked.launches or (1 if self.fabric.is_model else LAUNCHES),
+            tuple(asked.calls) or CALLS,
+            asked.oversubscribe,
+        )
+        self.machine = read_machine(machine).machine(self.fabric) if machine else None
         self.into = into or RUNS / f"tune-{self.fabric.name}"
+
+    def probe(self, output: Path, mpicxx: str | None = None) -> int:
+        """Measure the cost model's numbers, print them beside the fabric file's, and write them. Returns the exit code.
+
+        Raises
+        ------
+        WeftError
+            See :func:`weft.run.one.run_study`; or the run is too noisy for a slope.
+        """
+        folder = self.into.with_name(f"{self.into.name}-probe")
+        code, view = self._measured(folder, probing_study(self.fabric, self.what), mpicxx)
+        found = probed(view)
+        title = view.titled(f"Numbers of the cost model on {self.fabric.name}")
+        console(160).print(terminal(probed_table(title, found, self.fabric)))
+        MachineFile.of(found, self.fabric.name, view.path.name).write(output)
+        sys.stdout.write(plain(f"{output} (weft tune --machine {output} --predict)\n"))
+        return code
 
     def predict(self) -> int:
         """Print what the cost model expects of each algorithm. Returns 0.
@@ -71,18 +103,14 @@ class Tuning:
         FabricError
             The fabric file lacks a number of the model.
         """
-        machine = Machine.of(self.fabric)
-        names = candidates(self.ranks_per_node)
-        rows: list[tuple[str, ...]] = []
-        for count in self.nodes:
-            for size in map(parse_bytes, self.sizes):
-                best = ordered(self.fabric, count, self.ranks_per_node, size)[0]
-                times = (machine.seconds(name, count, self.ranks_per_node, size) for name in names)
-                rows.append((str(count), format_bytes(size), best, *map(format_seconds, times)))
-        table = Table(
-            f"Predicted times of MPI_Alltoall on {self.fabric.name}", ("nodes", "block", "best", *names), tuple(rows)
-        )
-        console(160).print(terminal(table))
+        machine, screen = self.machine or Machine.of(self.fabric), console()
+        sizes, ranks = [parse_bytes(size) for size in self.what.sizes], self.what.ranks_per_node
+        title = f"Predicted times of MPI_Alltoall on {self.fabric.name}"
+        for count in self.what.nodes:
+            for some in columns_of(sizes, ranks, screen.width):
+                screen.print(terminal(predicted_table(title, machine, count, ranks, some), screen.width))
+            for line in published(count, ranks, sizes):
+                screen.print(line)
         return 0
 
     def go(self, output: Path, mpicxx: str | None = None) -> int:
@@ -93,13 +121,7 @@ class Tuning:
         WeftError
             See :func:`weft.run.one.run_study`; or the table cannot be written.
         """
-        study = self.into.with_name(f"{self.into.name}.toml")
-        text = tuning_study(self.fabric, self.nodes, self.ranks_per_node, self.sizes, self.launches)
-        with file_errors(study):
-            study.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(study, text.encode())
-        code = Measuring(str(study), (self.on,), self.into, mpicxx).go()
-        view = load_view(self.into)
+        code, view = self._measured(self.into, tuning_study(self.fabric, self.what), mpicxx)
         found = choices(view)
         console(160).print(
             terminal(winners_table(view.titled(f"What to take on {self.fabric.name}"), found, self.fabric))
@@ -109,6 +131,33 @@ class Tuning:
         count = sum(rule.algorithm != PMPI for rule in table.rules)
         sys.stdout.write(plain(f"{count} rules: {output} (weft exec --table {output} -- mpirun ...)\n"))
         return code
+
+    def check(self, table: Path, mpicxx: str | None = None) -> int:
+        """Measure ``auto`` by a table beside all other algorithms, in one run; print the ratios. Returns the exit code.
+
+        Raises
+        ------
+        WeftError
+            See :func:`weft.run.one.run_study`; or the table is none.
+        """
+        read_selection(table)
+        folder = self.into.with_name(f"{self.into.name}-check")
+        code, view = self._measured(folder, checking_study(self.fabric, self.what, table), mpicxx)
+        found = checked(view)
+        screen = console(160)
+        screen.print(terminal(check_table(view.titled(f"auto beside all others on {self.fabric.name}"), found)))
+        if found:
+            sys.stdout.write(plain(worst(found)))
+        return code
+
+    def _measured(self, into: Path, text: str, mpicxx: str | None) -> tuple[int, RunView]:
+        """Measure a study, or continue; its exit code and its run."""
+        study = into.with_name(f"{into.name}.toml")
+        with file_errors(study):
+            study.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(study, text.encode())
+        code = Measuring(str(study), (self.on,), into, mpicxx).go()
+        return code, load_view(into)
 
 
 def table_of(view: RunView) -> SelectionTable:

@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
+from weft.fabric.written import as_toml
 from weft.trace.replay import Asked
 
 
@@ -83,19 +84,39 @@ def _machines(fabric: Fabric, asked: Asked, left_out: list[str]) -> list[Variant
         changed = {"uplinks": 2 * tree.uplinks, "spines": 2 * tree.spines if tree.spines else None}
         if tree.pod_uplinks:
             changed |= {"pod_uplinks": 2 * tree.pod_uplinks, "cores": 2 * tree.cores if tree.cores else None}
-        doubled = with_network(fabric, tree=tree.model_copy(update=changed))
+        doubled = with_network(fabric, "uplinks", tree=tree.model_copy(update=changed))
         found.append(Variant("uplinks", "twice the uplinks", doubled, asked))
     else:
         left_out.append("twice the uplinks: the network is no tree of the fabric file")
     if network and network.adapter_rate:
-        faster = with_network(fabric, adapter_rate=2 * network.adapter_rate)
+        faster = with_network(fabric, "adapter", adapter_rate=2 * network.adapter_rate)
         found.append(Variant("adapter", "adapters of twice the rate", faster, asked))
     else:
         left_out.append("a faster adapter: the fabric states no adapter_rate")
     return found
 
 
-def with_network(fabric: Fabric, **changes: Any) -> Fabric:
-    """The machine with another network."""
-    assert fabric.network is not None
-    return fabric.model_copy(update={"network": fabric.network.model_copy(update=changes)})
+def with_network(fabric: Fabric, variant: str, **changes: Any) -> Fabric:
+    """The machine with another network, and the text of a file that describes it, as its run keeps it.
+
+    Parameters
+    ----------
+    fabric
+        The machine.
+    variant
+        The name of what is changed, which the machine's name and the sources of its new numbers get.
+    changes
+        Keys of ``[network]``; files are named from wherever the text is read.
+    """
+    section = fabric.network
+    assert section is not None
+    dump = changes.get("dump", section.dump)
+    if dump is not None:
+        beside = fabric.path.parent.resolve()
+        files = {key: str(beside / name) for key in ("file", "tables", "names") if (name := getattr(dump, key))}
+        changes["dump"] = dump.model_copy(update=files)
+    sources = fabric.sources | {f"network.{key}": f"changed by weft whatif: {variant}" for key in changes}
+    network = section.model_copy(update=changes)
+    name = f"{fabric.name[:60]}-{variant}"
+    changed = fabric.model_copy(update={"name": name, "network": network, "sources": sources})
+    return changed.read_from(fabric.path, as_toml(changed))

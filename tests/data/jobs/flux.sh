@@ -1,7 +1,7 @@
 #!/bin/bash
 #flux: --job-name=contention
 #flux: --nodes=4
-#flux: --requires=hosts:n[0-2,7]
+#flux: --requires='hosts:n[0-2,7]'
 #flux: --exclusive
 #flux: --time-limit=3m
 #flux: --output='/scratch/a run/job-{{id}}.log'

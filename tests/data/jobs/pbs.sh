@@ -4,7 +4,7 @@
 #PBS -l walltime=00:03:00
 #PBS -l place=scatter:excl
 #PBS -j oe
-#PBS -o '/scratch/a run/job.log'
+#PBS -o '/scratch/a run/'
 #PBS -q batch
 #PBS -A hpc42
 #PBS --hint=nomultithread

@@ -247,6 +247,22 @@ def test_the_copy_rate_of_a_bound_is_taken_at_what_each_rank_keeps_in_its_node(t
     assert found == (pytest.approx(2 * kept / 8e9), "memory copy")
 
 
+@pytest.mark.parametrize(("kind", "measured"), [("local", True), ("virtual", True), ("slurm", False)])
+def test_the_rate_of_a_floor_counts_more_than_the_files_where_ranks_run_on_this_host(
+    tmp_path: Path, kind: str, measured: bool
+) -> None:
+    """Hosts made of namespaces copy in the memory of this one; those of a cluster do as their file says."""
+    plan = plan_of(RunFolder(make_run(tmp_path / "run", Made())))
+    cell = next(cell for cell in plan.cells if cell.ranks == 2 and cell.kernel == "exchange")
+    kept, node = 4608 * 512 * 8 // 2, plan.planned_fabric.node.model_copy(update={"copy_rate": 5e9})
+    fabric = plan.planned_fabric.model_copy(update={"kind": kind, "node": node})
+    shape = {"nodes": 1, "ranks_per_node": 2, "quantity": "copy", "value": 1.0}
+    found = Bounds(fabric, Floor([shape | {"bytes": kept, "best": 6e9}]))(cell, "C")
+    assert cell.bounds["C"].seconds != pytest.approx(2 * kept / 6e9)
+    assert found is not None
+    assert found[0] == pytest.approx(2 * kept / 6e9 if measured else cell.bounds["C"].seconds)
+
+
 def test_on_a_simulated_fabric_the_bound_is_the_plans(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", tara_like())
     row = tables(run)["c004", "C", "warm"]

@@ -40,7 +40,8 @@ def cell(**more: Any) -> SimpleNamespace:
 
 
 def call(bound_s: float | None = 2e-3, bound: str = "link leaf0 up") -> CallRow:
-    row = {"cell": "c000", "call": "C", "phase": "warm", "status": "ok", "kernel": "exchange", "nodes": 4, "ranks": 8}
+    row: dict[str, Any] = {"cell": "c000", "call": "C", "phase": "warm", "status": "ok", "kernel": "exchange"}
+    row |= {"nodes": 4, "ranks": 8, "min_s": bound_s}
     return cast(CallRow, row | {"block_bytes": 1000, "bound_s": bound_s, "bound": bound if bound_s else ""})
 
 
@@ -133,6 +134,12 @@ def test_without_a_bound_the_ladder_begins_with_messages() -> None:
 
 def test_a_cell_that_failed_has_no_ladder() -> None:
     assert ladder(turns(), cast(CallRow, call() | {"status": "invalid"})) == []
+
+
+def test_a_bound_that_a_sample_beat_is_no_step_of_a_ladder() -> None:
+    beaten = call()
+    beaten["min_s"] = 1.9e-3
+    assert [row["step"] for row in ladder(turns(), beaten)] == ["messages", "contention", "algorithm", "arrival"]
 
 
 def test_messages_are_scaled_to_what_the_fullest_link_carries() -> None:

@@ -66,6 +66,45 @@ def test_a_model_repeats_itself_and_needs_no_interval_and_one_launch() -> None:
     assert "by a factor of 1.02." in found["statement"]
 
 
+RANGED: Row = {"launches": 1, "interval": "range of the model"}
+EXACT: Row = {"launches": 1, "interval": "none", "low_s": None, "high_s": None}
+ADAPTIVE = {"c2": "adaptive routing", "c4": "adaptive routing"}
+
+
+def ranged(nodes: int, median: float, low: float, high: float) -> Row:
+    """A simulated point whose model leaves something out."""
+    return point(nodes, median, **RANGED, low_s=low, high_s=high)
+
+
+@pytest.mark.parametrize("kind", ["weak", "strong"])
+@pytest.mark.parametrize(
+    ("last", "outcome"),
+    [
+        (ranged(4, 1.5, 1.2, 1.8), "rises"),
+        (ranged(4, 1.5, 0.9, 1.8), "undecided"),  # the threshold lies inside of the range
+        (ranged(4, 0.8, 0.5, 1.0), "undecided"),
+        (ranged(4, 0.8, 0.5, 0.9), "falls"),
+    ],
+)
+def test_a_range_of_what_is_not_modelled_decides_only_where_both_its_ends_agree(
+    kind: Any, last: Row, outcome: str
+) -> None:
+    found = verdict([point(1, 1.0, **EXACT), last], "s", kind, "C", left_out=ADAPTIVE)
+    told, numbers = headline([found]), scale_numbers([found])
+    assert (found["outcome"], found["left_out"]) == (outcome, "adaptive routing")
+    assert "The range is of what the model leaves out: adaptive routing." in found["statement"]
+    assert told.endswith("Ranges are of what the model leaves out: adaptive routing.")
+    assert ("undecided" in told) is ("Undecided" in glance([found], None)) is (outcome == "undecided")
+    assert (f"{last['low_s']:.2g}" in told) or (f"{1 / last['low_s']:.3g}" in told)  # the range stands in the headline
+    assert "–" in numbers[0][0]
+
+
+def test_a_range_at_the_first_point_alone_is_a_range_too() -> None:
+    """It was dropped: the last point decided whether the factor had one."""
+    found = verdict([ranged(2, 1.0, 0.5, 2.0), point(4, 1.5, **EXACT)], "s", "weak", "C", left_out=ADAPTIVE)
+    assert (found["outcome"], found["low"], found["high"]) == ("undecided", 0.75, 3.0)
+
+
 def test_a_bound_that_a_sample_beat_is_not_named() -> None:
     beaten = point(2, 2.0, bound_s=1.9, min_s=1.8)
     found = verdict([point(1, 1.0), beaten], "s", "weak", "C")

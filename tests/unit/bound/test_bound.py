@@ -2,7 +2,7 @@
 """Lower bounds (METHOD 16), against hand-made numbers and against loops over all pairs."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -130,6 +130,17 @@ def test_o_and_g_are_those_of_the_size_of_a_message() -> None:
     assert found["B"].terms["overhead"] == pytest.approx(6e-6)
     assert "message gap" not in found["B"].terms
     assert found["A"].terms["overhead"] == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize("spec", ["node.multi{nl=2}", "node.direct", "bruck{r=4}", "node.bruck"])
+def test_where_blocks_are_combined_one_message_bounds_the_exchange(spec: str) -> None:
+    """Calls A and B of tara by node.multi beat a bound of p - r messages, and the page called the bound wrong."""
+    where = fabric(overhead="1 ms")
+    cell = contention(where, 4, 2)
+    found = bounds(replace(cell, parameters={**cell.parameters, "algorithm": spec}), where)
+    assert found["B"].terms["overhead"] == found["C"].terms["overhead"] == pytest.approx(1e-3)
+    flat = bounds(replace(cell, parameters={**cell.parameters, "algorithm": "flat.pairwise"}), where)
+    assert flat["B"].terms["overhead"] == pytest.approx(6e-3)
 
 
 def test_the_closed_form_counts_the_larger_of_overhead_and_gap() -> None:

@@ -12,8 +12,8 @@ from weft.host import Host, Limit
 from weft.kernel.pairs.blocks import Pace, blocks
 from weft.kernel.pairs.classes import Classes
 from weft.kernel.pairs.sampling import disjoint, draw_pairs, draw_rounds
-from weft.kernel.pairs.schedule import PairSchedule
 from weft.kernel.studies import load_study, make_study
+from weft.kernel.tournament import PairSchedule
 from weft.plan.make import make_plan
 from weft.plan.records import Plan
 from weft.plan.wire import flat_plan

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from weft.kernel.pairs.schedule import PairSchedule
+from weft.kernel.tournament import PairSchedule
 
 
 def shapes(p: int) -> Iterator[list[int]]:

@@ -14,7 +14,10 @@ from made.run import Made, make_run, tara_like
 from made.view import load_view
 from weft.cli.app import main
 from weft.errors import DataError
+from weft.report.figures import all_figures
+from weft.report.html import parts
 from weft.report.latex import latex_table
+from weft.report.numbers import bound_text
 from weft.report.show_json import FIELDS
 from weft.report.tables import all_tables, fitting, render
 from weft.report.tabular import Table
@@ -79,6 +82,24 @@ def test_the_calls_are_shown_cold_and_warm(local: RunView) -> None:
         for call in ("A. MPI_Alltoall(int)", "B. MPI_Alltoallv(int)", "C. MPI_Alltoallv(m-vector)")
         for phase in ("cold", "warm")
     ]
+
+
+def test_a_bound_that_a_sample_beat_says_so_wherever_it_stands(tmp_path: Path) -> None:
+    """At p = 1 a bound of 2.91 ms stood under a time of 2.77 ms as if it held."""
+    view = load_view(make_run(tmp_path / "run"))
+    held = bound_text(next(each for each in view.rows if each["bound_s"]))
+    for each in view.rows:
+        each["bound_s"], each["bound"] = 1.5 * (each["min_s"] or 1.0), "memory copy"
+    told = set(row(table(view, "Time of C"), "at least")[1:])
+    assert told and all(cell.endswith("s, memory copy (wrong: a sample beat it)") for cell in told)
+    assert "wrong" not in held
+    assert parts(min(told))[1] == "memory copy (wrong: a sample beat it)"
+    (figure,) = [each for each in all_figures(view) if each.name == "time-constant-global"]
+    sets = [rows for panel in figure.specifications() for rows in panel["datasets"].values()]
+    drawn = [point for rows in sets for point in rows if "limit" in point]
+    assert drawn and all(point["bound"] is None and "wrong" in point["limit"] for point in drawn)
+    bars = view.story.bars(view)
+    assert bars and all(bar.bound_s is None for bar in bars)
 
 
 def test_points_with_more_ranks_than_cores_carry_a_star(local: RunView) -> None:

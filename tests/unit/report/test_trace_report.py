@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -146,3 +147,12 @@ def test_ranks_without_a_trace_leave_gaps(tmp_path: Path) -> None:
     found = load_trace(folder)
     assert np.argwhere(found.matrix("bytes")).tolist() == [[0, 1], [2, 1]]
     assert [len(each.svg) > 0 for each in matrix_pictures(found)] == [True, True]
+
+
+def test_the_matrix_alone_is_a_drawing(folder: TraceFolder, tmp_path: Path) -> None:
+    assert main(["trace", "show", str(folder.path), "-o", str(tmp_path / "matrix.svg")]) == 0
+    (drawn,) = [each.svg for each in matrix_pictures(load_trace(folder)) if each.name == "trace-bytes"]
+    assert (tmp_path / "matrix.svg").read_text() == drawn
+    assert "nothing sent" in drawn
+    assert "not measured" not in drawn
+    assert ElementTree.parse(tmp_path / "matrix.svg").getroot().tag.endswith("svg")

@@ -12,6 +12,7 @@ import pytest
 from made.sweeps import COLLECTIVE, VALUES, MadeSweep, make_sweep, write_cell, write_launch
 from made.view import load_view
 from weft.analyse.tables.answers import CHANGES
+from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.trials import TRIALS
 from weft.cli.app import main
 from weft.errors import DataError
@@ -20,6 +21,7 @@ from weft.kernel.studies import load_study
 from weft.launch.launcher import LaunchRequest, Outcome, Rules
 from weft.plan.records import Cell
 from weft.plan.stored import plan_of
+from weft.report.remedies import remedy_table
 from weft.report.sweep_tables import MOVED
 from weft.report.tables import all_tables
 from weft.run import many
@@ -112,17 +114,36 @@ def test_the_right_knob_is_confirmed_and_the_wrong_one_is_not(confirmed: tuple[R
     (change,) = CHANGES.read(run.path)
     assert (change["confirmed"], change["refuted"]) == (RIGHT, [WRONG])
     (remedy,) = [row["remedy"] for row in load_view(run.path).findings if row["rule"] == "change-over"]
-    assert f"with OMPI_MCA_{RIGHT}=5792 sizes from" in remedy
+    assert f"with OMPI_MCA_{RIGHT}=16384 sizes from" in remedy
     told = next(table for table in all_tables(load_view(run.path)) if table.title == MOVED)
     assert {(row[1], row[3], row[7]) for row in told.rows[1:]} == {
         (RIGHT, "confirmed", f"OMPI_MCA_{RIGHT}=5792"), (WRONG, "not confirmed", "–"),
     }  # fmt: skip
 
 
+def test_the_gain_is_measured_at_four_times_the_likeliest_knob_and_stands_under_what_would_help(
+    confirmed: tuple[RunFolder, Stand],
+) -> None:
+    run, _ = confirmed
+    right, wrong = sorted(TRIALS.read(run.path), key=lambda row: row["knob"] != RIGHT)
+    assert (right["far"], right["far_setting"]) == (16384, f"OMPI_MCA_{RIGHT}=16384")
+    assert right["far_ratio"] == pytest.approx(1 / 2.2, rel=0.05)
+    assert (wrong["far"], wrong["far_ratio"]) == (None, None)
+    (helps,) = REMEDIES.read(run.path)
+    assert (helps["call"], helps["setting"], helps["basis"]) == ("alltoall@8192", right["far_setting"], "measured")
+    assert helps["saves_s"] / helps["seconds"] == pytest.approx(1 - 1 / 2.2, rel=0.05)
+    table = remedy_table(load_view(run.path))
+    assert table is not None
+    told = str(table.rows)
+    assert f"set OMPI_MCA_{RIGHT}=16384" in told
+    assert WRONG not in told
+
+
 def test_each_round_has_one_launch_of_each_kind_in_an_order_of_its_own(confirmed: tuple[RunFolder, Stand]) -> None:
-    kinds: list[dict[str, str]] = [{}, {f"OMPI_MCA_{RIGHT}": "5792"}, {f"OMPI_MCA_{WRONG}": "4240"}]
+    right = f"OMPI_MCA_{RIGHT}"
+    kinds: list[dict[str, str]] = [{}, {right: "5792"}, {right: "16384"}, {f"OMPI_MCA_{WRONG}": "4240"}]
     environments = confirmed[1].environments
-    rounds = [environments[place : place + 3] for place in range(0, len(environments), 3)]
+    rounds = [environments[place : place + 4] for place in range(0, len(environments), 4)]
     assert len(rounds) == 9
     assert all(sorted(map(str, each)) == sorted(map(str, kinds)) for each in rounds)
     assert len({str(each) for each in rounds}) > 1
@@ -136,7 +157,7 @@ def test_killed_in_between_it_goes_on_and_moves_nothing_twice(run: RunFolder) ->
     assert {row["confirmed"] for row in CHANGES.read(run.path)} == {""}
     confirm(run, second, Silent())
     assert sorted([*first.started, *second.started]) == sorted({*first.started, *second.started})
-    assert len(first.started) + len(second.started) == 27
+    assert len(first.started) + len(second.started) == 36
     assert not is_left(run)
 
 

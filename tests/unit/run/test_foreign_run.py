@@ -4,7 +4,9 @@
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 from made.batch import Starter, request
 from made.kept import copy_of
-from weft.errors import DataError, FabricError
+from weft.errors import DataError, FabricError, WeftError
 from weft.fabric.batch import BatchSection
 from weft.launch.batch.scheduler import Scheduler
 from weft.launch.batch.schedulers import SCHEDULERS
@@ -147,6 +149,28 @@ def test_no_link_of_a_run_folder_is_worked_through(folder: RunFolder, tmp_path: 
     with pytest.raises(DataError, match="is a link"), locked(folder, patience_s=0.1):
         pytest.fail("it was locked")
     assert not (elsewhere / "file").exists() or (elsewhere / "file").read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["launches", "cells", "samples", "tables", "inputs"])
+def test_showing_a_run_removes_and_writes_nothing_through_a_link(folder: RunFolder, tmp_path: Path, name: str) -> None:
+    """``samples -> /home/somebody/data`` had ``weft show`` remove every Parquet file below that folder."""
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "below").mkdir(parents=True)
+    precious = elsewhere / "below" / "precious.parquet"
+    precious.write_text("whole")
+    shutil.rmtree(folder.path / name, ignore_errors=True)
+    (folder.path / name).symlink_to(elsewhere)
+    with pytest.raises(DataError, match=f"{name} is a link to"):
+        refresh(folder.path, "duckdb://")
+    assert [path for path in elsewhere.rglob("*") if path.is_file()] == [precious]
+
+
+@pytest.mark.parametrize("name", ["cells", "launches", "samples", "tables"])
+def test_a_file_in_the_place_of_a_folder_is_no_traceback(folder: RunFolder, name: str) -> None:
+    shutil.rmtree(folder.path / name, ignore_errors=True)
+    (folder.path / name).write_text("x")
+    with suppress(WeftError):
+        refresh(folder.path, "duckdb://")
 
 
 @pytest.mark.parametrize("kind", ["link", "hard link", "pipe"])

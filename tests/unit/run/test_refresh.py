@@ -13,7 +13,8 @@ from made.run import Made, make_run
 from weft.cli.app import main
 from weft.errors import CompareError, DataError
 from weft.report.view import load_view
-from weft.run.refresh import refresh, refresh_compared, write_manifest
+from weft.run.refresh import refresh, refresh_compared, stale, write_manifest
+from weft.store.rows import MEASURED
 
 
 @pytest.fixture
@@ -39,6 +40,22 @@ def test_tables_are_made_once_and_again_after_a_cell_has_come(run: Path) -> None
     os.utime(run / "cells", (later, later))
     refresh(run)
     assert calls.stat().st_mtime_ns > made
+
+
+def test_a_cell_that_comes_after_the_clock_was_set_back_is_seen(run: Path) -> None:
+    cell = run / "cells" / "c001.l2.json"
+    kept, samples = cell.read_bytes(), cell.with_suffix(".npy").read_bytes()
+    cell.unlink()
+    cell.with_suffix(".npy").unlink()
+    folder = refresh(run)
+    assert ("c001", 2) not in {(row["cell"], row["launch"]) for row in MEASURED.read(run)}
+    cell.with_suffix(".npy").write_bytes(samples)
+    cell.write_bytes(kept)
+    for path in (cell, cell.parent, run / "launches"):
+        os.utime(path, (1, 1))
+    assert stale(folder)
+    refresh(run)
+    assert ("c001", 2) in {(row["cell"], row["launch"]) for row in MEASURED.read(run)}
 
 
 def test_a_mistyped_run_of_a_comparison_is_a_mistake_of_its_arguments(run: Path) -> None:

@@ -84,6 +84,9 @@ def test_without_a_place_several_fabrics_go_on_where_they_were_interrupted(
     make_run(first / "made-host", made)  # the first is finished, the second never began
     assert measuring._base() == first
     make_run(first / "other-host", Made(fabric=made.fabric.replace("made-host", "other-host")))
+    assert measuring._base() == first, "its pages are still to be made"
+    for run in ("made-host", "other-host"):
+        (first / run / "report.html").write_text("a page")
     assert measuring._base() == first.with_name(f"{first.name}-2")
     next((first / "other-host/cells").glob("c*.json")).unlink()  # the second was interrupted
     assert measuring._base() == first

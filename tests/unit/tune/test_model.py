@@ -22,13 +22,26 @@ def test_one_message_a_pair_of_nodes_pays_in_copies_what_it_saves_in_gaps() -> N
     """Without a gap there is nothing to save, and with large blocks the copies cost more than the gaps."""
     free = Machine(0.0, 1.2e-6, 3.5e9, 20e9, 0.1e-6)
     for m in (512, 65536):
-        assert free.seconds("node.multi{nl=8}", 18, 8, m) > free.seconds("flat.pairwise", 18, 8, m)
+        assert free.seconds("node.multi{nl=8,stages=1}", 18, 8, m) > free.seconds("flat.pairwise", 18, 8, m)
     assert MACHINE.seconds("node.multi{nl=8}", 18, 8, 64) < MACHINE.seconds("flat.pairwise", 18, 8, 64) / 4
-    assert MACHINE.seconds("node.multi{nl=8}", 18, 8, 65536) > MACHINE.seconds("flat.pairwise", 18, 8, 65536)
+    assert MACHINE.seconds("node.multi{nl=8,stages=1}", 18, 8, 65536) > MACHINE.seconds("flat.pairwise", 18, 8, 65536)
+
+
+def test_stages_hide_all_copies_but_one_message_at_each_end() -> None:
+    """7 streams cut for 12 stages are 14 messages of 2 MiB at 64 KiB a pair; below 16 KiB a stream stays whole."""
+    sent = 14 * 0.2e-6 + 7 * 64 * 65536 / 3.5e9
+    ends = 2 * 8 * 64 * 65536 / 20e9 / 14
+    step = 0.1e-6 * 3
+    assert MACHINE.seconds("node.multi{nl=1}", 8, 8, 65536) == pytest.approx(1.2e-6 + sent + ends + 14 * step)
+    assert MACHINE.seconds("node.multi{nl=1,stages=64}", 8, 8, 8) == MACHINE.seconds(
+        "node.multi{nl=1,stages=1}", 8, 8, 8
+    )
+    slow = Machine(0.2e-6, 1.2e-6, 3.5e9, 1e9, 0.1e-6)
+    assert slow.seconds("node.multi{nl=1}", 8, 8, 65536) > 2 * 8 * 64 * 65536 / 1e9, "copies then rule"
 
 
 def test_direct_lies_between_them() -> None:
-    names = ("node.multi{nl=8}", "node.direct{w=64}", "flat.pairwise")
+    names = ("node.multi{nl=8,stages=1}", "node.direct{w=64}", "flat.pairwise")
     fastest = [min(names, key=lambda name: MACHINE.seconds(name, 18, 8, m)) for m in (8, 512, 65536)]
     assert fastest == list(names)
 

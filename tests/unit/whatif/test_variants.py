@@ -69,3 +69,10 @@ def test_what_a_machine_does_not_have_is_said(tmp_path: Path) -> None:
 def test_a_real_machine_cannot_be_changed() -> None:
     with pytest.raises(StudyError, match="nobody can double its uplinks"):
         variants(load_fabric("virtual-default"), 4, 4)
+
+
+def test_a_changed_machine_has_the_text_of_a_file_of_its_own(tmp_path: Path) -> None:
+    """Runs of doubled uplinks kept the file of today's machine, and the page told to measure that again."""
+    for each in variants(machine(tmp_path), 16, 4)[0]:
+        (tmp_path / "kept.toml").write_text(each.fabric.text)
+        assert load_fabric(tmp_path / "kept.toml").model_dump() == each.fabric.model_dump(), each.name

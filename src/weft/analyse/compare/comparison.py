@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.analyse.compare.evidence import Evidence, Outcome, Sample, judged, weigh
+from weft.analyse.compare.evidence import Evidence, Outcome, Sample, judged, spanned, weigh
 from weft.analyse.compare.matching import Unmatched, match
-from weft.analyse.compare.sides import Key, Side
+from weft.analyse.compare.sides import Key, Point, Side
 from weft.errors import CompareError
 from weft.format import format_bytes
 
@@ -88,6 +88,11 @@ class Comparison:
         return self.base.modelled or self.other.modelled
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the models of the runs leave out of their times; empty where they leave nothing out."""
+        return tuple(dict.fromkeys((*self.base.left_out, *self.other.left_out)))
+
+    @property
     def outcome(self) -> Outcome | str:
         """One word for all rows: the strongest outcome among them, or ``mixed`` if some are slower and some faster."""
         seen = {each.evidence.outcome for each in (*self.rows, *self.summaries)}
@@ -134,6 +139,8 @@ def compare(
     groups = groups_of(keys)
     sample = Sample(_logs(base, keys), _logs(other, keys), tuple(group.rows for group in groups))
     evidence = weigh(sample, precision)
+    if modelled:
+        evidence = spanned(evidence, [_span(base.points[key], other.points[key]) for key in keys], sample.groups)
     rows = [_row(base, other, key, each, modelled, margin) for key, each in zip(keys, evidence, strict=False)]
     summaries: list[Summary] = []
     for group, each in zip(groups, evidence[len(keys) :], strict=True):
@@ -161,6 +168,14 @@ def groups_of(keys: Sequence[Key]) -> list[Group]:
         if len(shapes) > 1:
             found += [Group(operation, phase, *shape, tuple(own)) for shape, own in shapes.items() if len(own) > 1]
     return found
+
+
+def _span(base: Point, other: Point) -> tuple[float, float] | None:
+    """The ratios that what models leave out allows; None where they leave nothing out."""
+    if base.span_s is None and other.span_s is None:
+        return None
+    (base_low, base_high), (other_low, other_high) = base.reach_s, other.reach_s
+    return other_low / base_high, other_high / base_low
 
 
 def _row(base: Side, other: Side, key: Key, evidence: Evidence, modelled: bool, margin: float) -> Compared:

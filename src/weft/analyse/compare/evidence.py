@@ -33,7 +33,8 @@ class Evidence:
     ratio
         The other run's time over the base's.
     low, high
-        Its 95 % bootstrap interval over launches; None with fewer than four launches a side.
+        Its 95 % bootstrap interval over launches; None with fewer than four launches a side. Of a simulated run: the
+        range of what its model leaves out, None where it leaves nothing out.
     launches
         Launches of base and other.
     p
@@ -107,6 +108,37 @@ def weigh(sample: Sample, precision: float) -> list[Evidence]:
     return found
 
 
+def spanned(
+    evidence: Sequence[Evidence], spans: Sequence[tuple[float, float] | None], groups: Sequence[tuple[int, ...]]
+) -> list[Evidence]:
+    """The evidence of rows and then of summaries, with the range of their ratios instead of an interval.
+
+    Parameters
+    ----------
+    evidence
+        As :func:`weigh` returns it.
+    spans
+        Smallest and largest ratio of each row; None where no model leaves anything out.
+    groups
+        Rows of each summary: its range is the geometric mean of theirs.
+    """
+    ratios = [found.ratio for found in evidence[: len(spans)]]
+    ends = [span or (ratio, ratio) for span, ratio in zip(spans, ratios, strict=True)]
+    whole = [
+        None if all(spans[row] is None for row in group) else _means([ends[row] for row in group]) for group in groups
+    ]
+    return [
+        replace(found, low=span[0] if span else None, high=span[1] if span else None)
+        for found, span in zip(evidence, [*spans, *whole], strict=True)
+    ]
+
+
+def _means(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Geometric means of both ends."""
+    low, high = (math.exp(float(np.mean(np.log(column)))) for column in zip(*ends, strict=True))
+    return low, high
+
+
 def _summaries(logs: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
     """Mean of each group's rows in each launch; a launch that lacks one of them has no summary."""
     if not groups:
@@ -130,7 +162,8 @@ def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float)
     whole interval also lies beyond ``margin``, which the studies' precision leaves undecided.
     """
     if modelled:
-        return replace(found, outcome="ratio only", why="simulated: no interval, no test")
+        why = "no test" if found.low is not None else "no interval, no test"
+        return replace(found, outcome="ratio only", why=f"simulated: {why}")
     if min(found.launches) < FEWEST_LAUNCHES or found.low is None or found.high is None:
         return replace(found, outcome="no verdict", why=few(found.launches))
     assert found.p is not None and found.p_holm is not None and found.p_launches is not None

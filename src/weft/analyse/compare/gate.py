@@ -9,6 +9,7 @@ from typing import Literal
 from weft.analyse.compare.comparison import Compared, Comparison, Summary
 from weft.analyse.compare.evidence import Evidence, beyond
 from weft.errors import CompareError
+from weft.format import format_factor, plural
 
 KINDS = ("slower", "faster", "different")
 GRAMMAR = "slower:1.10, faster:1.10, different:1.10 (factors of at least 1), or missing"
@@ -33,6 +34,13 @@ class Gate:
 
     def __str__(self) -> str:
         return self.kind if self.kind == "missing" else f"{self.kind}:{self.factor:g}"
+
+    def turned_by(self, found: Evidence) -> bool:
+        """Whether one end of a simulated ratio's range meets the gate, and the other does not."""
+        low, high = found.low or found.ratio, found.high or found.ratio
+        sure = {"slower": low, "faster": 1 / high, "different": max(low, 1 / high)}[self.kind]
+        possible = {"slower": high, "faster": 1 / low, "different": max(high, 1 / low)}[self.kind]
+        return sure < self.factor <= possible
 
     def met_by(self, found: Evidence, margin: float) -> bool:
         """Whether a ratio lies beyond the gate, and its interval beyond the margin (of a narrow gate: beyond it)."""
@@ -88,8 +96,8 @@ def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
     """Check all comparisons against a gate.
 
     A difference counts if it is shown, its ratio is at least the factor, and its interval lies beyond the margin. For
-    two simulated runs, which have no noise, the ratio alone decides. A gate that no row could have failed is undecided,
-    not passed.
+    two simulated runs, which have no noise, the ratio alone decides; where their models leave something out, both ends
+    of its range must agree. A gate that no row could have failed is undecided, not passed.
     """
     if gate.kind == "missing":
         missing = sum(each.missing and comparison.other.name in each.run
@@ -104,13 +112,28 @@ def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
         offenders += [
             (comparison, each)
             for each in decidable
-            if (exact or each.evidence.shown) and gate.met_by(each.evidence, comparison.margin)
+            if (exact or each.evidence.shown)
+            and gate.met_by(each.evidence, comparison.margin)
+            and not (exact and gate.turned_by(each.evidence))
         ]
+        if exact and (turned := [each for each in every if gate.turned_by(each.evidence)]):
+            undecided.append(_turned(comparison, turned, gate))
         if not decidable:
             undecided.append(f"{comparison.other.name} against {comparison.base.name}: {every[0].evidence.why}")
     if offenders:
         return Verdict(gate, "failed", tuple(offenders))
     return Verdict(gate, "undecided" if undecided else "passed", why="; ".join(undecided))
+
+
+def _turned(comparison: Comparison, turned: Sequence[Compared | Summary], gate: Gate) -> str:
+    """Why rows whose range holds the gate's factor decide nothing."""
+    ends = [end for each in turned for end in (each.evidence.low, each.evidence.high) if end]
+    between = f"{format_factor(min(ends))} and {format_factor(max(ends))}"
+    return (
+        f"{comparison.other.name} takes between {between} times {comparison.base.name}'s time in "
+        f"{plural(len(turned), 'row')} or summaries, because {', '.join(comparison.left_out)} is not modelled, and "
+        f"{gate} lies in that range"
+    )
 
 
 def exit_code(verdicts: Sequence[Verdict]) -> int:

@@ -46,4 +46,11 @@ def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
         mpi=mpi,
         precision=plan.measure.precision,
         points=points,
+        left_out=effects_left_out(plan) if any(point.span_s for point in points.values()) else (),
     )
+
+
+def effects_left_out(plan: Plan) -> tuple[str, ...]:
+    """Names of the effects that the model of a plan's fabric leaves out of some of its calls."""
+    bounds = (bound for cell in plan.cells for bound in cell.bounds.values())
+    return tuple(sorted({effect.cause for bound in bounds for effect in bound.effects}))

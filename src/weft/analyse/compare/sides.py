@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from weft.analyse.floor import Floor
+from weft.analyse.interval import RANGE_OF_MODEL
 from weft.analyse.tables.times import CallRow, MedianRow
 from weft.fabric.kinds import KINDS
 from weft.kernel.registry import kernel_named
@@ -59,6 +60,8 @@ class Point:
         Seconds of an empty operation of that shape and batch; None if ranks share cores, or none was measured.
     oversubscribed
         More ranks than cores.
+    span_s
+        Shortest and longest time in seconds by what a model leaves out; None where it leaves nothing out, or measured.
     """
 
     series: tuple[str, ...]
@@ -67,6 +70,12 @@ class Point:
     medians: Mapping[int, float]
     floor_s: float | None
     oversubscribed: bool
+    span_s: tuple[float, float] | None = None
+
+    @property
+    def reach_s(self) -> tuple[float, float]:
+        """The span, or the median twice."""
+        return self.span_s or (self.median_s, self.median_s)
 
     @property
     def median_s(self) -> float:
@@ -88,6 +97,8 @@ class Side:
         Relative half width of the interval that its study asked for.
     points
         Its rows.
+    left_out
+        What the model of its fabric leaves out of some of its times.
     """
 
     name: str
@@ -98,6 +109,7 @@ class Side:
     mpi: str
     precision: float
     points: Mapping[Key, Point] = field(repr=False)
+    left_out: tuple[str, ...] = ()
 
     @property
     def modelled(self) -> bool:
@@ -181,10 +193,18 @@ def points_of(
             {launch: seconds for launch, seconds in measured.items() if seconds and seconds > 0},
             _floor(row, floor),
             bool(row["oversubscribed"]),
+            span_of(row),
         )
         if key not in found or len(point.medians) > len(found[key].medians):
             found[key] = point
     return found
+
+
+def span_of(row: CallRow) -> tuple[float, float] | None:
+    """Seconds between which a modelled time lies by what its model leaves out; None for any other."""
+    if row["interval"] != RANGE_OF_MODEL or row["low_s"] is None or row["high_s"] is None:
+        return None
+    return row["low_s"], row["high_s"]
 
 
 def _floor(row: CallRow, floor: Floor) -> float | None:

@@ -17,6 +17,7 @@ from weft.analyse.pairs.median_polish import Decomposition, Effect
 from weft.analyse.pairs.places import Places
 from weft.analyse.pairs.refine import memories, modes_of, ranks_of, routes_of, slow_pairs, without_ranks
 from weft.analyse.pairs.remainders import fitted_table, remainders
+from weft.analyse.pairs.round_loads import by_load
 from weft.analyse.pairs.scratch import Scratch
 from weft.analyse.pairs.suspects import Suspect, suspects
 from weft.format import format_factor
@@ -57,6 +58,7 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
     scratch
         Folder for the remainders of all pairs; `Blame.left` can be read as long as it exists.
     """
+    placed = by_load(placed, places)
     matrices = node_matrices(node_medians(placed), len(places.nodes))
     suspected = suspects(places)
     taken = [decompose(matrix.time_s, places, suspected) for matrix in matrices]

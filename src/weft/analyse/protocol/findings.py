@@ -4,7 +4,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from weft.analyse.checks import finding
-from weft.analyse.protocol.trials import gain_text, is_of
+from weft.analyse.protocol.gain import gain_text
+from weft.analyse.protocol.trials import is_of
 from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, knobs_in_words
 from weft.analyse.tables.trials import TrialRow
 from weft.format import exact_bytes, measured_factor, measured_seconds

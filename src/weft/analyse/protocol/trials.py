@@ -10,6 +10,8 @@ its values: by D_old at its old one, where the step of the change-over goes away
 Medians are over the three sizes next to v. *Confirmed*: the intervals of both over launches leave out 0, with opposite
 signs, D_old takes away at least a third of the step that the launches with the knob as it was show there, and D_new is
 at least as large as the least step that is reported. A knob without effect has D near 0 at both.
+What a confirmed knob brings is the median of r between its two values and, where it was also moved far, between the
+old one and that.
 As in `weft.analyse.protocol.series`, the fastest samples are used where they agree far better between rounds.
 """
 
@@ -25,7 +27,7 @@ from weft.analyse.protocol.series import QUIETER
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.times import MedianRow
 from weft.analyse.tables.trials import Judgement, TrialRow
-from weft.format import exact_bytes, measured_factor
+from weft.format import exact_bytes
 from weft.kernel.sizes import op_name
 from weft.plan.records import Plan
 from weft.plan.trials import NEAR, Trial
@@ -66,16 +68,19 @@ def trial_rows(changes: Sequence[ChangeRow], plan: Plan, medians: Sequence[Media
     plan, medians
         Of the run in which knobs were moved (`weft.plan.trials`).
     """
-    usual = {cell.parameters["trial"]["cell"]: cell.id for cell in plan.cells if "knob" not in cell.parameters["trial"]}
+    told = {cell.id: cell.parameters["trial"] for cell in plan.cells}
+    usual = {each["cell"]: name for name, each in told.items() if "knob" not in each and "far" not in each}
+    far = {Trial(**each["far"]): name for name, each in told.items() if isinstance(each.get("far"), dict)}
     found: list[TrialRow] = []
-    for cell in plan.cells:
-        told = cell.parameters["trial"]
-        if "knob" not in told:
+    for name, each in told.items():
+        if "knob" not in each:
             continue
-        trial = Trial(**told)
+        trial = Trial(**each)
         change = _change_of(trial, changes)
         if change is not None:
-            found.append(_judged(trial, change, quieter(trial, cell.id, usual[trial.cell], medians)))
+            plain = usual[trial.cell]
+            away = far_ratios(trial, far[trial], plain, medians) if trial in far else []
+            found.append(_judged(trial, change, quieter(trial, name, plain, medians), away))
     return found
 
 
@@ -144,6 +149,26 @@ def steps_of(trial: Trial, moved: Known, usual: Known) -> Steps:
     return steps
 
 
+def far_ratios(trial: Trial, moved: str, usual: str, medians: Sequence[MedianRow]) -> list[float]:
+    """Logarithm of the ratio of times with the knob moved far, in each round in which most sizes have both.
+
+    As with steps, the fastest samples are used where they agree far better between rounds.
+    """
+    calls = [op_name(trial.call, size) for size in trial.far_sizes]
+    by_column: list[list[float]] = []
+    for column in COLUMNS:
+        away, plain = times(medians, moved, column), times(medians, usual, column)
+        ratios: list[float] = []
+        for launch in sorted({launch for _, launch in away}):
+            both = [(call, launch) for call in calls if (call, launch) in away and (call, launch) in plain]
+            if 2 * len(both) > len(calls):
+                ratios.append(median(away[each] - plain[each] for each in both))
+        by_column.append(ratios)
+    by_median, by_fastest = by_column
+    quiet = by_fastest and max(by_fastest) - min(by_fastest) < QUIETER * (max(by_median) - min(by_median))
+    return by_fastest if quiet else by_median
+
+
 def _rise(logs: Mapping[str, float], before: Sequence[str], after: Sequence[str]) -> float:
     return _middle(logs, after) - _middle(logs, before)
 
@@ -152,17 +177,21 @@ def _middle(logs: Mapping[str, float], calls: Sequence[str]) -> float:
     return median(logs[call] for call in calls if call in logs)
 
 
-def _judged(trial: Trial, change: ChangeRow, steps: Steps) -> TrialRow:
+def _judged(trial: Trial, change: ChangeRow, steps: Steps, away: Sequence[float]) -> TrialRow:
     old, new, between = (_interval(each) for each in steps[:3])
+    away = away if len(away) >= FEWEST else ()
+    far, at = _interval(away), trial.far_sizes if away else ()
     outcome, why = _outcome(trial, steps, (old, new))
     sizes = trial.sizes[1]
-    (name, value), *_ = trial.setting.items()
     return TrialRow(
         cell=change["cell"], call=change["call"], nodes=change["nodes"], ranks=change["ranks"], lower=change["lower"],
-        upper=change["upper"], knob=trial.knob, value=trial.value, moved=trial.moved, setting=f"{name}={value}",
+        upper=change["upper"], knob=trial.knob, value=trial.value, moved=trial.moved, setting=_line(trial.setting),
         outcome=outcome, rounds=len(steps.old), old=_factor(steps.old), old_low=_exp(old.low), old_high=_exp(old.high),
         new=_factor(steps.new), new_low=_exp(new.low), new_high=_exp(new.high), first=sizes[0], last=sizes[-1],
         ratio=_factor(steps.between), ratio_low=_exp(between.low), ratio_high=_exp(between.high), why=why,
+        far=trial.far or None, far_setting=_line(trial.far_setting) if trial.far else "",
+        far_first=at[0] if at else None, far_last=at[-1] if at else None, far_ratio=_factor(away),
+        far_ratio_low=_exp(far.low), far_ratio_high=_exp(far.high),
     )  # fmt: skip
 
 
@@ -176,6 +205,10 @@ def _outcome(trial: Trial, steps: Steps, intervals: tuple[Interval, Interval]) -
     if not (_shows(intervals[1]) and old * new < 0 and abs(new) >= math.log(LEAST_FACTOR)):
         return "not confirmed", f"the step at {at_old} went, but none came at {at_new}"
     return "confirmed", f"the step went from {at_old} to {at_new}"
+
+
+def _line(setting: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in setting.items())
 
 
 def _interval(values: Sequence[float]) -> Interval:
@@ -209,18 +242,3 @@ def _with_trials(change: ChangeRow, trials: Sequence[TrialRow]) -> ChangeRow:
         told["knob_meaning"] = change["knob_meaning"] if change["knobs"][0] == first else ""
         told["eager_limit"] = is_eager_limit(first)
     return told
-
-
-def gain_text(trial: TrialRow) -> str:
-    """What moving a confirmed knob brings between its two values, with the line that sets it."""
-    ratio, low, high = trial["ratio"], trial["ratio_low"], trial["ratio_high"]
-    assert ratio is not None
-    assert low is not None
-    assert high is not None
-    span = f"{exact_bytes(trial['first'])} to {exact_bytes(trial['last'])}"
-    factor = measured_factor(ratio, low, high)
-    if high < 1:
-        return f"with {trial['setting']} sizes from {span} take {factor} of the time: set it"
-    if low > 1:
-        return f"with {trial['setting']} sizes from {span} take {factor} times as long: leave it"
-    return f"with {trial['setting']} no difference is shown from {span}"

@@ -11,18 +11,20 @@ from weft.store.typed import TableOf
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))
 
-Outcome = Literal["falls", "rises", "no change shown", "no verdict"]
+Outcome = Literal["falls", "rises", "no change shown", "undecided", "no verdict"]
 
 
 class VerdictRow(OffNode):
     """The scaling verdict on a series.
 
-    ``kind``: the same global array at all points (strong), or the same local array (weak). ``start`` and ``end`` are
-    the smallest and largest usable points on the ``axis``, null without a verdict. ``factor`` is t(end) / t(start),
-    ``low`` and ``high`` its conservative interval, null for a model. ``fastest`` is the point with the smallest time,
-    if it is neither start nor end and significantly faster than the end. ``bound_ratio`` is the time at the end over
-    its nearest lower bound, null where a sample beat that. ``doubt`` is what the run's own warnings doubt about start
-    or end (METHOD 20). ``cell`` is that of the end, empty without one.
+    ``kind``: the same global array at all points (strong), or the same local array (weak). ``start`` and ``end``
+    are the smallest and largest usable points on the ``axis``, null without a verdict. ``factor`` is t(end) /
+    t(start), ``low`` and ``high`` its conservative interval, null for a model; ``left_out`` names what a model
+    leaves out, whose range the interval then is, and ``undecided`` is what that range does not decide. ``fastest``
+    is the point with the smallest time, if it is neither start nor end and significantly faster than the end.
+    ``bound_ratio`` is the time at the end over its nearest lower bound, null where a sample beat that. ``doubt`` is
+    what the run's own warnings doubt about start or end (METHOD 20). ``cell`` is that of the end, empty without
+    one.
     """
 
     series: str
@@ -39,6 +41,7 @@ class VerdictRow(OffNode):
     fastest: int | None
     bound: str
     bound_ratio: float | None
+    left_out: str
     doubt: str
     statement: str
 
@@ -150,8 +153,8 @@ VERDICTS = TableOf(
             ("series", TEXT), ("kind", TEXT), ("call", TEXT), ("cell", TEXT), ("axis", TEXT), ("start", INT),
             ("end", INT), ("factor", REAL), ("low", REAL), ("high", REAL), ("outcome", TEXT), ("fastest", INT),
             ("bound", TEXT), ("bound_ratio", REAL), ("off_end", INT), ("off_factor", REAL), ("off_low", REAL),
-            ("off_high", REAL), ("beyond_factor", REAL), ("beyond_low", REAL), ("beyond_high", REAL), ("doubt", TEXT),
-            ("statement", TEXT),
+            ("off_high", REAL), ("beyond_factor", REAL), ("beyond_low", REAL), ("beyond_high", REAL),
+            ("left_out", TEXT), ("doubt", TEXT), ("statement", TEXT),
         ]
     ),
 )  # fmt: skip

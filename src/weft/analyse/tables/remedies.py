@@ -18,7 +18,7 @@ class RemedyRow(TypedDict):
 
     ``seconds`` is the call's time, ``saves_s`` what the remedy could save of it at most. ``basis``: the faster way was
     ``measured`` (or ``simulated``) in this run, or its gain is ``only bounded``: nobody has tried it. ``why`` says
-    where the number comes from.
+    where the number comes from, ``setting`` is the environment variable that does it (``NAME=VALUE``; may be empty).
     """
 
     cell: str
@@ -30,6 +30,7 @@ class RemedyRow(TypedDict):
     saves_s: float
     basis: Basis
     why: str
+    setting: str
 
 
 REMEDIES = TableOf(
@@ -38,7 +39,7 @@ REMEDIES = TableOf(
     pa.schema(
         [
             ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("seconds", REAL), ("remedy", TEXT),
-            ("saves_s", REAL), ("basis", TEXT), ("why", TEXT),
+            ("saves_s", REAL), ("basis", TEXT), ("why", TEXT), ("setting", TEXT),
         ]
     ),
 )  # fmt: skip

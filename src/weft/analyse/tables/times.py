@@ -150,6 +150,20 @@ def reach(row: TimedRow) -> tuple[float, float]:
     return (row["median_s"], row["median_s"]) if low is None or high is None else (low, high)
 
 
+def is_beaten(row: CallRow | TimedRow) -> bool:
+    """Whether a sample took less than the lower bound of its row: then the bound is wrong (METHOD 16).
+
+    A bound is a quotient of floats, a time whole nanoseconds: a simulation meets its bound exactly.
+    """
+    bound_s, fastest_s = row["bound_s"], row["min_s"]
+    return bool(bound_s) and fastest_s is not None and fastest_s < bound_s * (1 - 1e-3) - 1e-9
+
+
+def holding_bound_s(row: CallRow | TimedRow) -> float | None:
+    """The lower bound of a row in seconds; None where none is known, or where a sample beat it."""
+    return None if is_beaten(row) else row["bound_s"] or None
+
+
 class QuartileRow(TypedDict):
     """Quartiles of one call in one launch, for box plots."""
 
@@ -163,7 +177,10 @@ class QuartileRow(TypedDict):
 
 
 class FloorRow(TypedDict):
-    """Cost of an empty operation or a small message (seconds), or rate of a copy (bytes per second of a node)."""
+    """Cost of an empty operation or a small message (seconds), or rate of a copy (bytes per second of a node).
+
+    ``way`` says how the fastest copy was made: ``whole``, ``pieces of 256 KiB`` or ``streaming stores``.
+    """
 
     cell: str
     nodes: int
@@ -176,6 +193,7 @@ class FloorRow(TypedDict):
     best: float | None
     unit: str
     samples: int
+    way: str
 
 
 ITERATIONS = TableOf(
@@ -211,6 +229,7 @@ FLOOR = TableOf(
         [
             ("cell", TEXT), ("nodes", INT), ("ranks_per_node", INT), ("quantity", TEXT), ("bytes", LONG),
             *((name, REAL) for name in ("value", "low", "high", "best")), ("unit", TEXT), ("samples", LONG),
+            ("way", TEXT),
         ]
     ),
 )  # fmt: skip

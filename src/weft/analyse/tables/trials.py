@@ -19,7 +19,8 @@ class TrialRow(TypedDict):
     launches of each kind. ``old`` is the factor by which moving it changed the step at ``value``, ``new`` that at
     ``moved``, ``ratio`` the time of sizes from ``first`` to ``last`` (bytes) between the two values with the knob
     moved over that without; each with its interval over launches, null where too little was measured. ``why`` gives
-    the judgement in words.
+    the judgement in words. ``far`` is a value farther away, at which the gain of the likeliest knob was measured, with
+    its own ``far_setting``, sizes and ratio of times; null and empty where it was not.
     """
 
     cell: str
@@ -46,6 +47,13 @@ class TrialRow(TypedDict):
     ratio_low: float | None
     ratio_high: float | None
     why: str
+    far: int | None
+    far_setting: str
+    far_first: int | None
+    far_last: int | None
+    far_ratio: float | None
+    far_ratio_low: float | None
+    far_ratio_high: float | None
 
 
 TRIALS = TableOf(
@@ -57,6 +65,8 @@ TRIALS = TableOf(
             ("knob", TEXT), ("value", LONG), ("moved", LONG), ("setting", TEXT), ("outcome", TEXT), ("rounds", INT),
             *((f"{name}{end}", REAL) for name in ("old", "new") for end in ("", "_low", "_high")),
             ("first", LONG), ("last", LONG), *((f"ratio{end}", REAL) for end in ("", "_low", "_high")), ("why", TEXT),
+            ("far", LONG), ("far_setting", TEXT), ("far_first", LONG), ("far_last", LONG),
+            *((f"far_ratio{end}", REAL) for end in ("", "_low", "_high")),
         ]
     ),
 )  # fmt: skip

@@ -6,18 +6,17 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from weft.fabric.times import Cost
 from weft.files.section import Section
-from weft.units import Bytes, Rate, Seconds
+from weft.units import Bytes, Rate
 
 
 class Segment(Section, frozen=True):
     """LogGP's parameters for messages above a size; what it leaves out is that of the network."""
 
     above: Bytes = Field(description='messages larger than this: "16 KiB"')
-    overhead: Seconds | None = Field(None, description='o: time one rank spends on each message it sends: "5 us"')
-    message_gap: Seconds | None = Field(
-        None, description='g: shortest time between two messages of one adapter: "100 ns"'
-    )
+    overhead: Cost | None = Field(None, description='o: time one rank spends on each message it sends: "5 us"')
+    message_gap: Cost | None = Field(None, description='g: shortest time between two messages of one adapter: "100 ns"')
     rate: Rate | None = Field(
         None,
         description='1/G of one rank alone; what it lacks to adapter_rate keeps the rank that sends busy: "10 GB/s"',

@@ -10,9 +10,10 @@ from weft.fabric.network.loggp import MessageCost, Segment, segment_cost
 from weft.fabric.network.torus import TorusShape
 from weft.fabric.network.tree import TreeShape
 from weft.fabric.readers import Format
+from weft.fabric.times import Cost, Latency
 from weft.files.section import Section
 from weft.files.tree import is_table
-from weft.units import Bytes, Rate, Seconds
+from weft.units import Bytes, Rate
 
 Penalty = Annotated[float, Field(strict=True, ge=1, le=100, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
@@ -25,7 +26,7 @@ class TreeSection(Section, frozen=True):
     nodes_per_leaf: Count = Field(description="hosts on one leaf switch, in the order of node.names")
     uplinks: Count = Field(description="links from one leaf up")
     link_rate: Rate = Field(description='rate of one such link, each way: "4 GB/s"')
-    link_latency: Seconds = Field(0.0, description='time such a link adds to a message: "100 ns"')
+    link_latency: Latency = Field(0.0, description='time such a link adds to a message: "100 ns"')
     spines: Count | None = Field(
         None, description="spines a leaf's uplinks spread over (in its pod); default: as many as uplinks"
     )
@@ -35,7 +36,7 @@ class TreeSection(Section, frozen=True):
     leaves_per_pod: Count | None = Field(None, description="leaves under one pod: makes a third level of switches")
     pod_uplinks: Count | None = Field(None, description="links from one pod up to the cores, over all its spines")
     pod_link_rate: Rate | None = Field(None, description="rate of one such link, each way; default: link_rate")
-    pod_link_latency: Seconds | None = Field(None, description="time such a link adds; default: link_latency")
+    pod_link_latency: Latency | None = Field(None, description="time such a link adds; default: link_latency")
     cores: Count | None = Field(None, description="core switches; default: one for each of a pod's uplinks")
 
     def shape(self) -> TreeShape:
@@ -52,8 +53,8 @@ class DragonflySection(Section, frozen=True):
     groups: Count | None = Field(None, description="groups; default: as many as the nodes need")
     local_rate: Rate = Field(description='rate of a link inside a group, each way: "25 GB/s"')
     global_rate: Rate = Field(description='rate of a link between groups, each way: "25 GB/s"')
-    local_latency: Seconds = Field(0.0, description='time a link inside a group adds: "100 ns"')
-    global_latency: Seconds = Field(0.0, description='time a link between groups adds: "300 ns"')
+    local_latency: Latency = Field(0.0, description='time a link inside a group adds: "100 ns"')
+    global_latency: Latency = Field(0.0, description='time a link between groups adds: "300 ns"')
 
     def shape(self) -> DragonflyShape:
         """The numbers for the generator (not by model_dump, which writes rates as text again)."""
@@ -66,7 +67,7 @@ class TorusSection(Section, frozen=True):
     dimensions: tuple[Count, ...] = Field(description="switches along each dimension, one to six of them: [8, 8, 4]")
     nodes_per_switch: Count = Field(1, description="hosts on one switch, in the order of node.names")
     link_rate: Rate = Field(description='rate of a link between switches, each way: "5 GB/s"')
-    link_latency: Seconds = Field(0.0, description='time such a link adds to a message: "100 ns"')
+    link_latency: Latency = Field(0.0, description='time such a link adds to a message: "100 ns"')
 
     def shape(self) -> TorusShape:
         """The numbers for the generator (not by model_dump, which writes rates as text again)."""
@@ -97,7 +98,7 @@ class DumpSection(Section, frozen=True):
     link_rate: Rate | None = Field(
         None, description="rate of links between switches where the dump knows none (Slurm, ibsim)"
     )
-    link_latency: Seconds = Field(0.0, description='time a link between switches adds to a message: "100 ns"')
+    link_latency: Latency = Field(0.0, description='time a link between switches adds to a message: "100 ns"')
 
 
 RENAMED = {"message_cost": "overhead", "rendezvous_latency": "rendezvous_stall"}
@@ -117,23 +118,21 @@ class NetworkSection(Section, frozen=True):
         None, description='numbers of an adapter and its switches, by name (weft fabric presets): "hdr-infiniband"'
     )
     topology: Topology = Field("star", description='"star" (one switch), "fat-tree", "dragonfly", "torus" or "dump"')
-    latency: Seconds | None = Field(None, description='one-way latency between two nodes on one switch: "1.2 us"')
+    latency: Latency | None = Field(None, description='one-way latency between two nodes on one switch: "1.2 us"')
     adapter_rate: Rate | None = Field(None, description='what one adapter can inject, each way: "3.5 GB/s"')
     rails: Annotated[int, Field(strict=True, ge=1, le=64)] = Field(
         1, description="adapters of a node, with adapter_rate each; rank i of a node uses adapter i modulo rails"
     )
-    overhead: Seconds = Field(0.0, description='o: time one rank spends on each message it sends, of any size: "0 us"')
-    message_gap: Seconds | None = Field(
-        None, description='g: shortest time between two messages of one adapter: "100 ns"'
-    )
+    overhead: Cost = Field(0.0, description='o: time one rank spends on each message it sends, of any size: "0 us"')
+    message_gap: Cost | None = Field(None, description='g: shortest time between two messages of one adapter: "100 ns"')
     segments: tuple[Segment, ...] = Field((), description="[[network.segments]]: o, g and G of messages above a size")
     eager_limit: Bytes | None = Field(
         None, description='largest message sent without asking the receiver first: "12 KiB"'
     )
-    eager_overhead: Seconds | None = Field(
+    eager_overhead: Cost | None = Field(
         None, description='o of messages up to eager_limit, where a source states it; default: overhead: "1 us"'
     )
-    rendezvous_stall: Seconds | None = Field(
+    rendezvous_stall: Cost | None = Field(
         None,
         description='how long a message above eager_limit stalls the rank that sends, besides its overhead: "3 us"',
     )

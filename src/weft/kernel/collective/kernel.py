@@ -94,8 +94,8 @@ class Collective(PlainKernel):
         }
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
-        """The traffic matrix, if there is one."""
-        return [key for key in ("matrix",) if key in values]
+        """The traffic matrix and the selection table, if there are any."""
+        return [key for key in ("matrix", "table") if key in values]
 
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """All sizes of an all-to-all."""
@@ -131,11 +131,14 @@ class Collective(PlainKernel):
     def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
         """A cell for each algorithm of the library, if the study asks for them."""
         assert isinstance(study, CollectiveStudy)
-        return variants(study.collective, sweep, library)
+        section = study.collective
+        if section.table is not None:
+            section = section.model_copy(update={"table": str((study.path.parent / section.table).resolve())})
+        return variants(section, sweep, library)
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        keys = ("collective", "form", "bytes", "refine", "root", "pattern")
+        keys = ("collective", "form", "bytes", "refine", "root", "pattern", "table")
         own = {"algorithm": values["algorithm"]} if is_own(values.get("algorithm", "")) else {}
         found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values} | own
         if values.get("explain"):

@@ -10,7 +10,7 @@ from weft.files.tree import as_list
 from weft.kernel.sizes import ByteSizes, powers_of_two
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT
-from weft.mpi.alltoall import AlgorithmSpecs
+from weft.mpi.alltoall import AUTO, AlgorithmSpecs
 from weft.study import MOST_CELLS, Series, Study, as_written, whole_numbers
 from weft.units import Bytes
 
@@ -119,7 +119,11 @@ class CollectiveSection(Section, frozen=True):
     algorithm: AlgorithmSpecs = Field(
         (DEFAULT,),
         description='of Alltoall and Alltoallv: "default", or one of Weft\'s own ("node.multi{nl=4}"), or a list: '
-        "a cell for each",
+        'a cell for each; "auto": by the table',
+    )
+    table: str | None = Field(
+        None,
+        description='for the algorithm "auto": a selection table (weft tune); each call chooses as libweft.so does',
     )
 
     @model_validator(mode="after")
@@ -133,6 +137,8 @@ class CollectiveSection(Section, frozen=True):
             raise ValueError("patterns are those of Alltoallv, which is not among the collectives")
         if self.algorithm != (DEFAULT,) and not {"alltoall", "alltoallv"} & set(self.collectives):
             raise ValueError("algorithm is that of Alltoall and Alltoallv, which are not among the collectives")
+        if (AUTO in self.algorithm) != (self.table is not None):
+            raise ValueError('the algorithm "auto" and the key table (its file) go together')
         if self.sizes[0] < 1:
             raise ValueError("sizes start at 1 B: a call of 0 B is measured as barrier")
         return self

@@ -7,6 +7,7 @@ from typing import Any
 from weft.kernel import Shape, Sweep
 from weft.kernel.collective.study import CollectiveSection
 from weft.mpi.algorithms import DEFAULT, algorithms, setting
+from weft.mpi.alltoall import AUTO
 
 ALL_TO_ALLS = ("alltoall", "alltoallv")
 Values = tuple[Shape, dict[str, Any]]
@@ -50,7 +51,9 @@ def each_listed(section: CollectiveSection, shape: Shape, cell: dict[str, Any]) 
     several = section.algorithms == "each" or section.algorithm != (DEFAULT,)
     listed = section.algorithm if cell["collective"] in ALL_TO_ALLS else (DEFAULT,)
     for algorithm in listed:
-        yield shape, cell | ({"algorithm": algorithm, "setting": {}} if several else {})
+        named: dict[str, Any] = {"algorithm": algorithm, "setting": {}} if several else {}
+        named |= {"table": section.table} if algorithm == AUTO else {}
+        yield shape, cell | named
 
 
 def each_of_library(shape: Shape, cell: dict[str, Any], library: str) -> Iterable[Values]:

@@ -18,7 +18,7 @@ from weft.kernel.messages import barrier_messages
 from weft.kernel.plain import PlainKernel
 from weft.kernel.steps import is_explained, ladder_messages, ladder_need
 from weft.kernel.traffic import Mirror, Traffic, Uniform
-from weft.mpi.alltoall import chosen
+from weft.mpi.alltoall import chosen, combines
 from weft.study import Measure, Series, Study
 
 INDEX_BYTES = 8
@@ -126,15 +126,17 @@ class Exchange(PlainKernel):
 
         A needs at least ceil(log2 p) rounds: after k rounds a rank can have data from at most 2^k ranks; how many
         messages a rank sends for it is the algorithm's choice, at least one. Blocks of a
-        vector call go directly to their rank: one latency, p - 1 messages. Uniform and skewed keys are in random order,
-        so each rank has the same share for every other. The content of a file is not known: only the latency bounds it.
+        vector call go directly to their rank: one latency, p - 1 messages, or one at least where the cell's algorithm
+        combines blocks. Uniform and skewed keys are in random order, so each rank has the same share for every other.
+        The content of a file is not known: only the latency bounds it.
         """
         rounds, direct = math.ceil(math.log2(ranks)), min(1, ranks - 1)
         sizes = self.sizes(values, ranks)
         counts = Uniform(INT_BYTES, rounds, direct)
         if values["data"] == "contention":
-            ints = Uniform(INT_BYTES * (values["n"] // ranks**2), direct, ranks - 1)
-            vectors = Uniform(sizes.block, direct, ranks - 1)
+            messages = direct if combines(values.get("algorithm", "")) else ranks - 1
+            ints = Uniform(INT_BYTES * (values["n"] // ranks**2), direct, messages)
+            vectors = Uniform(sizes.block, direct, messages)
             known: dict[str, Traffic] = {"A": counts, "B": ints, "C": vectors}
             return {call: known[call] for call in values["calls"]}
         if values["data"] == "reverse":

@@ -17,6 +17,12 @@ from weft.study import Measure
 SMALLEST = 16_384
 LARGEST = 256 * 2**20
 """Larger than any cache: a larger copy has the same rate, that of memory, and only takes longer."""
+PIECE = 262_144
+"""Larger sizes are also tried in pieces of so many bytes: MPI libraries copy so, which may be faster."""
+STREAMED_FROM = 1_048_576
+"""From so many bytes on, stores that go past the caches are tried, too (on x86)."""
+TRIED = 3 / 50
+"""Tries of each way over the calls of a size that are made at least, warm-up included."""
 
 
 def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
@@ -46,8 +52,13 @@ def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
     return sorted(wanted)
 
 
+def copy_ways(size: int) -> int:
+    """Number of ways to copy a size in bytes, of which the fastest is measured: `copy_ways` of native/measure/floor."""
+    return 1 + (size > PIECE) + (size >= STREAMED_FROM)
+
+
 class Floor(PlainKernel):
-    """``empty``, ``latency`` and ``copy-<bytes>`` of one (nodes, ranks per node)."""
+    """``empty``, ``latency``, ``swap`` and ``copy-<bytes>[-<way>]`` of one (nodes, ranks per node)."""
 
     name = "floor"
     main = "empty"
@@ -64,7 +75,7 @@ class Floor(PlainKernel):
         copies = values["copies"]
         return {
             "copy buffers": 2 * max(copies),
-            "samples": sample_bytes(len(copies) + 2, measure),
+            "samples": sample_bytes(len(copies) + 3, measure),
             **staging(ranks),
         }
 
@@ -77,12 +88,13 @@ class Floor(PlainKernel):
         return {}
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Number of its copies, plus the empty operation and the latency."""
-        return len(values["copies"]) + 2
+        """Number of its copies, plus the empty operation and the two kinds of small messages."""
+        return len(values["copies"]) + 3
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
-        """Expected seconds of its copies: all ranks of a node copy at the same time."""
-        return [ranks_per_node * size / copy_rate if copy_rate else 0.0 for size in values["copies"]]
+        """Expected seconds of its copies with the tries of each way: all ranks of a node copy at the same time."""
+        tried = [size * (1 + TRIED * (copy_ways(size) if copy_ways(size) > 1 else 0)) for size in values["copies"]]
+        return [ranks_per_node * size / copy_rate if copy_rate else 0.0 for size in tried]
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from weft.fabric.model import Fabric
-from weft.kernel.pairs.schedule import PairSchedule
 from weft.kernel.pairs.study import PairsStudy
+from weft.kernel.tournament import PairSchedule
 
 # Defaults if the fabric states no latency or rate; a factor of ten is accurate enough for blocks.
 LATENCY_WITHIN_S, LATENCY_BETWEEN_S = 1e-6, 20e-6

@@ -16,8 +16,8 @@ from weft.kernel.budget import ROW_BYTES
 from weft.kernel.pairs.blocks import Pace, blocks, pace_of
 from weft.kernel.pairs.classes import SAME_NODE, Classes
 from weft.kernel.pairs.sampling import Chosen, draw_pairs, draw_rounds
-from weft.kernel.pairs.schedule import PairSchedule
 from weft.kernel.pairs.study import PairsStudy
+from weft.kernel.tournament import PairSchedule
 
 RAW_MOST = 2**30  # most bytes of a run's samples that are stored individually
 SEED = 26  # if the study gives none

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 
 from weft.kernel.pairs.classes import Classes
-from weft.kernel.pairs.schedule import PairSchedule
+from weft.kernel.tournament import PairSchedule
 
 # Drawn pairs are measured one at a time: a larger round would not be faster, and a killed job would lose more.
 MOST_A_ROUND = 32

@@ -21,16 +21,23 @@ def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], Non
         The user's choice of wrapper, or None. The kernels are built here, in a folder that the compute nodes see.
     say
         Called with one line before anything that takes seconds.
+
+    Raises
+    ------
+    LaunchError
+        The scheduler's commands are not here, or the kernels cannot be built.
     """
     from weft.fabric.batch import BatchSection
     from weft.launch.batch.launcher import BatchLauncher
+    from weft.launch.batch.scheduler import refuse_missing
     from weft.launch.batch.schedulers import SCHEDULERS
     from weft.launch.batch.starter import RankStarter
     from weft.launch.build import build_kernels
     from weft.mpi.library import find_mpi
 
     scheduler = SCHEDULERS[fabric.kind]()
-    section = fabric.batch or BatchSection()
+    section = (fabric.batch or BatchSection.model_validate({})).model_copy(update={"starter": fabric.starter})
+    refuse_missing(scheduler)
     starter = RankStarter(build_kernels(find_mpi(mpicxx), say), scheduler, section)
     rate = fabric.network.adapter_rate if fabric.network else None
     return BatchLauncher(scheduler, section, f"weft-{fabric.name}", starter, starter.about(), say, rate or 0.0)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Flux: written from its manuals, tested only against reference scripts."""
 
+import json
 import os
 from pathlib import Path
 
-from weft.launch.batch.scheduler import JobState, ask, look
+from weft.fabric.folding import fold
+from weft.launch.batch.scheduler import JobState, ask, look, told
 from weft.launch.launcher import LaunchRequest
 
 STATES = {"DEPEND": JobState.PENDING, "PRIORITY": JobState.PENDING, "SCHED": JobState.PENDING,
@@ -15,6 +17,7 @@ class Flux:
     """The adapter for Flux."""
 
     name = "flux"
+    commands = ("flux",)
     command_prefixes = ("FLUX_BATCH_",)
 
     def submit(self, script: Path) -> str:
@@ -28,8 +31,12 @@ class Flux:
 
     def was_cancelled(self, job: str) -> bool:
         """Ask flux jobs for the result."""
-        told = look(self, ["flux", "jobs", "--no-header", "--format={result}", job], "unknown|not found|invalid")
-        return (told or "").strip() == "CANCELED"
+        said = look(self, ["flux", "jobs", "--no-header", "--format={result}", job], "unknown|not found|invalid")
+        return (said or "").strip() == "CANCELED"
+
+    def reason(self, job: str) -> str:
+        """Read the job's event log: the last exception, else what it waits for."""
+        return last_event(told(self, ["flux", "job", "info", job, "eventlog"]))
 
     def cancel(self, job: str) -> None:
         """Cancel the job with flux cancel."""
@@ -43,7 +50,27 @@ class Flux:
         """Start ranks with flux run, on the nodes by name."""
         return [
             "flux", "run", f"--nodes={len(request.nodes)}", f"--ntasks={request.ranks}",
-            f"--requires=hosts:{','.join(request.nodes)}", f"-o mpi={mpi}",
+            f"--requires=hosts:{fold(request.nodes)}", "-o", f"pmi={mpi}",
             *(["-o", "cpu-affinity=off"] if request.oversubscribed else ["-o", "cpu-affinity=per-task"]),
             *(["--taskmap=cyclic"] if request.order == "cyclic" else []),
         ]  # fmt: skip
+
+
+WAITS = {"submit": "for its dependencies", "validate": "for its dependencies", "depend": "for its priority",
+         "priority": "for resources"}  # fmt: skip
+
+
+def last_event(log: str) -> str:
+    """What a job's event log, one object a line, says of its end or its wait; empty if nothing."""
+    name, why = "", ""
+    for line in log.splitlines():
+        try:
+            event = json.loads(line)
+            name = str(event["name"])
+            if name == "exception":
+                why = f"{event['context'].get('type', '')}: {event['context'].get('note', '')}".strip(": ")
+            elif name == "finish" and not why and event["context"].get("status"):
+                why = f"wait status {event['context']['status']}"
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
+    return why or (f"waits {WAITS[name]}" if name in WAITS else "")

@@ -14,12 +14,16 @@ from weft.launch.batch.ports import collect_ports, install_script
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.script import Starter, render, write_script
 from weft.launch.launcher import LaunchRequest, Outcome, Rules
+from weft.text import plain
 
 LOST = 1
 """Exit code recorded for a launch that two jobs in a row did not finish."""
 
 SILENT_S = 900.0
 """How long a scheduler may be silent before Weft stops following its job."""
+
+WAITED_S = 15.0
+"""How long a job waits before Weft asks why, and how often it asks again."""
 
 
 class BatchLauncher:
@@ -135,12 +139,15 @@ class BatchLauncher:
                 yield True
                 time.sleep(self._section.poll)
             ended = True
+            said = plain(self._scheduler.reason(job)) if waiting else ""
             yield True  # what the job ended last is taken before anything is said of the rest
             if waiting and self._scheduler.was_cancelled(job):
                 raise LaunchError(
                     f"{self._scheduler.name} job {job} was cancelled",
                     "finished cells are kept; the same command submits a new job and goes on",
                 )
+            if waiting and said:
+                self._say(f"{self._scheduler.name} job {job} ended before all was measured: {said}")
             yield False
         finally:
             if waiting and not ended:
@@ -156,8 +163,14 @@ class BatchLauncher:
         LaunchError
             The scheduler did not answer for a quarter of an hour.
         """
-        answered = time.monotonic()
+        answered = asked = time.monotonic()
+        reason = ""
         while (state := self._scheduler.state(job)) is not JobState.ENDED:
+            if state is JobState.PENDING and time.monotonic() - asked > WAITED_S:
+                asked, before = time.monotonic(), reason
+                reason = plain(self._scheduler.reason(job))
+                if reason not in ("", before):
+                    self._say(f"{self._scheduler.name} job {job} waits: {reason}")
             if state is not JobState.UNKNOWN:
                 answered = time.monotonic()
             elif time.monotonic() - answered > SILENT_S:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.launch.batch.scheduler import JobState, ask, look
+from weft.launch.batch.scheduler import JobState, ask, look, told
 from weft.launch.launcher import LaunchRequest
 
 STATES = {"PEND": JobState.PENDING, "PSUSP": JobState.PENDING, "WAIT": JobState.PENDING,
@@ -17,6 +17,7 @@ class Lsf:
     """The adapter for LSF."""
 
     name = "lsf"
+    commands = ("bsub", "bjobs", "bkill")
     command_prefixes = ("LSB_SUB_",)
 
     def submit(self, script: Path) -> str:
@@ -39,8 +40,18 @@ class Lsf:
 
     def was_cancelled(self, job: str) -> bool:
         """Ask bjobs for the reason of the end: its owner, or an administrator."""
-        told = look(self, ["bjobs", "-noheader", "-o", "exit_reason", job], "is not found")
-        return bool(told) and re.search("TERM_(OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN)", told) is not None
+        said = look(self, ["bjobs", "-noheader", "-o", "exit_reason", job], "is not found")
+        return bool(said) and re.search("TERM_(OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN)", said) is not None
+
+    def reason(self, job: str) -> str:
+        """Ask bjobs why it waits or ended, then bhist, which also knows a job that bjobs has forgotten."""
+        for field in ("pend_reason", "exit_reason"):
+            said = " ".join(told(self, ["bjobs", "-noheader", "-o", field, job]).split())
+            if said.strip("- "):
+                return said
+        history = re.sub(r"\n {10,}", "", told(self, ["bhist", "-l", job]))
+        ends = re.findall(r": ((?:Exited|Completed|Termination request|TERM_)[^;\n]*)", history)
+        return ends[-1].strip() if ends else ""
 
     def cancel(self, job: str) -> None:
         """Cancel the job with bkill."""
@@ -52,4 +63,4 @@ class Lsf:
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Raise LaunchError: LSF has no starter of its own that every MPI library supports."""
-        raise LaunchError('LSF cannot start ranks, but [batch] has starter = "srun"', 'set starter = "mpiexec"')
+        raise LaunchError("LSF has no starter of ranks", 'set [batch] starter = "mpiexec"')

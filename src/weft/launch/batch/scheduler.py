@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -32,6 +33,11 @@ class Scheduler(Protocol):
         ...
 
     @property
+    def commands(self) -> tuple[str, ...]:
+        """Its commands that Weft cannot do without."""
+        ...
+
+    @property
     def command_prefixes(self) -> tuple[str, ...]:
         """Prefixes of the environment variables that set defaults of its commands for new jobs."""
         ...
@@ -48,6 +54,10 @@ class Scheduler(Protocol):
         """Whether somebody cancelled a job that has ended; False where the scheduler cannot tell."""
         ...
 
+    def reason(self, job: str) -> str:
+        """Why a job waits, or why it ended, in the scheduler's own words; empty where it does not say."""
+        ...
+
     def cancel(self, job: str) -> None:
         """Cancel the job; it is no error if it has already ended."""
         ...
@@ -59,6 +69,27 @@ class Scheduler(Protocol):
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Arguments to put before the kernel's command line, to start its ranks on the request's nodes."""
         ...
+
+
+def refuse_missing(scheduler: Scheduler) -> None:
+    """Check that a scheduler's commands are here, before anything is built for it.
+
+    Raises
+    ------
+    LaunchError
+        One is not on PATH.
+    """
+    missing = next((name for name in scheduler.commands if shutil.which(name) is None), "")
+    if missing:
+        raise not_there(missing, scheduler)
+
+
+def not_there(command: str, scheduler: Scheduler) -> LaunchError:
+    """The error of a scheduler's command that is not on PATH."""
+    return LaunchError(
+        f"{command} is not on PATH, so no job can be submitted to {scheduler.name}",
+        f"load the site's {scheduler.name} commands, or measure only this host with --on local",
+    )
 
 
 def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False, script: Path | None = None) -> str:
@@ -84,10 +115,7 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False,
             check=False, timeout=120, input=script.read_text() if script else None,
         )  # fmt: skip
     except FileNotFoundError as error:
-        raise LaunchError(
-            f"{command[0]} is not on PATH, so no job can be submitted to {scheduler.name}",
-            f"load the site's {scheduler.name} commands, or measure only this host with --on local",
-        ) from error
+        raise not_there(command[0], scheduler) from error
     except subprocess.TimeoutExpired as error:
         raise LaunchError(
             f"{' '.join(command)} gave no answer in 120 s", "check whether the scheduler is running"
@@ -130,6 +158,18 @@ def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | 
     if done.returncode == 0:
         return done.stdout
     return "" if re.search(forgotten, done.stderr + done.stdout, re.IGNORECASE) else None
+
+
+def told(scheduler: Scheduler, command: Sequence[str]) -> str:
+    """What a scheduler's command prints about a job; empty where it fails, is silent or missing."""
+    try:
+        done = subprocess.run(
+            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, text=True,
+            check=False, timeout=30, errors="replace",
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
 
 
 def clean_environment(environment: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, str]:

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.launch.batch.scheduler import JobState, ask, look
+from weft.fabric.folding import fold
+from weft.launch.batch.scheduler import JobState, ask, look, told
 from weft.launch.launcher import CYCLIC, LaunchRequest
 
 # squeue's short states of a job that may still run
@@ -18,6 +19,7 @@ class Slurm:
     """The adapter for Slurm; tested against a real one (tests/slurm)."""
 
     name = "slurm"
+    commands = ("sbatch", "squeue", "scancel", "srun")
     command_prefixes = ("SBATCH_", "SALLOC_", "SRUN_")
 
     def submit(self, script: Path) -> str:
@@ -41,11 +43,22 @@ class Slurm:
 
     def was_cancelled(self, job: str) -> bool:
         """Ask scontrol, which knows a job for some minutes after its end, then the accounting."""
-        told = look(self, ["scontrol", "show", "job", job], "invalid job id")
-        if told and (found := re.search(r"\bJobState=(\w+)", told)):
+        shown = look(self, ["scontrol", "show", "job", job], "invalid job id")
+        if shown and (found := re.search(r"\bJobState=(\w+)", shown)):
             return found[1] == "CANCELLED"
-        told = look(self, ["sacct", "--noheader", "--allocations", "--format=State", f"--jobs={job}"], "disabled")
-        return bool(told) and told.split()[:1] == ["CANCELLED"]
+        listed = look(self, ["sacct", "--noheader", "--allocations", "--format=State", f"--jobs={job}"], "disabled")
+        return bool(listed) and listed.split()[:1] == ["CANCELLED"]
+
+    def reason(self, job: str) -> str:
+        """Ask scontrol, then the accounting, which also knows a job that scontrol has forgotten."""
+        shown = told(self, ["scontrol", "show", "job", job])
+        if found := re.search(r"\bJobState=(\S+)(?:\s+Reason=(\S+))?", shown):
+            why = found[2] if found[2] not in (None, "None", "(null)") else ""
+            code = re.search(r"\bExitCode=(\d+):(\d+)", shown)
+            ended = f"exit code {code[1]}" if code and code[1] != "0" else ""
+            return ", ".join(word for word in (found[1], why, ended) if word)
+        listed = told(self, ["sacct", "--noheader", "--allocations", "--format=State%40,ExitCode", f"--jobs={job}"])
+        return " ".join(listed.split())
 
     def cancel(self, job: str) -> None:
         """Cancel the job with scancel."""
@@ -64,7 +77,7 @@ class Slurm:
             f"--nodes={nodes}",
             f"--ntasks={request.ranks}",
             f"--ntasks-per-node={request.ranks_per_node}",
-            f"--nodelist={','.join(request.nodes)}",
+            f"--nodelist={fold(request.nodes)}",
             f"--distribution={'cyclic' if request.order == CYCLIC else 'block'}",
             *(["--overcommit", "--cpu-bind=none"] if request.oversubscribed else ["--cpu-bind=cores"]),
         ]

@@ -2,7 +2,7 @@
 """Expected cost of a simulation on this host: number of messages, seconds and memory."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from weft.fabric.model import Fabric
@@ -10,21 +10,11 @@ from weft.fabric.simulation import SimulationSection
 from weft.format import format_seconds, plural
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell
+from weft.launch.simulated.laws import message_s
 from weft.launch.simulated.machine import simulation_of
+from weft.mpi.algorithms import DEFAULT, SELECTED_BY
 
-# Fitted to runs of tara's cells and of its extension on one core (2026): 35 us a message at 288 ranks, 43 us at 576,
-# 52 us at 1,152. A message that is sent without asking first leaves its sender going, and SimGrid walks the list of
-# all that a rank has under way whenever one of them ends: 90 us at 1,152 ranks.
-MESSAGE_S = 35e-6
-AT_RANKS = 288
-GROWTH = 0.3
-EAGER_GROWTH = 0.7
 COLD = 1  # calls of an operation before its samples
-# An algorithm that sends to all ranks at once has p (p - r) large messages under way, whose shares of the links are
-# worked out again whenever one of them ends: 1.2 ms a message of 15,360 under way (128 ranks), 60 us of 2,688 (56).
-AT_ONCE_S = 1.2e-3
-AT_FLOWS = 128 * 120
-FLOWS_GROWTH = 1.7
 WINDOWED = "ring"  # the same blocks, to one rank at a time
 SETUP_MESSAGES = 60  # a rank's, for placement, communicators, clocks and barriers
 RANK_BYTES = 2**20
@@ -34,16 +24,23 @@ BASE_BYTES = 400 * 2**20  # the program, the machine, and what all folded buffer
 
 @dataclass(frozen=True)
 class Cost:
-    """Messages, seconds and bytes that simulating a launch is expected to need on this host."""
+    """Messages, seconds of processor time and bytes that simulating a launch is expected to need on this host."""
 
     messages: int
     seconds: float
     memory_bytes: int
     at_once: tuple[str, ...] = ()
     """Calls whose algorithm sends to all ranks at once."""
+    ranks: int = 0
+    kind: str = ""
+    """Whose algorithm of which call runs, and how many of its messages are under way: what is alike costs alike."""
+
+    def times(self, factor: float) -> "Cost":
+        """The cost if each message takes ``factor`` times as long."""
+        return replace(self, seconds=factor * self.seconds)
 
 
-def cost_of(ranks: int, messages: int, real_bytes: int = 0, *, eager: bool = False, flows: int = 0) -> Cost:
+def cost_of(ranks: int, messages: int, each_s: float, real_bytes: int = 0) -> Cost:
     """Expected cost of simulating a launch.
 
     Parameters
@@ -52,22 +49,23 @@ def cost_of(ranks: int, messages: int, real_bytes: int = 0, *, eager: bool = Fal
         Ranks of the launch.
     messages
         Messages of all cells, phases and samples (``Kernel.messages``), without those of the harness.
+    each_s
+        Seconds of processor time that one takes.
     real_bytes
         Bytes of all ranks' buffers that are not folded.
-    eager
-        Whether many messages are sent eagerly.
-    flows
-        Large messages that are under way at once; 0 if only some of each rank are.
     """
     messages += SETUP_MESSAGES * ranks
-    each_s = MESSAGE_S * max(1.0, (ranks / AT_RANKS) ** (EAGER_GROWTH if eager else GROWTH))
-    each_s += AT_ONCE_S * (flows / AT_FLOWS) ** FLOWS_GROWTH
     memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + real_bytes
     return Cost(messages, messages * each_s, memory)
 
 
 def expected_cost(
-    cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int, simulation: SimulationSection, eager_limit: int | None
+    cells: Sequence[LaunchCell],
+    ranks: int,
+    ranks_per_node: int,
+    simulation: SimulationSection,
+    eager_limit: int | None,
+    settings: Mapping[str, str] | None = None,
 ) -> Cost:
     """What simulating cells costs this host.
 
@@ -81,6 +79,8 @@ def expected_cost(
         Section of the fabric: whose algorithms run, and the samples of each operation where all its calls are alike.
     eager_limit
         Bytes up to which a message is sent without asking first; None where all are.
+    settings
+        Variables of the launch, which may choose another library's algorithm for a call.
     """
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
 
@@ -88,37 +88,56 @@ def expected_cost(
         return COLD + max(simulation.samples, kernels[cell.id].cases(cell.parameters, cell.ranks))
 
     limit = math.inf if eager_limit is None else eager_limit
+    chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}
     large = [cell for cell in cells if kernels[cell.id].sizes(cell.parameters, cell.ranks).block > limit]
-    measured = {call for cell in large for call in kernels[cell.id].collectives(cell.parameters)}
-    at_once = tuple(sorted(call for call in measured if sends_all_at_once(simulation, call, ranks)))
+    measured = {(call, name) for cell in large for call, name in chosen[cell.id].items()}
+    at_once = tuple(sorted({call for call, name in measured if sends_all_at_once(name, call, ranks)}))
+    eager = any(kernels[cell.id].eager(cell.parameters, cell.ranks, eager_limit) for cell in cells)
+    algorithms = {name for told in chosen.values() for name in told.values()}
     cost = cost_of(
         ranks,
         sum(kernels[cell.id].messages(cell.parameters, cell.ranks, calls(cell)) for cell in cells),
+        message_s(ranks, algorithms, at_once, eager=eager),
         sum(kernels[cell.id].content_bytes(cell.parameters) for cell in cells),
-        eager=any(kernels[cell.id].eager(cell.parameters, cell.ranks, eager_limit) for cell in cells),
-        flows=ranks * (ranks - ranks_per_node) if at_once else 0,
     )
-    return replace(cost, at_once=at_once)
+    named = sorted({f"{call} by {name}" for told in chosen.values() for call, name in told.items()})
+    names = named or sorted({kernel.name for kernel in kernels.values()})
+    words = [*names, *(["small blocks"] if eager else []), *(["all at once"] if at_once else [])]
+    return replace(cost, at_once=at_once, ranks=ranks, kind=", ".join(words))
 
 
-def sends_all_at_once(simulation: SimulationSection, call: str, ranks: int) -> bool:
-    """Whether a call takes an algorithm that sends to all ranks at once, with no window.
+def algorithms_of(cell: LaunchCell, simulation: SimulationSection, settings: Mapping[str, str]) -> dict[str, str]:
+    """Whose algorithm each call of a cell takes: Weft's own, one of SMPI's, or what a library's selector chooses."""
+    own = str(cell.parameters.get("algorithm", DEFAULT))
+    return {
+        call: own
+        if own != DEFAULT
+        else settings.get(SELECTED_BY + call.upper(), simulation.algorithms.get(call, simulation.collectives))
+        for call in sorted(kernel_named(cell.kernel).collectives(cell.parameters))
+    }
+
+
+def sends_all_at_once(algorithm: str, call: str, ranks: int) -> bool:
+    """Whether an algorithm of a call sends to all ranks at once, with no window.
 
     Open MPI's selector takes one for ``MPI_Alltoallv`` at some numbers of ranks; its other algorithms of large blocks,
     and those of the other libraries, send to a few ranks at a time.
     """
-    if call in simulation.algorithms:
-        return "linear" in simulation.algorithms[call]
-    return (simulation.collectives, call) == ("ompi", "alltoallv") and (ranks < 64 or 128 <= ranks < 256)
+    if (algorithm, call) == ("ompi", "alltoallv"):
+        return ranks < 64 or 128 <= ranks < 256
+    return "linear" in algorithm
 
 
-def refusal(cost: Cost, ranks: int, simulation: SimulationSection) -> str:
-    """Why a launch of so many ranks, and of this cost, is not simulated; empty if its time is within the budget."""
+def refusal(cost: Cost, ranks: int, simulation: SimulationSection, learned: str = "") -> str:
+    """Why a launch of so many ranks, and of this cost, is not simulated; empty if its time is within the budget.
+
+    ``learned`` says why the cost is not what was estimated.
+    """
     if cost.seconds <= simulation.budget:
         return ""
     text = (
         f"simulating {cost.messages:,} messages takes about {format_seconds(cost.seconds)}, over the budget of "
-        f"{format_seconds(simulation.budget)} (simulation.budget)"
+        f"{format_seconds(simulation.budget)} (simulation.budget)" + (f": {learned}" if learned else "")
     )
     if not cost.at_once:
         return text
@@ -134,8 +153,11 @@ def content_matters(cells: Sequence[LaunchCell]) -> bool:
     return any(kernel_named(cell.kernel).content_bytes(cell.parameters) for cell in cells)
 
 
-def foreseen(fabric: Fabric, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int) -> str:
+def foreseen(
+    fabric: Fabric, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int, settings: Mapping[str, str]
+) -> str:
     """Why a launch of these cells on a fabric will not be simulated; empty if its time is within the budget."""
     simulation = simulation_of(fabric)
     eager_limit = fabric.network.eager_limit if fabric.network else None
-    return refusal(expected_cost(cells, ranks, ranks_per_node, simulation, eager_limit), ranks, simulation)
+    cost = expected_cost(cells, ranks, ranks_per_node, simulation, eager_limit, settings)
+    return refusal(cost, ranks, simulation)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from threading import Event, Lock
 from typing import Any
@@ -23,6 +23,7 @@ from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome, Rules
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
 from weft.launch.simulated.cost import Cost, content_matters, expected_cost, refusal
+from weft.launch.simulated.learned import Learned, Seen, in_waves
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
 from weft.launch.simulated.programs import MACHINE, Programs
 from weft.launch.simulated.simgrid import options
@@ -64,6 +65,7 @@ class SimulatedLauncher:
         self.simulation = simulation_of(fabric)
         self.network = build_network(fabric)
         self.workers = workers or read_host().cores
+        self.learned = Learned()
         self.slots = Lock()
         self.free = list(range(self.workers))
 
@@ -103,20 +105,23 @@ class SimulatedLauncher:
         }
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
-        """Start the requests side by side, as many as there are cores, and yield their outcomes in order."""
-        stop = Event()
+        """Start the requests side by side, as many as there are cores, and yield their outcomes in order.
+
+        They start in waves of rising cost, and each wave is decided by what those before it have taken.
+        """
+        stop, asked = Event(), {request.id: request for request in requests}
+        waves = in_waves({name: self.cost(request).seconds for name, request in asked.items()}, self.simulation.budget)
+        begun: dict[str, Future[Outcome]] = {}
         with ThreadPoolExecutor(self.workers) as pool:
-            # The most expensive first: started last, it would keep a single core busy at the end.
-            costs = {request.id: self.cost(request).seconds for request in requests}
-            first = sorted(requests, key=lambda request: -costs[request.id])
-            begun = {request.id: pool.submit(self._run_one, request, stop) for request in first}
-            futures: list[Future[Outcome]] = [begun[request.id] for request in requests]
+            for wave in waves:
+                before = tuple(begun.values())  # they have all been taken off the queue before this wave's first
+                begun |= {name: pool.submit(self._after, before, asked[name], stop) for name in wave}
             try:
-                for future in futures:
-                    yield future.result()
+                for request in requests:
+                    yield begun[request.id].result()
             finally:
                 stop.set()
-                for future in futures:
+                for future in begun.values():
                     future.cancel()
 
     def command(self, request: LaunchRequest) -> list[str]:
@@ -146,19 +151,36 @@ class SimulatedLauncher:
         }  # fmt: skip
 
     def cost(self, request: LaunchRequest) -> Cost:
-        """Expected cost of a request on this host."""
-        return expected_cost(request.cells, request.ranks, request.ranks_per_node, self.simulation, self.eager_limit)
+        """Expected cost of a request on this host, by what was calibrated."""
+        return expected_cost(
+            request.cells,
+            request.ranks,
+            request.ranks_per_node,
+            self.simulation,
+            self.eager_limit,
+            request.environment,
+        )
 
     def refusal(self, request: LaunchRequest) -> str:
-        """Why a request is not simulated; empty if it is."""
-        cost = self.cost(request)
+        """Why a request is not simulated; empty if it is. Says when what this run has learned admits it."""
+        estimate = self.cost(request)
+        cost, learned = self.learned.corrected(request.folder, estimate)
         limit = smallest(read_host().limits)
         if limit and cost.memory_bytes > limit.bytes:
             return (
                 f"simulating {request.ranks} ranks needs about {format_bytes(cost.memory_bytes)} of this host, and "
                 f"{limit.by} leaves {format_bytes(limit.bytes)}"
             )
-        return refusal(cost, request.ranks, self.simulation)
+        why = refusal(cost, request.ranks, self.simulation, learned)
+        if not why and refusal(estimate, request.ranks, self.simulation):
+            self.say(f"{request.id} is simulated after all, in about {format_seconds(cost.seconds)}: {learned}")
+        return why
+
+    def _after(self, before: Sequence[Future[Outcome]], request: LaunchRequest, stop: Event) -> Outcome:
+        """Simulate a request once those of the waves ``before`` have ended."""
+        while not stop.is_set() and wait(before, timeout=0.2).not_done:
+            pass
+        return self._run_one(request, stop)
 
     def _run_one(self, request: LaunchRequest, stop: Event) -> Outcome:
         if why := self.refusal(request):
@@ -167,14 +189,19 @@ class SimulatedLauncher:
         variables = {**without_job(os.environ), **self.prepare(request), **request.environment}
         # Processor time: that others keep this host busy must not decide what a study finds.
         cpu_s = math.ceil(SLACK * self.simulation.budget) if request.limit_s else 0
-        began = time.monotonic()
+        began, taken_s = time.monotonic(), 0.0
         with self._slot() as slot, simulating(self.command(request), variables, request, slot, cpu_s) as keeper:
-            while keeper.poll() is None and not stop.is_set():
+            while keeper.returncode is None and not stop.is_set():
                 time.sleep(0.02)
-        timed_out = keeper.returncode in (128 + signal.SIGXCPU, -signal.SIGXCPU)
+                taken_s = processor_s(keeper)
+        code = keeper.wait()
+        timed_out = code in (128 + signal.SIGXCPU, -signal.SIGXCPU)
         limit = f"{format_seconds(cpu_s)} of processor time" if timed_out else ""
         wall_s = time.monotonic() - began
-        return Outcome(request.id, keeper.returncode, wall_s, timed_out, request.log, limit=limit)
+        if code == 0 or timed_out:
+            cost = self.cost(request)
+            self.learned.take(request.folder, Seen(request.id, request.ranks, cost.kind, cost.seconds, taken_s))
+        return Outcome(request.id, code, wall_s, timed_out, request.log, limit=limit, processor_s=taken_s)
 
     @contextmanager
     def _slot(self) -> Generator[int]:
@@ -219,3 +246,12 @@ def simulating(
         yield keeper
     finally:
         end(keeper)
+
+
+def processor_s(keeper: subprocess.Popen[bytes]) -> float:
+    """Look whether a keeper has ended; the seconds of processor time that its launch took, 0 if it still runs."""
+    pid, status, usage = os.wait4(keeper.pid, os.WNOHANG)
+    if not pid:
+        return 0.0
+    keeper.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime

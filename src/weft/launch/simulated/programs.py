@@ -12,7 +12,7 @@ from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.launch.build import PROGRAM
 from weft.launch.simulated.simgrid import SimGrid
-from weft.launch.toolchain import build_once, first_error, key_of, run_logged, source_files, tool
+from weft.launch.toolchain import build_once, first_error, key_of, run_logged, source_files, told, tool
 
 MACHINE = "libweft-machine.so"
 PROJECT = "simulate"
@@ -64,8 +64,8 @@ def build_programs(
     place = cache() / f"simulated-{key}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        say(f"building the kernels for SimGrid {simgrid.version} with {simgrid.smpicxx} (once, a minute)")
-        compile_programs(work / "build", simgrid, native / PROJECT, log)
+        with told(say, f"building the kernels for SimGrid {simgrid.version} with {simgrid.smpicxx} (once, a minute)"):
+            compile_programs(work / "build", simgrid, native / PROJECT, log)
         with file_errors(place):
             for name in (PROGRAM, MACHINE):
                 shutil.copy2(work / "build" / name, ready / name)

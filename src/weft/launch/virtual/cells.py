@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from weft.errors import WeftError
+from weft.files.version import version
 from weft.launch.launcher import LaunchRequest
 from weft.launch.links import LinkCount, passed
 from weft.launch.status import read_slots
@@ -27,14 +28,14 @@ class CellMarks:
     request
         The launch: one cell needs no borders.
     status
-        The launch's status file; one that is older than the plan is of an earlier start.
+        The launch's status file; what it holds when this is made is of an earlier start.
     read
         Reads all counters.
     """
 
     def __init__(self, request: LaunchRequest, status: Path, read: Callable[[], list[LinkCount]]) -> None:
         self._cells = [cell.id for cell in request.cells]
-        self._not_before = request.plan.stat().st_mtime
+        self._before = version(status)
         self._status, self._read = status, read
         self._marks: list[tuple[str, list[LinkCount]]] = []
         self._stop = threading.Event()
@@ -54,7 +55,7 @@ class CellMarks:
 
     def _watch(self) -> None:
         while not self._stop.wait(EVERY_S):
-            slots = read_slots(self._status, self._not_before)
+            slots = read_slots(self._status, self._before)
             cell = slots[0].cell if slots else ""
             if cell in self._cells and (not self._marks or self._marks[-1][0] != cell):
                 try:

@@ -14,13 +14,14 @@ from weft.fabric.model import Fabric
 from weft.fabric.shaping import BURST_S, MTU
 from weft.launch.build import Kernels, build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome, Rules
-from weft.launch.links import links_file, passed, write_links
+from weft.launch.links import LinkCount, links_file, passed, write_links
 from weft.launch.local import kept, without_job
 from weft.launch.virtual.capture import capture, capture_file
 from weft.launch.virtual.cells import CellMarks
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import METHOD, read_counters
 from weft.launch.virtual.fabric_spec import spec_of
+from weft.launch.virtual.loads_now import counters_now
 from weft.launch.virtual.spec import VirtualSpec, too_fast
 from weft.launch.virtual.starters import starter_for
 from weft.launch.virtual.wiring import QUEUE_S, SETTINGS
@@ -55,6 +56,7 @@ class VirtualLauncher:
         self.mpiexec = kernels.mpi.mpiexec()
         self.say = say
         self.pcap = tuple(pcap)
+        self._cluster: Cluster | None = None
 
     def provenance(self) -> dict[str, Any]:
         """Describe the library, its starter, the kernels, and how the links are shaped."""
@@ -76,8 +78,17 @@ class VirtualLauncher:
         if not requests:
             return
         with cluster_for(self.spec, self.say) as cluster:
-            for request in requests:
-                yield self._run_one(cluster, request)
+            self._cluster = cluster
+            try:
+                for request in requests:
+                    yield self._run_one(cluster, request)
+            finally:
+                self._cluster = None
+
+    def counters_now(self) -> list[LinkCount]:
+        """Bytes over each link so far, read without disturbing the launch; empty if none runs."""
+        cluster = self._cluster
+        return counters_now(cluster.spec, cluster.holder) if cluster else []
 
     def command(self, request: LaunchRequest) -> list[str]:
         """The command that starts the ranks of a request, run on its first host."""

@@ -46,9 +46,9 @@ def has_capability(capabilities: int, number: int) -> bool:
 
 def forbidden() -> str:
     """Why no virtual cluster can be brought up here; empty if one can. Tries it, which takes some milliseconds."""
-    lacking = [name for name in NEEDED if shutil.which(name, path=SEARCH) is None]
-    if lacking:
-        return f"{', '.join(lacking)} not found (package {', '.join(sorted({NEEDED[name] for name in lacking}))})"
+    if packages := lacking_packages():
+        lacking = [name for name, package in NEEDED.items() if package in packages]
+        return f"{', '.join(lacking)} not found (package {', '.join(packages)})"
     attempt = [*unshare_command(), "sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; ip link add name weft0 type bridge"]
     done = subprocess.run(attempt, capture_output=True, text=True, check=False)
     if done.returncode == 0:
@@ -56,10 +56,15 @@ def forbidden() -> str:
     return f"{done.stderr.strip() or f'exit code {done.returncode}'}{_switch_that_forbids()}"
 
 
+def lacking_packages() -> list[str]:
+    """Debian packages of the programs that are not here, sorted."""
+    return sorted({package for name, package in NEEDED.items() if shutil.which(name, path=SEARCH) is None})
+
+
 def remedy() -> str:
-    """What an administrator can do about it, from the settings of this kernel."""
-    if shutil.which("unshare", path=SEARCH) is None or shutil.which("ip", path=SEARCH) is None:
-        return "sudo apt install util-linux iproute2 procps"
+    """What an administrator can do about it, from the programs and the settings of this kernel."""
+    if packages := lacking_packages():
+        return f"{'' if os.geteuid() == 0 else 'sudo '}apt install {' '.join(packages)}"
     settings = {
         "user.max_user_namespaces": ("0", "28633"),
         "kernel.unprivileged_userns_clone": ("0", "1"),

@@ -54,7 +54,7 @@ def load_compare(
         raise CompareError(
             f"{len(folders) or 'no'} run was given; a comparison needs two", "weft compare BASE OTHER..."
         )
-    views = tuple(map(_view, folders))
+    views = tuple(map(view_of, folders))
     paths = [view.path.resolve() for view in views]
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice:
@@ -66,7 +66,14 @@ def load_compare(
     return Compare(views, sides, found)
 
 
-def _view(folder: Any) -> RunView:
+def view_of(folder: Any) -> RunView:
+    """Load one of the runs of a comparison.
+
+    Raises
+    ------
+    CompareError
+        It cannot be read.
+    """
     try:
         return load_view(folder)
     except DataError as problem:  # a gate must not take a mistyped path for a slow network: exit code 2, not 1

@@ -99,6 +99,12 @@ def p_text(p: float | None) -> str:
     return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}" if p < 0.0995 else f"{p:.2f}"
 
 
+def p_equals(p: float) -> str:
+    """A probability in a sentence: ``p = 0.032``, ``p < 0.001``."""
+    text = p_text(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
 def corrected_text(found: Any) -> str:
     """The smaller of the two corrected probabilities."""
     known = [p for p in (found.p_holm, found.p_launches) if p is not None]

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from pathlib import Path
 
-from weft.analyse.compare import Compared, Comparison, Evidence, Summary, Verdict
+from weft.analyse.compare import Compared, Comparison, Evidence, Key, Summary, Verdict
 from weft.analyse.tables.quality import quality_in_words
 from weft.format import format_bytes, format_factor, plural
 from weft.report.compare.load import Compare
@@ -54,7 +54,11 @@ def place(each: Each) -> str:
         words = [f"{call_text(each.operation)} {each.phase}"]
         words += [f"N = {each.nodes}, p = {each.ranks}"] if each.ranks is not None else []
         return ", ".join(words)
-    key = each.key
+    return place_of(each.key)
+
+
+def place_of(key: Key) -> str:
+    """The identity of a row: ``alltoall warm, N = 4, p = 16, 1 KiB``."""
     words = [f"{call_text(key.operation)} {key.phase}", f"N = {key.nodes}", f"p = {key.ranks}"]
     words += [format_bytes(key.size)] if key.size is not None else []
     words += [f"m = {key.m:,}"] if key.m is not None else []
@@ -95,8 +99,7 @@ def headline(comparison: Comparison) -> str:
     elif comparison.modelled:
         ratios = [each.evidence.ratio for each in rows]
         text = f"Over {count} {other} takes {format_factor(min(ratios))} to {format_factor(max(ratios))} times "
-        text += f"{base}'s time; "
-        text += "a simulated run has no noise, so there is no interval and no test"
+        text += f"{base}'s time; {modelled_text(comparison)}"
     else:
         counted = [f"{seen[word]} {word}" for word in ("slower", "faster") if seen[word]]
         same = seen["no difference shown"]
@@ -109,6 +112,18 @@ def headline(comparison: Comparison) -> str:
         text += f", {seen['no verdict']} with too few launches" if seen["no verdict"] else ""
     lost = len(comparison.unmatched)
     return text + (f"; {plural(lost, 'row')} without a partner." if lost else ".")
+
+
+def modelled_text(comparison: Comparison) -> str:
+    """What takes the place of an interval in a comparison with a simulated run."""
+    ranges = [(each.evidence.low, each.evidence.high) for each in comparison.rows]
+    known = [(low, high) for low, high in ranges if low is not None and high is not None]
+    if not known:
+        return "a simulated run has no noise, so there is no interval and no test"
+    low, high = format_factor(min(low for low, _ in known)), format_factor(max(high for _, high in known))
+    text = f"by what is not modelled ({', '.join(comparison.left_out)}) {low} to {high} times"
+    turned = sum(low < 1 < high for low, high in known)
+    return f"{text}, and which is slower is undecided in {turned} of them" if turned else text
 
 
 def more_launches(path: str) -> str:

@@ -23,6 +23,7 @@ from weft.report.figures.theme import (
     along,
     dodged,
     grows_by,
+    palettes,
     values,
 )
 from weft.report.view import CALLS, RunView, call_name, m_text
@@ -84,8 +85,7 @@ def _chart(axis: str, points: Sequence[Point], calls: list[str]) -> Any:
     scale = alt.Scale(type="log", domain=[lowest / 1.6, highest * 1.6], nice=False)
     decades = [10.0**power for power in range(math.floor(math.log10(lowest)), math.ceil(math.log10(highest)) + 1)]
     y = alt.Y("y:Q", title="time", scale=scale, axis=alt.Axis(values=decades, labelExpr=SECONDS_LABEL))
-    palette = alt.Scale(domain=calls, range=[COLOURS[index % len(COLOURS)] for index in range(len(calls))])
-    colour = alt.Color("call:N", scale=palette, legend=None)
+    colour, shade = (alt.Color("call:N", scale=each, legend=None) for each in palettes(calls, COLOURS))
     warm = [point for point in points if point["phase"] == "warm"]
     cold = [point for point in points if point["phase"] == "cold"]
     tooltip = [
@@ -96,13 +96,14 @@ def _chart(axis: str, points: Sequence[Point], calls: list[str]) -> Any:
         return alt.Chart(values(rows)).encode(x=x, y=y, color=colour)
 
     labels = marks(_labels(points, math.log(span * 2.56)))
-    return alt.layer(
+    whole: Any = alt.layer(
         marks(cold).mark_line(strokeDash=[5, 4], strokeWidth=1.4),
         marks(warm).mark_line(strokeWidth=2.2),
         marks(cold).mark_point(size=50, fill="white", strokeWidth=1.6, opacity=1).encode(tooltip=tooltip),
         marks(warm).mark_point(size=50, filled=True, opacity=1).encode(tooltip=tooltip),
-        labels.mark_text(align="left", dx=10, fontWeight="bold").encode(text="name:N"),
-    ).properties(height=HEIGHT + 40)
+        labels.mark_text(align="left", dx=10, fontWeight="bold").encode(text="name:N", color=shade),
+    )
+    return whole.resolve_scale(color="independent").properties(height=HEIGHT + 40)
 
 
 def _labels(points: Sequence[Point], span: float) -> list[Label]:

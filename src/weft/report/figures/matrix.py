@@ -4,7 +4,7 @@
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 
 import numpy as np
@@ -49,6 +49,8 @@ class PairMatrix:
         Number of ranks in one row or column of ``values``.
     what
         Description of the number in the tooltip: ``median of its pairs``.
+    missing
+        What the legend calls a pair without a number.
     """
 
     values: Floats
@@ -58,6 +60,7 @@ class PairMatrix:
     scale: Scale
     unit: tuple[str, float]
     what: str
+    missing: str = field(default="not measured", kw_only=True)
     block: int = 1
 
     @property
@@ -132,7 +135,7 @@ def _legend(shown: PairMatrix) -> list[str]:
         bar.append(f'<text x="{at:.1f}" y="{y + 32}" text-anchor="middle">{escape(shown.text(value))}</text>')
     square = LEFT + wide + 34
     bar.append(f'<rect x="{square}" y="{y}" width="14" height="14" fill="#e5e7eb"/>')
-    bar.append(f'<text x="{square + 20}" y="{y + 12}" fill="{GREY}">not measured</text>')
+    bar.append(f'<text x="{square + 20}" y="{y + 12}" fill="{GREY}">{escape(shown.missing)}</text>')
     return bar
 
 

@@ -92,7 +92,8 @@ def _worst_node(view: PairView, size: int, mode: str) -> str:
     if not rows:
         return "All pairs are within one node."
     row = max(rows, key=lambda each: each["factor"] or 0.0)
-    return f"Farthest from its classes is {row['name']}: {row['factor']:.3g} times their medians over all its pairs."
+    times = f"{format_factor(row['factor'] or 0.0)} times their medians"
+    return f"Farthest from its classes is {row['name']}: {times} over all its pairs."
 
 
 def _contention(view: PairView, size: int, mode: str) -> Picture:
@@ -133,7 +134,7 @@ def _histogram(view: PairView, size: int, mode: str) -> Figure:
     widest = max(
         (row for row in view.spread if (row["bytes"], row["mode"]) == (size, mode)), key=lambda row: row["ratio"]
     )
-    reading = f"{widest['class']} has the widest spread: its p99 is {widest['ratio']:.3g} times its median."
+    reading = f"{widest['class']} has the widest spread: its p99 is {format_factor(widest['ratio'])} times its median."
     return Figure(_name("histogram", size, mode), title, key, reading, panels)
 
 

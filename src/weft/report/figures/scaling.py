@@ -8,11 +8,12 @@ from typing import Any, Literal, TypedDict
 import altair as alt
 
 from weft.analyse.tables.answers import VerdictRow
-from weft.analyse.tables.times import MedianRow, TimedRow, reach, timed
+from weft.analyse.tables.times import MedianRow, TimedRow, holding_bound_s, reach, timed
 from weft.format import measured_seconds
 from weft.plan.records import PlannedSeries
 from weft.report.figures.theme import (
     BLUE,
+    DARKER,
     GREY,
     HEIGHT,
     ORANGE,
@@ -24,6 +25,7 @@ from weft.report.figures.theme import (
     unit_of,
     values,
 )
+from weft.report.numbers import bound_text
 from weft.report.view import RunView, call_name, m_text
 
 Axis = Literal["nodes", "ranks"]
@@ -120,15 +122,16 @@ def scaling_figure(
 
 def _point(row: TimedRow, axis: Axis, size: float) -> Point:
     low, high = reach(row)
+    bound_s = holding_bound_s(row)
     return {
         "x": row[axis],
         "y": row["median_s"] / size,
         "low": low / size,
         "high": high / size,
-        "bound": row["bound_s"] / size if row["bound_s"] else None,
+        "bound": bound_s / size if bound_s else None,
         "crowded": row["oversubscribed"],
         "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
-        "limit": f"{measured_seconds(row['bound_s'])}, {row['bound']}" if row["bound_s"] else "not known",
+        "limit": bound_text(row) if row["bound_s"] else "not known",
         "name": row["bound"],
         "samples": row["samples"],
         "where": f"N = {row['nodes']}, p = {row['ranks']}",
@@ -177,7 +180,7 @@ def _chart(
 
 def _gaps(missing: Sequence[Missing], x: alt.X) -> Any:
     """A point without a time, marked as missing at its place on the axis."""
-    drawn = alt.Chart(values(missing)).mark_text(color=RED, angle=270, align="left", fontWeight="bold")
+    drawn = alt.Chart(values(missing)).mark_text(color=DARKER[RED], angle=270, align="left", fontWeight="bold")
     return drawn.encode(x=x, y=alt.value(HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"])
 
 

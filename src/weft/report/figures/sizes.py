@@ -8,11 +8,11 @@ from typing import Any, Literal, TypedDict
 
 import altair as alt
 
-from weft.analyse.tables.times import reach
+from weft.analyse.tables.times import holding_bound_s, reach
 from weft.format import exact_bytes, measured_factor, measured_rate, measured_seconds
 from weft.report.figures.calls import COLOURS
 from weft.report.figures.labels import BYTES_LABEL, RATES_LABEL, SECONDS_LABEL
-from weft.report.figures.theme import HEIGHT, INK, RED, dodged, grows_by, values
+from weft.report.figures.theme import HEIGHT, INK, RED, dodged, grows_by, palettes, values
 from weft.report.sweeps import Line, cause, size_of
 
 Quantity = Literal["time", "rate"]
@@ -88,8 +88,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     x = _size_axis([row["x"] for row in rows], small)
     y, scale, span = _value_axis(rows, quantity)
     labels = [each.label for each in drawn]
-    palette = alt.Scale(domain=labels, range=[COLOURS[index % len(COLOURS)] for index in range(len(labels))])
-    colour = alt.Color("label:N", scale=palette, legend=None)
+    colour, shade = (alt.Color("label:N", scale=each, legend=None) for each in palettes(labels, COLOURS))
     tooltip = [alt.Tooltip(f"{field}:N", title=name) for field, name in _MEASURED]
     base = alt.Chart(values(rows)).encode(x=x, y=y, color=colour)
     layers: list[Any] = [
@@ -110,9 +109,10 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
         ),
         alt.Chart(values(_labels(rows, span * 14 / height)))
         .mark_text(align="left", dx=7, fontSize=11, fontWeight="bold")
-        .encode(x=x, y=y, color=colour, text="label:N"),
+        .encode(x=x, y=y, color=shade, text="label:N"),
     ]
-    chart = alt.layer(*layers).properties(height=height)
+    whole: Any = alt.layer(*layers)
+    chart = whole.resolve_scale(color="independent").properties(height=height)
     if width:
         chart = chart.properties(width=width, title=alt.TitleParams(title, fontSize=12, anchor="middle"))
     return chart
@@ -132,7 +132,7 @@ def _points(each: Drawn, quantity: Quantity) -> list[Point]:
         found.append(
             {
                 "x": size, "y": _value(size, row["median_s"], quantity), "low": _known(size, low, quantity),
-                "high": _known(size, high, quantity), "bound": _known(size, row["bound_s"], quantity),
+                "high": _known(size, high, quantity), "bound": _known(size, holding_bound_s(row), quantity),
                 "label": each.label, "size": exact_bytes(size), "samples": row["samples"],
                 "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
                 "rate": measured_rate(size, row["median_s"]),

@@ -16,6 +16,8 @@ Chart: TypeAlias = Any
 
 # Okabe and Ito's palette: distinguishable with all common kinds of colour blindness, and in grey.
 BLUE, ORANGE, GREEN, RED, GREY, INK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6b7280", "#1f2937"
+#: Words in these colours are too faint on white paper (a contrast below 4.5): they are written in a darker shade.
+DARKER = {ORANGE: "#8f6200", GREEN: "#007a59", RED: "#b85100"}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 WIDTH, HEIGHT = 620, 320
 COLUMNS = 3
@@ -112,6 +114,13 @@ def _wrapped(text: str, width: int = 95) -> list[str]:
 def values(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:
     """Rows as a chart's data."""
     return alt.InlineData(values=list(rows))
+
+
+def palettes(names: Sequence[str], colours: Sequence[str]) -> tuple[alt.Scale, alt.Scale]:
+    """A colour for each name, in turn: for marks, and the same or a darker shade for words."""
+    chosen = [colours[index % len(colours)] for index in range(len(names))]
+    words = [DARKER.get(colour, colour) for colour in chosen]
+    return alt.Scale(domain=list(names), range=chosen), alt.Scale(domain=list(names), range=words)
 
 
 def unit_of(seconds: Iterable[float | None]) -> tuple[str, float]:

@@ -9,15 +9,15 @@ import altair as alt
 from weft.analyse.tables.answers import WinnerRow
 from weft.format import exact_bytes, measured_factor
 from weft.mpi.algorithms import DEFAULT
-from weft.report.figures.theme import BLUE, GREEN, INK, ORANGE, RED, Figure, values
+from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, Figure, values
 
 KEY = (
     "Colour: the fastest algorithm. Number: its time over that of the library's own choice. "
     "Grey: the library's own choice; no other is significantly faster."
 )
-TILE = 24
+TILE = 30
 #: Without grey, which is the default's; each dark enough for white numbers.
-COLOURS = (BLUE, RED, GREEN, ORANGE, "#a23b8c", INK, "#7c3aed", "#8a5a00", "#3b9ac9")
+COLOURS = (BLUE, DARKER[RED], DARKER[GREEN], DARKER[ORANGE], "#a23b8c", INK, "#7c3aed", "#b0305c", "#26789f")
 
 
 def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:

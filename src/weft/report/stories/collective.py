@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.analyse.tables.answers import WINNERS
-from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.tables.times import TimedRow, holding_bound_s, timed
 from weft.format import exact_bytes, measured_seconds, plural
 from weft.kernel.sizes import in_all
 from weft.mpi.algorithms import DEFAULT
@@ -90,7 +90,7 @@ class CollectiveStory(SweepStory):
         if not found:
             return []
         rows = [(line, row) for line in self._largest(view) if (row := line.at(found[2]))]
-        return [Bar(line.name, row["median_s"], row["bound_s"]) for line, row in rows]
+        return [Bar(line.name, row["median_s"], holding_bound_s(row)) for line, row in rows]
 
     def tables(self, view: RunView) -> list[Table]:
         """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""

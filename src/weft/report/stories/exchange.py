@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from weft.analyse.tables.causes import CAUSES, CauseRow
-from weft.analyse.tables.times import MEDIANS, CallRow, timed
+from weft.analyse.tables.times import MEDIANS, CallRow, holding_bound_s, timed
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar
 from weft.report.figures.picture import Picture
@@ -63,7 +63,7 @@ class ExchangeStory(Story):
         return [
             Bar(
                 f"N = {row['nodes']}, p = {row['ranks']}" if many else f"{symbol} = {row[main['axis']]}",
-                row["median_s"], row["bound_s"],
+                row["median_s"], holding_bound_s(row),
             )
             for row in rows
         ]  # fmt: skip

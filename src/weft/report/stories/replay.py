@@ -10,6 +10,14 @@ from weft.report.view import RunView
 class ReplayStory(PlainStory):
     """The replay beside the trace."""
 
+    def line(self, view: RunView) -> str:
+        """The time here, and that of the traced application."""
+        rows = timed(view.rows, phase="warm")
+        if not rows:
+            return "Not replayed"
+        traced = view.plan.cell(rows[-1]["cell"]).parameters["traced_ns"] / 1e9
+        return f"{measured_seconds(rows[-1]['median_s'])} here, {measured_seconds(traced)} where it was traced"
+
     def finding(self, view: RunView) -> str:
         """Time of the replay, of the traced application, and of what that spent between calls."""
         rows = timed(view.rows, phase="warm")

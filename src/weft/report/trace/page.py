@@ -35,6 +35,17 @@ def write_trace_page(view: TraceView, path: Path, notes: Sequence[str]) -> None:
     )  # fmt: skip
 
 
+def write_matrix(view: TraceView, path: Path) -> None:
+    """Write the matrix of bytes as a drawing of its own (SVG).
+
+    Raises
+    ------
+    DataError
+        The disk is full, or the folder cannot be written.
+    """
+    write_page(path, _picture(view, "bytes").svg)
+
+
 def matrix_pictures(view: TraceView) -> list[Picture]:
     """Bytes and messages by pair of ranks, in the order of nodes."""
     return [_picture(view, what) for what in UNITS]
@@ -49,7 +60,14 @@ def _picture(view: TraceView, what: str) -> Picture:
     told = _by_node(values, parts)
     sent = np.where(values > 0, values, np.nan)
     shown = PairMatrix(
-        sent, parts, list(view.nodes.values()), told, scale_of(sent, np.inf), UNITS[what], f"{what} of their ranks"
+        sent,
+        parts,
+        list(view.nodes.values()),
+        told,
+        scale_of(sent, np.inf),
+        UNITS[what],
+        f"{what} of their ranks",
+        missing="nothing sent",
     )
     busiest = np.unravel_index(int(np.argmax(values)), values.shape)
     most = format_bytes(float(values.max())) if what == "bytes" else f"{int(values.max()):,} messages"

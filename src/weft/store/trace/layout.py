@@ -83,8 +83,9 @@ WORLD, SELF = 1, 2
 FAMILIES: dict[int, str] = {
     32: "Send Ssend Bsend Rsend Recv Sendrecv Sendrecv_replace Mrecv",
     64: "Isend Issend Ibsend Irsend Irecv Imrecv Start Startall",
-    80: "Send_init Ssend_init Bsend_init Rsend_init Recv_init",
+    80: "Send_init Ssend_init Bsend_init Rsend_init Recv_init Psend_init Precv_init",
     96: "Probe Iprobe Mprobe Improbe",
+    104: "Pready Pready_range Pready_list Parrived",
     112: "Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free Cancel",
     128: "Barrier Bcast Reduce Allreduce Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv "
          "Alltoallw Reduce_scatter Reduce_scatter_block Scan Exscan",

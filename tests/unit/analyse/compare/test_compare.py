@@ -219,7 +219,15 @@ def test_an_algorithm_that_was_chosen_is_an_operation_of_its_own() -> None:
 def test_runs_of_one_algorithm_each_are_held_against_each_other() -> None:
     """As two libraries are: within a run of several, an algorithm is an operation of its own."""
     row = {"kernel": "collective", "phase": "warm", "nodes": 2, "ranks_per_node": 2, "ranks": 4, "n": None, "m": None}
-    row |= {"series": ["s"], "reason": "", "batch": 1, "oversubscribed": False, "call": "alltoall@8", "status": "ok"}
+    row |= {
+        "series": ["s"],
+        "reason": "",
+        "interval": "over launches",
+        "batch": 1,
+        "oversubscribed": False,
+        "call": "alltoall@8",
+        "status": "ok",
+    }
 
     def keys(*algorithms: str) -> set[Any]:
         rows = [row | {"cell": f"c{number}"} for number in range(len(algorithms))]
@@ -243,7 +251,7 @@ def test_points_take_the_medians_of_good_rows_and_the_floor_of_their_shape() -> 
         "n": None,
         "m": None,
     }
-    common |= {"series": ["s"], "reason": "", "batch": 10, "oversubscribed": False}
+    common |= {"series": ["s"], "reason": "", "interval": "over launches", "batch": 10, "oversubscribed": False}
     rows = [
         common | {"cell": "c000", "call": "bcast@8", "status": "ok"},
         common | {"cell": "c001", "call": "barrier", "status": "ok"},

@@ -4,8 +4,9 @@
 import pytest
 
 from made.sides import drawn_side, keys, point, side
-from weft.analyse.compare import Comparison, Verdict, compare, decide, exit_code, parse_gate
+from weft.analyse.compare import Comparison, Side, Verdict, compare, decide, exit_code, parse_gate
 from weft.errors import CompareError
+from weft.report.compare.words import headline
 
 
 def gated(text: str, *comparisons: Comparison) -> Verdict:
@@ -81,6 +82,58 @@ def test_a_measured_run_against_a_simulated_one_is_undecided_and_two_simulated_o
     assert gated("slower:1.10", compare(one, two)).state == "failed"
     assert gated("slower:1.30", compare(one, two)).state == "passed"
     assert gated("slower:1.10", compare(one, drawn_side("c", 1, 4))).state == "undecided"
+
+
+def simulated(name: str, seconds: float, span_s: tuple[float, float] | None = None) -> Side:
+    """A simulated run; ``span_s`` is what its model leaves out of each time."""
+    left_out = ("adaptive routing",) if span_s else ()
+    points = {key: point(seconds, span_s=span_s) for key in keys()}
+    return side(name, points, kind="simulated", left_out=left_out)
+
+
+@pytest.mark.parametrize(
+    ("gate", "span_s", "state"),
+    [
+        ("slower:1.10", None, "failed"),
+        ("slower:1.10", (1.15, 1.3), "failed"),
+        ("slower:1.10", (1.0, 1.3), "undecided"),
+        ("slower:1.10", (0.5, 1.09), "passed"),
+        ("slower:1.40", (1.0, 1.3), "passed"),
+        ("faster:1.10", (0.7, 1.3), "undecided"),
+        ("faster:1.10", (0.95, 1.3), "passed"),
+        ("faster:1.10", (0.7, 0.8), "failed"),
+        ("different:1.10", (0.8, 1.3), "undecided"),
+        ("different:1.10", (1.2, 1.3), "failed"),
+        ("different:1.10", (0.95, 1.05), "passed"),
+    ],
+)
+@pytest.mark.parametrize("ranged", ["base", "other"])
+def test_a_gate_whose_factor_lies_in_the_range_of_a_model_is_undecided(
+    gate: str, span_s: tuple[float, float] | None, state: str, ranged: str
+) -> None:
+    middle = sum(span_s) / 2 if span_s else 1.2
+    if ranged == "other":
+        found = compare(simulated("a", 1.0), simulated("b", middle, span_s))
+    else:  # the same ratios, by the range of the base
+        ends = (1 / span_s[1], 1 / span_s[0]) if span_s else None
+        found = compare(simulated("a", 1 / middle, ends), simulated("b", 1.0))
+    verdict = gated(gate, found)
+    assert verdict.state == state
+    if state == "undecided":
+        assert "adaptive routing is not modelled" in verdict.why
+        assert exit_code([verdict]) == 2
+
+
+def test_a_summary_has_the_geometric_mean_of_the_ranges_of_its_rows() -> None:
+    rows = keys(("alltoall",), (64, 1024))
+    base = side("a", {key: point(1.0) for key in rows}, kind="simulated")
+    spans = dict(zip(rows, ((1.0, 4.0), None), strict=True))
+    other = side("b", {key: point(2.0, span_s=spans[key]) for key in rows}, kind="simulated", left_out=("incast",))
+    found = compare(base, other)
+    ((low, high),) = [(each.evidence.low, each.evidence.high) for each in found.summaries]
+    assert (low, high) == (pytest.approx(2**0.5), pytest.approx(8**0.5))
+    assert "by what is not modelled (incast) 1 to 4 times" in headline(found)
+    assert "incast" in headline(found)
 
 
 def test_missing_counts_what_the_other_run_should_have_measured_only() -> None:

@@ -235,6 +235,17 @@ def test_a_size_in_the_midst_of_a_step_does_not_hide_it() -> None:
     assert hits >= 0.95 * SERIES
 
 
+def test_a_size_halfway_up_a_step_is_left_out_though_it_lies_on_the_line_between_its_neighbours() -> None:
+    """Only that time grows faster than the size on both sides of it tells: without that rule, two bends were found."""
+    rng = np.random.default_rng(7)
+    hits = 0
+    for _ in range(20):
+        both = with_jump(with_jump(latency_and_rate(rng), 4096, 2.0), 5792, 2.0)
+        found = changes_of(made_series(rng, both, sorted([*sizes_of("octaves"), 5792]), 0.01))
+        hits += [(each.kind, each.lower, each.upper) for each in found] == [("jump", 4096, 8192)]
+    assert hits >= 19
+
+
 def test_too_few_sizes_give_none() -> None:
     rng = np.random.default_rng(1)
     curve = with_jump(lambda size: 1e-6, 16, 5.0)

@@ -11,15 +11,19 @@ import numpy as np
 import pytest
 
 from weft.analyse.protocol.findings import change_text, remedy
-from weft.analyse.protocol.trials import gain_text, quieter, trial_rows, with_trials
+from weft.analyse.protocol.gain import gain_text, gains
+from weft.analyse.protocol.trials import quieter, trial_rows, with_trials
+from weft.analyse.remedies import knob_remedies
 from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.times import CallRow
 from weft.analyse.tables.trials import TrialRow
 from weft.kernel.sizes import op_name
 from weft.plan.records import Plan
-from weft.plan.trials import Trial
+from weft.plan.trials import Trial, far_value
 
 RIGHT, WRONG = "btl_vader_eager_limit", "coll_tuned_alltoall_intermediate_msg"
 TRIAL = Trial("c007", "alltoall", 3756, 4096, RIGHT, 4096, 5792)
+FAR = replace(TRIAL, far=16384)
 
 
 def limit_at(limit: int, step: float = 2.0) -> Callable[[int], float]:
@@ -48,18 +52,21 @@ def change(factor: float = 2.0) -> ChangeRow:
 
 def made(*trials: Trial) -> Plan:
     """A stand-in of the plan of the trials: the usual cell and one for each knob."""
-    told = [{"cell": "c007"}, *(vars(trial) for trial in trials)]
+    far = [{"far": vars(trial)} for trial in trials if trial.far]
+    told = [{"cell": "c007"}, *(vars(trial) for trial in trials), *far]
     cells = [SimpleNamespace(id=f"c{place:03}", parameters={"trial": each}) for place, each in enumerate(told)]
     return cast(Plan, SimpleNamespace(cells=cells))
 
 
-def medians(cells: dict[str, Callable[[int], float]], noise: float = 0.05, rounds: int = 9, seed: int = 1) -> list[Any]:
+def medians(
+    cells: dict[str, Callable[[int], float]], noise: float = 0.05, rounds: int = 9, seed: int = 1, trial: Trial = TRIAL
+) -> list[Any]:
     rng = np.random.default_rng(seed)
     found: list[Any] = []
     for cell, curve in cells.items():
         for launch in range(1, rounds + 1):
             offset = math.exp(2 * noise * rng.standard_normal())  # a launch is slower as a whole
-            for size in (size for zone in TRIAL.sizes for size in zone):
+            for size in (size for zone in (*trial.sizes, trial.far_sizes) for size in zone):
                 seconds = curve(size) * offset * math.exp(noise * abs(rng.standard_normal()))
                 row = {"cell": cell, "call": op_name("alltoall", size), "phase": "warm", "launch": launch}
                 found.append(row | {"median_s": seconds, "min_s": seconds, "samples": 20, "tainted": 0})
@@ -177,3 +184,69 @@ def test_a_trial_still_belongs_to_its_change_over_when_more_launches_have_moved_
     assert (row["lower"], row["upper"], row["outcome"]) == (4000, 4467, "confirmed")
     (told,) = with_trials([cast(ChangeRow, moved)], [row])
     assert told["confirmed"] == RIGHT
+
+
+def judged_far(moved: Callable[[int], float], away: Callable[[int], float], **how: Any) -> TrialRow:
+    curves = {"c000": limit_at(4096), "c001": moved, "c002": away}
+    (row,) = trial_rows([change()], made(FAR), medians(curves, trial=FAR, **how))
+    return row
+
+
+def test_the_gain_is_that_of_the_far_value_over_all_sizes_up_to_it() -> None:
+    row = judged_far(limit_at(5792), limit_at(16384))
+    assert (row["outcome"], row["far_setting"]) == ("confirmed", f"OMPI_MCA_{RIGHT}=16384")
+    assert (row["far_first"], row["far_last"]) == (FAR.far_sizes[0], FAR.far_sizes[-1])
+    assert row["far_ratio"] == pytest.approx(0.5, rel=0.1)
+    assert "with OMPI_MCA_btl_vader_eager_limit=16384 sizes from" in gain_text(row)
+
+
+def test_a_far_value_that_costs_time_is_not_advised_but_the_near_one_is() -> None:
+    """Far away, what the knob avoids may be cheaper than what it brings."""
+    row = judged_far(limit_at(5792), lambda size: 2.6 * limit_at(16384)(size))
+    assert row["far_ratio"] == pytest.approx(1.3, rel=0.1)
+    assert gain_text(row).startswith(f"with OMPI_MCA_{RIGHT}=5792 sizes from ")
+    assert gain_text(row).endswith("of the time: set it")
+
+
+def test_a_wrong_knob_whose_far_value_also_moves_nothing_is_not_confirmed_and_saves_nothing() -> None:
+    rows = [judged_far(limit_at(4096), limit_at(4096), noise=0.1, seed=seed) for seed in range(100)]
+    assert {row["outcome"] for row in rows} == {"not confirmed"}
+    assert knob_remedies(rows, [swept(size) for size in FAR.far_sizes], modelled=False) == []
+
+
+def test_a_wrong_knob_with_which_all_is_faster_far_away_is_still_not_confirmed() -> None:
+    """A launch that is faster throughout, by luck or by another cause, moves no step."""
+    row = judged_far(limit_at(4096), scaled(0.5))
+    assert row["far_ratio"] == pytest.approx(0.5, rel=0.1)
+    assert knob_remedies([row], [swept(size) for size in FAR.far_sizes], modelled=False) == []
+
+
+def test_a_far_value_of_too_few_rounds_tells_nothing() -> None:
+    rows = medians({"c000": limit_at(4096), "c001": limit_at(5792), "c002": limit_at(16384)}, trial=FAR)
+    few = [row for row in rows if row["cell"] != "c002" or row["launch"] <= 3]
+    (row,) = trial_rows([change()], made(FAR), few)
+    assert (row["outcome"], row["far"], row["far_ratio"]) == ("confirmed", 16384, None)
+    assert [each.setting for each in gains(row)] == [f"OMPI_MCA_{RIGHT}=5792"]
+
+
+def swept(size: int, call: str = "alltoall") -> CallRow:
+    row = {"cell": "c007", "call": op_name(call, size), "phase": "warm", "status": "ok", "nodes": 1, "ranks": 2}
+    return cast(CallRow, row | {"median_s": limit_at(4096)(size)})
+
+
+def test_a_confirmed_knob_helps_the_slowest_call_among_the_sizes_it_was_measured_at() -> None:
+    row = judged_far(limit_at(5792), limit_at(16384))
+    calls = [swept(size) for size in (1024, 5000, 8192, 11000, 65536)] + [swept(12000, "bcast")]
+    (helps,) = knob_remedies([row], calls, modelled=False)
+    assert (helps["call"], helps["setting"]) == ("alltoall@11000", f"OMPI_MCA_{RIGHT}=16384")
+    assert helps["saves_s"] == pytest.approx(helps["seconds"] / 2, rel=0.1)
+    assert helps["basis"] == "measured"
+    assert knob_remedies([row], [swept(65536)], modelled=False) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "moved", "most", "far"),
+    [(4096, 5792, 16384, 16384), (4096, 5792, 12000, 0), (4096, 2896, 16384, 1024), (2048, 1448, 16384, 0)],
+)
+def test_a_far_value_lies_within_the_sweep_and_above_the_headers(value: int, moved: int, most: int, far: int) -> None:
+    assert far_value(value, moved, [1024, most]) == far

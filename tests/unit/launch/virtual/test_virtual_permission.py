@@ -37,12 +37,16 @@ def test_only_real_root_goes_without_a_user_namespace(
     assert {"--net", "--uts", "--ipc", "--mount", "--pid", "--kill-child"} <= set(words)
 
 
-def test_a_missing_command_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("user", "words"), [(0, "apt install"), (1000, "sudo apt install")])
+def test_a_missing_command_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, user: int, words: str
+) -> None:
     monkeypatch.setattr(permission, "SEARCH", str(tmp_path))
+    monkeypatch.setattr("os.geteuid", lambda: user)
     assert permission.forbidden().startswith(
         "unshare, nsenter, ip, tc, sysctl not found (package iproute2, procps, util-linux"
     )
-    assert permission.remedy() == "sudo apt install util-linux iproute2 procps"
+    assert permission.remedy() == f"{words} iproute2 procps util-linux"
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,23 @@ NATIVE = Path(__file__).parents[4] / "native" / "trace"
 
 
 def test_every_call_has_the_same_number_on_both_sides() -> None:
-    lines = re.findall(
-        r"^WEFT_CALL\((\d+), (\w+), (\w+), (\w+), (\d+), ([BNC]),", (NATIVE / "calls.inc").read_text(), re.M
-    )
-    assert {int(number): f"MPI_{name}" for number, name, *_ in lines} == CALLS
-    assert len(lines) == len(CALLS)
+    text = (NATIVE / "calls.inc").read_text()
+    lines = re.findall(r"^WEFT_CALL\((\d+), (\w+), (\w+), (\w+), (\d+), ([BNC]),", text, re.M)
+    parts = re.findall(r"^WEFT_PARTITIONED\((\d+), (\w+), ", text, re.M)
+    assert {int(number): f"MPI_{name}" for number, name, *_ in [*lines, *parts]} == CALLS
+    assert len(lines) + len(parts) == len(CALLS)
     assert all(name.lower() == lower and name.upper() == upper for _, name, lower, upper, *_ in lines)
+
+
+def test_calls_with_large_counts_are_recorded_as_those_of_the_same_name() -> None:
+    text = (NATIVE / "calls.inc").read_text()
+    families = {name: (arity, family) for name, arity, family in
+                re.findall(r"^WEFT_CALL\(\d+, (\w+), \w+, \w+, (\d+), \w, (.*)\)$", text, re.M)}  # fmt: skip
+    large = re.findall(r"^WEFT_LARGE\((\w+), (\w+), (\d+), (.*)\)$", text, re.M)
+    assert len(large) > 60
+    for called, name, arity, family in large:
+        assert called == f"{name}_c"
+        assert families[name] == (arity, family)
 
 
 def members(text: str, struct: str) -> list[str]:

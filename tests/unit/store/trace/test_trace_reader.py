@@ -199,3 +199,26 @@ def test_definitions_of_a_torn_trace_leave_gaps_instead_of_guesses(tmp_path: Pat
     members = own.communicators[3].world_ranks()
     assert members[11:13] == [11, -1]
     assert members[24:] == list(range(24, 30))
+
+
+def test_a_file_cut_at_any_byte_gives_its_whole_records_or_one_message(tmp_path: Path) -> None:
+    """As a rank leaves it that was killed while it wrote, and as a full disk or a lost node leaves it."""
+    made = MadeRank(0, 2)
+    for number in range(200):
+        made.call("MPI_Send", 10 * number, 10 * number + 5, peer=1, bytes=number)
+    whole = made.write(tmp_path / "whole").read_bytes()
+    edges = [*range(0, len(whole), 4096), *(edge + odd for edge in range(0, len(whole), 4096) for odd in (-1, 1, 13))]
+    folder = TraceFolder(tmp_path / "cut")
+    MadeRank(1, 2).call("MPI_Recv", 1, 2, peer=0).write(folder.raw)
+    for size in sorted({edge for edge in edges if 0 <= edge <= len(whole)} | set(range(505, 580, 7))):
+        cut = folder.raw / "rank-0000000.trace"
+        cut.write_bytes(whole[:size])
+        if size < HEADER_BYTES:
+            with pytest.raises(DataError, match="not a trace"):
+                convert_trace(folder)
+            continue
+        convert_trace(folder)
+        records, rest = divmod(size - HEADER_BYTES, RECORD_BYTES)
+        row = TRACE_RANKS.read(folder.path)[0]
+        assert row["events"] == records
+        assert ("no whole record" in row["missing"]) == (rest > 0)

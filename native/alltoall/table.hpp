@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A selection table: the algorithm for each call. Pure: no MPI.
+//
+//   {"schema": "weft-tuning/1", "platform": {...},
+//    "rules": [{"op": "alltoall", "nodes": [8, 64], "ranks_per_node": [4, 16], "p": [32, 1024], "bytes": [1, 1023],
+//               "algorithm": "node.multi{nl=8}",
+//               "evidence": {"median_us": 285.1, "interval_us": [281, 289], "pmpi_us": 491.0, "n": 200}},
+//              {"op": "*", "algorithm": "pmpi"}]}
+//
+// The first rule that matches applies; without one the library's own algorithm runs. Ranges include both ends; an
+// omitted range matches all. `bytes` is the size of a block, for MPI_Alltoallv the mean on the rank that sends most. A
+// rule for another algorithm than pmpi must have `evidence` from a measurement.
+#pragma once
+
+#include "spec.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::alltoall {
+
+struct Range {
+    double low = 0;
+    double high = 1e300;
+};
+
+/// Properties of a call that are the same on all ranks of a communicator. Decisions may use nothing else, or ranks
+/// would decide differently.
+struct Key {
+    bool vector = false; // MPI_Alltoallv
+    int nodes = 1;
+    int fewest_ranks = 1; // on a node
+    int most_ranks = 1;
+    int ranks = 1;
+    std::int64_t bytes = 0;
+};
+
+struct Rule {
+    bool alltoall = true;
+    bool alltoallv = true;
+    Range nodes;
+    Range ranks_per_node;
+    Range ranks;
+    Range bytes;
+    Spec spec;
+};
+
+class Table {
+  public:
+    /// Throws Error (MPI_ERR_ARG): not JSON, another schema, an unknown key, a rule without evidence.
+    explicit Table(std::string_view text);
+
+    Spec choose(Key const &key) const;
+    /// Whether the choice for MPI_Alltoallv can depend on `bytes`, which the ranks must reduce first.
+    bool needs_bytes() const noexcept;
+    std::size_t size() const noexcept { return rules_.size(); }
+
+  private:
+    std::vector<Rule> rules_;
+};
+
+} // namespace weft::alltoall

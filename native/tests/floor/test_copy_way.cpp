@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "floor/copy_way.hpp"
+#include "host/buffer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+using namespace weft;
+
+TEST_CASE("each way copies every byte, at sizes that are no multiple of a piece or a cache line, too") {
+    for (std::size_t const bytes : {1UL, 63UL, 4096UL, 262'144UL, 262'145UL, 1'048'576UL, 1'048'576UL + 77}) {
+        Buffer const from = Buffer::make(make_team(MPI_COMM_WORLD), bytes, "from");
+        Buffer const to = Buffer::make(make_team(MPI_COMM_WORLD), bytes, "to");
+        for (CopyWay const &way : copy_ways(bytes)) {
+            CAPTURE(bytes);
+            CAPTURE(way.suffix());
+            auto const copy = [&](auto... given) { way.copy(given...); };
+            CHECK(prove_copy(copy, {to.data(), bytes}, {from.data(), bytes}, "rank 0", [] {}).count == 0);
+        }
+    }
+}
+
+TEST_CASE("a way that copies less than all bytes is found, whichever bytes it leaves out") {
+    std::size_t const bytes = 4096;
+    Buffer const from = Buffer::make(make_team(MPI_COMM_WORLD), bytes, "from");
+    Buffer const to = Buffer::make(make_team(MPI_COMM_WORLD), bytes, "to");
+    for (std::size_t const lost : {std::size_t(0), bytes / 2, bytes - 1}) {
+        auto const short_of_one = [&](std::byte *target, std::byte const *source, std::size_t all) {
+            std::memcpy(target, source, lost);
+            std::memcpy(target + lost + 1, source + lost + 1, all - lost - 1);
+        };
+        Flaws const found = prove_copy(short_of_one, {to.data(), bytes}, {from.data(), bytes}, "rank 3", [] {});
+        CHECK(found.count == 1);
+        CHECK(found.first == "rank 3: byte " + std::to_string(lost) + " of 4096 was not copied");
+    }
+}
+
+TEST_CASE("large sizes are copied in pieces, too, and no two ways of a size have one name") {
+    CHECK(copy_ways(16'384).size() == 1);
+    CHECK(copy_ways(16'384).front().suffix().empty());
+    CHECK(copy_ways(262'145).size() == 2);
+    CHECK(copy_ways(262'145).back().piece == 262'144);
+    CHECK(copy_ways(67'108'864).back().piece == 262'144);
+    for (std::size_t const bytes : {16'384UL, 262'145UL, 67'108'864UL}) {
+        std::set<std::string> names;
+        for (CopyWay const &way : copy_ways(bytes)) {
+            names.insert(way.suffix());
+        }
+        CHECK(names.size() == copy_ways(bytes).size());
+    }
+}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output that fails: the disk behind it is full, it was closed before the start (``>&-``), or its reader has gone."""
+
+import io
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
+
+from weft.errors import WeftError
+
+OF_SIGPIPE = 141
+"""Exit code of a program whose reader has gone, as a shell tells it: 128 and the number of SIGPIPE."""
+
+
+class OutputError(WeftError):
+    """The output takes nothing more. Never exit code 1, which says that a run or a gate has failed."""
+
+    exit_code = 2
+
+
+class NobodyReadsError(OutputError):
+    """Whoever read the output (``head``, ``less``) has closed it: nothing to complain of."""
+
+    exit_code = OF_SIGPIPE
+
+
+class Stdout(io.FileIO):
+    """Standard output that says in one line why it failed; after that it takes everything, and drops it."""
+
+    failed = False
+
+    def write(self, data: Any, /) -> int:
+        """Write as far as possible.
+
+        Raises
+        ------
+        NobodyReadsError
+            The reader has gone, as was found first now.
+        OutputError
+            Another failure, the first.
+        """
+        if not self.failed:
+            try:
+                return super().write(data)
+            except BrokenPipeError:
+                self.failed = True
+                raise NobodyReadsError("the reader of the output has closed it") from None
+            except OSError as error:
+                self.failed = True
+                raise OutputError(
+                    f"the output cannot be written: {error.strerror}",
+                    "send it to a file on a disk with room, or leave it on the terminal, and type the same again",
+                ) from None
+        return memoryview(data).nbytes
+
+
+class Stderr(io.FileIO):
+    """Standard error that never fails: a run does not end because nobody can be told how it goes."""
+
+    def write(self, data: Any, /) -> int:
+        """Write, or drop what cannot be written."""
+        with suppress(OSError):
+            return super().write(data)
+        return memoryview(data).nbytes
+
+
+@contextmanager
+def guarded() -> Generator[None, None, None]:
+    """Let all output of a command pass through `Stdout` and `Stderr`, unless it was replaced."""
+    _open_all()
+    before = sys.stdout, sys.stderr
+    if sys.stdout is None or sys.stdout is sys.__stdout__:
+        sys.stdout = _text(Stdout(1, "w", closefd=False), sys.stdout)
+    if sys.stderr is None or sys.stderr is sys.__stderr__:
+        sys.stderr = _text(Stderr(2, "w", closefd=False), sys.stderr)
+    try:
+        yield
+    finally:
+        ours = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = before
+        for stream in ours:
+            with suppress(OutputError):  # main has flushed before: what is left was dropped
+                stream.flush()
+
+
+def _open_all() -> None:
+    """Put something in the place of each of the three that is closed: else the next file opened would be the output."""
+    while (handle := os.open(os.devnull, os.O_RDONLY)) <= 2:
+        continue
+    os.close(handle)
+
+
+def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
+    """Text over a raw file, in the encoding of the stream that it replaces."""
+    encoding, errors = (like.encoding, like.errors) if like else ("utf-8", "replace")
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=raw.isatty() or raw.fileno() == 2)

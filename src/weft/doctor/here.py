@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``weft doctor``: what this host has, what it lacks and for what, and the command that installs it."""
+
+import os
+import resource
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from weft.errors import LaunchError
+from weft.format import format_bytes
+from weft.host import read, read_host
+from weft.launch.toolchain import compiler, compiler_version, tool
+from weft.launch.virtual.permission import forbidden, lacking_packages, remedy, unshare_command
+from weft.mpi.library import find_mpi
+from weft.mpi.starting import cores_here
+
+Verdict = Literal["ok", "warn", "missing"]
+PINNED_LEAST = 64 * 2**20
+SHARED_LEAST = 256 * 2**20
+# Debian installs administrators' programs there; a user's PATH often lacks it
+ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One thing that ``weft doctor`` looks for.
+
+    Attributes
+    ----------
+    name
+        What it is.
+    found
+        What was found; empty if nothing was.
+    verdict
+        ``ok``, ``warn`` (present, but harmful to measurements) or ``missing``.
+    needed_for
+        What does not work without it, or what the warning means.
+    remedy
+        The command that installs or corrects it; empty if nothing need be done.
+    needed
+        Whether ``weft run`` on this host cannot do without it.
+    serves
+        The kind of fabric that cannot do without it; empty where none.
+    lacks
+        What is missing, as its package is called.
+    developers
+        Whether only those who work on Weft need it.
+    """
+
+    name: str
+    found: str
+    verdict: Verdict
+    needed_for: str = ""
+    remedy: str = ""
+    needed: bool = False
+    serves: str = ""
+    lacks: str = ""
+    developers: bool = False
+
+
+@dataclass(frozen=True)
+class Root:
+    """The folder of ``proc`` and ``sys``; tests use trees of their own."""
+
+    path: Path = Path("/")
+
+    def text(self, name: str) -> str:
+        """Stripped text of a file; empty if it cannot be read."""
+        return read(self.path / name).strip()
+
+    def there(self, name: str) -> bool:
+        """Whether a file or folder exists."""
+        return (self.path / name).exists()
+
+
+def examine(root: Path = Path("/")) -> list[Probe]:
+    """Look for everything that Weft can use.
+
+    Starts compilers to read their versions, and one process that tries to make namespaces; nothing else.
+    """
+    here = Root(root)
+    each: tuple[Callable[[Root], Probe], ...] = (
+        mpi, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cores, load, memory,
+        locked_memory, shared_memory, governor, virtual_fabrics,
+    )  # fmt: skip
+    found = [*(probe(here) for probe in each), *(programs(here, *wanted) for wanted in PROGRAMS)]
+    return found + [replace(programs(here, *wanted), developers=True) for wanted in FOR_DEVELOPERS]
+
+
+def healthy(probes: Sequence[Probe]) -> bool:
+    """Whether ``weft run`` can work on this host."""
+    return not any(probe.needed and probe.verdict == "missing" for probe in probes)
+
+
+def mpi(root: Root) -> Probe:
+    """Find the MPI that would be measured, and its origin."""
+    try:
+        found = find_mpi()
+        starter = found.mpiexec()
+    except LaunchError as error:
+        return Probe("MPI", "", "missing", f"measuring anything: {error.what}", error.remedy, needed=True, lacks="MPI")
+    name = found.described() or "a library that does not state its name"
+    return Probe("MPI", f"{name}: {found.wrapper} (by {found.origin}), {starter}", "ok", needed=True)
+
+
+def cxx(root: Root) -> Probe:
+    """Find the C++ compiler that would build the kernels."""
+    try:
+        compiler()
+    except LaunchError as error:
+        needed_for = "building the kernels, at first use"
+        return Probe("C++ compiler", "", "missing", needed_for, error.remedy, needed=True, lacks="a C++ compiler")
+    return Probe("C++ compiler", compiler_version(), "ok", needed=True)
+
+
+def build_tool(name: str) -> Probe:
+    """Find CMake or Ninja."""
+    try:
+        return Probe(name, tool(name), "ok", needed=True)
+    except LaunchError as error:
+        return Probe(name, "", "missing", "building the kernels, at first use", error.remedy, needed=True)
+
+
+def cores(root: Root) -> Probe:
+    """Count the cores available to ranks."""
+    here = cores_here()
+    threads = f", {here.threads} hardware threads" if here.threads != here.physical else ""
+    found = f"{here.physical}{threads}"
+    if here.restricted:
+        return Probe(
+            "cores",
+            f"{found} of {os.cpu_count()}",
+            "warn",
+            "this process may not use every core",
+            "taskset -p $$ shows the mask; leave the taskset or cgroup that set it",
+        )
+    return Probe("cores", found, "ok")
+
+
+def load(root: Root) -> Probe:
+    """Check whether other processes use the cores."""
+    first = root.text("proc/loadavg").partition(" ")[0] or "0"
+    busy = float(first)
+    if busy > 0.5 * cores_here().threads:
+        return Probe(
+            "load",
+            f"{busy:g} runnable processes",
+            "warn",
+            "others use the cores: their work disturbs the measurement",
+            "top shows who; measure when they are done",
+        )
+    return Probe("load", f"{busy:g} runnable processes", "ok")
+
+
+def memory(root: Root) -> Probe:
+    """Find the memory available to ranks, and what limits it."""
+    host = read_host(root.path)
+    limits = ", ".join(f"{limit.by} {format_bytes(limit.bytes)}" for limit in host.limits)
+    swap = root.text("proc/swaps").splitlines()[1:]
+    found = f"{format_bytes(host.memory_bytes)}; now: {limits or 'unknown'}"
+    if swap:
+        return Probe(
+            "memory",
+            f"{found}; swap is on",
+            "warn",
+            "a cell that swaps is marked, and its times are not usable",
+            "sudo swapoff -a",
+        )
+    return Probe("memory", found, "ok")
+
+
+def locked_memory(root: Root) -> Probe:
+    """Check how much memory may be pinned; InfiniBand and other RDMA networks pin their buffers."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    found = "unlimited" if soft == resource.RLIM_INFINITY else format_bytes(soft)
+    adapter = root.there("sys/class/infiniband")
+    if adapter and soft != resource.RLIM_INFINITY and soft < PINNED_LEAST:
+        return Probe(
+            "locked memory (ulimit -l)",
+            found,
+            "warn",
+            "the InfiniBand adapter: MPI falls back to TCP or fails",
+            "ulimit -l unlimited; permanently: '* - memlock unlimited' in /etc/security/limits.conf",
+        )
+    return Probe("locked memory (ulimit -l)", found + ("" if adapter else " (no RDMA adapter here)"), "ok")
+
+
+def shared_memory(root: Root) -> Probe:
+    """Check the size of /dev/shm, through which ranks of one host exchange messages."""
+    place = root.path / "dev/shm"
+    if not place.is_dir():
+        return Probe(
+            "/dev/shm", "", "missing", "fast messages between ranks of this host", "mount -t tmpfs tmpfs /dev/shm"
+        )
+    usage = shutil.disk_usage(place)
+    found = f"{format_bytes(usage.total)}, {format_bytes(usage.free)} free"
+    if usage.free < SHARED_LEAST:
+        return Probe(
+            "/dev/shm",
+            found,
+            "warn",
+            "messages between ranks of this host: MPI needs up to 16 MiB a rank",
+            "mount -o remount,size=1g /dev/shm; in a container: --shm-size=1g",
+        )
+    return Probe("/dev/shm", found, "ok")
+
+
+def governor(root: Root) -> Probe:
+    """Check whether the cores' frequency may change during a run."""
+    name = root.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    if not name:
+        return Probe("frequency governor", "not visible (a virtual machine?)", "ok")
+    if name != "performance":
+        return Probe(
+            "frequency governor",
+            name,
+            "warn",
+            "frequencies change while cells are measured",
+            "sudo cpupower frequency-set -g performance",
+        )
+    return Probe("frequency governor", name, "ok")
+
+
+def virtual_fabrics(root: Root) -> Probe:
+    """Try to make network namespaces as this user: settings, capabilities and tools all matter."""
+    reason = forbidden()
+    if reason:
+        seen = " ".join(reason.split())
+        packages = lacking_packages()
+        lacks = ", ".join(packages) if packages else "permission to make namespaces"
+        needed_for = f"fabrics of kind virtual: {seen}"
+        return Probe("virtual fabrics", "", "missing", needed_for, remedy(), serves="virtual", lacks=lacks)
+    how = "in a user namespace" if "--user" in unshare_command() else "as root"
+    return Probe("virtual fabrics", f"allowed {how} (tried just now)", "ok")
+
+
+# name, programs that must all be present, purpose, Debian package, kind of fabric that needs it
+PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
+    ("packet capture", ("tcpdump",), "weft run --pcap on a virtual fabric", "tcpdump", ""),
+    ("Slurm", ("sbatch", "squeue", "srun"), "fabrics of kind slurm", "slurm-client", ""),
+    ("a Slurm of our own", ("slurmctld", "slurmd", "munged"), "trying Slurm on this host", "slurm-wlm munge", ""),
+    ("SimGrid", ("smpicxx", "smpirun"), "fabrics of kind simulated", "libsimgrid-dev", "simulated"),
+    ("OpenSM, ibsim", ("opensm", "ibsim"), "routing tables of a planned InfiniBand fabric", "opensm ibsim-utils", ""),
+)
+FOR_DEVELOPERS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
+    ("Chromium", ("chromium",), "the tests that open a report in a browser", "chromium", ""),
+)
+
+
+def programs(root: Root, name: str, wanted: Sequence[str], needed_for: str, package: str, serves: str = "") -> Probe:
+    """Look for programs that are installed together."""
+    path = f"{os.environ.get('PATH', '')}:{ADMINISTRATORS}"
+    found = {program: shutil.which(program, path=path) for program in wanted}
+    absent = [program for program, place in found.items() if place is None]
+    if absent:
+        why = f"{needed_for} (no {', '.join(absent)})"
+        return Probe(name, "", "missing", why, install(root, package), serves=serves, lacks=package)
+    return Probe(name, ", ".join(str(place) for place in found.values()), "ok")
+
+
+def install(root: Root, package: str) -> str:
+    """Command that installs Debian packages, or their names for other systems."""
+    if root.there("etc/debian_version"):
+        return f"{'' if os.geteuid() == 0 else 'sudo '}apt install {package}"
+    return f"install what Debian calls {package}, by your package manager or your site's modules"

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``weft doctor --on``: one small run on a fabric, in one job, and what it tells of nodes, ranks, MPI and clocks."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from weft.doctor.here import Probe
+from weft.errors import StudyError
+from weft.fabric import Fabric
+from weft.fabric.folding import fold_for_people
+from weft.fabric.here import complete
+from weft.files.reading import parse_toml
+from weft.format import format_seconds
+from weft.host import read_host
+from weft.kernel.studies import make_study
+from weft.launch import launcher_for
+from weft.plan.records import Plan
+from weft.run.folder import check_place, locked
+from weft.run.one import begin
+from weft.run.progress import Progress
+from weft.run.walk import Walk
+from weft.store.folder import RunFolder
+from weft.store.records import CellRecord, LaunchRecord, load_cell_record, load_launch_record
+from weft.study import Study
+
+# One rank on every node, then every core of two nodes: few ranks on a large machine, and still each of its nodes.
+STUDY = """\
+name = "doctor"
+kernel = "collective"
+explain = false
+[measure]
+launches = 1
+min_samples = 5
+max_samples = 10
+warmup_most = 5
+budget = "200 ms"
+limit = "60 s"
+[collective]
+collectives = ["Alltoall"]
+sizes = ["8 B"]
+[[series]]
+name = "every-node"
+nodes = {nodes}
+ranks_per_node = 1
+[[series]]
+name = "every-core"
+nodes = {few}
+ranks_per_node = {cores}
+"""
+CORES_MOST = 64
+CLOCKS_S = 10e-6
+"""Residual of clocks above which a warning is given: short messages would not be told from it."""
+
+
+def doctor_study(fabric: Fabric) -> Study:
+    """The study: an all-to-all of 8 bytes, one rank on every node, and all cores of at most two nodes."""
+    here = complete(fabric, read_host())
+    nodes = len(here.hosts)
+    text = STUDY.format(nodes=nodes, few=min(2, nodes), cores=min(here.node.cores or 1, CORES_MOST))
+    return make_study(parse_toml(text, "doctor", StudyError), "doctor").read_from(Path("doctor.toml"), text)
+
+
+def examine_on(fabric: Fabric, mpicxx: str | None, progress: Progress) -> list[Probe]:
+    """Measure a little on a fabric, in one job, and tell what works.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    mpicxx
+        The user's choice of wrapper, or None.
+    progress
+        Receives the progress.
+
+    Raises
+    ------
+    LaunchError
+        Something that the fabric's kind needs is missing, or no rank starts.
+    DataError
+        This folder cannot be written.
+    """
+    launcher = launcher_for(fabric, mpicxx, progress.say, cancel=True)
+    place = Path(tempfile.mkdtemp(prefix="weft-doctor-", dir=Path.cwd()))  # below here, since the nodes must see it
+    fine = False
+    try:
+        folder = RunFolder(place / "run")
+        check_place(folder)
+        with locked(folder):
+            plan = begin(folder, doctor_study(fabric), fabric, launcher)
+            Walk(folder, plan, launcher, progress).go()
+        probes = judged(folder, plan, fabric)
+        fine = all(probe.verdict != "missing" for probe in probes)
+    finally:
+        if fine:
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            progress.say(f"what was measured and printed is kept: {place}/run/launches")
+    return probes
+
+
+def judged(folder: RunFolder, plan: Plan, fabric: Fabric) -> list[Probe]:
+    """What a run of the study tells: a probe each for nodes, ranks, MPI, counters and clocks."""
+    cells = {cell.id: load_cell_record(folder.cell_record(cell.id, 1)) for cell in plan.measured}
+    failed = next((record for record in cells.values() if record.status != "ok"), None)
+    if failed is not None:
+        why = f"{failed.status}: {failed.reason or 'no reason is told'}"
+        log = folder.log(next(launch.id for launch in plan.launches if failed.cell in launch.cells))
+        return [Probe("ranks", "", "missing", why, f"read {log}", needed=True)]
+    launches = [
+        load_launch_record(path) for path in folder.launches.glob("*.json") if "." not in path.stem.partition(".l")[2]
+    ]
+    widest = max(launches, key=lambda launch: len(set(launch.ranks.node)))
+    return [
+        nodes(widest, fabric),
+        ranks(launches),
+        library(widest),
+        counters(folder, fabric),
+        clocks(list(cells.values())),
+    ]
+
+
+def nodes(launch: LaunchRecord, fabric: Fabric) -> Probe:
+    """Whether every node took part, and under which names."""
+    wanted = len(complete(fabric, read_host()).hosts)
+    names = sorted(set(launch.ranks.host))
+    said = f"{len(names)} of {wanted} took part: {fold_for_people(names)}"
+    if len(names) < wanted:
+        text = f"{len(launch.ranks.rank)} ranks for {wanted} nodes ran on {len(names)}: {fold_for_people(names)}"
+        return Probe(
+            "nodes", text, "warn", "nodes share a host: their messages pass through its memory",
+            "check the placement of ranks: [batch] starter and options, and node.names",
+        )  # fmt: skip
+    return Probe("nodes", said, "ok")
+
+
+def ranks(launches: list[LaunchRecord]) -> Probe:
+    """Whether each rank had a core of its own where there are enough."""
+    most = max(launches, key=lambda launch: len(launch.ranks.rank))
+    places = [place for place in zip(most.ranks.host, most.ranks.cpus, strict=True) if place[1]]
+    single = [place for place in places if place[1].isdigit()]
+    if len(set(single)) < len(single):
+        return Probe(
+            "ranks", f"{len(most.ranks.rank)} ranks, two bound to one core", "warn",
+            "they take turns, so times are those of the system's scheduler",
+            "check cores in the fabric file, and binding options in [batch] options and setup",
+        )  # fmt: skip
+    bound = f"{len(single)} of them bound to a core each" if single else "not bound to single cores"
+    return Probe("ranks", f"{len(most.ranks.rank)} ranks, {bound}", "ok")
+
+
+def library(launch: LaunchRecord) -> Probe:
+    """The MPI library that really ran."""
+    return Probe(
+        "MPI", f"{launch.mpi_library.splitlines()[0][:100]}, on {launch.processor or 'a processor unknown'}", "ok"
+    )
+
+
+def counters(folder: RunFolder, fabric: Fabric) -> Probe:
+    """Whether the load of links is counted."""
+    if len(complete(fabric, read_host()).hosts) == 1:
+        return Probe("counters", "one node has no links", "ok")
+    files = list(folder.launches.glob("*.links.json"))
+    if files:
+        return Probe("counters", f"links are counted around each launch ({len(files)} launches)", "ok")
+    return Probe(
+        "counters", "", "warn", "no link is counted, so a verdict names none: times and bounds are not affected",
+        "InfiniBand: let perfquery read the ports (infiniband-diags, and /dev/infiniband/umad* readable)",
+    )  # fmt: skip
+
+
+def clocks(records: list[CellRecord]) -> Probe:
+    """How far the ranks' clocks agree."""
+    worst = max(records, key=lambda record: record.clock.residual_ns).clock
+    found = f"{worst.method or 'not told'}, residual {format_seconds(worst.residual_ns / 1e9)}"
+    if worst.residual_ns / 1e9 > CLOCKS_S:
+        return Probe(
+            "clocks", found, "warn", "times below ten residuals are each rank's own",
+            "measure on quiet nodes; let NTP or chrony steer the clocks slowly (no steps)",
+        )  # fmt: skip
+    return Probe("clocks", found, "ok")

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A site under Flux: ``flux resource R`` (the resource set of RFC 20) and ``flux queue list``."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from weft.fabric.nodeset import NodeSetError, expand
+from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, names_of, parsed, rows, word
+from weft.files.tree import is_list, is_table
+
+RESOURCES = ("flux", "resource", "R")
+DOWN = ("flux", "resource", "list", "--no-header", "--states=down", "--format={nodelist}")
+QUEUES = ("flux", "queue", "list")
+COMMANDS = (RESOURCES, DOWN, QUEUES)
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
+    """The site in what the commands printed, by command; an empty text where one could not be asked."""
+    unread = Unread()
+    text = said.get(DOWN, "").strip()
+    down = names_of(text, "flux resource list", unread) if text else ()
+    classes = alike(_classes(_execution(said.get(RESOURCES, ""), unread), set(down), unread))
+    queues = tuple(_queues(said.get(QUEUES, ""), classes, down))
+    return Site(
+        "flux",
+        "",
+        queues or (Queue("", True, 0.0, classes, down),),
+        ("pmix",),
+        asked=tuple(" ".join(command[:3]) for command, printed in said.items() if printed.strip()),
+        unread=tuple(unread.said),
+    )
+
+
+def seconds(text: str) -> float:
+    """Seconds of ``1h``, ``30m`` or ``1.5d``; 0 for ``inf`` and what is none."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)([smhd])", text)
+    return float(found[1]) * UNITS[found[2]] if found else 0.0
+
+
+def ids(text: object) -> tuple[int, ...]:
+    """Numbers of an id set: ``0-3,7``; none for what is none."""
+    if not isinstance(text, str) or not re.fullmatch(r"[0-9,-]+", text):
+        return ()
+    try:
+        return tuple(int(name) for name in expand(f"[{text}]"))
+    except NodeSetError:
+        return ()
+
+
+def _execution(text: str, unread: Unread) -> dict[str, Any]:
+    found = parsed(text, "flux resource R", unread).get("execution", {})
+    if is_table(found):
+        return found
+    unread.add("flux resource R", text)
+    return {}
+
+
+def _classes(execution: Mapping[str, Any], down: set[str], unread: Unread) -> Iterator[NodeClass]:
+    """Nodes by ``R_lite``: the n-th rank is the n-th name of the node list, in its own order."""
+    listed = execution.get("nodelist")
+    texts = [each for each in listed if isinstance(each, str)] if is_list(listed) else []
+    names = [name for text in texts for name in names_of(text, "flux resource R", unread)]
+    lite = execution.get("R_lite")
+    for each in lite if is_list(lite) else []:
+        children = each.get("children") if is_table(each) else None
+        cores = len(ids(children.get("core"))) if is_table(children) else 0
+        ranks = ids(each.get("rank")) if is_table(each) else ()
+        here = tuple(names[rank] for rank in ranks if rank < len(names) and names[rank] not in down)
+        if cores and here:
+            yield NodeClass(here, cores)
+        elif not cores or not ranks:
+            unread.add("flux resource R", json.dumps(each))
+
+
+def _queues(text: str, classes: tuple[NodeClass, ...], down: tuple[str, ...]) -> Iterator[Queue]:
+    """Rows of ``flux queue list`` with a name; ``*`` marks the default."""
+    table = list(rows(text))
+    if not table or table[0][0] != "QUEUE" or "TLIMIT" not in table[0]:
+        return
+    at = table[0].index("TLIMIT")
+    for fields in table[1:]:
+        if (name := word(fields[0].strip("*"))) and len(fields) > at:
+            yield Queue(name, "*" in fields[0], seconds(fields[at]), classes, down)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A site under LSF: ``lsid``, ``lshosts -w``, ``bhosts -w``, ``bqueues -l``, ``bparams``."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, count, names_of, rows, word
+
+ID = ("lsid",)
+HARDWARE = ("lshosts", "-w")
+HOSTS = ("bhosts", "-w")
+QUEUES = ("bqueues", "-l")
+PARAMETERS = ("bparams",)
+COMMANDS = (ID, HARDWARE, HOSTS, QUEUES, PARAMETERS)
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
+    """The site in what the commands printed, by command; an empty text where one could not be asked."""
+    unread = Unread()
+    up, down = _states(said.get(HOSTS, ""), unread)
+    classes = alike(_classes(said.get(HARDWARE, ""), up, unread))
+    default = re.search(r"Default Queues?:\s*(\S+)", said.get(PARAMETERS, ""))
+    queues = tuple(_queues(said.get(QUEUES, ""), default[1] if default else "", classes, down))
+    named = re.search(r"My cluster name is (\S+)", said.get(ID, ""))
+    return Site(
+        "lsf",
+        word(named[1]) if named else "",
+        queues or (Queue("", True, 0.0, classes, down),),
+        asked=tuple(" ".join(command) for command, text in said.items() if text.strip()),
+        unread=tuple(unread.said),
+    )
+
+
+def memory(text: str) -> int:
+    """Bytes of ``503.3G``; 0 for what is none."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)([KMGT])", text)
+    return round(float(found[1]) * UNITS[found[2]]) if found else 0
+
+
+def _states(text: str, unread: Unread) -> tuple[set[str], tuple[str, ...]]:
+    """Hosts that run jobs now or later, and those that are down; hosts without slots are neither."""
+    up: set[str] = set()
+    down: list[str] = []
+    for fields in rows(text):
+        if fields[0] == "HOST_NAME":
+            continue
+        if len(fields) < 4 or len(names_of(fields[0], "bhosts", unread)) != 1:
+            unread.add("bhosts", " ".join(fields))
+        elif re.match(r"unavail|unreach|closed_Adm|closed_LIM", fields[1]):
+            down.append(fields[0])
+        elif fields[3] != "0":
+            up.add(fields[0])
+    return up, tuple(down)
+
+
+def _classes(text: str, up: set[str], unread: Unread) -> Iterator[NodeClass]:
+    """Hosts that are up, by ``lshosts``: name, type, model, factor, cores, memory."""
+    for fields in rows(text):
+        if fields[0] == "HOST_NAME" or fields[0] not in up:
+            continue
+        if len(fields) < 6 or not count(fields[4]):
+            unread.add("lshosts", " ".join(fields))
+            continue
+        yield NodeClass((fields[0],), count(fields[4]), memory=memory(fields[5]))
+
+
+def _queues(text: str, default: str, classes: tuple[NodeClass, ...], down: tuple[str, ...]) -> Iterator[Queue]:
+    """Queues of ``bqueues -l``; of the hosts only ``all`` is understood, so each has all classes."""
+    for part in re.split(r"^QUEUE:\s*", text, flags=re.MULTILINE)[1:]:
+        name = word(part.split()[0]) if part.split() else ""
+        limit = re.search(r"^\s*RUNLIMIT\s*\n\s*(\d{1,9}(?:\.\d+)?)\s*min", part, re.MULTILINE)
+        closed = re.search(r"\b(Closed|Inact)", part.partition("Interval")[0])
+        if name and not closed:
+            yield Queue(name, name == default, float(limit[1]) * 60 if limit else 0.0, classes, down)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A site under PBS Pro or OpenPBS: ``pbsnodes -a -F json`` and ``qstat -Q -f -F json``."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, count, names_of, parsed, word
+from weft.files.tree import is_table
+
+NODES = ("pbsnodes", "-a", "-F", "json")
+QUEUES = ("qstat", "-Q", "-f", "-F", "json")
+COMMANDS = (NODES, QUEUES)
+DOWN = re.compile(r"down|offline|unknown|stale|maintenance|provision|sleep", re.IGNORECASE)
+UNITS = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
+
+
+def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
+    """The site in what the commands printed, by command; an empty text where one could not be asked."""
+    unread = Unread()
+    nodes = parsed(said.get(NODES, ""), "pbsnodes", unread)
+    classes, down = _classes(nodes, unread)
+    queues = tuple(_queues(parsed(said.get(QUEUES, ""), "qstat", unread), classes, down))
+    return Site(
+        "pbs",
+        word(str(nodes.get("pbs_server", "")).partition(".")[0]),
+        queues or (Queue("", True, 0.0, classes, down),),
+        asked=tuple(" ".join(command) for command, text in said.items() if text.strip()),
+        unread=tuple(unread.said),
+    )
+
+
+def seconds(text: object) -> float:
+    """Seconds of ``24:00:00``, ``30:00`` or ``3600``; 0 for what is none."""
+    found = re.fullmatch(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9})", str(text).strip())
+    return (
+        float(sum(int(part or 0) * unit for part, unit in zip(found.groups(), (3600, 60, 1), strict=True)))
+        if found
+        else 0.0
+    )
+
+
+def memory(text: object) -> int:
+    """Bytes of ``527834724kb``; 0 for what is none."""
+    found = re.fullmatch(r"(\d{1,15})([kmgt]?b)", str(text).strip().lower())
+    return int(found[1]) * UNITS[found[2]] if found else 0
+
+
+def _table(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = tree.get(key)
+    return value if is_table(value) else {}
+
+
+def _classes(tree: Mapping[str, Any], unread: Unread) -> tuple[tuple[NodeClass, ...], tuple[str, ...]]:
+    """Nodes that are up, by likeness, and the others; the virtual nodes of one host are added up."""
+    cores: dict[str, int] = {}
+    bytes_of: dict[str, int] = {}
+    down: dict[str, None] = {}
+    for name, value in _table(tree, "nodes").items():
+        node = value if is_table(value) else {}
+        resources = _table(node, "resources_available")
+        host = names_of(str(resources.get("host", name)), "pbsnodes", unread)
+        if len(host) != 1:
+            continue
+        if DOWN.search(str(node.get("state", ""))):
+            down[host[0]] = None
+        cores[host[0]] = cores.get(host[0], 0) + count(resources.get("ncpus", node.get("pcpus", 0)))
+        bytes_of[host[0]] = bytes_of.get(host[0], 0) + memory(resources.get("mem", ""))
+    up = [NodeClass((name,), cores[name], memory=bytes_of[name]) for name in cores if name not in down and cores[name]]
+    return alike(up), tuple(down)
+
+
+def _queues(tree: Mapping[str, Any], classes: tuple[NodeClass, ...], down: tuple[str, ...]) -> Iterator[Queue]:
+    """Queues that run jobs; PBS does not say which nodes a queue has."""
+    for name, value in _table(tree, "Queue").items():
+        queue = value if is_table(value) else {}
+        runs = str(queue.get("queue_type", "Execution")) == "Execution"
+        open_ = all(str(queue.get(key, "True")) == "True" for key in ("enabled", "started"))
+        if runs and open_ and word(name):
+            limit = seconds(_table(queue, "resources_max").get("walltime", ""))
+            yield Queue(name, name == "workq", limit, classes, down)

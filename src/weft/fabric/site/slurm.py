@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A site under Slurm: ``sinfo``, ``scontrol show config|partition|topology``, ``srun --mpi=list``."""
+
+import re
+from collections.abc import Mapping
+
+from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, count, names_of, rows, word
+
+SINFO = ("sinfo", "--noheader", "--exact", "--format=%P|%l|%X|%Y|%Z|%m|%t|%N")
+CONFIG = ("scontrol", "show", "config")
+PARTITIONS = ("scontrol", "show", "partition", "--oneliner")
+TOPOLOGY = ("scontrol", "show", "topology")
+MPI = ("srun", "--mpi=list")
+COMMANDS = (SINFO, CONFIG, PARTITIONS, TOPOLOGY, MPI)
+DOWN = re.compile(r"down|drain|drng|fail|unk|boot|maint|inval|no_?resp|futr|futu", re.IGNORECASE)
+KNOWN = ("pmix", "pmi2", "cray_shasta")
+MIB = 2**20
+
+
+def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
+    """The site in what the commands printed, by command; an empty text where one could not be asked."""
+    unread = Unread()
+    named = re.search(r"^ClusterName\s*=\s*(\S+)", said.get(CONFIG, ""), re.MULTILINE)
+    plugins = re.findall(r"[a-z0-9_]+", said.get(MPI, ""))
+    return Site(
+        "slurm",
+        word(named[1]) if named else "",
+        _queues(said.get(SINFO, ""), _rules(said.get(PARTITIONS, "")), unread),
+        tuple(name for name in KNOWN if name in plugins),
+        _leaves(said.get(TOPOLOGY, ""), unread),
+        tuple(" ".join(command[:3]) for command, text in said.items() if text.strip()),
+        tuple(unread.said),
+    )
+
+
+def seconds(text: str) -> float:
+    """Seconds of ``1-12:00:00``, ``12:00:00``, ``30:00`` or ``45`` (minutes); 0 for ``infinite`` and what is none."""
+    found = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text)
+    if not found or max(len(part or "") for part in found.groups()) > 6:
+        return 0.0
+    days, one, two, three = (int(part) if part else 0 for part in found.groups())
+    if found[1] is not None or found[4] is not None:  # days-hours[:minutes[:seconds]], hours:minutes:seconds
+        return float(days * 86400 + one * 3600 + two * 60 + three)
+    return float(one * 60 + two)  # minutes[:seconds]
+
+
+def _queues(text: str, rules: Mapping[str, tuple[tuple[str, str], ...]], unread: Unread) -> tuple[Queue, ...]:
+    limits: dict[str, float] = {}
+    classes: dict[str, list[NodeClass]] = {}
+    down: dict[str, list[str]] = {}
+    default = ""
+    for fields in rows(text, "|"):
+        partition = word(fields[0].removesuffix("*"))
+        if len(fields) != 8 or not partition:
+            unread.add("sinfo", "|".join(fields))
+            continue
+        limit, sockets, each, threads, memory, state, nodes = fields[1:]
+        default = partition if fields[0].endswith("*") else default
+        limits[partition] = seconds(limit)
+        if names := names_of(nodes, "sinfo", unread):
+            if DOWN.search(state) or state.endswith("*"):
+                down.setdefault(partition, []).extend(names)
+            else:
+                cores = count(sockets) * count(each)
+                made = NodeClass(names, cores, count(sockets), count(threads), count(memory) * MIB)
+                classes.setdefault(partition, []).append(made)
+    return tuple(
+        Queue(
+            name, name == default, limit, alike(classes.get(name, ())),
+            tuple(down.get(name, ())), rules.get(name, ()),
+        )
+        for name, limit in limits.items()
+    )  # fmt: skip
+
+
+def _rules(text: str) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Who may use each partition: the accounts and qualities of service that it allows, and its most nodes."""
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    for line in text.splitlines():
+        keys = dict(re.findall(r"(\w+)=(\S*)", line))
+        rules = {"account": keys.get("AllowAccounts", ""), "qos": keys.get("AllowQos", "")}
+        allowed = ((key, value.split(",")[0]) for key, value in rules.items() if value not in ("", "ALL", "N/A"))
+        if name := word(keys.get("PartitionName")):
+            found[name] = tuple((key, word(value)) for key, value in allowed if word(value))
+    return found
+
+
+def _leaves(text: str, unread: Unread) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Switches of ``scontrol show topology`` that have nodes of their own."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for line in text.splitlines():
+        keys = dict(re.findall(r"(\w+)=(\S*)", line))
+        if keys.get("Level") == "0" and word(keys.get("SwitchName")) and keys.get("Nodes"):
+            found.append((keys["SwitchName"], names_of(keys["Nodes"], "scontrol show topology", unread)))
+    return tuple((name, nodes) for name, nodes in found if nodes)

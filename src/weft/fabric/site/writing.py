@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An annotated fabric file of a site: each number with its source; what is not known stands there as a comment."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from weft.errors import FabricError
+from weft.fabric.folding import fold, fold_for_people
+from weft.fabric.nodeset import natural
+from weft.fabric.site.adapters import gbit, preset_of
+from weft.fabric.site.found import Adapter, NodeClass, Queue, Site
+from weft.format import format_bytes
+from weft.text import one_line, plain
+
+UNKNOWN = "not known here"
+LONGEST_LIMIT_S = 4 * 3600.0
+WIDE = 46
+
+
+def fabric_text(site: Site, adapters: Sequence[Adapter], host: str) -> str:
+    """The text of the fabric file.
+
+    Parameters
+    ----------
+    site
+        What the scheduler says.
+    adapters
+        The adapters of the host that was asked, taken for those of a node.
+    host
+        Its name.
+
+    Raises
+    ------
+    FabricError
+        The scheduler named no node with cores that is up.
+    """
+    queue = site.queue
+    nodes = next((each for each in queue.classes if each.cores), None) if queue else None
+    if queue is None or nodes is None:
+        asked = ", ".join(site.asked) or "nothing that answered"
+        raise FabricError(
+            f"the scheduler ({site.kind}) names no node that is up and says its cores; asked: {asked}"
+            + (f"; not understood: {site.unread[0]}" if site.unread else ""),
+            "ask it by hand whether it has nodes for you, or copy the file in the tutorial (docs/tutorial.md)",
+        )
+    lines = [
+        *_head(site, queue, host), "", *_node(queue, nodes), "", *_network(site, nodes, adapters, host), "",
+        *_batch(site, queue),
+    ]  # fmt: skip
+    if site.unread:
+        lines += [
+            "",
+            "# Printed by the scheduler and not understood:",
+            *(f"#   {one_line(each)}" for each in site.unread),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def key(name: str, value: str | int, why: str) -> str:
+    """One key, its value, and where it comes from."""
+    written = f"{name} = {json.dumps(value)}"
+    return f"{written:{WIDE}} # {one_line(plain(why))}"
+
+
+def unknown(name: str, example: str | list[str], why: str) -> str:
+    """A key that is not known, as a comment with an example."""
+    return f"# {f'{name} = {json.dumps(example)}':{WIDE - 2}} # {why}"
+
+
+def _head(site: Site, queue: Queue, host: str) -> Iterator[str]:
+    name = site.name or "mycluster"
+    yield f"# Written by weft init {site.kind} on {one_line(plain(host))} from {', '.join(site.asked) or 'nothing'}."
+    yield "# A line that begins with # and a key is not known here: correct it and take off the #."
+    yield f"name = {json.dumps(name)}"
+    yield f"kind = {json.dumps(site.kind)}"
+    yield f"title = {json.dumps(f'{name}, queue {queue.name}' if queue.name else name)}"
+
+
+def _node(queue: Queue, nodes: NodeClass) -> Iterator[str]:
+    yield "[node]"
+    where = f"queue {queue.name}" if queue.name else "all nodes"
+    alike = f"{len(nodes.names)} alike that are up, {where}"
+    yield key("names", fold(nodes.names), alike + (" (the default)" if queue.is_default and queue.name else ""))
+    if nodes.sockets:
+        yield key("sockets", nodes.sockets, "as the scheduler says")
+    else:
+        yield unknown("sockets", "2", UNKNOWN + ": processors of a node (lscpu on one)").replace('"2"', "2")
+    threads = f"; {nodes.threads} hardware threads each are not counted" if nodes.threads > 1 else ""
+    yield key("cores", nodes.cores, f"as the scheduler says, over all sockets{threads}")
+    if nodes.memory:
+        yield key(
+            "memory", f"{nodes.memory // 2**20} MiB", "as the scheduler says; less, if it keeps some for the system"
+        )
+    else:
+        yield unknown("memory", "180 GiB", UNKNOWN + ": what a node can give to ranks (free -g on one)")
+    yield unknown("copy_rate", "100 GB/s", UNKNOWN + ": weft run contention on one node measures it; bounds need it")
+    for other in queue.classes:
+        if other is not nodes:
+            has = f"{other.cores} cores, {format_bytes(other.memory)}"
+            yield f"# other nodes of it: {fold_for_people(other.names)}: {has}"
+    if queue.down:
+        yield f"# left out, down or drained: {fold_for_people(queue.down)}"
+
+
+def _network(site: Site, nodes: NodeClass, adapters: Sequence[Adapter], host: str) -> Iterator[str]:
+    yield "[network]"
+    rate = ""
+    if adapters:
+        first = adapters[0]
+        seen = f"/sys/class/infiniband of {host}: {first.name}, {first.rate}, {first.layer}"
+        preset, speed = preset_of(first), gbit(first)
+        rate = f"{speed:g} Gbit/s" if speed else ""
+        if preset:
+            yield key("preset", preset, f"{seen}; weft fabric presets shows its numbers")
+        elif rate:
+            yield key("adapter_rate", rate, seen)
+            yield unknown("latency", "1.5 us", UNKNOWN + ": one way, between two nodes of one switch")
+        same = sum(each.rate == first.rate and each.layer == first.layer for each in adapters)
+        if same > 1:
+            yield key("rails", same, f"{same} active ports of that rate on {host}")
+    if not rate:
+        yield unknown("preset", "hdr-infiniband", f"{UNKNOWN}: no active adapter on {one_line(plain(host))}; "
+                      "weft fabric presets lists them")  # fmt: skip
+        yield "# or by hand:"
+        yield unknown("latency", "1.5 us", "one way, between two nodes of one switch")
+        yield unknown("adapter_rate", "12 GB/s", "what one adapter can inject, each way")
+    yield from _topology(site, nodes, rate)
+
+
+def _topology(site: Site, nodes: NodeClass, rate: str) -> Iterator[str]:
+    width = leaf_width(site, nodes.names)
+    if width and rate:
+        leaves = -(-len(nodes.names) // width)
+        yield key("topology", "fat-tree", f"scontrol show topology: {leaves} leaves")
+        yield from ("", "[network.tree]")
+        yield key("nodes_per_leaf", width, "scontrol show topology")
+        yield key("uplinks", width, f"{UNKNOWN}; assumed: as many as nodes, no oversubscription")
+        yield key("link_rate", rate, f"{UNKNOWN}; assumed: as an adapter")
+    elif len(site.leaves) > 1:
+        why = "need a rate of their links" if width else "do not hold equal runs of these nodes"
+        yield f"# {len(site.leaves)} leaf switches, which {why}:"
+        yield "#   scontrol show topology >topology.txt; weft fabric import topology.txt -o imported.toml"
+    else:
+        yield unknown("topology", "fat-tree", f"{UNKNOWN}: one switch is assumed; with its section, for example")
+        yield "# [network.tree]"
+        yield "# nodes_per_leaf = 18"
+        yield "# uplinks = 9"
+        yield '# link_rate = "12 GB/s"'
+
+
+def leaf_width(site: Site, names: Sequence[str]) -> int:
+    """Nodes on each leaf where every leaf holds the next so many of the names (the last perhaps fewer); 0 if not."""
+    here = set(names)
+    held = [[name for name in nodes if name in here] for _, nodes in site.leaves]
+    leaves = {frozenset(each) for each in held if each}
+    ordered = sorted(names, key=natural)
+    if len(leaves) < 2:
+        return 0
+    width = max(len(leaf) for leaf in leaves)
+    runs = {frozenset(ordered[at : at + width]) for at in range(0, len(ordered), width)}
+    return width if runs == leaves else 0
+
+
+def _batch(site: Site, queue: Queue) -> Iterator[str]:
+    yield "[batch]"
+    if queue.name:
+        yield key("partition", queue.name, "the default queue" if queue.is_default else "the queue with most nodes")
+        others = [each.name for each in site.queues if each.name != queue.name]
+        if others:
+            yield f"# other queues: {', '.join(others[:12])}{' ...' if len(others) > 12 else ''}"
+    else:
+        yield unknown("partition", "batch", UNKNOWN + ": the queue, if the site has several")
+    if queue.limit_s >= 60:
+        most = min(queue.limit_s, LONGEST_LIMIT_S)
+        less = "" if most == queue.limit_s else f"; less than the queue's {queue.limit_s / 3600:g} h, to start sooner"
+        yield key("time_limit", f"{int(most // 60)} min", f"longest job{less}")
+    else:
+        yield unknown("time_limit", "1 h", UNKNOWN + ": longest job that is allowed; 1 h is taken")
+    hints = dict(queue.hints)
+    if site.mpi:
+        yield key("mpi", site.mpi[0], f"the scheduler offers {', '.join(site.mpi)}; pmix for Open MPI, pmi2 for MPICH")
+    for name, example, why in (
+        ("account", "hpc42", "whom the time is charged to"), ("qos", "normal", "quality of service"),
+    ):  # fmt: skip
+        if name in hints:
+            yield unknown(name, hints[name], f"the queue allows some only, {hints[name]} among them")
+        elif name == "account" or site.kind in ("slurm", "lsf"):
+            yield unknown(name, example, f"{UNKNOWN}: {why}, if the site asks for it")
+    yield unknown("setup", ["module load openmpi"], "lines of shell before the first launch")

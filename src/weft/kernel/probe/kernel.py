@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernel ``probe``: short and long messages, one at a time and back to back, between the ranks of two nodes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.errors import StudyError
+from weft.fabric.model import Fabric
+from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel.budget import sample_bytes, staging
+from weft.kernel.messages import any_eager, barrier_messages
+from weft.kernel.plain import PlainKernel
+from weft.kernel.probe.study import ProbeStudy
+from weft.kernel.sizes import op_name
+from weft.study import Measure, Series, Study
+
+SLOPES = {"more": 4, "longer": 2}
+"""How many times as many short messages, and as many bytes of a long one, make the other end of a slope."""
+MESSAGES = ("small", "large", "messages", "trains")
+KEYS = (*MESSAGES, *SLOPES)
+
+
+class Probe(PlainKernel):
+    """Cells, memory and messages of a probe."""
+
+    name = "probe"
+    study: type[Study] = ProbeStudy
+
+    def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
+        """The same messages at each shape of two ranks or more.
+
+        Raises
+        ------
+        StudyError
+            No shape has two ranks.
+        """
+        assert isinstance(study, ProbeStudy)
+        values: dict[str, Any] = {key: getattr(study.probe, key) for key in MESSAGES} | SLOPES
+        fitting = [shape for shape in shapes if shape.ranks > 1]
+        if not fitting:
+            raise StudyError(f"{study.path}: a probe needs two ranks", "give nodes or ranks_per_node of 2 or more")
+        return Sweep(tuple((shape, values) for shape in fitting))
+
+    def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
+        """Bytes of each part of one rank's memory; the C++ kernel counts the same parts."""
+        longest = values["longer"] * values["large"]
+        return {
+            "sent": longest,
+            "received": max(longest * values["trains"], values["more"] * values["messages"] * values["small"]),
+            "samples": sample_bytes(len(self.operations(values, ranks)), measure),
+            **staging(ranks),
+        }
+
+    def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
+        """The longest message."""
+        return Sizes(block=values["longer"] * values["large"])
+
+    def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """Round trips, short messages of one rank and of all, long messages, copies."""
+        return list(operations(values))
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Keys of the flat plan."""
+        return {key: values[key] for key in KEYS}
+
+    def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
+        """Those of all its trains."""
+        trains = (1 + values["more"]) * values["messages"] * (1 + ranks // 2) + 2 * values["trains"] * ranks
+        return calls * (trains + len(operations(values)) * barrier_messages(ranks))
+
+    def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
+        """The all-to-all of one rank, which is a copy."""
+        return frozenset({"alltoall"})
+
+    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
+        """Whether its short messages are sent eagerly."""
+        return any_eager([values["small"]], limit)
+
+    def content_bytes(self, values: Mapping[str, Any]) -> int:
+        """None: the content does not matter."""
+        return 0
+
+
+def operations(values: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Names of the operations, each with its number of messages (of a sender) and their bytes.
+
+    Parameters
+    ----------
+    values
+        A cell's values.
+    """
+    small, large, few, trains, more, longer = (int(values[key]) for key in KEYS)
+    found = {op_name("trip", small): (1, small)}
+    for count in (few, more * few):
+        found |= {op_name(f"{who}-{count}", small): (count, small) for who in ("one", "all")}
+    for size in (large, longer * large):
+        found |= {op_name(f"all-{trains}", size): (trains, size), op_name("copy", size): (1, size)}
+    return found

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Asking a scheduler for its site: runs its commands, which only print, and lets :mod:`weft.fabric.site` read them."""
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from weft.errors import FabricError, LaunchError
+from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
+from weft.fabric.site.adapters import read_adapters
+
+Read = Callable[[Mapping[tuple[str, ...], str]], Site]
+READERS: dict[str, tuple[tuple[tuple[str, ...], ...], Read]] = {
+    "slurm": (slurm.COMMANDS, slurm.read_site),
+    "pbs": (pbs.COMMANDS, pbs.read_site),
+    "lsf": (lsf.COMMANDS, lsf.read_site),
+    "flux": (flux.COMMANDS, flux.read_site),
+}
+"""Commands of each scheduler, the first of which tells that it is here, and what reads their output."""
+
+MOST_TEXT = 64 * 2**20
+ANSWER_S = 60
+
+
+def scheduler_here() -> str:
+    """The scheduler whose commands are on PATH.
+
+    Raises
+    ------
+    LaunchError
+        None is.
+    """
+    found = next((kind for kind, (commands, _) in READERS.items() if shutil.which(commands[0][0])), "")
+    if not found:
+        looked = ", ".join(commands[0][0] for commands, _ in READERS.values())
+        raise LaunchError(
+            f"no scheduler here: none of {looked} is on PATH",
+            "type this on a login node of the cluster, with its scheduler's commands on PATH (module load slurm)",
+        )
+    return found
+
+
+def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
+    """Text of an annotated fabric file of the site that a scheduler serves.
+
+    Parameters
+    ----------
+    kind
+        The scheduler, a key of :data:`READERS`; empty for the one that is here.
+    adapters
+        The folder of this host's adapters.
+
+    Raises
+    ------
+    LaunchError
+        The scheduler's commands are not on PATH, or its first one fails.
+    FabricError
+        There is no such scheduler, or it names no node.
+    """
+    kind = kind or scheduler_here()
+    if kind not in READERS:
+        raise FabricError(f"no scheduler {kind!r} is known", f"name one of {', '.join(READERS)}, or none")
+    commands, read = READERS[kind]
+    if not shutil.which(commands[0][0]):
+        raise LaunchError(
+            f"no {kind} here: {commands[0][0]} is not on PATH",
+            f"type this on a login node of the cluster, with the commands of {kind} on PATH (module load {kind})",
+        )
+    said = {command: printed(command, needed=not at) for at, command in enumerate(commands)}
+    return fabric_text(read(said), read_adapters(adapters), platform.node().partition(".")[0])
+
+
+def printed(command: tuple[str, ...], *, needed: bool = False) -> str:
+    """What a command prints; empty where it fails.
+
+    Raises
+    ------
+    LaunchError
+        It fails, and it is needed.
+    """
+    try:
+        # a list of plugins (srun --mpi=list) goes to standard error
+        done = subprocess.run(
+            command, capture_output=True, check=False, timeout=ANSWER_S, stdin=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )  # fmt: skip
+        failure = done.stderr.decode("utf-8", "replace").strip() if done.returncode else ""
+        text = (done.stdout or done.stderr)[:MOST_TEXT].decode("utf-8", "replace")
+        code = done.returncode
+    except (OSError, subprocess.TimeoutExpired) as error:
+        failure, text, code = str(error), "", 1
+    if code and needed:
+        raise LaunchError(
+            f"{' '.join(command)} failed: {failure or 'without a word'}", "ask whether the scheduler runs"
+        )
+    return "" if code else text

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A real Slurm of four virtual nodes on this host, to try things: munged, slurmctld and slurmd's in namespaces.
+
+Everything runs below one holder process in a PID and network namespace: when its standard input closes, the holder
+ends and the kernel ends the rest, job steps included. A user's commands (sbatch, ``weft run``) go in by ``nsenter``.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Self
+
+from weft.errors import LaunchError
+from weft.files.atomic import file_errors
+
+NODES = 4
+CORES = 4
+PORT = 17000
+NEEDS = ("munged", "slurmctld", "slurmd", "sbatch", "unshare", "nsenter")
+PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
+
+# AuthInfo and the daemons' sockets lie in the folder; TmpFS per node, because srun --mpi=pmix puts one socket name
+# per job there and the second slurmd would find it taken. The address on lo beside 127.0.0.1 is for glibc's
+# AI_ADDRCONFIG, which resolves nothing on a host that has only loopback addresses.
+CONFIGURATION = """\
+ClusterName=virtual
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock
+CryptoType=crypto/munge
+SlurmctldPort={port}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/log/slurmctld.log
+SlurmdLogFile={folder}/log/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+TmpFS={folder}/tmp/%n
+TopologyPlugin=topology/tree
+ReturnToService=2
+KillWait=2
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+SchedulerParameters=bf_interval=1,sched_interval=1
+NodeName=n[0-{last}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] CPUs={cores} RealMemory=4000
+PartitionName=batch Nodes=ALL Default=YES MaxTime=60 State=UP
+"""
+
+TOPOLOGY = "SwitchName=leaf0 Nodes=n[0-1]\nSwitchName=leaf1 Nodes=n[2-3]\nSwitchName=spine Switches=leaf[0-1]\n"
+
+HOLDER = """\
+set -e
+ip link set lo up
+ip addr add 10.78.0.1/32 dev lo
+munged --force --key-file=$D/munge.key --socket=$D/munge.sock --pid-file=$D/munged.pid --log-file=$D/log/munged.log \
+    --seed-file=$D/munge.seed
+slurmctld -c
+for node in {nodes}; do slurmd -N $node; done
+touch $D/ready
+cat > /dev/null
+"""
+
+
+def why_not() -> str:
+    """The reason why no Slurm can be had here, or an empty string."""
+    missing = [name for name in NEEDS if shutil.which(name, path=PATH) is None]
+    if missing:
+        return f"{', '.join(missing)} missing -> apt install slurm-wlm munge util-linux"
+    if os.geteuid() != 0:
+        return "slurmd drops its groups, which an unprivileged user namespace forbids -> run as root"
+    return ""
+
+
+class RootlessSlurm:
+    """A Slurm that lives as long as the ``with`` block.
+
+    Parameters
+    ----------
+    folder
+        An empty folder with a short path (sockets lie in it).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.nodes = [f"n{i}" for i in range(NODES)]
+        self._holder: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._write_configuration()
+        command = ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c"]
+        script = HOLDER.replace("{nodes}", " ".join(self.nodes))
+        with (self.folder / "holder.log").open("wb") as log:
+            self._holder = subprocess.Popen(
+                [*command, script], stdin=subprocess.PIPE, stdout=log, stderr=log, env=self.environment(),
+                start_new_session=True,
+            )  # fmt: skip
+        try:
+            self._wait_until(lambda: (self.folder / "ready").exists(), "the daemons to start")
+            self._wait_until(self._is_idle, "idle nodes")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._holder is not None and self._holder.stdin is not None:
+            self._holder.stdin.close()
+            try:
+                self._holder.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                self._holder.kill()  # with it the kernel ends all of its namespace
+                self._holder.wait()
+
+    def _is_idle(self) -> bool:
+        return self.run("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.strip() == str(NODES)
+
+    def environment(self) -> dict[str, str]:
+        """The environment in which Slurm's commands find this Slurm."""
+        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), "D": str(self.folder), "PATH": PATH}
+
+    def inside(self, *command: str) -> list[str]:
+        """The command line that runs `command` inside the cluster's namespaces; LaunchError if it is not up."""
+        if self._holder is None:
+            raise LaunchError("this Slurm is not up", "enter it by a with statement first")
+        children = Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children").read_text().split()
+        return ["nsenter", "--target", children[0], "--net", "--mount", "--pid", *command]
+
+    def run(self, *command: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        """Run a user's command inside, and return it with its output."""
+        return subprocess.run(
+            self.inside(*command), env=self.environment(), capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+    def _write_configuration(self) -> None:
+        for part in ("state", "log", *(f"{kind}/{node}" for kind in ("tmp", "spool") for node in self.nodes)):
+            (self.folder / part).mkdir(parents=True)
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o400)
+        self.folder.chmod(0o755)
+        text = CONFIGURATION.format(
+            host=os.uname().nodename, folder=self.folder, port=PORT, last=NODES - 1, first_port=PORT + 1,
+            last_port=PORT + NODES, cores=CORES,
+        )  # fmt: skip
+        (self.folder / "slurm.conf").write_text(text)
+        (self.folder / "topology.conf").write_text(TOPOLOGY)
+
+    def _wait_until(self, is_true: Callable[[], bool], what: str, seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if is_true():
+                return
+            time.sleep(0.1)
+        logs = "\n".join(
+            p.read_text(errors="replace")[-1000:]
+            for p in (self.folder / "holder.log", *(self.folder / "log").iterdir())
+        )
+        raise LaunchError(
+            f"waited {seconds:g} s for {what} of a Slurm on this host; its logs end so:\n{logs}", "try again"
+        )
+
+
+# The virtual nodes share one /dev/shm, where Open MPI's ranks of different nodes would meet: TCP alone. On busy cores
+# they die in MPI_Init now and then under Slurm's usual fence, never seen under its ring (docs/limits.md).
+FABRIC = """\
+# Written by weft fabric slurm-here: four nodes that are all this host, under a real Slurm.
+# Times are not those of a network.
+name = "slurm-here"
+kind = "slurm"
+title = "A Slurm of four nodes, all of them this host"
+[node]
+names = "n[0-3]"
+cores = 4
+memory = "1 GiB"
+[network]
+latency = "10 us"
+adapter_rate = "1 GB/s"
+[batch]
+partition = "batch"
+mpi = "pmix"                 # pmi2 for MPICH
+poll = "1 s"
+time_limit = "1 h"
+setup = ["export SLURM_PMIX_FENCE=ring OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo"]
+"""
+
+
+def session(command: Sequence[str], fabric: Path, say: Callable[[str], None]) -> int:
+    """Bring a Slurm up, run a command or a shell inside, and take it down; returns the command's exit code.
+
+    Parameters
+    ----------
+    command
+        What to run; nothing for a shell.
+    fabric
+        The fabric file to write; it is removed at the end, unless it was changed.
+    say
+        Called with what is up and what to type next.
+
+    Raises
+    ------
+    LaunchError
+        There is no Slurm here, this user may not start one, or it does not come up.
+    DataError
+        The fabric file cannot be written.
+    """
+    reason, _, remedy = why_not().partition(" -> ")
+    if reason:
+        raise LaunchError(f"no Slurm can be started here: {reason}", remedy)
+    if fabric.exists():
+        raise LaunchError(f"{fabric} is there already", "remove it, or name another file: --output OTHER.toml")
+    folder = Path(tempfile.mkdtemp(prefix="wslurm"))  # short: sockets lie in it
+    try:
+        with RootlessSlurm(folder) as slurm:
+            with file_errors(fabric):
+                fabric.write_text(FABRIC)
+            say(f"a Slurm of {NODES} nodes is up on this host, described by {fabric}; it ends with this command")
+            if not command:
+                say(f"next: weft run contention --quick --on {fabric}   (also: sinfo, squeue, sbatch; exit ends it)")
+            words = command or (os.environ.get("SHELL", "sh"),)
+            inside = slurm.inside("env", f"--chdir={Path.cwd()}", *words)
+            sys.stdout.flush()
+            return subprocess.run(inside, env=slurm.environment(), check=False).returncode
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if fabric.is_file() and fabric.read_text() == FABRIC:
+            fabric.unlink()

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The history of a study as a table and a picture: each run's time over the usual one, and where it changed."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from weft.analyse.compare import side_of
+from weft.analyse.compare.trend import Change, Trend, trend
+from weft.format import format_factor, plural
+from weft.report.compare.load import Compare, view_of
+from weft.report.compare.page import differences, provenance
+from weft.report.compare.tables import p_equals
+from weft.report.compare.words import place_of, quality_notes
+from weft.report.figures.files import write_figures
+from weft.report.figures.theme import BLUE, GREY, RED, Figure, values
+from weft.report.html import figure_values, fill, write_page
+from weft.report.tabular import Table, comma_separated, markdown, terminal
+from weft.report.view import RunView
+
+KEY = "A line a row of the study: its time over its median of all runs. Thick: their geometric mean. Dashed: a change."
+MOST_LINES = 60
+
+
+def sentences(found: Trend) -> list[str]:
+    """What the history shows, a sentence each."""
+    head = f"{plural(len(found.sides), 'run')} from {day(found.times[0])} to {day(found.times[-1])}, "
+    head += f"{plural(len(found.keys), 'row')} in common"
+    if found.why:
+        return [f"{head}. {found.why}."]
+    if not found.changes:
+        return [f"{head}: no change shown."]
+    return [f"{head}.", *(_said(found, change) for change in found.changes)]
+
+
+def _said(found: Trend, change: Change) -> str:
+    before, after = found.times[change.at - 1], found.times[change.at]
+    others = f" {plural(change.rows - 1, 'other row')} changed with it." if change.rows > 1 else ""
+    when = f"between {day(before)} and {day(after)}, from {found.sides[change.at].name} on"
+    factor = f"{format_factor(change.factor)} times the time of before ({p_equals(change.p)})"
+    return f"Changed {when}: {place_of(change.key)} takes {factor}.{others}"
+
+
+def day(time: str) -> str:
+    """An ISO time to the minute."""
+    return time[:16].replace("T", " ")
+
+
+def table(found: Trend) -> Table:
+    """One row a run: when, its launches, its time over the usual one, and the slowest and fastest row of it."""
+    overall = found.overall()
+    changed = {change.at for change in found.changes}
+    rows = [
+        (
+            day(time),
+            side.name,
+            str(side.launches),
+            format_factor(overall[k]),
+            f"{format_factor(float(found.relative[k].min()))} – {format_factor(float(found.relative[k].max()))}",
+            "changed" if k in changed else "",
+        )
+        for k, (side, time) in enumerate(zip(found.sides, found.times, strict=True))
+    ]
+    columns = ("Begun", "Run", "Launches", "Time", "Rows", "")
+    units = ("UTC", "", "", "over the usual", "fastest – slowest", "")
+    return Table("History", columns, (units, *rows), frozenset({0, 1, 5}))
+
+
+def figure(found: Trend) -> Figure:
+    """Relative times over the runs, with a stroke where they changed."""
+    overall = found.overall()
+    lines: list[dict[str, Any]] = [
+        {"time": time, "row": str(row), "relative": float(found.relative[k, row])}
+        for k, time in enumerate(found.times)
+        for row in range(min(len(found.keys), MOST_LINES))
+    ]
+    mean = [{"time": time, "relative": overall[k]} for k, time in enumerate(found.times)]
+    steps = [{"time": found.times[change.at]} for change in found.changes]
+    x = alt.X("time:T", title="begun")
+    y = alt.Y("relative:Q", title="time over the usual", scale=alt.Scale(zero=False))
+    layers: list[Any] = [
+        alt.Chart(values(lines)).mark_line(color=GREY, opacity=0.4, strokeWidth=1).encode(x=x, y=y, detail="row:N"),
+        alt.Chart(values(mean)).mark_line(color=BLUE, strokeWidth=3, point=True).encode(x=x, y=y),
+    ]
+    if steps:
+        layers.append(alt.Chart(values(steps)).mark_rule(color=RED, strokeDash=[6, 4], strokeWidth=2).encode(x=x))
+    panel = alt.layer(*layers).properties(width=720, height=280)
+    return Figure("trend", "History of the times", KEY, " ".join(sentences(found)), (panel,))
+
+
+def load_trend(folders: Sequence[Any]) -> tuple[Compare, Trend]:
+    """Load runs in the order of their times, and find the changes of their history.
+
+    Raises
+    ------
+    CompareError
+        Fewer than two runs, or runs that measured nothing in common.
+    """
+    views = sorted(map(view_of, folders), key=begun)
+    names = [view.path.name for view in views]
+    if len(set(names)) < len(names):
+        names = [str(view.path) for view in views]
+    sides = tuple(side_of(view.path, view.plan, name, view.mpi) for view, name in zip(views, names, strict=True))
+    return Compare(tuple(views), sides, ()), trend(sides, [begun(view) for view in views])
+
+
+def begun(view: RunView) -> str:
+    """ISO time at which a run was begun."""
+    return str(view.meta.get("created", ""))
+
+
+def render(found: Trend, format: str) -> str:
+    """The history as ``md``, ``csv`` or ``json`` (weft-trend/1)."""
+    if format == "md":
+        return "\n\n".join([*sentences(found), markdown(table(found))]) + "\n"
+    if format == "csv":
+        return comma_separated(table(found).columns, table(found).rows[1:])
+    runs = [
+        {"run": side.path, "begun": time, "launches": side.launches, "relative": value}
+        for side, time, value in zip(found.sides, found.times, found.overall(), strict=True)
+    ]
+    changes = [
+        {
+            **{"from": found.sides[change.at].path, "after": found.times[change.at - 1], "by": found.times[change.at]},
+            **{"factor": change.factor, "p": change.p, "rows": change.rows, "row": place_of(change.key)},
+        }
+        for change in found.changes
+    ]
+    whole = {"schema": "weft-trend/1", "rows": len(found.keys), "runs": runs, "changes": changes, "why": found.why}
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def print_trend(found: Trend, out: Any) -> None:
+    """Print what the history shows, and the table of its runs."""
+    for text in sentences(found):
+        out.print(text)
+    out.print()
+    out.print(terminal(table(found), out.width))
+
+
+def write(runs: Compare, found: Trend, path: Path, *, files_too: bool = True) -> None:
+    """Write the page, and the picture beside it as SVG, PDF and PNG."""
+    drawn = figure(found)
+    head, *others = sentences(found)
+    page = fill(
+        "compare.html",
+        title=f"History of {found.sides[0].study}",
+        label=runs.label,
+        comparisons=[{"headline": head, "sentences": others, "cold": [], "tables": [table(found)]}],
+        notes=quality_notes(runs),
+        gates=[],
+        figures=[figure_values(drawn.name, drawn)],
+        runs=[{"name": side.name, "provenance": provenance(runs, k)} for k, side in enumerate(runs.sides)],
+        differences=differences(runs),
+        meaning="Time over the usual: geometric mean over rows of a run's time over the median of all runs.",
+    )
+    write_page(path, page)
+    if files_too:
+        write_figures([drawn], path.parent / "figures")

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Watching a launch while it runs: its live slot, and the links where a launcher can count them at no cost."""
+
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Protocol, Self, runtime_checkable
+
+from weft.files.version import NONE, Version, version
+from weft.launch.launcher import Launcher
+from weft.launch.links import LinkCount
+from weft.launch.live import read_live
+from weft.run.live import busiest, in_one_line
+from weft.run.progress import Progress
+from weft.store.folder import RunFolder
+
+EVERY_S = 0.5
+
+
+@runtime_checkable
+class CountsLinks(Protocol):
+    """A launcher that can read the counters of its links during a launch without disturbing it."""
+
+    def counters_now(self) -> list[LinkCount]:
+        """Counters of each link since it came up; empty if no launch runs."""
+        ...
+
+
+class Watch:
+    """Tells the progress of a run what its running launch measures, while the ``with`` block lasts.
+
+    Parameters
+    ----------
+    folder
+        The run folder.
+    launcher
+        The launcher; asked for its links if it counts them.
+    progress
+        Is told, from a thread of its own.
+    """
+
+    def __init__(self, folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
+        self._folder, self._progress = folder, progress
+        self._links = launcher if isinstance(launcher, CountsLinks) else None
+        self._launch: tuple[str, Version] = ("", NONE)
+        self._before: tuple[float, Sequence[LinkCount]] = (0.0, ())
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="weft-watch", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def turn_to(self, launch: str) -> None:
+        """From now on watch this launch, which is about to start."""
+        self._launch = launch, version(self._folder.live_file(launch))
+
+    def _watch(self) -> None:
+        while not self._stop.wait(EVERY_S):
+            samples, link = self.look()
+            if samples or link:
+                self._progress.glimpse(samples, link)
+
+    def look(self) -> tuple[str, str]:
+        """What the running launch measures, and its busiest link, in words; empty if nothing is known of them."""
+        launch, before = self._launch
+        if not launch:
+            return "", ""
+        glimpse = read_live(self._folder.live_file(launch), before)
+        return in_one_line(glimpse) if glimpse else "", self._busiest()
+
+    def _busiest(self) -> str:
+        if self._links is None:
+            return ""
+        then, before = self._before
+        self._before = now, counts = time.monotonic(), self._links.counters_now()
+        return busiest(before, counts, now - then)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Samples of a cell as rows: the columns of as many launches as fit one row group are made at once."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from weft.errors import DataError
+from weft.store.cells import DURATION, START, TAINT, CellData
+from weft.store.files import ROW_GROUP, Column, Table
+from weft.store.records import MEASURE_AGAIN, SAMPLE_COLUMNS, CellRecord
+
+_NAME = pa.dictionary(pa.int32(), pa.string())
+SCHEMA = pa.schema(
+    [
+        ("cell", _NAME),
+        ("launch", pa.int16()),
+        ("op", _NAME),
+        ("phase", _NAME),
+        ("iteration", pa.int32()),
+        ("rank", pa.int32()),
+        ("start_ns", pa.int64()),
+        ("duration_ns", pa.int64()),
+        ("batch", pa.int32()),
+        ("taint", pa.int64()),
+    ]
+)
+NUMBERS = {"launch": np.int16, "iteration": np.int32, "rank": np.int32, "batch": np.int32}
+NAMES = ("op", "phase")
+TIMES = {"start_ns": START, "duration_ns": DURATION, "taint": TAINT}
+
+
+@dataclass(frozen=True)
+class Slab:
+    """Samples of some neighbouring ranks of one launch.
+
+    Attributes
+    ----------
+    record
+        The record of the cell in that launch.
+    first
+        The first of the ranks.
+    samples
+        int64 (ranks, samples, 3): start and duration in ns, taint.
+    """
+
+    record: CellRecord
+    first: int
+    samples: NDArray[np.int64]
+
+    @property
+    def rows(self) -> int:
+        """One for each sample."""
+        return math.prod(self.samples.shape[:2])
+
+
+def sample_tables(launches: Iterable[CellData]) -> Iterator[Table]:
+    """Samples of the launches of one cell as tables of `SCHEMA` of about a row group each.
+
+    Raises
+    ------
+    DataError
+        A segment holds other columns than samples have.
+    """
+    waiting: list[Slab] = []
+    held = 0
+    for slab in (slab for data in launches for slab in _slabs(data)):
+        if waiting and held + slab.rows > ROW_GROUP:
+            yield _table(waiting)
+            waiting, held = [], 0
+        waiting.append(slab)
+        held += slab.rows
+    if waiting:
+        yield _table(waiting)
+
+
+def _slabs(data: CellData) -> Iterator[Slab]:
+    """A launch, some ranks at a time where all of them are more than a row group."""
+    samples, record = data.samples, data.record
+    if samples is None or not samples.size:
+        return
+    for segment in record.segments:
+        if segment.columns != SAMPLE_COLUMNS or segment.head:
+            what = "has rows of several kinds" if segment.head else f"holds {segment.columns}, not {SAMPLE_COLUMNS}"
+            where = f"cell {record.cell}, launch {record.launch_index}: segment {segment.op!r}"
+            raise DataError(f"{where} {what}", MEASURE_AGAIN)
+    step = max(1, ROW_GROUP // samples.shape[1])
+    for first in range(0, len(samples), step):
+        yield Slab(record, first, samples[first : first + step])
+
+
+def _table(slabs: Sequence[Slab]) -> Table:
+    """All columns of some slabs: each is filled in place, without a loop over samples or ranks."""
+    rows = sum(slab.rows for slab in slabs)
+    columns: dict[str, NDArray[Any]] = {name: np.empty(rows, dtype) for name, dtype in NUMBERS.items()}
+    columns |= {name: np.empty(rows, np.int32) for name in NAMES} | {name: np.empty(rows, np.int64) for name in TIMES}
+    known = {name: _distinct(slabs, name) for name in NAMES}
+    end = 0
+    for slab in slabs:
+        begin, end = end, end + slab.rows
+        _fill({name: column[begin:end] for name, column in columns.items()}, slab, known)
+    arrays: dict[str, Column] = {name: pa.array(columns[name]) for name in (*NUMBERS, *TIMES)}
+    for name in NAMES:
+        arrays[name] = pa.DictionaryArray.from_arrays(columns[name], pa.array(known[name], pa.string()))
+    arrays["cell"] = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [slabs[0].record.cell])
+    return pa.Table.from_arrays([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[str]]) -> None:
+    """Write the rows of a slab, rank after rank."""
+    ranks, count, _ = slab.samples.shape
+    segments = slab.record.segments
+    lengths = [segment.count for segment in segments]
+    grid = {name: column.reshape(ranks, count) for name, column in columns.items()}
+    grid["launch"][:] = slab.record.launch_index
+    grid["rank"][:] = np.arange(slab.first, slab.first + ranks, dtype=np.int32)[:, None]
+    # what follows from the segments alone is the same for each rank
+    grid["iteration"][:] = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
+    grid["batch"][:] = np.repeat(np.array([segment.batch for segment in segments], np.int32), lengths)
+    for name in NAMES:
+        codes = [known[name].index(getattr(segment, name)) for segment in segments]
+        grid[name][:] = np.repeat(np.array(codes, np.int32), lengths)
+    for name, place in TIMES.items():
+        grid[name][:] = slab.samples[:, :, place]
+
+
+def _distinct(slabs: Sequence[Slab], name: str) -> list[str]:
+    """The few values of a column of names."""
+    return sorted({getattr(segment, name) for slab in slabs for segment in slab.record.segments})

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writing a rank's trace as the tracer does (docs/trace-format.md), for traces that other tools took."""
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from weft.files.atomic import file_errors, own_file
+from weft.store.trace.layout import (
+    COMMUNICATOR,
+    COMPLETE,
+    COUNTS,
+    COUNTS_EACH,
+    FINISH,
+    HEADER,
+    HEADER_BYTES,
+    MAGIC,
+    MEMBERS,
+    MEMBERS_EACH,
+    NO_PEER,
+    NUMBERS,
+    PAYLOAD,
+    RECORD_BYTES,
+    SITE,
+    TEXT_EACH,
+    VERSION,
+    WORLD,
+)
+
+_CALL = struct.Struct("<HHIIiqqqqQiI")
+_DEFINED = struct.Struct("<HHIIi")
+_COMMUNICATOR = struct.Struct("<HHIIiQqqqQiI")
+AT_ONCE = 1 << 14
+"""Records held before they are written: 1 MiB."""
+
+
+class RankRecords:
+    """A rank's head and records in the making.
+
+    Parameters
+    ----------
+    rank, ranks
+        Of MPI_COMM_WORLD.
+    header
+        Fields of ``layout.HEADER``, beyond those that say what file this is.
+    """
+
+    def __init__(self, rank: int, ranks: int, **header: Any) -> None:
+        self.head: Any = np.zeros((), HEADER)
+        given = {
+            "magic": MAGIC, "version": VERSION, "header_bytes": HEADER_BYTES, "record_bytes": RECORD_BYTES,
+            "rank": rank, "ranks": ranks, **header,
+        }  # fmt: skip
+        for name, value in given.items():
+            self.head[name] = value
+        self.records: list[bytes] = []
+
+    def call(self, name: str, begin_ns: int, end_ns: int, **rest: int) -> None:
+        """Add a call, or the completion of a request; ``rest`` are fields of ``layout.RECORD``."""
+        number = COMPLETE if name == FINISH else NUMBERS[name]
+        get = rest.get
+        self.records.append(
+            _CALL.pack(
+                number, get("flags", 0), get("site", 0), get("comm", WORLD), get("peer", NO_PEER), begin_ns, end_ns,
+                get("bytes", 0), get("received", 0), get("request", 0), get("tag", 0), get("thread", 0),
+            )
+        )  # fmt: skip
+
+    def counts(self, sent: Sequence[int], comm: int = WORLD) -> None:
+        """Add the bytes to each member of the call before."""
+        self._pieces(COUNTS, np.array(sent, "<i8"), COUNTS_EACH, comm)
+
+    def communicator(self, number: int, uid: int, members: Sequence[int], parent: int = WORLD) -> None:
+        """Define a communicator of these world ranks; ``uid`` is the same on all its ranks, and no other's."""
+        mine = list(members).index(int(self.head["rank"]))
+        fields = (COMMUNICATOR, 0, 0, number, mine, uid, len(members), parent, 0, 0, 0, 0)
+        self.records.append(_COMMUNICATOR.pack(*fields))
+        self._pieces(MEMBERS, np.array(members, "<i4"), MEMBERS_EACH, number)
+
+    def site(self, number: int, text: str) -> None:
+        """Define a call site."""
+        raw = text.encode()
+        for start in range(0, len(raw), TEXT_EACH):
+            part = raw[start : start + TEXT_EACH]
+            self._record(SITE, number, 0, part, len(part))
+
+    def _pieces(self, call: int, values: Any, each: int, comm: int) -> None:
+        for first in range(0, len(values), each):
+            some = values[first : first + each]
+            self._record(call, first, comm, some.tobytes(), len(some))
+
+    def _record(self, call: int, site: int, comm: int, payload: bytes, valid: int) -> None:
+        head = _DEFINED.pack(call, 0, site, comm, valid)
+        self.records.append(head + payload.ljust(RECORD_BYTES - PAYLOAD, b"\0"))
+
+
+class RankFile(RankRecords):
+    """A rank's records on their way to its file in a folder; a context, at whose end the file is whole.
+
+    Parameters
+    ----------
+    folder
+        Where the ranks' files are; made if missing.
+    rank, ranks, header
+        As of :class:`RankRecords`.
+
+    Raises
+    ------
+    DataError
+        From all methods: the file cannot be written.
+    """
+
+    def __init__(self, folder: Path, rank: int, ranks: int, **header: Any) -> None:
+        super().__init__(rank, ranks, **header)
+        self.path = folder / f"rank-{rank:07d}.trace"
+        with file_errors(self.path):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file: BinaryIO = own_file(self.path)
+            self._file.write(self.head.tobytes())
+
+    def __enter__(self) -> "RankFile":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with file_errors(self.path), self._file:
+            self._write()
+
+    def call(self, name: str, begin_ns: int, end_ns: int, **rest: int) -> None:
+        """Add a call as :meth:`RankRecords.call`, and write what is held once it is a piece."""
+        super().call(name, begin_ns, end_ns, **rest)
+        if len(self.records) >= AT_ONCE:
+            with file_errors(self.path):
+                self._write()
+
+    def _write(self) -> None:
+        self._file.write(b"".join(self.records))
+        self.records.clear()

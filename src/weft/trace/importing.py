@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bringing in traces that other tools took: OTF2 by its library, DUMPI by its texts."""
+
+import shutil
+from pathlib import Path
+
+from weft import __version__
+from weft.errors import DataError, StudyError
+from weft.files.atomic import file_errors
+from weft.store.trace.convert import convert_trace
+from weft.store.trace.folder import TraceFolder
+from weft.trace.dumpi.bringing import bring_dumpi
+from weft.trace.otf2.bringing import bring_otf2
+
+
+def import_trace(source: Path, into: Path) -> list[str]:
+    """Bring a trace of another tool into a new folder; what could not be brought, in words.
+
+    Parameters
+    ----------
+    source
+        An archive of OTF2 (its traces.otf2, or the folder with it), or a folder of dumpi2ascii's texts.
+    into
+        A new folder; nothing is left of it if the trace cannot be read.
+
+    Raises
+    ------
+    StudyError
+        The new folder is not empty.
+    DataError
+        The trace is of neither kind, is torn, or cannot be read; or the folder cannot be written.
+    """
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise StudyError(f"{into} is there already", "name a new folder: weft trace import SOURCE -o RUN")
+    if not source.exists():
+        raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or a folder of dumpi2ascii's texts")
+    anchor = source if source.is_file() else next(iter(sorted(source.glob("*.otf2"))), None)
+    folder = TraceFolder(into)
+    try:
+        with file_errors(folder.path):
+            folder.raw.mkdir(parents=True, exist_ok=True)
+        folder.describe(imported=str(source), weft=__version__)
+        lines = bring_otf2(anchor, folder) if anchor else bring_dumpi(source, folder)
+        convert_trace(folder)
+    except BaseException:
+        shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+    return lines

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A trace as an archive of OTF2: a location a thread, a region a call, messages and collective operations inside."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from weft.errors import StudyError
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.layout import COLLECTIVES, FINISH, STARTED_COLLECTIVES, Flag
+from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
+from weft.trace.calls import sends
+from weft.trace.events import Event, Group, each_event, groups_of
+from weft.trace.otf2.library import COLLECTIVE_OPS, NO_ROOT, STARTED_OPS, as_data_errors, otf2
+
+NAME = "traces"
+TICKS_A_SECOND = 1_000_000_000
+
+
+def write_otf2(folder: TraceFolder, path: Path) -> int:
+    """Write all calls as an archive ``path/traces.otf2``, and return how many; summaries are left out.
+
+    Calls of a rank's threads stand in a location each. A few thousand calls are in memory at a time.
+
+    Raises
+    ------
+    StudyError
+        The folder is not empty.
+    DataError
+        The package otf2 is missing, a table is missing, or the archive cannot be written.
+    """
+    package = otf2()
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise StudyError(f"{path} is there already", "name a new folder: weft trace export RUN DIR --to otf2")
+    try:
+        with as_data_errors(path, "the archive cannot be written", "is there room, and may you write there? df -h ."):
+            writer = package.writer.open(str(path), archive_name=NAME, timer_resolution=TICKS_A_SECOND)
+            with writer as archive:
+                return _Archive(package, archive, TRACE_RANKS.read(folder.path), groups_of(folder)).write(folder)
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+class _Archive:
+    """The definitions of an archive, and its locations in the making."""
+
+    def __init__(self, package: Any, archive: Any, rows: list[TraceRankRow], groups: Mapping[int, Group]) -> None:
+        self.package, self._archive, self.groups = package, archive, groups
+        self._made = made = archive.definitions
+        machine = made.system_tree_node("machine", class_name="machine")
+        nodes: dict[str, Any] = {}
+        self._processes: dict[int, Any] = {}
+        self._threads: dict[tuple[int, int], _Location] = {}
+        self._regions: dict[str, Any] = {}
+        for row in sorted(rows, key=lambda row: row["rank"]):
+            if row["host"] not in nodes:
+                nodes[row["host"]] = made.system_tree_node(row["host"], class_name="node", parent=machine)
+            self._processes[row["rank"]] = made.location_group(
+                f"rank {row['rank']}", system_tree_parent=nodes[row["host"]]
+            )
+        self._first = {rank: self._location(rank, 0) for rank in self._processes}
+        self._comms = self._communicators()
+
+    def _location(self, rank: int, thread: int) -> Any:
+        name = f"thread {thread}" if thread else "master thread"
+        return self._made.location(f"{name} of rank {rank}", group=self._processes[rank])
+
+    def _communicators(self) -> dict[int, Any]:
+        kinds, mpi, made = self.package.GroupType, self.package.Paradigm.MPI, self._made
+        whole = tuple(self._first[rank] for rank in sorted(self._first))
+        made.group("all ranks", group_type=kinds.COMM_LOCATIONS, paradigm=mpi, members=whole)
+        alone = made.group("MPI_COMM_SELF", group_type=kinds.COMM_SELF, paradigm=mpi, members=())
+        found: dict[int, Any] = {}
+        for number, group in self.groups.items():
+            if group.inter:
+                continue
+            if group.name == "MPI_COMM_SELF":
+                found[number] = made.comm(group.name, group=alone)
+                continue
+            ranks = sorted(self._first) if group.members is None else group.members
+            inside = tuple(self._first[rank] for rank in ranks if rank in self._first)
+            its = made.group(group.name, group_type=kinds.COMM_GROUP, paradigm=mpi, members=inside)
+            found[number] = made.comm(group.name, group=its)
+        return found
+
+    def comm(self, number: int) -> Any:
+        """The definition of a communicator; the world's for one that is not known."""
+        return self._comms.get(number) or self._comms[0]
+
+    def region(self, name: str) -> Any:
+        """The definition of a call."""
+        if name not in self._regions:
+            roles = self.package.RegionRole
+            plain = name.removeprefix("MPI_")
+            together = name in COLLECTIVES or name in STARTED_COLLECTIVES
+            role = roles.BARRIER if plain == "Barrier" else roles.COLL_OTHER if together else roles.POINT2POINT
+            mpi = self.package.Paradigm.MPI
+            self._regions[name] = self._made.region(name, region_role=role, paradigm=mpi)
+        return self._regions[name]
+
+    def write(self, folder: TraceFolder) -> int:
+        """All events; how many calls."""
+        for rank, event in each_event(folder):
+            if not event.flags & Flag.SUMMARY and rank in self._processes:
+                self._thread(rank, event.thread).add(event)
+        for thread in self._threads.values():
+            thread.leave()
+        return sum(thread.calls for thread in self._threads.values())
+
+    def _thread(self, rank: int, thread: int) -> "_Location":
+        key = (rank, thread)
+        if key not in self._threads:
+            place = self._first[rank] if thread == 0 else self._location(rank, thread)
+            writer = self._archive.event_writer_from_location(place)
+            self._threads[key] = _Location(self, rank, writer)
+        return self._threads[key]
+
+
+class _Location:
+    """The events of a thread: a call is left when the next one begins, because its completions follow it."""
+
+    def __init__(self, archive: _Archive, rank: int, writer: Any) -> None:
+        self._archive, self._rank, self._writer = archive, rank, writer
+        self._open: Event | None = None
+        self._starts: list[Event] = []
+        self._sent: set[int] = set()
+        self._started: dict[int, Event] = {}
+        self._at_ns = 0
+        self.calls = 0
+
+    def add(self, event: Event) -> None:
+        """Write an event; starts of persistent requests wait for the MPI_Startall that made them."""
+        if event.call == FINISH:
+            self._completed(event)
+            return
+        self.leave()
+        if event.call == "MPI_Start":
+            self._starts.append(event)
+            return
+        together, self._starts = self._starts, []
+        inside = event.call == "MPI_Startall" and bool(together) and together[0].begin_ns >= event.begin_ns
+        for start in () if inside else together:
+            self._enter(start)
+            self._close()
+        self._enter(event)
+        for start in together if inside else ():
+            self._inside(start)
+            self.calls += 1
+
+    def leave(self) -> None:
+        """End the call that is open."""
+        if self._open:
+            self._close()
+
+    def _close(self) -> None:
+        event = self._open
+        assert event is not None
+        if event.call in COLLECTIVES and not event.flags & Flag.INTER:
+            what = self._operation(event, COLLECTIVE_OPS[event.call.removeprefix("MPI_")])
+            self._writer.mpi_collective_end(self._until(event.end_ns), *what)
+        elif event.call in ("MPI_Recv", "MPI_Mrecv") and event.peer >= 0 and not event.flags & Flag.INTER:
+            sender, comm, tag = self._place(event), self._archive.comm(event.comm), max(event.tag, 0)
+            self._writer.mpi_recv(self._until(event.end_ns), sender, comm, tag, event.received)
+        self._writer.leave(self._until(event.end_ns), self._archive.region(event.call))
+        self._open = None
+
+    def _enter(self, event: Event) -> None:
+        self.calls += 1
+        self._writer.enter(self._until(event.begin_ns), self._archive.region(event.call))
+        self._open = event
+        self._inside(event)
+
+    def _inside(self, event: Event) -> None:
+        """What a call does when it begins."""
+        at, comm = self._at_ns, self._archive.comm(event.comm)
+        if event.flags & Flag.INTER:
+            return  # the format has other definitions for two groups
+        if event.call in STARTED_COLLECTIVES:
+            if event.request:
+                self._started[event.request] = event
+                self._writer.non_blocking_collective_request(at, event.request)
+        elif event.call in COLLECTIVES:
+            self._writer.mpi_collective_begin(at)
+        elif sends(event) and event.peer >= 0:
+            what = (at, self._place(event), comm, max(event.tag, 0), event.bytes)
+            if event.request:
+                self._sent.add(event.request)
+                self._writer.mpi_isend(*what, event.request)
+            else:
+                self._writer.mpi_send(*what)
+        elif event.request and (event.call in ("MPI_Irecv", "MPI_Imrecv") or event.flags & Flag.RECEIVE):
+            self._writer.mpi_irecv_request(at, event.request)
+
+    def _completed(self, event: Event) -> None:
+        """The end of a request, inside the call that waited for it."""
+        at, comm = self._until(event.end_ns), self._archive.comm(event.comm)
+        if event.flags & Flag.INTER:
+            return
+        if event.flags & Flag.CANCELLED:
+            self._writer.mpi_request_cancelled(at, event.request)
+        elif event.flags & Flag.RECEIVE:
+            if event.peer >= 0:
+                what = (at, self._place(event), comm, max(event.tag, 0), event.received)
+                if event.request:
+                    self._writer.mpi_irecv(*what, event.request)
+                else:
+                    self._writer.mpi_recv(*what)
+        elif event.request in self._sent:
+            self._sent.remove(event.request)
+            self._writer.mpi_isend_complete(at, event.request)
+        elif start := self._started.pop(event.request, None):
+            what = self._operation(start, STARTED_OPS[start.call.removeprefix("MPI_")])
+            self._writer.non_blocking_collective_complete(at, *what, event.request)
+
+    def _operation(self, event: Event, op: str) -> tuple[Any, Any, int, int, int]:
+        """Kind, communicator, root, bytes sent and received."""
+        root = NO_ROOT if event.peer < 0 else self._place(event)
+        kind = getattr(self._archive.package.CollectiveOp, op)
+        return kind, self._archive.comm(event.comm), root, event.bytes, event.received
+
+    def _place(self, event: Event) -> int:
+        """Rank of an event's peer in its communicator."""
+        return max(self._archive.groups[event.comm].place(event.peer), 0) if event.comm >= 0 else event.peer
+
+    def _until(self, time_ns: int) -> int:
+        """A time that is no earlier than that of the event before, as the format wants it."""
+        self._at_ns = max(self._at_ns, time_ns)
+        return self._at_ns

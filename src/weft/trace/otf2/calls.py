@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An archive of OTF2 as a rank's records: regions ``MPI_...`` are calls, what stands inside is what they did."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from weft.store.trace.layout import FINISH, NO_PEER, NUMBERS, SELF, Flag
+from weft.store.trace.writer import RankRecords
+
+Fields: TypeAlias = dict[str, int]
+"""Fields of a record by name."""
+
+COUNTED = frozenset(f"MPI_{name}" for name in ("Alltoallv", "Alltoallw", "Ialltoallv", "Ialltoallw"))
+"""Calls with bytes for each member, of which the format keeps the sum."""
+MOST_HELD = 1 << 20
+"""Records held for the end of a non-blocking collective call; beyond it, the call stays without its sizes."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A communicator of the archive: its number in the records, and its world ranks (None: the world, or a rank)."""
+
+    number: int
+    members: tuple[int, ...] | None
+
+    def world(self, place: int) -> int:
+        """World rank of a rank in it; -1 for one that it does not have."""
+        if self.members is None:
+            return place
+        return self.members[place] if 0 <= place < len(self.members) else NO_PEER
+
+
+@dataclass
+class _Open:
+    """A call that is not left yet."""
+
+    name: str
+    begin_ns: int
+    given: Fields = field(default_factory=dict[str, int])
+    starts: list[Fields] = field(default_factory=list[dict[str, int]])
+    ends: list[Fields] = field(default_factory=list[dict[str, int]])
+
+
+class RankCalls:
+    """Turns the events of a rank's threads into its records.
+
+    A non-blocking collective call is described at its end only, so what follows its start is held until then.
+
+    Parameters
+    ----------
+    rank
+        Of the world.
+    records
+        Where they go.
+    communicators
+        By identity of the archive's definition.
+    to_ns
+        A time of the archive in ns.
+
+    Attributes
+    ----------
+    left_out
+        Regions named ``MPI_...`` that Weft's traces do not have, by name; most of them move nothing.
+    shared_evenly
+        Calls whose bytes to each member are not known.
+    """
+
+    def __init__(
+        self, rank: int, records: RankRecords, communicators: Mapping[int, Known], to_ns: Callable[[int], int]
+    ) -> None:
+        self.rank, self._records, self._known, self._to_ns = rank, records, communicators, to_ns
+        self._open: dict[int, _Open] = {}
+        self._depth: dict[int, int] = {}
+        self._pending: dict[int, Fields] = {}
+        self._unclear: set[int] = set()
+        self._held: list[tuple[str, int, int, Fields]] = []
+        self._requests = 0
+        self.left_out: Counter[str] = Counter()
+        self.shared_evenly = self.calls = 0
+        self._inside: dict[str, Callable[[_Open, Any], None]] = {
+            "MpiSend": self._sent, "MpiIsend": self._send_started, "MpiIsendComplete": self._send_ended,
+            "MpiIrecvRequest": self._receive_posted, "MpiRecv": self._came, "MpiIrecv": self._receive_ended,
+            "MpiRequestCancelled": self._cancelled, "MpiCollectiveEnd": self._together,
+            "NonBlockingCollectiveRequest": self._together_started,
+            "NonBlockingCollectiveComplete": self._together_ended,
+        }  # fmt: skip
+
+    def add(self, thread: int, event: Any) -> None:
+        """Take an event of a thread."""
+        kind = type(event).__name__
+        if kind == "Enter":
+            self._enter(thread, event)
+        elif kind == "Leave":
+            self._leave(thread, event)
+        elif (inside := self._open.get(thread)) and kind in self._inside:
+            self._inside[kind](inside, event)
+
+    def finish(self) -> int:
+        """Write what is held; how many calls were never left: the archive is torn, or the application was."""
+        self._unclear.clear()
+        self._write()
+        return len(self._open)
+
+    def _enter(self, thread: int, event: Any) -> None:
+        name = str(event.region.name)
+        if thread in self._open:  # a call that a library makes inside another
+            self._depth[thread] += 1
+        elif name in NUMBERS:
+            self._open[thread] = _Open(name, self._to_ns(event.time))
+            self._depth[thread] = 0
+        elif name.startswith("MPI_"):
+            self.left_out[name] += 1
+
+    def _leave(self, thread: int, event: Any) -> None:
+        call = self._open.get(thread)
+        if call is None:
+            return
+        if self._depth[thread]:
+            self._depth[thread] -= 1
+            return
+        del self._open[thread]
+        begin_ns, end_ns = call.begin_ns, self._to_ns(event.time)
+        several = call.name == "MPI_Startall"
+        for start in call.starts if several else ():
+            self._held.append(("MPI_Start", begin_ns, begin_ns, start | {"thread": thread}))
+        own = call.starts[0] if call.starts and not several else call.given
+        own["thread"] = thread
+        self._held.append((call.name, begin_ns, end_ns, own))
+        self._held += [(FINISH, begin_ns, end_ns, end | {"thread": thread}) for end in call.ends]
+        self.calls += 1
+        if not self._unclear or len(self._held) > MOST_HELD:
+            self._write()
+
+    def _write(self) -> None:
+        for name, begin_ns, end_ns, fields in self._held:
+            self._records.call(name, begin_ns, end_ns, **{"comm": 0, **fields})
+            if name in COUNTED and fields.get("comm"):
+                self._share(fields)
+        self._held.clear()
+
+    def _share(self, own: Fields) -> None:
+        known = next(each for each in self._known.values() if each.number == own["comm"])
+        size = self._size(known)
+        each, rest = divmod(own.get("bytes", 0), size)
+        self._records.counts([each + (place < rest) for place in range(size)], own["comm"])
+        self.shared_evenly += 1
+
+    def _size(self, known: Known) -> int:
+        world = int(self._records.head["ranks"])
+        return (1 if known.number == SELF else world) if known.members is None else len(known.members)
+
+    def _place(self, event: Any, peer: int) -> Fields:
+        known = self._known.get(id(event.communicator))
+        if known is None:
+            return {"comm": 0, "peer": NO_PEER}
+        return {"comm": known.number, "peer": self.rank if known.number == SELF else known.world(peer)}
+
+    def _new(self, archives: int, fields: Fields) -> Fields:
+        """The fields of a request that starts, with a number that no other has."""
+        self._requests += 1
+        fields["request"] = self._requests
+        self._pending[archives] = fields
+        return fields
+
+    def _sent(self, call: _Open, event: Any) -> None:
+        call.given |= self._place(event, event.receiver) | {"tag": event.msg_tag, "bytes": event.msg_length}
+
+    def _send_started(self, call: _Open, event: Any) -> None:
+        what = self._place(event, event.receiver) | {"tag": event.msg_tag, "bytes": event.msg_length}
+        call.starts.append(self._new(event.request_id, what))
+
+    def _send_ended(self, call: _Open, event: Any) -> None:
+        if start := self._pending.pop(event.request_id, None):
+            call.ends.append(dict(start))
+
+    def _receive_posted(self, call: _Open, event: Any) -> None:
+        call.starts.append(self._new(event.request_id, {"flags": int(Flag.RECEIVE)}))
+
+    def _came(self, call: _Open, event: Any) -> None:
+        what = self._place(event, event.sender) | {"tag": event.msg_tag, "received": event.msg_length}
+        if call.name in ("MPI_Recv", "MPI_Mrecv"):
+            call.given |= what
+        else:  # of MPI_Sendrecv
+            call.ends.append(what | {"flags": int(Flag.RECEIVE)})
+
+    def _receive_ended(self, call: _Open, event: Any) -> None:
+        if start := self._pending.pop(event.request_id, None):
+            what = self._place(event, event.sender) | {"tag": event.msg_tag, "received": event.msg_length}
+            call.ends.append(what | {"request": start["request"], "flags": int(Flag.RECEIVE)})
+
+    def _cancelled(self, call: _Open, event: Any) -> None:
+        if start := self._pending.pop(event.request_id, None):
+            call.ends.append({"request": start["request"], "flags": int(Flag.CANCELLED)})
+
+    def _operation(self, event: Any) -> Fields:
+        root = getattr(event.root, "value", event.root)
+        known = self._known.get(id(event.communicator))
+        has_root = isinstance(root, int) and known is not None and 0 <= root < self._size(known)
+        place = self._place(event, root if has_root else 0)
+        sizes = {"bytes": event.size_sent, "received": event.size_received}
+        return place | sizes | ({} if has_root else {"peer": NO_PEER})
+
+    def _together(self, call: _Open, event: Any) -> None:
+        call.given |= self._operation(event)
+
+    def _together_started(self, call: _Open, event: Any) -> None:
+        self._new(event.request_id, call.given)
+        self._unclear.add(event.request_id)
+
+    def _together_ended(self, call: _Open, event: Any) -> None:
+        self._unclear.discard(event.request_id)
+        if start := self._pending.pop(event.request_id, None):
+            what = self._operation(event)
+            start |= what
+            call.ends.append(what | {"request": start["request"]})

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ctrl-C in each phase of ``weft run``: one line, exit code 130, and the same command goes on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made.fake_kernel import FakeLauncher
+from weft.cli.app import main
+
+STUDY = """
+name = "cut"
+kernel = "exchange"
+[measure]
+launches = 1
+seed = 5
+[[series]]
+name = "s"
+scaling = "none"
+nodes = 1
+ranks_per_node = [1, 2]
+n = 400
+m = 4
+"""
+NOTHING = "interrupted: nothing is lost, and the same command goes on\n"
+CELLS = "interrupted: finished cells are kept, and the same command continues from here\n"
+PAGE = "interrupted: everything is measured; the same command makes the tables and the page\n"
+PHASES = {
+    "plan": ("weft.run.one.make_plan", NOTHING),
+    "build": ("weft.run.many.launcher_for", NOTHING),
+    "load": ("weft.run.many.look_first", NOTHING),
+    "conversion": ("weft.store.convert", PAGE),
+    "analysis": ("weft.analyse.make_tables", PAGE),
+    "report": ("weft.report.page.write", PAGE),
+}
+
+
+@pytest.fixture
+def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeLauncher:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    fake = FakeLauncher()
+
+    def launcher_for(*_: Any, **__: Any) -> FakeLauncher:
+        return fake
+
+    monkeypatch.setattr("weft.run.many.launcher_for", launcher_for)
+    return fake
+
+
+def interrupt(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> str:
+    """The last line on stderr; others are progress."""
+    return capsys.readouterr().err.splitlines(keepends=True)[-1]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_an_interrupt_leaves_a_line_and_the_same_command_goes_on(
+    phase: str, launcher: FakeLauncher, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where, line = PHASES[phase]
+    with monkeypatch.context() as patched:
+        patched.setattr(where, interrupt)
+        assert main(["run", "study.toml", "--anyway"]) == 130
+    assert told(capsys) == line
+    measured = list(launcher.measured)
+    assert main(["run", "study.toml", "--anyway"]) == 0
+    assert [path.name for path in Path("runs").iterdir()] == ["cut-on-local"], "it began another run"
+    assert Path("runs/cut-on-local/report.html").is_file()
+    assert launcher.measured[: len(measured)] == measured
+    assert len(launcher.measured) == len(set(launcher.measured)), "a cell was measured twice"
+
+
+def test_an_interrupt_of_a_launch_keeps_what_is_finished(
+    launcher: FakeLauncher, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launcher.faults = {"c001": "interrupt"}
+    assert main(["run", "study.toml", "--anyway"]) == 130
+    assert told(capsys) == CELLS
+    launcher.faults = {}
+    assert main(["run", "study.toml", "--anyway"]) == 0
+    assert [path.name for path in Path("runs").iterdir()] == ["cut-on-local"]
+    assert Path("runs/cut-on-local/report.html").is_file()
+
+
+def test_an_interrupt_of_the_last_words_names_the_page(
+    launcher: FakeLauncher, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("weft.report.tables.show", interrupt)
+    assert main(["run", "study.toml", "--anyway"]) == 130
+    assert told(capsys).endswith("/runs/cut-on-local/report.html\n")
+
+
+def test_a_run_with_its_page_is_finished_and_the_next_one_is_new(launcher: FakeLauncher) -> None:
+    assert main(["run", "study.toml", "--anyway"]) == 0
+    assert main(["run", "study.toml", "--anyway"]) == 0
+    assert sorted(path.name for path in Path("runs").iterdir()) == ["cut-on-local", "cut-on-local-2"]
+
+
+def test_a_run_without_a_page_on_purpose_gets_one_when_it_is_asked_for(
+    launcher: FakeLauncher, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "study.toml", "--anyway", "--no-report"]) == 0
+    assert f"none, as asked; weft report {tmp_path}/runs/cut-on-local makes it\n" in capsys.readouterr().out
+    assert main(["run", "study.toml", "--anyway"]) == 0
+    assert [path.name for path in Path("runs").iterdir()] == ["cut-on-local"]
+    assert Path("runs/cut-on-local/report.html").is_file()
+
+
+@pytest.mark.parametrize("words", [["plan", "study.toml"], ["show", "r"], ["report", "r"], ["compare", "r", "r"]])
+def test_other_verbs_end_in_one_line_too(
+    words: list[str], launcher: FakeLauncher, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for where in ("weft.kernel.studies.load_study", "weft.run.refresh.refresh", "weft.run.refresh.refresh_compared"):
+        monkeypatch.setattr(where, interrupt)
+    assert main(words) == 130
+    assert capsys.readouterr().err == "interrupted: the same command starts again\n"

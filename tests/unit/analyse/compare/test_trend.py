@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Histories with and without a change: how often one is seen where there is none, and when it is dated."""
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from made.sides import drawn_side, point, side
+from weft.analyse.compare.sides import Key
+from weft.analyse.compare.trend import FEWEST_RUNS, LEVEL, changes_in, contrasts, trend
+from weft.errors import CompareError
+
+BEGUN = datetime(2026, 1, 1)
+
+
+def days(count: int) -> list[str]:
+    return [(BEGUN + timedelta(days=k)).isoformat() for k in range(count)]
+
+
+def history(seed: int, runs: int = 12, rows: int = 12, step: float = 0.0, at: int = 6) -> NDArray[np.float64]:
+    """Runs that differ by 3 % from day to day as a whole, rows by 2 %; from one run on all are slower by a step."""
+    rng = np.random.default_rng(seed)
+    logs = rng.normal(0, 0.03, (runs, 1)) + rng.normal(0, 0.02, (runs, rows))
+    logs[at:] += step
+    return logs
+
+
+def test_a_history_without_a_change_shows_one_as_rarely_as_promised() -> None:
+    false = sum(bool(changes_in(history(seed), margin=0.0, deals=199)) for seed in range(200))
+    assert false <= 200 * LEVEL + 2.5 * (200 * LEVEL * (1 - LEVEL)) ** 0.5, f"{false} of 200"
+
+
+def test_a_change_is_found_and_dated() -> None:
+    found = [changes_in(history(seed, step=0.3), margin=0.05, deals=199) for seed in range(40)]
+    assert sum(len(each) >= 1 and each[0][0] == 6 for each in found) >= 36
+    assert sum(len(each) > 1 for each in found) <= 6
+
+
+def test_two_changes_of_one_history_are_both_found() -> None:
+    logs = history(1, runs=24, at=8, step=0.4)
+    logs[16:] += 0.4
+    assert [change[0] for change in changes_in(logs, margin=0.05)] == [8, 16]
+
+
+def test_a_step_under_the_precision_is_none() -> None:
+    logs = np.zeros((12, 1)) + np.random.default_rng(1).normal(0, 1e-5, (12, 1))
+    logs[6:] += 0.01
+    assert changes_in(logs, margin=0.0)
+    assert not changes_in(logs, margin=0.05)
+
+
+def test_rows_without_any_scatter_are_no_division_by_nothing() -> None:
+    assert np.isfinite(contrasts(np.zeros((9, 3)))).all()
+    assert changes_in(np.zeros((9, 3)), margin=0.0) == []
+
+
+def test_runs_are_put_in_the_order_of_their_times() -> None:
+    sides = [drawn_side(f"r{k}", k, 4, slower=lambda key, k=k: 1.5 if k >= 7 else 1.0) for k in range(12)]
+    times = days(12)
+    mixed = [5, 0, 11, 3, 7, 1, 9, 2, 10, 4, 8, 6]
+    found = trend([sides[k] for k in mixed], [times[k] for k in mixed])
+    assert list(found.times) == times
+    assert [change.at for change in found.changes] == [7]
+    assert found.changes[0].factor == pytest.approx(1.5, rel=0.1)
+    assert found.overall()[8] > 1.2 > found.overall()[2]
+
+
+def test_too_few_runs_get_a_history_and_no_verdict() -> None:
+    sides = [drawn_side(f"r{k}", k, 4) for k in range(FEWEST_RUNS - 1)]
+    found = trend(sides, days(len(sides)))
+    assert found.changes == ()
+    assert found.why == "7 runs: a change is looked for from 8 on"
+
+
+def test_models_and_runs_of_nothing_in_common_are_told() -> None:
+    sides = [drawn_side(f"r{k}", k, 1, kind="simulated") for k in range(9)]
+    assert "no scatter" in trend(sides, days(9)).why
+    other = side("other", {Key("collective", "reduce@8", "warm", 4, 16, None, None, ""): point(1.0)})
+    with pytest.raises(CompareError, match="nothing in common"):
+        trend([sides[0], other], days(2))
+    with pytest.raises(CompareError, match="a history needs two"):
+        trend(sides[:1], days(1))

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs in formats of other tools, read back by the rules of each."""
+
+import re
+
+import pytest
+
+from made.run import make_run
+from made.view import load_view
+from weft.analyse.tables.times import timed
+from weft.report.export import OSU_COLUMNS, REFRAME_COLUMNS, escaped, field_text
+from weft.report.tables import render
+from weft.report.view import RunView
+
+# section "ABNF" of OpenMetrics 1.0, as far as gauges go
+NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
+NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|NaN|Inf)"
+SAMPLE = re.compile(rf"({NAME})(?:\{{({LABEL}(?:,{LABEL})*)?\}})? ({NUMBER})(?: {NUMBER})?")
+DESCRIPTOR = re.compile(rf"# (TYPE|UNIT|HELP) ({NAME}) (.*)")
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> RunView:
+    return load_view(make_run(tmp_path_factory.mktemp("runs") / "local"))
+
+
+def families(text: str) -> dict[str, list[tuple[str, float]]]:
+    """Samples of each family, by the grammar; a family is told once, and its unit ends its name."""
+    lines = text.split("\n")
+    assert lines[-2:] == ["# EOF", ""]
+    found: dict[str, list[tuple[str, float]]] = {}
+    current = ""
+    for line in lines[:-2]:
+        if told := DESCRIPTOR.fullmatch(line):
+            kind, name, words = told.groups()
+            if kind == "TYPE":
+                assert name not in found and words == "gauge"
+                current, found[name] = name, []
+            assert name == current
+            assert kind != "UNIT" or name.endswith(f"_{words}")
+            continue
+        sample = SAMPLE.fullmatch(line)
+        assert sample, line
+        assert sample[1] == current
+        found[current].append((sample[2], float(sample[3])))
+    return found
+
+
+def test_openmetrics_follow_the_grammar_and_no_sample_comes_twice(view: RunView) -> None:
+    found = families(render(view, "openmetrics"))
+    rows = timed(view.rows)
+    assert len(found["weft_time_seconds"]) == len(rows) > 4
+    for samples in found.values():
+        assert len({labels for labels, _ in samples}) == len(samples)
+    assert found["weft_time_seconds"][0][1] == pytest.approx(rows[0]["median_s"])
+
+
+@pytest.mark.parametrize("evil", ['"} 1', "\\", "a\n# EOF\n", "\x1b[31m", '\\"'])
+def test_a_hostile_name_stays_a_label(evil: str) -> None:
+    line = f'x{{call="{escaped(evil)}"}} 1'
+    assert SAMPLE.fullmatch(line)
+    assert "\n" not in line
+    assert "|" not in field_text("a|b\n")
+
+
+def test_osu_columns_are_read_as_those_of_its_programs_are(view: RunView) -> None:
+    text = render(view, "osu")
+    assert all(name in text for name in OSU_COLUMNS)
+    measured = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    assert len(measured) == len(timed(view.rows))
+    for size, mean, least, most, count in measured:
+        assert int(size) >= 0 and int(count) > 0
+        assert float(least) <= float(mean) <= float(most)
+    means = sorted(round(1e6 * row["mean_s"], 2) for row in timed(view.rows))
+    assert sorted(float(words[1]) for words in measured) == means
+
+
+def test_the_log_of_reframe_has_its_columns_and_a_line_a_row(view: RunView) -> None:
+    header, *lines = render(view, "reframe").splitlines()
+    assert tuple(header.split("|")) == REFRAME_COLUMNS
+    rows = [dict(zip(REFRAME_COLUMNS, line.split("|"), strict=True)) for line in lines]
+    assert len({row["display_name"] for row in rows}) == len(timed(view.rows))
+    for row, measured in zip(rows, timed(view.rows), strict=True):
+        assert float(row["median_value"]) == pytest.approx(measured["median_s"])
+        assert (row["median_unit"], row["result"]) == ("s", "pass")
+        assert re.fullmatch(r"weft_\S+( %\w+=\S+)+", row["display_name"])

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The packages name what Weft needs, and are well formed as far as this machine can tell; none is built here."""
+
+import ast
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from weft.cli.app import VERBS
+from weft.files.extras import pip_install
+
+ROOT = Path(__file__).parents[2]
+PACKAGING = ROOT / "packaging"
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+#: Names of packages elsewhere, where they are not those of PyPI.
+CONDA = {"duckdb": "python-duckdb", "ibis-framework": "ibis-duckdb"}
+
+
+def needed() -> dict[str, str]:
+    """What measuring and reporting need: name and lowest version."""
+    lines = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"].get("report", [])]
+    found = [re.fullmatch(r"([a-z0-9-]+)(?:\[[a-z]+\])?>=([0-9.]+)", line) for line in lines]
+    assert all(found), lines
+    return {each[1]: each[2] for each in found if each}
+
+
+def calls(tree: ast.AST, name: str) -> list[ast.Call]:
+    """Calls of a directive."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == name]
+
+
+def test_the_spack_package_depends_on_what_the_project_names() -> None:
+    tree = ast.parse((PACKAGING / "spack" / "package.py").read_text())
+    (package,) = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert package.name == "Weft"
+    assert [ast.unparse(base) for base in package.bases] == ["PythonPackage"]
+    assert ast.get_docstring(package)
+    specs = [ast.literal_eval(call.args[0]).split(" ")[0] for call in calls(package, "depends_on")]
+    versions = {name: version.rstrip(":") for name, _, version in (spec.partition("@") for spec in specs)}
+    for name, least in needed().items():
+        assert versions.get(name, versions.get(f"py-{name}")) == least, name
+    assert {"mpi", "cxx"} <= set(versions)
+    assert versions["python"] == PROJECT["requires-python"].removeprefix(">=")
+    assert ast.literal_eval(calls(package, "license")[0].args[0]) == PROJECT["license"]
+    assert all({word.arg for word in call.keywords} & {"type"} for call in calls(package, "depends_on"))
+    # a variant that a dependency names is one that there is
+    variants = {ast.literal_eval(call.args[0]) for call in calls(package, "variant")}
+    text = ast.unparse(package)
+    assert set(re.findall(r"'\+(\w+)'", text)) == variants
+
+
+def test_the_conda_recipe_depends_on_what_the_project_names() -> None:
+    recipe = yaml.safe_load((PACKAGING / "conda" / "recipe.yaml").read_text())
+    assert set(recipe) == {"context", "package", "source", "build", "requirements", "tests", "about"}
+    assert recipe["context"]["version"] == PROJECT["version"]
+    run = dict(line.partition(" >=")[::2] for line in recipe["requirements"]["run"])
+    assert {CONDA.get(name, name): least for name, least in needed().items()}.items() <= run.items()
+    assert run["python"] == PROJECT["requires-python"].removeprefix(">=")
+    (script,) = recipe["build"]["python"]["entry_points"]
+    assert script == f"weft = {PROJECT['scripts']['weft']}"
+    verbs = [line.split()[1] for test in recipe["tests"] for line in test.get("script", []) if line.startswith("weft ")]
+    assert [verb for verb in verbs if not verb.startswith("-") and verb not in VERBS] == []
+    assert (PACKAGING / "conda" / recipe["source"]["path"] / "pyproject.toml").is_file()
+    assert recipe["about"]["license"] == PROJECT["license"]
+
+
+def sections(text: str) -> dict[str, str]:
+    """Sections of a definition file; what comes before the first is under an empty name."""
+    parts = re.split(r"^%(\w+)\s*$", text, flags=re.MULTILINE)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def test_the_apptainer_definition_is_well_formed_and_takes_every_folder_of_the_wheel() -> None:
+    found = sections((PACKAGING / "apptainer" / "weft.def").read_text())
+    assert set(found) == {"", "files", "post", "environment", "runscript", "test", "labels"}
+    head = dict(re.findall(r"^(\w+): (\S+)$", found[""], re.MULTILINE))
+    assert set(head) == {"Bootstrap", "From"}
+    for name in ("post", "environment", "runscript", "test"):
+        done = subprocess.run(["sh", "-n"], input=found[name], text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+    copied = {word for line in found["files"].split("\n") for word in line.split()[:-1]}
+    assert [name for name in sorted(copied) if not (ROOT / name).exists()] == []
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]
+    assert (
+        set(build["force-include"]) | {"pyproject.toml", "src", PROJECT["readme"], *PROJECT["license-files"]} <= copied
+    )
+
+
+STUB = """
+proc module-whatis {text} {puts "whatis $text"}
+proc conflict {name} {puts "conflict $name"}
+proc prepend-path {name value} {puts "prepend $name $value"}
+proc setenv {name value} {puts "set $name $value"}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("tclsh"), reason="no tclsh, which reads module files: apt install tcl")
+def test_the_module_file_puts_weft_on_path() -> None:
+    text = (PACKAGING / "modulefile" / "weft").read_text()
+    assert text.startswith("#%Module1.0\n")
+    done = subprocess.run(["tclsh"], input=STUB + text + "\nModulesHelp\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "prepend PATH /opt/weft/bin" in done.stdout.splitlines()
+    assert "weft init" in done.stderr
+
+
+def test_an_extra_of_weft_itself_is_not_in_the_command_that_installs_another() -> None:
+    assert "weft" not in pip_install("spark")
