@@ -134,12 +134,15 @@ def test_closing_the_iterator_ends_what_runs(tmp_path: Path, folder: Path) -> No
 
 
 HOLDER = """
-import mmap, sys, time
-time.sleep(0.4)
-with open(sys.argv[1], "w+b") as file:
+import mmap, pathlib, sys, time
+begun, held, mapped = map(pathlib.Path, sys.argv[1:])
+while not begun.exists():
+    time.sleep(0.01)
+with held.open("w+b") as file:
     file.write(b"x" * 4096)
     file.flush()
-    held = mmap.mmap(file.fileno(), 4096)
+    memory = mmap.mmap(file.fileno(), 4096)
+mapped.touch()
 time.sleep(60)
 """
 
@@ -147,9 +150,10 @@ time.sleep(60)
 def test_shared_memory_of_killed_ranks_is_removed_and_that_of_others_is_not(folder: Path, tmp_path: Path) -> None:
     mine, old, held = (Path(f"/dev/shm/sm_segment.weft-test.{os.getpid()}.{name}") for name in ("mine", "old", "held"))
     old.write_bytes(b"x" * 4096)
-    time.sleep(0.05)
-    made = launcher(tmp_path, f"sleep 0.8; head -c 4096 /dev/zero > {mine}; kill -9 $$")
-    other_job = subprocess.Popen([sys.executable, "-c", HOLDER, str(held)])
+    begun, mapped = tmp_path / "begun", tmp_path / "mapped"
+    wait = f"touch {begun}; while [ ! -e {mapped} ]; do sleep 0.01; done"
+    made = launcher(tmp_path, f"{wait}; head -c 4096 /dev/zero > {mine}; kill -9 $$")
+    other_job = subprocess.Popen([sys.executable, "-c", HOLDER, str(begun), str(held), str(mapped)])
     try:
         assert next(made.run([request(folder)])).returncode == -signal.SIGKILL
         assert not mine.exists()

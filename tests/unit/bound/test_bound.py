@@ -191,9 +191,9 @@ def test_nobody_knows_what_a_file_moves() -> None:
 def test_the_bound_of_4608_ranks_is_instant() -> None:
     where = fabric(576, tree={"nodes_per_leaf": 18, "uplinks": 18, "link_rate": "1 GB/s"})
     cell = contention(where, 576, 8)
-    start = time.perf_counter()
+    start = time.process_time()
     found = bound(cell, where)
-    assert time.perf_counter() - start < 0.2
+    assert time.process_time() - start < 0.2
     assert found
     assert found.name == "injection"
 
