@@ -35,7 +35,7 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
     )
     joined = whole.join(segments.select(*key, "definition"), key)
     # copies and ping-pongs of the floor are per-rank costs: in a short copy, the skew of the starts would dominate
-    alone = joined["op"].startswith("copy-") | joined["op"].isin(["latency", "swap"])
+    alone: Expression = joined["op"].startswith("copy-") | joined["op"].isin(["latency", "swap"])
     span = ibis.ifelse((joined.definition == "global") & ~alone, joined.last - joined.first, joined.longest)
     time_s = span.cast("float64") / joined.batch / 1e9
     return joined.select(*key, "iteration", time_s=time_s, tainted=joined.tainted)

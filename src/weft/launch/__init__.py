@@ -73,7 +73,7 @@ def cancelling(fabric: Any) -> Any:
     """The fabric with ``cancel_on_interrupt`` in its ``[batch]``."""
     from weft.fabric.batch import BatchSection
 
-    section = fabric.batch or BatchSection()
+    section = fabric.batch or BatchSection.model_validate({})
     return fabric.model_copy(update={"batch": section.model_copy(update={"cancel_on_interrupt": True})})
 
 
