@@ -2,19 +2,30 @@
 """A run in formats of other tools: the OSU benchmarks' columns, ReFrame's performance log, OpenMetrics text."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Literal
 
 from weft.analyse.tables.times import TimedRow, timed
+from weft.errors import DataError
 from weft.kernel.sizes import split_op
 from weft.report.view import RunView
 from weft.text import one_line
 
 Format = Literal["osu", "reframe", "openmetrics"]
-OSU_COLUMNS = ("Size", "Avg Latency(us)", "Min Latency(us)", "Max Latency(us)", "Iterations")
+OSU_COLUMNS = (("# Size", -10), ("Avg Latency(us)", 20), ("Min Latency(us)", 20), ("Max Latency(us)", 20),
+               ("Iterations", 12))  # fmt: skip
+"""Names and widths as the OSU benchmarks print them with ``-f`` (``osu_util_mpi.c``: the size to the left)."""
+REFRAME_FIRST = ("result", "job_completion_time")
 REFRAME_COLUMNS = (
-    "job_completion_time", "version", "display_name", "system", "partition", "environ", "jobid", "result",
-    "median_value", "median_unit", "median_ref", "median_lower_thres", "median_upper_thres",
+    "descr", "env_vars", "environ", "exclusive_access", "extra_resources", "job_completion_time_unix", "job_exitcode",
+    "job_nodelist", "job_submit_time", "jobid", "modules", "name", "num_cpus_per_task", "num_gpus_per_node",
+    "num_tasks", "num_tasks_per_core", "num_tasks_per_node", "num_tasks_per_socket", "partition", "perfvalues",
+    "short_name", "system", "unique_name", "use_multithreading",
 )  # fmt: skip
+"""What ReFrame 4.10 logs of a test by default after `REFRAME_FIRST`, by name; a test's parameters stand among them."""
+REFRAME_VALUES = ("median_value", "median_unit", "median_ref", "median_lower_thres", "median_upper_thres")
+"""What stands in place of ``perfvalues``."""
 METRICS: dict[str, tuple[str, str, Callable[[TimedRow], float | None]]] = {
     "weft_time_seconds": ("seconds", "Median of the launches' medians.", lambda row: row["median_s"]),
     "weft_time_low_seconds": ("seconds", "Lower end of its interval.", lambda row: row["low_s"]),
@@ -27,7 +38,18 @@ METRICS: dict[str, tuple[str, str, Callable[[TimedRow], float | None]]] = {
 
 
 def export(view: RunView, format: Format) -> str:
-    """The rows of a run that have times, in a format of another tool."""
+    """The rows of a run that have times, in a format of another tool.
+
+    Raises
+    ------
+    DataError
+        No call has a time: those of pairs stand in tables of their own.
+    """
+    if not timed(view.rows):
+        raise DataError(
+            f"{view.path}: no call of this run has a time that {format} could hold",
+            "the formats csv and json have all that it found",
+        )
     return {"osu": as_osu, "reframe": as_reframe, "openmetrics": as_openmetrics}[format](view)
 
 
@@ -46,24 +68,53 @@ def as_osu(view: RunView) -> str:
 
 
 def _osu_block(head: str, rows: list[tuple[int, TimedRow]]) -> str:
-    lines = [f"# Weft {one_line(head)}", "# " + "".join(f"{name:<20}" for name in OSU_COLUMNS).rstrip()]
+    names = (f"{name:>{width}}" if width > 0 else f"{name:<{-width}}" for name, width in OSU_COLUMNS)
+    lines = [f"# Weft {one_line(head)}", "".join(names)]
     for size, row in sorted(rows, key=lambda each: each[0]):
-        times = (f"{1e6 * row[key]:<20.2f}" for key in ("mean_s", "min_s", "max_s"))
-        lines.append(f"{size:<22}{''.join(times)}{row['samples']}")
+        times = (f"{1e6 * row[key]:20.2f}" for key in ("mean_s", "min_s", "max_s"))
+        lines.append(f"{size:<10}{''.join(times)}{row['samples']:12}")
     return "\n".join(lines) + "\n"
 
 
 def as_reframe(view: RunView) -> str:
-    """A performance log with the median of each row in seconds; the lower bound is no reference, so there is none."""
-    lines = ["|".join(REFRAME_COLUMNS)]
-    for row in timed(view.rows):
-        words = [f"weft_{view.plan.study}", *(f"%{key}={value}" for key, value in labels(view, row) if key != "study")]
-        name = " ".join(field_text(word) for word in words)
-        facts = (view.meta.get("created", ""), f"weft {view.meta.get('weft', '')}", name, view.plan.fabric)
-        tail = (view.plan.fabric_kind, view.mpi, "null", "pass")
-        value = (f"{row['median_s']:.9g}", "s", "0", "null", "null")
-        lines.append("|".join(field_text(str(each)) for each in (*facts, *tail)) + "|" + "|".join(value))
+    """A performance log with the median of each row in seconds; the lower bound is no reference, so there is none.
+
+    Columns are those of ReFrame's default ``handlers_perflog``; what tells rows apart are parameters of the test.
+    """
+    rows = [(row, dict(labels(view, row))) for row in timed(view.rows)]
+    parameters = {key for _, own in rows for key in own} - {"study"}
+    columns = sorted({*REFRAME_COLUMNS, *parameters})
+    names = [name for key in columns for name in (REFRAME_VALUES if key == "perfvalues" else (key,))]
+    lines = ["|".join((*REFRAME_FIRST, *names))]
+    for number, (row, own) in enumerate(rows):
+        known = own | _reframe_fields(view, row, own, number)
+        lines.append("|".join(("pass", _made(view)[0], *(known.get(key, "null") for key in columns))))
     return "\n".join(lines) + "\n"
+
+
+def _reframe_fields(view: RunView, row: TimedRow, own: dict[str, str], number: int) -> dict[str, str]:
+    """The columns of a row that Weft can fill, by name; the values stand under ``perfvalues``, already joined."""
+    test = f"weft_{view.plan.study}"
+    name = " ".join([test, *(f"%{key}={value}" for key, value in own.items() if key != "study")])
+    texts = own | {
+        "descr": f"median of {row['call']}, weft {view.meta.get('weft', '')}", "env_vars": "{}", "environ": view.mpi,
+        "extra_resources": "{}", "job_completion_time_unix": _made(view)[1], "modules": "", "name": name,
+        "num_tasks": str(row["ranks"]), "num_tasks_per_node": str(row["ranks_per_node"]),
+        "partition": view.plan.fabric_kind, "short_name": f"{test}_{sha256(name.encode()).hexdigest()[:8]}",
+        "system": view.plan.fabric, "unique_name": f"{test}_{number}",
+    }  # fmt: skip
+    values = {"perfvalues": f"{row['median_s']:.9g}|s|0|None|None"}
+    return {key: field_text(text) for key, text in texts.items()} | values
+
+
+def _made(view: RunView) -> tuple[str, str]:
+    """When the run was made as ReFrame writes it (``%FT%T``), and in seconds since 1970; ``null`` if not known."""
+    try:
+        made = datetime.fromisoformat(str(view.meta.get("created", "")))
+    except ValueError:
+        return "null", "null"
+    made = made.replace(tzinfo=made.tzinfo or UTC)
+    return f"{made:%Y-%m-%dT%H:%M:%S}", f"{made.timestamp():.1f}"
 
 
 def field_text(text: str) -> str:

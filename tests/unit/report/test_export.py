@@ -2,13 +2,16 @@
 """Runs in formats of other tools, read back by the rules of each."""
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from made.run import make_run
 from made.view import load_view
 from weft.analyse.tables.times import timed
-from weft.report.export import OSU_COLUMNS, REFRAME_COLUMNS, escaped, field_text
+from weft.errors import DataError
+from weft.report.export import escaped, field_text
 from weft.report.tables import render
 from weft.report.view import RunView
 
@@ -18,6 +21,18 @@ LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|NaN|Inf)"
 SAMPLE = re.compile(rf"({NAME})(?:\{{({LABEL}(?:,{LABEL})*)?\}})? ({NUMBER})(?: {NUMBER})?")
 DESCRIPTOR = re.compile(rf"# (TYPE|UNIT|HELP) ({NAME}) (.*)")
+
+#: What ReFrame 4.10.4 wrote with its default configuration for a test with these parameters and one value, `median`.
+REFRAME_HEADER = (
+    "result|job_completion_time|call|cell|descr|env_vars|environ|exclusive_access|extra_resources|fabric|"
+    "job_completion_time_unix|job_exitcode|job_nodelist|job_submit_time|jobid|m|modules|n|name|nodes|"
+    "num_cpus_per_task|num_gpus_per_node|num_tasks|num_tasks_per_core|num_tasks_per_node|num_tasks_per_socket|"
+    "partition|median_value|median_unit|median_ref|median_lower_thres|median_upper_thres|phase|ranks|"
+    "short_name|system|unique_name|use_multithreading"
+)
+#: What osu_alltoall prints with -f, and where its fields stand (`%-*d` of 10, `%*.*f` of 20, `%*d` of 12).
+OSU_HEADER = "# Size         Avg Latency(us)     Min Latency(us)     Max Latency(us)  Iterations"
+OSU_FIELDS = ((0, 10), (10, 30), (30, 50), (50, 70), (70, 82))
 
 
 @pytest.fixture(scope="module")
@@ -64,24 +79,37 @@ def test_a_hostile_name_stays_a_label(evil: str) -> None:
     assert "|" not in field_text("a|b\n")
 
 
-def test_osu_columns_are_read_as_those_of_its_programs_are(view: RunView) -> None:
+def test_osu_columns_are_those_of_its_programs(view: RunView) -> None:
     text = render(view, "osu")
-    assert all(name in text for name in OSU_COLUMNS)
-    measured = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    headers = [line for line in text.splitlines() if line.startswith("# Size")]
+    assert set(headers) == {OSU_HEADER}
+    measured = [line for line in text.splitlines() if line and not line.startswith("#")]
     assert len(measured) == len(timed(view.rows))
-    for size, mean, least, most, count in measured:
+    for line in measured:
+        size, mean, least, most, count = (line[a:b] for a, b in OSU_FIELDS)
+        assert line[0] != " " and len(line) == len(OSU_HEADER)
         assert int(size) >= 0 and int(count) > 0
         assert float(least) <= float(mean) <= float(most)
     means = sorted(round(1e6 * row["mean_s"], 2) for row in timed(view.rows))
-    assert sorted(float(words[1]) for words in measured) == means
+    assert sorted(float(line.split()[1]) for line in measured) == means
 
 
 def test_the_log_of_reframe_has_its_columns_and_a_line_a_row(view: RunView) -> None:
     header, *lines = render(view, "reframe").splitlines()
-    assert tuple(header.split("|")) == REFRAME_COLUMNS
-    rows = [dict(zip(REFRAME_COLUMNS, line.split("|"), strict=True)) for line in lines]
-    assert len({row["display_name"] for row in rows}) == len(timed(view.rows))
+    assert header == REFRAME_HEADER
+    rows = [dict(zip(header.split("|"), line.split("|"), strict=True)) for line in lines]
+    assert len({row["name"] for row in rows}) == len({row["unique_name"] for row in rows}) == len(timed(view.rows))
     for row, measured in zip(rows, timed(view.rows), strict=True):
         assert float(row["median_value"]) == pytest.approx(measured["median_s"])
         assert (row["median_unit"], row["result"]) == ("s", "pass")
-        assert re.fullmatch(r"weft_\S+( %\w+=\S+)+", row["display_name"])
+        assert (row["ranks"], row["num_tasks"]) == (str(measured["ranks"]),) * 2
+        assert re.fullmatch(r"weft_\S+( %\w+=\S+)+", row["name"])
+        told = datetime.fromisoformat(row["job_completion_time"]).replace(tzinfo=UTC)
+        assert told.timestamp() == float(row["job_completion_time_unix"])
+
+
+def test_a_run_without_a_time_is_refused_and_not_exported_as_nothing(view: RunView) -> None:
+    empty = replace(view, rows=[replaced | {"samples": 0, "median_s": None} for replaced in view.rows])
+    for form in ("osu", "reframe", "openmetrics"):
+        with pytest.raises(DataError, match="no call of this run has a time"):
+            render(empty, form)
