@@ -26,11 +26,38 @@ int main(int argc, char **argv) {
     int ranks, bytes = atoi(argv[1]);
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    char *send = calloc(ranks, bytes), *receive = calloc(ranks, bytes);
+    char *send = (char *)calloc(ranks, bytes), *receive = (char *)calloc(ranks, bytes);
     MPI_Alltoall(send, bytes, MPI_CHAR, receive, bytes, MPI_CHAR, MPI_COMM_WORLD);
     return MPI_Finalize();
 }
 """
+#: Prints what rank 0's library reserves within the call, in bytes.
+RESERVING = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+extern "C" void *__libc_malloc(size_t);
+static bool counting;
+static size_t seen[4096];
+static int count;
+extern "C" void *malloc(size_t bytes) {
+    if (counting && count < 4096) seen[count++] = bytes;
+    return __libc_malloc(bytes);
+}
+int main(int argc, char **argv) {
+    int ranks, rank, bytes = atoi(argv[1]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    char *send = (char *)calloc(ranks, bytes), *receive = (char *)calloc(ranks, bytes);
+    counting = true;
+    MPI_Alltoall(send, bytes, MPI_CHAR, receive, bytes, MPI_CHAR, MPI_COMM_WORLD);
+    counting = false;
+    for (int i = 0; rank == 0 && i < count; ++i) printf("%zu\\n", seen[i]);
+    return MPI_Finalize();
+}
+"""
+REQUESTS, STATUSES = 2 * 32 * 8, 2 * 32 * 20  # of "scattered": 32 sends and 32 receives at a time
 DEBIAN_MPICH = Path("/usr/bin/mpicxx.mpich")
 
 
@@ -41,10 +68,8 @@ def mpi_named(name: str) -> Mpi:
     return find_mpi(str(wrapper))
 
 
-def compiled(mpi: Mpi, folder: Path) -> Path:
-    (folder / "one.cpp").write_text(C.replace("char *send =", "char *send = (char *)").replace(
-        "*receive =", "*receive = (char *)"
-    ))  # fmt: skip
+def compiled(mpi: Mpi, folder: Path, text: str = C) -> Path:
+    (folder / "one.cpp").write_text(text)
     subprocess.run([mpi.wrapper, "one.cpp", "-o", "one"], check=True, cwd=folder, capture_output=True)
     return folder / "one"
 
@@ -95,3 +120,33 @@ def test_mpich_reads_the_file_and_refuses_a_spoilt_one(name: str, table: Path, t
     assert "MPIR_Alltoall_intra_brucks" in text
     output.write_text(text.replace("MPIR_Alltoall_intra_brucks", "MPIR_Alltoall_intra_no_such"))
     assert started(mpi, program, 8, lines).returncode != 0
+
+
+def taken(reserved: str, size: int) -> str:
+    """The algorithm of MPICH, by what it reserves: Bruck's all blocks of a rank, "scattered" its requests."""
+    found = {int(word) for word in reserved.split()}
+    if RANKS * size in found:
+        return "brucks"
+    return "scattered" if {REQUESTS, STATUSES} <= found else "pairwise"
+
+
+@pytest.mark.parametrize("name", ["mpich-debian", "mpich-wheel"])
+def test_mpich_takes_the_algorithms_of_the_file(name: str, tmp_path: Path) -> None:
+    """At each size of a rule another one than without the file, and the same at a byte less."""
+    mpi, path, output = mpi_named(name), tmp_path / "table.json", tmp_path / "rules.json"
+    wanted = {5001: "bruck{r=2}", 6001: "flat.pairwise", 100_000: "flat.window{w=32}"}
+    rules = [
+        {"op": "alltoall", "p": [4, 4], "bytes": [size, size], "algorithm": spec, "evidence": EVIDENCE}
+        for size, spec in wanted.items()
+    ]
+    path.write_text(json.dumps({"schema": "weft-tuning/1", "rules": rules}))
+    program, lines = compiled(mpi, tmp_path, RESERVING), export(path, "mpich", output, str(mpi.wrapper))
+
+    def algorithm(size: int, settings: str) -> str:
+        done = started(mpi, program, size, settings)
+        assert done.returncode == 0, done.stderr
+        return taken(done.stdout, size)
+
+    assert [algorithm(size, "") for size in wanted] == ["scattered", "scattered", "pairwise"]
+    assert [algorithm(size, lines) for size in wanted] == ["brucks", "pairwise", "scattered"]
+    assert [algorithm(size - 1, lines) for size in wanted] == ["scattered", "scattered", "pairwise"]
