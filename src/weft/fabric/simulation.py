@@ -40,6 +40,11 @@ class SimulationSection(Section, frozen=True):
         "penalties "
         "for several flows through one adapter, for a nominal adapter_rate from a data sheet",
     )
+    sharing: Literal["by-path", "equal"] = Field(
+        "by-path",
+        description='how flows share a link: "by-path", SimGrid\'s own, a flow over more and slower links gets less of '
+        'each, as with TCP on Ethernet; "equal", flows of the same latency get the same (max-min)',
+    )
     gap: Literal["starts", "bytes"] = Field(
         "starts",
         description='what network.message_gap is counted from: "starts", the start of the message before (bytes and '

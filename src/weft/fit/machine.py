@@ -17,6 +17,7 @@ from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
 from weft.store.folder import RunFolder
 
 SUFFIX = "-simulated"
+EQUAL = "as the queue of a link serves flows of the same latency (docs/virtual.md)"
 COLLECTIVES: dict[str, Library] = {OPEN_MPI: "ompi", MPICH: "mpich", MVAPICH: "mvapich2", INTEL: "impi"}
 
 
@@ -62,9 +63,12 @@ def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
         machine = machine.model_copy(update={"network": network})
         filled += (Filled("network.latency", format_seconds(seconds), source),)
     if machine.simulation is None and (library := library_of(run)):
-        section = SimulationSection(collectives=library)  # pyright: ignore[reportCallIssue]
+        section = SimulationSection(collectives=library, sharing="equal")  # pyright: ignore[reportCallIssue]
         machine = machine.model_copy(update={"simulation": section})
-        filled += (Filled("simulation.collectives", library, "the library of the run that was fitted to"),)
+        filled += (
+            Filled("simulation.collectives", library, "the library of the run that was fitted to"),
+            Filled("simulation.sharing", "equal", EQUAL),
+        )
     return machine, filled
 
 

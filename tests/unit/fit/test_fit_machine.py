@@ -52,7 +52,7 @@ def test_what_the_file_leaves_open_is_what_the_run_measured(run: Path) -> None:
     assert machine.network is not None
     assert machine.network.latency == 25e-6, "between nodes"
     assert machine.simulation is not None
-    assert machine.simulation.collectives == "ompi"
+    assert (machine.simulation.collectives, machine.simulation.sharing) == ("ompi", "equal")
 
 
 def test_what_the_file_states_stays(run: Path, tmp_path: Path) -> None:

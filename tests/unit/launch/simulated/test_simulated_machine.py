@@ -288,6 +288,9 @@ def test_nothing_of_simgrids_own_calibration_is_left() -> None:
     assert told["smpi/simulate-computation"] == "no"
     assert told["smpi/alltoallv"] == "mvapich2"
     assert told["smpi/send-is-detached-thresh"] == "16385"
+    assert told["network/weight-S"] == "8775", "but for this, which the machines that are shipped were fitted with"
+    equal = SimulationSection.model_validate({"sharing": "equal"})
+    assert options(equal, None)["network/weight-S"] == "1", "0 would stop flows on a fabric without a latency"
 
 
 def test_simgrid_that_is_missing_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
