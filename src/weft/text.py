@@ -49,9 +49,10 @@ def _shown(found: re.Match[str]) -> str:
     return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
 
 
-def one_line(text: str) -> str:
-    """A plain text on one line."""
-    return plain(text).replace("\n", " ").replace("\t", " ")
+def one_line(text: str, most: int | None = None) -> str:
+    """A plain text on one line, cut after ``most`` characters, with dots in place of the rest."""
+    line = plain(text).replace("\n", " ").replace("\t", " ")
+    return line if most is None or len(line) <= most else f"{line[:most]}..."
 
 
 def latex(text: str) -> str:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Selection tables: which all-to-all ``libweft.so`` takes where. ``native/alltoall/table.hpp`` reads the same file."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from weft.errors import DataError
 from weft.files.atomic import file_errors, write_atomic
+from weft.files.json_file import read_json_file
 from weft.files.tree import is_list, is_table
 from weft.mpi.alltoall import PMPI, AlgorithmSpec
 
@@ -24,7 +23,6 @@ def _ordered(ends: tuple[float, float]) -> tuple[float, float]:
 #: More rules than that are a mistake: each call would walk through them.
 MOST_RULES = 100_000
 MOST = 2**62
-MOST_CHARACTERS = 300
 
 Whole = Annotated[int, Field(strict=True, ge=0, le=MOST)]
 Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -91,6 +89,15 @@ class SelectionTable(Part):
     platform: dict[str, Any] | None = None
     rules: Annotated[tuple[Rule, ...], Field(max_length=MOST_RULES)]
 
+    @model_validator(mode="before")
+    @classmethod
+    def few(cls, given: Any) -> Any:
+        """Refuse more rules than are read, with their number, before any of them is looked at."""
+        several = given.get("rules") if is_table(given) else None
+        if is_list(several) and len(several) > MOST_RULES:
+            raise ValueError(f"it has {len(several):,} rules, and at most {MOST_RULES:,} are read")
+        return given
+
     def write(self, path: Path) -> None:
         """Write the table as JSON.
 
@@ -111,24 +118,6 @@ def read_selection(path: Path) -> SelectionTable:
     DataError
         The file cannot be read, is torn, or holds something that is no rule; names the rule and the key.
     """
-    with file_errors(path):
-        text = path.read_text(encoding="utf-8", errors="replace")
-    make_anew = "correct it, or make it anew: weft tune --on FABRIC"
-    try:
-        found: Any = json.loads(text)
-        several = found.get("rules") if is_table(found) else None
-        if is_list(several) and len(several) > MOST_RULES:
-            raise ValueError(f"it has {len(several):,} rules, and at most {MOST_RULES:,} are read")
-        return SelectionTable.model_validate(found)
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-        raise DataError(one_line(f"{path} is no selection table: {where or 'it'}: {first['msg']}"), make_anew) from None
-    except (ValueError, RecursionError) as problem:
-        raise DataError(one_line(f"{path} is no selection table: {problem}"), make_anew) from None
-
-
-def one_line(text: str) -> str:
-    """A text with names out of a file in it, as one line of at most 300 characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= MOST_CHARACTERS else line[:MOST_CHARACTERS] + "..."
+    return read_json_file(
+        path, SelectionTable, "is no selection table", "correct it, or make it anew: weft tune --on FABRIC"
+    )

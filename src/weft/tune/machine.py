@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cost model's numbers in a file: what ``weft tune --probe`` found, for ``weft tune --machine``."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from weft.errors import DataError
 from weft.fabric.model import Fabric
 from weft.files.atomic import file_errors, write_atomic
+from weft.files.json_file import read_json_file
 from weft.format import format_rate, format_seconds
 from weft.report.tabular import Table
 from weft.tune.model import Machine
@@ -83,17 +82,9 @@ def read_machine(path: Path) -> MachineFile:
     DataError
         It cannot be read, or is none; names the key.
     """
-    with file_errors(path):
-        text = path.read_text(encoding="utf-8", errors="replace")
-    measure_anew = "measure it: weft tune --probe --on FABRIC -o FILE"
-    try:
-        return MachineFile.model_validate(json.loads(text))
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "it"
-        raise DataError(f"{path} has no numbers of a machine: {where}: {first['msg']}", measure_anew) from None
-    except (ValueError, RecursionError) as problem:
-        raise DataError(f"{path} has no numbers of a machine: {problem}", measure_anew) from None
+    return read_json_file(
+        path, MachineFile, "has no numbers of a machine", "measure it: weft tune --probe --on FABRIC -o FILE"
+    )
 
 
 def probed_table(title: str, found: Probed, fabric: Fabric) -> Table:

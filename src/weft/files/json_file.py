@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading a JSON file that a user names into a model; the message for the first mistake names the file and the key."""
+
+import json
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from weft.errors import DataError
+from weft.files.atomic import file_errors
+from weft.text import one_line
+
+Model = TypeVar("Model", bound=BaseModel)
+
+MOST_CHARACTERS = 300
+"""Of a message: it quotes the file."""
+
+
+def read_json_file(path: Path, model: type[Model], is_none: str, remedy: str) -> Model:
+    """Read a JSON file into a ``model``.
+
+    Parameters
+    ----------
+    is_none
+        What a file is that does not fit: ``is no selection table``.
+    remedy
+        How to get one that does.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, is torn, or does not fit the model; names the key, rules and the like counted from 1.
+    """
+    with file_errors(path):
+        text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        return model.model_validate(json.loads(text))
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+        why = ": ".join(filter(None, (where, first["msg"].removeprefix("Value error, "))))
+    except (ValueError, RecursionError) as problem:
+        why = str(problem)
+    raise DataError(one_line(f"{path} {is_none}: {why}", MOST_CHARACTERS), remedy)
