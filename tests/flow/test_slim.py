@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from weft.cli.app import main
-from weft.extras import REPORT, is_of_report, missing_report
+from weft.extras import REPORT, is_of_report, missing_report, pip_install
 
 ROOT = Path(__file__).resolve().parents[2]
 SLIM = """
@@ -66,7 +66,7 @@ def test_a_study_is_planned_and_measured_without_them_and_reported_elsewhere(stu
     ran = slim("run", str(study), "--into", "run", "--anyway")
     assert ran.returncode == 0, ran.stderr
     assert "report: none: tables and pages need altair, duckdb, ibis, pandas, PIL, pyarrow, vl_convert" in ran.stdout
-    assert "-> pip install 'weft[report]', or copy the run folder" in ran.stdout
+    assert f"-> {pip_install('report')}, or copy the run folder" in ran.stdout
     assert f"then: weft report {study.parent}/run\n" in ran.stdout
     assert not Path("run/tables").exists()
     assert main(["report", "run", "--no-figures"]) == 0  # the test's own Weft has all parts
@@ -79,7 +79,7 @@ def test_a_verb_that_needs_them_says_what_is_missing(study: Path) -> None:
         asked = slim(*words)
         assert asked.returncode == 1
         assert asked.stderr.startswith("error: tables and pages need altair, duckdb,")
-        assert "-> pip install 'weft[report]'" in asked.stderr
+        assert f"-> {pip_install('report')}" in asked.stderr
         assert "Traceback" not in asked.stderr
 
 

@@ -13,8 +13,8 @@ from weft.cli.app import main
 from weft.doctor import measured, ready
 from weft.doctor.here import FOR_DEVELOPERS, PROGRAMS, Probe, examine
 from weft.doctor.measured import clocks, doctor_study, nodes, ranks
+from weft.extras import pip_install
 from weft.fabric import Fabric, load_fabric
-from weft.files.extras import pip_install
 from weft.launch.virtual import permission
 from weft.store.records import CellRecord, LaunchRecord
 

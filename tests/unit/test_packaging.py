@@ -3,17 +3,20 @@
 
 import ast
 import re
+import shlex
 import shutil
 import subprocess
 import tomllib
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from weft.cli.app import VERBS
-from weft.files.extras import pip_install
+from weft.extras import pip_install
 
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
@@ -110,5 +113,16 @@ def test_the_module_file_puts_weft_on_path() -> None:
     assert "weft init" in done.stderr
 
 
-def test_an_extra_of_weft_itself_is_not_in_the_command_that_installs_another() -> None:
-    assert "weft" not in pip_install("spark")
+@pytest.mark.parametrize("extra", ["report", "openmpi", "mpich", "spark", "otf2"])
+def test_the_command_that_installs_an_extra_names_its_packages_and_not_weft_which_is_on_no_index(extra: str) -> None:
+    wanted = {Requirement(text) for text in PROJECT["optional-dependencies"][extra] if not text.startswith("weft")}
+    assert {Requirement(word) for word in shlex.split(pip_install(extra))[2:]} == wanted
+    assert "weft" not in pip_install(extra)
+
+
+def test_from_sources_that_are_not_installed_the_checkout_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(_: str) -> None:
+        raise PackageNotFoundError
+
+    monkeypatch.setattr("weft.extras.requires", nothing)
+    assert shlex.split(pip_install("report")) == ["pip", "install", f"{ROOT.resolve()}[report]"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from weft.errors import DataError
-from weft.files.extras import pip_install
+from weft.extras import pip_install
 from weft.host import usable_threads
 
 #: Ibis expressions and backends; their types depend on columns, which a type checker cannot see.

@@ -157,7 +157,7 @@ def export(run: Path, output: Path, /, *, to: Literal["perfetto", "otf2"] = "per
     output
         The file, e.g. trace.json; a new folder for OTF2.
     to
-        perfetto, or otf2 (it takes the Python package otf2: pip install 'weft[otf2]').
+        perfetto, or otf2 (it takes the Python package otf2: pip install otf2).
     """
     import sys
 

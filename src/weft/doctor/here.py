@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from weft.errors import LaunchError
+from weft.extras import apt_install
 from weft.format import format_bytes
 from weft.host import read, read_host
 from weft.launch.toolchain import compiler, compiler_version, tool
@@ -264,5 +265,5 @@ def programs(root: Root, name: str, wanted: Sequence[str], needed_for: str, pack
 def install(root: Root, package: str) -> str:
     """Command that installs Debian packages, or their names for other systems."""
     if root.there("etc/debian_version"):
-        return f"{'' if os.geteuid() == 0 else 'sudo '}apt install {package}"
+        return apt_install(package)
     return f"install what Debian calls {package}, by your package manager or your site's modules"

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.files.extras import pip_install
+from weft.extras import pip_install
 
 OPEN_MPI = "Open MPI"
 MPICH = "MPICH"

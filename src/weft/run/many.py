@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 
 from weft.errors import WeftError
-from weft.extras import INSTALL, how_to_report, missing_report, what_is_missing
+from weft.extras import how_to_report, missing_report, pip_install, what_is_missing
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
@@ -85,7 +85,9 @@ class Measuring:
         self.report = report and not self.missing
         if confirm and not self.report:
             why = what_is_missing(self.missing) if self.missing else "--no-report makes none"
-            raise WeftError(f"--confirm judges by the tables of the run: {why}", INSTALL if self.missing else "")
+            raise WeftError(
+                f"--confirm judges by the tables of the run: {why}", pip_install("report") if self.missing else ""
+            )
         if pcap:
             for fabric in self.fabrics:
                 refuse_capture(fabric, pcap)

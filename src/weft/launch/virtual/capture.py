@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from weft.errors import LaunchError
+from weft.extras import apt_install
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.permission import SEARCH
 from weft.launch.virtual.processes import child_of
@@ -40,7 +41,7 @@ def refuse_missing_tcpdump() -> None:
         There is none.
     """
     if shutil.which("tcpdump", path=SEARCH) is None:
-        raise LaunchError("a capture needs tcpdump, which is not on PATH", "sudo apt install tcpdump")
+        raise LaunchError("a capture needs tcpdump, which is not on PATH", apt_install("tcpdump"))
 
 
 @contextmanager

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from weft.extras import apt_install
+
 CAP_SYS_ADMIN = 21
 NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "tc": "iproute2", "sysctl": "procps"}
 SEARCH = os.pathsep.join((os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin"))
@@ -64,7 +66,7 @@ def lacking_packages() -> list[str]:
 def remedy() -> str:
     """What an administrator can do about it, from the programs and the settings of this kernel."""
     if packages := lacking_packages():
-        return f"{'' if os.geteuid() == 0 else 'sudo '}apt install {' '.join(packages)}"
+        return apt_install(*packages)
     settings = {
         "user.max_user_namespaces": ("0", "28633"),
         "kernel.unprivileged_userns_clone": ("0", "1"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError
+from weft.extras import pip_install
 
 COLLECTIVE_OPS: dict[str, str] = {
     name: name.upper()
@@ -35,7 +36,7 @@ def otf2() -> Any:
     except (ImportError, OSError) as error:
         raise DataError(
             f"reading and writing OTF2 takes the Python package otf2, and there is none ({error})",
-            "pip install 'weft[otf2]'",
+            pip_install("otf2"),
         ) from error
 
 
