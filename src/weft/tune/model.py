@@ -107,6 +107,23 @@ class Machine:
             return sent + (4 + 2 * outside * (radix - 1) / radix) * copied + 3 * barrier
         return inf
 
+    def least_seconds(self, nodes: int, ranks_per_node: int, block_bytes: int) -> float:
+        """A time that no schedule of an ``MPI_Alltoall`` beats, whatever it gathers, hides or forwards.
+
+        Each node sends what its ranks have for the others, P (p - P) m bytes. A node that sends k messages reaches k
+        others itself; all that it has for each of the rest, P^2 m bytes, is sent again by some other node. So on
+        average over the nodes an adapter has k messages and P (p - P) m + (N - 1 - k) P^2 m bytes, and the
+        gap after the last message need not be waited for: with the better of k = 1 and k = N - 1 that is
+        P (p - P) m / B + (N - 2) min(g, P^2 m / B) + L. Nothing is charged for copies and barriers.
+
+        Parameters
+        ----------
+        nodes, ranks_per_node, block_bytes
+            N (2 or more), P and m.
+        """
+        pair_s = ranks_per_node**2 * block_bytes / self.rate
+        return self.latency_s + (nodes - 1) * pair_s + (nodes - 2) * min(self.gap_s, pair_s)
+
     def _sent(self, messages: float, message_bytes: float) -> float:
         """Time that an adapter takes for messages."""
         return messages * (self.gap_s + message_bytes / self.rate)
