@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from weft.errors import StudyError
+from weft.errors import DataError, StudyError
 from weft.fabric import load_fabric
 from weft.files.atomic import file_errors, write_atomic
 from weft.mpi.alltoall import PMPI
@@ -127,7 +127,7 @@ class Tuning:
             terminal(winners_table(view.titled(f"What to take on {self.fabric.name}"), found, self.fabric))
         )
         table = table_of(view)
-        table.write(output)
+        write_if_changed(table, output)
         count = sum(rule.algorithm != PMPI for rule in table.rules)
         sys.stdout.write(plain(f"{count} rules: {output} (weft exec --table {output} -- mpirun ...)\n"))
         return code
@@ -158,6 +158,22 @@ class Tuning:
         write_atomic(study, text.encode())
         code = Measuring(str(study), (self.on,), into, mpicxx).go()
         return code, load_view(into)
+
+
+def write_if_changed(table: SelectionTable, output: Path) -> None:
+    """Write a table, unless the file differs from it in the time of making alone: a run begun with it goes on then.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
+    try:
+        before = read_selection(output)
+    except DataError:
+        before = None  # none there yet, or spoilt
+    if before is None or before.model_copy(update={"created": table.created}) != table:
+        table.write(output)
 
 
 def table_of(view: RunView) -> SelectionTable:

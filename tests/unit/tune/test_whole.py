@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table that a command writes again."""
+
+from pathlib import Path
+
+from weft.mpi.selection import Evidence, Rule, SelectionTable
+from weft.tune.whole import write_if_changed
+
+RULE = Rule(
+    op="alltoall", nodes=(8, 8), bytes=(8, 512), algorithm="node.direct",
+    evidence=Evidence(median_us=1.25, interval_us=(1, 1.5), pmpi_us=2, n=4),
+)  # fmt: skip
+
+
+def table(created: str, *rules: Rule, fabric: str = "here") -> SelectionTable:
+    made = {"schema": "weft-tuning/1", "created": created, "platform": {"fabric": fabric}, "rules": rules}
+    return SelectionTable.model_validate(made)
+
+
+def test_the_same_table_made_later_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    """`weft tune --check` begins a run with the file: changed, the run that was interrupted would not go on."""
+    path = tmp_path / "tuning.json"
+    write_if_changed(table("2026-01-01", RULE), path)
+    first = path.read_bytes()
+    write_if_changed(table("2026-01-02", RULE), path)
+    assert path.read_bytes() == first
+    for other in (table("2026-01-03"), table("2026-01-04", RULE, fabric="there")):
+        write_if_changed(other, path)
+        assert str(other.created).encode() in path.read_bytes()
+
+
+def test_a_torn_table_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    path.write_text('{"schema": "weft-tuning/1", "ru')
+    write_if_changed(table("2026-01-01", RULE), path)
+    assert b"node.direct" in path.read_bytes()
