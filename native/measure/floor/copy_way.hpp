@@ -13,20 +13,30 @@
 
 namespace weft {
 
-/// One call of memcpy for all bytes, one for each piece, or stores that go past the caches. A library of the C
-/// language changes its way of storing at some size; MPI libraries copy in pieces, so that they stay below that size.
+/// How the bytes of a copy are loaded and stored. A library of the C language changes its way at some size; MPI
+/// libraries copy in pieces, so that they stay below that size. Which way is the fastest no table says: a bound that
+/// takes one that is not is beaten by a library that takes it.
 struct CopyWay {
-    std::size_t piece = 0; ///< bytes of a piece; 0: all at once
-    bool streams = false;  ///< with non-temporal stores
+    enum class By {
+        memcpy,   ///< the C library: one call for all bytes, or one for each piece
+        streams,  ///< stores that go past the caches
+        backward, ///< the last bytes first, by wide registers
+        string,   ///< the processor's instruction `rep movsb`
+    };
+    By by = By::memcpy;
+    std::size_t piece = 0; ///< bytes of a piece of memcpy; 0: all at once
 
     /// What follows `copy-<bytes>` in the name of its operation.
-    std::string suffix() const { return streams ? "-streamed" : piece > 0 ? "-in-" + std::to_string(piece) : ""; }
+    std::string suffix() const;
     void copy(std::byte *to, std::byte const *from, std::size_t bytes) const noexcept;
 };
 
-/// The ways worth measuring at a size: pieces smaller than it, and streams only from 1 MiB up. Streams are first: they
-/// leave the target outside the caches, which slows the next way down, and that is the one for all bytes at once.
+/// The ways of this processor worth measuring at a size. Those that may leave the target outside the caches are first:
+/// they slow the next way down, and that is not one for pieces.
 std::vector<CopyWay> copy_ways(std::size_t bytes);
+
+/// How many times each way of a size is tried before the fastest is measured.
+int copy_tries(std::size_t bytes) noexcept;
 
 /// Makes every byte of `to` differ from the one that must come.
 void fill_with_complement(std::span<std::byte> to, std::span<std::byte const> from) noexcept;

@@ -135,7 +135,7 @@ void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take 
         if (how.exactly > 0) {
             return timing.taken == 0 ? how.exactly : -std::int64_t(EndedBy::samples);
         }
-        return agreed(team_.rank == 0 ? next_chunk_or_end(timing) : 0);
+        return agreed(team_.rank == 0 ? next_chunk_or_end(timing, how.least_ns) : 0);
     };
     std::int64_t next = next_or_end();
     while (next > 0) {
@@ -155,12 +155,13 @@ void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take 
 }
 
 /// On rank 0: the number of samples before the next decision; if negative, the reason to end.
-std::int64_t Sampler::next_chunk_or_end(Timing const &timing) {
+std::int64_t Sampler::next_chunk_or_end(Timing const &timing, std::int64_t least_ns) {
     std::int64_t const count = open_.back()->count;
     std::int64_t const now = clock_.now();
+    bool const long_enough = now - timing.began_samples >= least_ns;
     Decision const next = decide(rules_, {.kept = count,
                                           .taken = timing.taken,
-                                          .precise = count > 0 && is_settled_so_far(),
+                                          .precise = count > 0 && long_enough && is_settled_so_far(),
                                           .left_ns = rules_.budget_ns - (now - timing.began),
                                           .sample_ns = timing.taken > 0 ? (now - timing.began_samples) / timing.taken
                                                                         : timing.operation_ns * timing.calls});

@@ -24,6 +24,7 @@ struct How {
     bool batch = true;           ///< several calls per sample, if one is too short for the clock
     std::int64_t exactly = 0;    ///< fixed number of samples; 0: the stop rule decides
     bool of_one_rank = false;    ///< time of one rank, without the skew of starts: the longest duration
+    std::int64_t least_ns = 0;   ///< precision does not end the samples earlier: where the shortest time counts
 };
 
 /// One of several operations that are sampled in turns.
@@ -185,7 +186,7 @@ class Sampler {
     void warm_up(Take const &take, Timing &timing);
     void calibrate(Take const &take, Timing &timing);
     void warn_of_short_samples(Segment const &segment);
-    std::int64_t next_chunk_or_end(Timing const &timing);
+    std::int64_t next_chunk_or_end(Timing const &timing, std::int64_t least_ns);
     void record_chunk(std::int64_t samples);
     std::int64_t drop_late(std::int64_t samples);
     std::span<std::int64_t> collective(Segment const &segment, std::int64_t first, std::int64_t count);

@@ -4,12 +4,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
 
 using namespace weft;
 
 TEST_CASE("each way copies every byte, at sizes that are no multiple of a piece or a cache line, too") {
-    for (std::size_t const bytes : {1UL, 63UL, 4096UL, 262'144UL, 262'145UL, 1'048'576UL, 1'048'576UL + 77}) {
+    for (std::size_t const bytes : {1UL, 63UL, 129UL, 4096UL, 262'144UL, 262'145UL, 1'048'576UL, 1'048'576UL + 77}) {
         Buffer const from = Buffer::make(make_team(MPI_COMM_WORLD), bytes, "from");
         Buffer const to = Buffer::make(make_team(MPI_COMM_WORLD), bytes, "to");
         for (CopyWay const &way : copy_ways(bytes)) {
@@ -36,17 +38,36 @@ TEST_CASE("a way that copies less than all bytes is found, whichever bytes it le
     }
 }
 
-TEST_CASE("large sizes are copied in pieces, too, and no two ways of a size have one name") {
-    CHECK(copy_ways(16'384).size() == 1);
-    CHECK(copy_ways(16'384).front().suffix().empty());
-    CHECK(copy_ways(262'145).size() == 2);
-    CHECK(copy_ways(262'145).back().piece == 262'144);
-    CHECK(copy_ways(67'108'864).back().piece == 262'144);
-    for (std::size_t const bytes : {16'384UL, 262'145UL, 67'108'864UL}) {
+TEST_CASE("no two ways of a size have one name, and larger sizes have the ways of smaller ones, too") {
+    std::set<std::string> before;
+    for (std::size_t const bytes : {16'384UL, 262'145UL, 1'048'576UL, 67'108'864UL}) {
         std::set<std::string> names;
         for (CopyWay const &way : copy_ways(bytes)) {
             names.insert(way.suffix());
         }
         CHECK(names.size() == copy_ways(bytes).size());
+        CHECK(names.contains(""));
+        CHECK(names.contains("-in-262144") == (bytes > 262'144));
+        CHECK(names.contains("-in-4096") == (bytes >= 1'048'576));
+        CHECK(std::includes(names.begin(), names.end(), before.begin(), before.end()));
+        before = names;
     }
+}
+
+#if defined(__x86_64__)
+TEST_CASE("large copies are also tried by stores past the caches, and by the instruction for strings") {
+    std::set<std::string> names;
+    for (CopyWay const &way : copy_ways(1'048'576)) {
+        names.insert(way.suffix());
+    }
+    CHECK(names.contains("-streamed"));
+    CHECK(names.contains("-string"));
+}
+#endif
+
+TEST_CASE("small sizes are tried more often than large ones, and each at least twice") {
+    CHECK(copy_tries(1) == 30);
+    CHECK(copy_tries(1'048'576) == 16);
+    CHECK(copy_tries(4'194'304) == 4);
+    CHECK(copy_tries(1'073'741'824) == 2);
 }

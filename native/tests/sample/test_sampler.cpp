@@ -76,6 +76,18 @@ TEST_CASE("equal durations end at the least number of samples, by precision") {
     }
 }
 
+TEST_CASE("where the shortest time counts, precision ends nothing before its time") {
+    reset_clock();
+    Bench bench(rules);
+    bench.sampler.warm("A", [] { fake_ns += 1000; }, {.batch = false, .least_ns = 40'000});
+    CHECK(bench.last().ended_by == EndedBy::precision);
+    CHECK(bench.last().count >= 40);
+    CHECK(bench.last().count < 100);
+    bench.sampler.warm("B", [] { fake_ns += 1000; }, {.batch = false, .least_ns = 1'000'000'000});
+    CHECK(bench.last().ended_by == EndedBy::samples);
+    CHECK(bench.last().count == 100);
+}
+
 TEST_CASE("durations that never agree end at the most samples, after the most warm-up") {
     reset_clock();
     Bench bench(rules);

@@ -9,6 +9,11 @@ from weft.format import format_bytes
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell
 
+#: How a copy was made, by what follows its size in its operation's name.
+WAYS: Mapping[str, str] = {
+    "": "whole", "streamed": "streaming stores", "backward": "backward", "string": "string instruction",
+}  # fmt: skip
+
 
 def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
     """Rows of the floor table from the order statistics of the kernel ``floor``.
@@ -56,7 +61,7 @@ def _way(quantity: str, suffix: str) -> str:
     if quantity != "copy":
         return ""
     kind, _, piece = suffix.partition("-")
-    return {"": "whole", "in": f"pieces of {format_bytes(int(piece or 0))}", "streamed": "streaming stores"}[kind]
+    return f"pieces of {format_bytes(int(piece))}" if kind == "in" else WAYS[kind]
 
 
 def _fastest(rows: Iterable[FloorRow]) -> list[FloorRow]:
@@ -96,15 +101,26 @@ class Floor:
     def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
         """Highest copy rate of a node in bytes per second if each rank copies ``rank_bytes``; None if not measured.
 
-        It is the best rate of all launches at the largest measured working set that does not exceed ``rank_bytes``.
-        Smaller working sets fit nearer caches and are faster, so a bound from this rate remains a lower bound. Below
-        all measured sizes the smallest is used.
+        It is the best rate of all launches at the largest measured working set that does not exceed ``rank_bytes``, or
+        at a larger one, or of one rank's share where more ranks copied at once, if that is higher. A rank that has a
+        node to itself, or whose working set fits nearer caches, copies at least as fast: so a bound from this rate
+        remains a lower bound, and what disturbed one floor does not make it one that samples beat. Below all measured
+        sizes the smallest is used.
         """
-        rows = [row for row in self._of("copy", nodes, ranks_per_node) if row["value"]]
-        if not rows:
+        own = [row["bytes"] for row in self._of("copy", nodes, ranks_per_node) if row["best"]]
+        if not own:
             return None
-        fitting = [row for row in rows if row["bytes"] <= rank_bytes] or [min(rows, key=lambda row: row["bytes"])]
-        return max(fitting, key=lambda row: row["bytes"])["best"]
+        least = max((size for size in own if size <= rank_bytes), default=min(own))
+        return ranks_per_node * max(self._shares(nodes, ranks_per_node, least))
+
+    def _shares(self, nodes: int, ranks_per_node: int, size: int) -> list[float]:
+        """Best rates of one rank's copies of at least so many bytes, beside at least so many ranks of its node."""
+        return [
+            best / row["ranks_per_node"]
+            for row in self.rows
+            if row["quantity"] == "copy" and row["nodes"] == nodes and (best := row["best"])
+            and row["ranks_per_node"] >= ranks_per_node and row["bytes"] >= size
+        ]  # fmt: skip
 
     def _of(self, quantity: str, nodes: int, ranks_per_node: int) -> list[FloorRow]:
         shape = (quantity, nodes, ranks_per_node)

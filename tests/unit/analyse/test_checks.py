@@ -19,6 +19,7 @@ from weft.analyse.checks import (
     self_checks,
 )
 from weft.analyse.floor import Floor, floor_rows
+from weft.analyse.tables.times import FloorRow
 from weft.report.condense import condensed
 
 Row = dict[str, Any]
@@ -248,6 +249,25 @@ def test_a_bound_copies_in_the_way_that_is_fastest_at_its_size_and_says_which() 
     assert [row["way"] for row in floor.rows] == ["pieces of 256 KiB", "streaming stores"]
     assert [floor.copy_rate(1, 2, size) for size in (10**6, 10**7)] == pytest.approx([2e9, 2e9])
     assert floor_of((10**6, 1e-3)).rows[0]["way"] == "whole"
+
+
+def test_a_copy_is_at_least_as_fast_as_a_larger_one_and_as_one_ranks_share_beside_others() -> None:
+    """A floor of 30 us that was disturbed made a bound that samples beat, beside rates that show it to be wrong."""
+    disturbed = floor_of((1000, 4e-6), (4000, 8e-6))
+    assert disturbed.copy_rate(1, 2, 1000) == pytest.approx(1e9)
+    alone: FloorRow = {**disturbed.rows[0], "ranks_per_node": 1, "best": 3e8}
+    both = Floor([alone, *disturbed.rows])
+    assert both.copy_rate(1, 1, 1000) == pytest.approx(5e8)
+    assert both.copy_rate(1, 2, 1000) == pytest.approx(1e9)
+    assert both.copy_rate(1, 1, 10**6) == pytest.approx(5e8)
+
+
+def test_every_way_to_copy_has_a_name_for_the_reader() -> None:
+    ends = ("", "-in-4096", "-in-262144", "-streamed", "-backward", "-string")
+    told = [floor_of((f"1000{end}", 1e-6)).rows[0]["way"] for end in ends]
+    assert told == [
+        "whole", "pieces of 4 KiB", "pieces of 256 KiB", "streaming stores", "backward", "string instruction",
+    ]  # fmt: skip
 
 
 def test_an_interval_of_a_rate_is_that_of_its_time_turned_round() -> None:

@@ -179,7 +179,8 @@ class QuartileRow(TypedDict):
 class FloorRow(TypedDict):
     """Cost of an empty operation or a small message (seconds), or rate of a copy (bytes per second of a node).
 
-    ``way`` says how the fastest copy was made: ``whole``, ``pieces of 256 KiB`` or ``streaming stores``.
+    ``way`` says how the fastest copy was made: ``whole``, ``pieces of 256 KiB``, ``backward``,
+    ``streaming stores`` or ``string instruction``.
     """
 
     cell: str

@@ -19,10 +19,12 @@ LARGEST = 256 * 2**20
 """Larger than any cache: a larger copy has the same rate, that of memory, and only takes longer."""
 PIECE = 262_144
 """Larger sizes are also tried in pieces of so many bytes: MPI libraries copy so, which may be faster."""
-STREAMED_FROM = 1_048_576
-"""From so many bytes on, stores that go past the caches are tried, too (on x86)."""
-TRIED = 3 / 50
-"""Tries of each way over the calls of a size that are made at least, warm-up included."""
+LARGE_FROM = 1_048_576
+"""From so many bytes on, pieces of a page are tried, too, and on x86 stores past the caches and ``rep movsb``."""
+TRIED_BYTES, FEWEST_TRIES, MOST_TRIES = 16_777_216, 2, 30
+"""Bytes that the tries of one way copy in all, and how many tries there are at least and at most."""
+CALLS = 50
+"""Calls of a size that are made at least, warm-up included."""
 
 
 def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
@@ -53,8 +55,13 @@ def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
 
 
 def copy_ways(size: int) -> int:
-    """Number of ways to copy a size in bytes, of which the fastest is measured: `copy_ways` of native/measure/floor."""
-    return 1 + (size > PIECE) + (size >= STREAMED_FROM)
+    """Most ways to copy a size in bytes, of which the fastest is measured: `copy_ways` of native/measure/floor."""
+    return 2 + (size > PIECE) + 3 * (size >= LARGE_FROM)
+
+
+def copy_tries(size: int) -> int:
+    """How many times each way to copy a size in bytes is tried: `copy_tries` of native/measure/floor."""
+    return min(max(TRIED_BYTES // size, FEWEST_TRIES), MOST_TRIES)
 
 
 class Floor(PlainKernel):
@@ -93,7 +100,7 @@ class Floor(PlainKernel):
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """Expected seconds of its copies with the tries of each way: all ranks of a node copy at the same time."""
-        tried = [size * (1 + TRIED * (copy_ways(size) if copy_ways(size) > 1 else 0)) for size in values["copies"]]
+        tried = [size * (1 + copy_tries(size) * copy_ways(size) / CALLS) for size in values["copies"]]
         return [ranks_per_node * size / copy_rate if copy_rate else 0.0 for size in tried]
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
