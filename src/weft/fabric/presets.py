@@ -15,8 +15,12 @@ from weft.files.shipped import shipped
 from weft.files.tree import is_table
 
 SECTIONS = ("node", "network")
-#: Of tara's nine cells from the presets of its processor and adapter: `weft fidelity datasheet`, docs/fidelity.md.
-SHEET_ERRORS = "46% in the mean and 79% at worst by fair, 28% in the mean and 79% at worst by infiniband"
+#: Of tara's nine cells from the presets of its processor and adapter, by the model of ``[simulation]``:
+#: `weft fidelity datasheet`, docs/fidelity.md.
+SHEET_ERRORS: Mapping[str, str] = {
+    "fair": "46% in the mean and 79% at worst",
+    "infiniband": "28% in the mean and 79% at worst",
+}
 #: Where the numbers of links between switches go, by the section of the topology.
 LINKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "tree": {"link_rate": ("link_rate",), "link_latency": ("link_latency",)},

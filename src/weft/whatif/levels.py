@@ -42,6 +42,5 @@ def simulated(fabric: Fabric) -> Level:
     if any(source.startswith("fitted") for source in fabric.sources.values()):
         return Level("simulated", FITTED, at_least=False)
     model = fabric.simulation.model if fabric.simulation else "fair"
-    sheet = next(part for part in SHEET_ERRORS.split(", ") if part.endswith(f" by {model}"))
-    error = f"not fitted: {sheet.partition(' by ')[0]} on tara's all-to-alls, from data sheets alone"
+    error = f"not fitted: {SHEET_ERRORS[model]} on tara's all-to-alls, from data sheets alone"
     return Level("simulated", error, at_least=False)
