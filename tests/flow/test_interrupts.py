@@ -7,22 +7,9 @@ from typing import Any
 import pytest
 
 from made.fake_kernel import FakeLauncher
+from made.quick_study import quick_study
 from weft.cli.app import main
 
-STUDY = """
-name = "cut"
-kernel = "exchange"
-[measure]
-launches = 1
-seed = 5
-[[series]]
-name = "s"
-scaling = "none"
-nodes = 1
-ranks_per_node = [1, 2]
-n = 400
-m = 4
-"""
 NOTHING = "interrupted: nothing is lost, and the same command goes on\n"
 CELLS = "interrupted: finished cells are kept, and the same command continues from here\n"
 PAGE = "interrupted: everything is measured; the same command makes the tables and the page\n"
@@ -39,7 +26,7 @@ PHASES = {
 @pytest.fixture
 def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeLauncher:
     monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(STUDY)
+    Path("study.toml").write_text(quick_study("cut", [1, 2]))
     fake = FakeLauncher()
 
     def launcher_for(*_: Any, **__: Any) -> FakeLauncher:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from made.quick_study import quick_study
 from weft.cli.app import main
 from weft.extras import REPORT, is_of_report, missing_report, pip_install
 
@@ -27,27 +28,13 @@ from weft.cli.app import main
 many.launcher_for = lambda *_, **__: FakeLauncher()
 sys.exit(main(sys.argv[1:]))
 """
-STUDY = """
-name = "slim"
-kernel = "exchange"
-[measure]
-launches = 1
-seed = 5
-[[series]]
-name = "s"
-scaling = "none"
-nodes = 1
-ranks_per_node = 2
-n = 400
-m = 4
-"""
 
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "study.toml"
-    path.write_text(STUDY)
+    path.write_text(quick_study("slim", 2))
     return path
 
 

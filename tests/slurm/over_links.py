@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from weft.launch.slurm_here import CONFIGURATION, CORES, PATH, PORT
+from weft.launch.slurm_here import CONFIGURATION, CORES, PATH, PORT, prepare_folder
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.wiring import address
 
@@ -73,12 +73,7 @@ class SlurmOverLinks:
 
     def _write_configuration(self) -> None:
         hosts = self.cluster.spec.hosts
-        for part in ("state", "log", *(f"{kind}/{host}" for kind in ("tmp", "spool") for host in hosts)):
-            (self.folder / part).mkdir(parents=True)
-        key = self.folder / "munge.key"
-        key.write_bytes(os.urandom(1024))
-        key.chmod(0o400)
-        self.folder.chmod(0o755)
+        prepare_folder(self.folder, hosts)
         text = CONFIGURATION.format(
             host=hosts[0], folder=self.folder, port=PORT, last=0, first_port=0, last_port=0, cores=CORES
         ).replace("(127.0.0.1)", f"({address(self.cluster.spec, hosts[0])})")

@@ -84,6 +84,16 @@ def why_not() -> str:
     return ""
 
 
+def prepare_folder(folder: Path, nodes: Sequence[str]) -> None:
+    """Make the folders of the daemons in an empty ``folder``, and munge's key."""
+    for part in ("state", "log", *(f"{kind}/{node}" for kind in ("tmp", "spool") for node in nodes)):
+        (folder / part).mkdir(parents=True)
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    folder.chmod(0o755)
+
+
 class RootlessSlurm:
     """A Slurm that lives as long as the ``with`` block.
 
@@ -145,12 +155,7 @@ class RootlessSlurm:
         )
 
     def _write_configuration(self) -> None:
-        for part in ("state", "log", *(f"{kind}/{node}" for kind in ("tmp", "spool") for node in self.nodes)):
-            (self.folder / part).mkdir(parents=True)
-        key = self.folder / "munge.key"
-        key.write_bytes(os.urandom(1024))
-        key.chmod(0o400)
-        self.folder.chmod(0o755)
+        prepare_folder(self.folder, self.nodes)
         text = CONFIGURATION.format(
             host=os.uname().nodename, folder=self.folder, port=PORT, last=NODES - 1, first_port=PORT + 1,
             last_port=PORT + NODES, cores=CORES,
