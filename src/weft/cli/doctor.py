@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from rich.text import Text
 
     from weft.doctor.here import Probe
 
@@ -65,14 +67,24 @@ def show(probes: "Sequence[Probe]", last: str) -> None:
     from weft.text import console
 
     out = console(soft_wrap=True)
-    colours = {"ok": "green", "warn": "yellow", "missing": "dim"}
-    for probe in sorted(probes, key=lambda probe: probe.developers):
-        if probe.developers and probe is next(each for each in probes if each.developers):
-            out.print(Text("For those who work on Weft:"))
-        colour = "red" if probe.needed and probe.verdict == "missing" else colours[probe.verdict]
-        found = ": ".join(text for text in (probe.found, probe.needed_for) if text)
-        line = Text(f"{probe.verdict:8}", colour).append(f"{probe.name:26}", "bold").append(found, "default")
-        out.print(line)
-        if probe.remedy:
-            out.print(Text(f"{'':34}-> {probe.remedy}"))
+    for probe in probes:
+        if not probe.developers:
+            show_probe(probe, out.print)
+    of_developers = [probe for probe in probes if probe.developers]
+    if of_developers:
+        out.print(Text("For those who work on Weft:"))
+    for probe in of_developers:
+        show_probe(probe, out.print)
     out.print(Text(last, "bold"))
+
+
+def show_probe(probe: "Probe", say: "Callable[[Text], None]") -> None:
+    """Print what was found, and the command that installs or corrects it."""
+    from rich.text import Text
+
+    colours = {"ok": "green", "warn": "yellow", "missing": "dim"}
+    colour = "red" if probe.needed and probe.verdict == "missing" else colours[probe.verdict]
+    found = ": ".join(text for text in (probe.found, probe.needed_for) if text)
+    say(Text(f"{probe.verdict:8}", colour).append(f"{probe.name:26}", "bold").append(found, "default"))
+    if probe.remedy:
+        say(Text(f"{'':34}-> {probe.remedy}"))

@@ -53,6 +53,11 @@ def relative_errors(cells: Sequence[MeasuredCell], seconds: Sequence[float]) -> 
     return [found / cell.seconds - 1 for cell, found in zip(cells, seconds, strict=True)]
 
 
+def worst_of(errors: Sequence[float]) -> int:
+    """The place of the error that is largest in size."""
+    return max(range(len(errors)), key=lambda at: abs(errors[at]))
+
+
 def simulate(cells: list[MeasuredCell], say: Callable[[str], None]) -> dict[Model, list[float]]:
     """Simulated seconds of the cells under each of SimGrid's models.
 
@@ -95,10 +100,7 @@ def table(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> Table:
 
 def copies(cells: Sequence[MeasuredCell], found: dict[Model, list[float]]) -> str:
     """What the largest errors come from where they are those of cells on one node; empty where they are not."""
-    at = {
-        model: max(range(len(cells)), key=lambda i: abs(relative_errors(cells, seconds)[i]))
-        for model, seconds in found.items()
-    }
+    at = {model: worst_of(relative_errors(cells, seconds)) for model, seconds in found.items()}
     rate = from_sheets("fair").node.copy_rate
     if len(set(at.values())) > 1 or cells[at["fair"]].nodes > 1 or not rate:
         return ""

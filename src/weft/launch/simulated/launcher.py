@@ -110,12 +110,13 @@ class SimulatedLauncher:
         They start in waves of rising cost, and each wave is decided by what those before it have taken.
         """
         stop, asked = Event(), {request.id: request for request in requests}
-        waves = in_waves({name: self.cost(request).seconds for name, request in asked.items()}, self.simulation.budget)
+        costs = {name: self.cost(request) for name, request in asked.items()}
+        waves = in_waves({name: cost.seconds for name, cost in costs.items()}, self.simulation.budget)
         begun: dict[str, Future[Outcome]] = {}
         with ThreadPoolExecutor(self.workers) as pool:
             for wave in waves:
                 before = tuple(begun.values())  # they have all been taken off the queue before this wave's first
-                begun |= {name: pool.submit(self._after, before, asked[name], stop) for name in wave}
+                begun |= {name: pool.submit(self._after, before, asked[name], costs[name], stop) for name in wave}
             try:
                 for request in requests:
                     yield begun[request.id].result()
@@ -161,9 +162,11 @@ class SimulatedLauncher:
             request.environment,
         )
 
-    def refusal(self, request: LaunchRequest) -> str:
-        """Why a request is not simulated; empty if it is. Says when what this run has learned admits it."""
-        estimate = self.cost(request)
+    def refusal(self, request: LaunchRequest, estimate: Cost) -> str:
+        """Why a request of this expected cost is not simulated; empty if it is.
+
+        Says when what this run has learned admits it.
+        """
         cost, learned = self.learned.corrected(request.folder, estimate)
         limit = smallest(read_host().limits)
         if limit and cost.memory_bytes > limit.bytes:
@@ -176,14 +179,14 @@ class SimulatedLauncher:
             self.say(f"{request.id} is simulated after all, in about {format_seconds(cost.seconds)}: {learned}")
         return why
 
-    def _after(self, before: Sequence[Future[Outcome]], request: LaunchRequest, stop: Event) -> Outcome:
+    def _after(self, before: Sequence[Future[Outcome]], request: LaunchRequest, estimate: Cost, stop: Event) -> Outcome:
         """Simulate a request once those of the waves ``before`` have ended."""
         while not stop.is_set() and wait(before, timeout=0.2).not_done:
             pass
-        return self._run_one(request, stop)
+        return self._run_one(request, estimate, stop)
 
-    def _run_one(self, request: LaunchRequest, stop: Event) -> Outcome:
-        if why := self.refusal(request):
+    def _run_one(self, request: LaunchRequest, estimate: Cost, stop: Event) -> Outcome:
+        if why := self.refusal(request, estimate):
             write_atomic(request.log, f"weft: not simulated: {why}\n".encode())
             return Outcome(request.id, 1, 0.0, False, request.log, refused=f"not simulated: {why}")
         variables = {**without_job(os.environ), **self.prepare(request), **request.environment}
@@ -199,8 +202,8 @@ class SimulatedLauncher:
         limit = f"{format_seconds(cpu_s)} of processor time" if timed_out else ""
         wall_s = time.monotonic() - began
         if code == 0 or timed_out:
-            cost = self.cost(request)
-            self.learned.take(request.folder, Seen(request.id, request.ranks, cost.kind, cost.seconds, taken_s))
+            seen = Seen(request.id, request.ranks, estimate.kind, estimate.seconds, taken_s)
+            self.learned.take(request.folder, seen)
         return Outcome(request.id, code, wall_s, timed_out, request.log, limit=limit, processor_s=taken_s)
 
     @contextmanager

@@ -30,8 +30,11 @@ class ProbeStory(PlainStory):
 
 def _trip(view: RunView) -> tuple[TimedRow, int] | None:
     """Row and size in bytes of the short message between the most nodes."""
-    trips = [(row, split_op(row["call"])[1]) for row in timed(view.rows, phase="warm")]
-    found = [(row, size) for row, size in trips if row["call"].startswith("trip") and size is not None]
+    found = (
+        (row, size)
+        for row in timed(view.rows, phase="warm")
+        if row["call"].startswith("trip") and (size := split_op(row["call"])[1]) is not None
+    )
     return max(found, key=lambda each: each[0]["nodes"], default=None)
 
 

@@ -71,6 +71,7 @@ class RankCalls:
         self, rank: int, records: RankRecords, communicators: Mapping[int, Known], to_ns: Callable[[int], int]
     ) -> None:
         self.rank, self._records, self._known, self._to_ns = rank, records, communicators, to_ns
+        self._numbered = {each.number: each for each in communicators.values()}
         self._open: dict[int, _Open] = {}
         self._depth: dict[int, int] = {}
         self._pending: dict[int, Fields] = {}
@@ -141,8 +142,7 @@ class RankCalls:
         self._held.clear()
 
     def _share(self, own: Fields) -> None:
-        known = next(each for each in self._known.values() if each.number == own["comm"])
-        size = self._size(known)
+        size = self._size(self._numbered[own["comm"]])
         each, rest = divmod(own.get("bytes", 0), size)
         self._records.counts([each + (place < rest) for place in range(size)], own["comm"])
         self.shared_evenly += 1
