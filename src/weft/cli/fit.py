@@ -61,8 +61,7 @@ def fit(
         refresh(to)
     machine, filled = machine_of(given, to)
     out = console()
-    names = [name.strip() for name in parameters.split(",") if name.strip()]
-    chosen = [name.strip() for name in cells.split(",") if name.strip()]
+    names, chosen = listed(parameters), listed(cells)
     wanted = "".join(letter for letter in calls.upper() if letter in "ABC")
     result = fit_fabric(machine, to, names, chosen, simulate=model == "simulation", say=out.print, calls=wanted)
     if output:
@@ -70,3 +69,8 @@ def fit(
     out.print(describe_fit(result, machine.name, simulated=model == "simulation"))
     if output:
         out.print(f"wrote {output}")
+
+
+def listed(text: str) -> list[str]:
+    """Names that commas separate."""
+    return [name.strip() for name in text.split(",") if name.strip()]

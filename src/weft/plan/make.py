@@ -62,16 +62,9 @@ def make_plan(
     fabric = complete(fabric, host)
     fabric, notes = predicted(fabric) if predict else (fabric, [])
     study, fabric = with_best_nodes(study, fabric, notes)
-    seed = study.measure.seed
-    if seed is None:
-        seed = MODEL_SEED if fabric.is_model else secrets.randbelow(2**31)
-        drawn = "is that of every model, whose times repeat" if fabric.is_model else "was drawn"
-        notes.append(f"seed {seed} {drawn}: the study gives none")
+    seed = seed_of(study, fabric, notes)
     cells = study_cells(study, fabric, limit, notes, library)
-    measure = study.measure.model_copy(update={"seed": seed})
-    if fabric.is_model:
-        measure = measure.model_copy(update={"launches": 1})
-        notes.append("one launch, no noise floor: a simulation gives the same time again, at the rates of the fabric")
+    measure = measure_of(study, fabric, seed, notes)
     notes += preset_notes(fabric)
     floors = [] if fabric.is_model else floor_cells(cells, measure, limit)
     plain = Plan(
@@ -93,6 +86,24 @@ def make_plan(
     launches = tuple(launches_of(plain))
     refused = tuple(refusals(plain, launches))
     return plain.model_copy(update={"launches": launches, "notes": (*plain.notes, *refused)})
+
+
+def seed_of(study: Study, fabric: Fabric, notes: list[str]) -> int:
+    """The study's seed; without one that of every model, or a drawn one, which ``notes`` are told."""
+    if study.measure.seed is not None:
+        return study.measure.seed
+    seed = MODEL_SEED if fabric.is_model else secrets.randbelow(2**31)
+    drawn = "is that of every model, whose times repeat" if fabric.is_model else "was drawn"
+    notes.append(f"seed {seed} {drawn}: the study gives none")
+    return seed
+
+
+def measure_of(study: Study, fabric: Fabric, seed: int, notes: list[str]) -> Measure:
+    """How a study is measured on a fabric: on a model by one launch, which ``notes`` are told."""
+    if not fabric.is_model:
+        return study.measure.model_copy(update={"seed": seed})
+    notes.append("one launch, no noise floor: a simulation gives the same time again, at the rates of the fabric")
+    return study.measure.model_copy(update={"seed": seed, "launches": 1})
 
 
 def refusals(plan: Plan, launches: Iterable[LaunchPlan]) -> Iterable[str]:

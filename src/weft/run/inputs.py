@@ -29,9 +29,7 @@ def copy_inputs(folder: RunFolder, plan: Plan) -> None:
     for source in named(plan):
         if not source.is_file():
             raise DataError(f"{source} is no file, and the study names it", "write it, or name another in the study")
-        with file_errors(folder.inputs):
-            folder.inputs.mkdir(parents=True, exist_ok=True)
-        copy_atomic(source, folder.inputs / source.name)
+        _keep(source, folder)
 
 
 def hand_inputs(folder: RunFolder, inner: RunFolder) -> None:
@@ -43,9 +41,7 @@ def hand_inputs(folder: RunFolder, inner: RunFolder) -> None:
         A file cannot be read, or the folder cannot be written.
     """
     for kept in sorted(folder.inputs.iterdir()) if folder.inputs.is_dir() else []:
-        with file_errors(inner.inputs):
-            inner.inputs.mkdir(parents=True, exist_ok=True)
-        copy_atomic(kept, inner.inputs / kept.name)
+        _keep(kept, inner)
 
 
 def check_inputs(folder: RunFolder, plan: Plan) -> None:
@@ -70,3 +66,9 @@ def _digest(path: Path) -> str:
     """The first digits of a file's SHA-256."""
     with file_errors(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+
+
+def _keep(source: Path, folder: RunFolder) -> None:
+    with file_errors(folder.inputs):
+        folder.inputs.mkdir(parents=True, exist_ok=True)
+    copy_atomic(source, folder.inputs / source.name)
