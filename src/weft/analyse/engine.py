@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 
 from weft.errors import DataError
 from weft.extras import pip_install
+from weft.files.atomic import file_errors
+from weft.files.plain import plain_file
 from weft.host import usable_threads
 
 #: Ibis expressions and backends; their types depend on columns, which a type checker cannot see.
@@ -65,10 +67,21 @@ def _spark(rest: str) -> Backend:
 
 
 def read(backend: Backend, paths: Sequence[Path]) -> Expression:
-    """Parquet files as one table of the engine; file names are literal, even with ``[`` in them."""
-    names = [glob.escape(str(path)) for path in paths]
+    """Parquet files as one table of the engine; file names are literal, even with ``[`` in them.
+
+    Raises
+    ------
+    DataError
+        A file is missing, or a pipe or device, which the engine would read for ever.
+    """
+    names = [glob.escape(str(_plain(path))) for path in paths]
     if backend.name == "pyspark":  # Ibis's reader takes one path, Spark's own takes several
         name = f"weft_{secrets.token_hex(8)}"
         backend._session.read.parquet(*names).createOrReplaceTempView(name)
         return backend.table(name)
     return backend.read_parquet(names)
+
+
+def _plain(path: Path) -> Path:
+    with file_errors(path):
+        return plain_file(path)

@@ -4,14 +4,16 @@
 import errno
 import json
 import os
+import shlex
 import shutil
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from weft.errors import DataError
+from weft.files.plain import NotPlainError, kind_of, open_plain, read_plain, strange_in
 from weft.format import format_bytes
 from weft.text import plain_tree
 
@@ -40,7 +42,7 @@ def copy_atomic(source: Path, path: Path) -> None:
     DataError
         The source cannot be read, or the disk is full or read-only; nothing is left behind.
     """
-    with _whole_file(path) as file, source.open("rb") as given:
+    with _whole_file(path) as file, open_plain(source) as given:
         shutil.copyfileobj(given, file, 1 << 20)
 
 
@@ -98,7 +100,7 @@ def read_json(path: Path) -> dict[str, Any]:
         The file is missing, not readable, or not a JSON object.
     """
     with file_errors(path):
-        raw = path.read_bytes()
+        raw = read_plain(path)
     try:
         value: Any = plain_tree(json.loads(raw))
     except (ValueError, RecursionError) as error:
@@ -108,6 +110,27 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a JSON object", ANEW)
     return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def refuse_strange(files: Iterable[Path], folders: Iterable[Path]) -> None:
+    """Refuse files, or folders with all below them, where a link, pipe, device or socket is in a file's place.
+
+    A link may lead out of a folder that came from somebody else, and the others may be read for ever.
+
+    Raises
+    ------
+    DataError
+        Something is neither a plain file nor a folder, or a folder cannot be read.
+    """
+    found = [(place, kind) for place in files if (kind := kind_of(place))]
+    for folder in folders:
+        with file_errors(folder):
+            found += strange_in(folder)
+    for place, kind in found[:1]:
+        raise DataError(
+            f"{place} is {kind}: here only plain files are read",
+            f"put the file itself there, or remove it: rm {shlex.quote(str(place))}",
+        )
 
 
 def try_remove(path: Path) -> None:
@@ -131,13 +154,19 @@ def explain(path: Path, error: OSError) -> DataError:
     """The DataError for an ``OSError`` on ``path``, with a remedy."""
     place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links the user did not type
     reason = error.strerror or str(error)
+    remove = f"remove it: rm {shlex.quote(str(place))}"
+    if isinstance(error, NotPlainError):
+        strange = error.filename  # which may be the source of a copy
+        return DataError(
+            f"{strange} is {reason}", f"put the file itself there, or remove it: rm {shlex.quote(strange)}"
+        )
     if error.errno in FULL:
         return DataError(
             f"the disk is full: cannot write {place} ({reason}; {free_space(place)} free)",
             "free some space and repeat the same command, which then continues; or use another disk: --into DIR",
         )
     if error.errno == errno.ELOOP:
-        return DataError(f"{place} is a link, and links in a run folder are not followed", f"remove it: rm '{place}'")
+        return DataError(f"{place} is a link, and links in a run folder are not followed", remove)
     if error.errno in FORBIDDEN:
         return DataError(
             f"no permission to write {place} ({reason})",

@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.files.plain import read_plain
 from weft.files.version import Version, version
 
 SLOT_BYTES = 64
@@ -42,7 +43,7 @@ def read_slots(path: Path, before: Version | None = None) -> list[Slot]:
     try:
         if version(path) == before:
             return []
-        raw = path.read_bytes()
+        raw = read_plain(path)
     except OSError:
         return []
     slots: list[Slot] = []

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
+from weft.files.plain import read_plain
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.store.folder import RunFolder
@@ -29,7 +30,7 @@ def plan_of(folder: RunFolder) -> Plan:
     if not folder.plan.exists():
         raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
     with file_errors(folder.plan):
-        raw = folder.plan.read_bytes()
+        raw = read_plain(folder.plan)
     meta = folder.metadata()
     noted = meta.get(HASH)
     if noted is not None and hash_of(raw) not in (noted, meta.get(NEXT_HASH)):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from weft import __version__
 from weft.analyse.tables.answers import CHANGES, ChangeRow
 from weft.errors import DataError
+from weft.files.plain import read_plain
 from weft.format import exact_bytes, plural
 from weft.launch.launcher import Launcher
 from weft.mpi.knobs import without_aliases
@@ -88,7 +89,7 @@ def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Tria
     kept = {key: value for key, value in folder.metadata().items() if key not in ("schema", "run", HASH)}
     hand_inputs(folder, inner)
     meta = kept | {"weft": __version__, OF: folder.run_id(), HASH: hash_of(text)}
-    create(inner, folder.study.read_bytes(), folder.fabric.read_bytes(), text, meta)
+    create(inner, read_plain(folder.study), read_plain(folder.fabric), text, meta)
     return moving
 
 

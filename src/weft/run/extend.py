@@ -4,6 +4,7 @@
 from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import write_atomic, write_json
+from weft.files.plain import read_plain
 from weft.kernel.overrides import without_launches
 from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
@@ -16,8 +17,8 @@ def can_extend(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
     """Whether a folder has a run of this study and fabric with fewer launches, and is otherwise the same."""
     try:
         RunFolder.open(folder.path)
-        plan, text = plan_of(folder), folder.study.read_text()
-        same = folder.fabric.read_bytes() == fabric.text.encode()
+        plan, text = plan_of(folder), read_plain(folder.study).decode()
+        same = read_plain(folder.fabric) == fabric.text.encode()
     except (DataError, OSError, ValueError):
         return False
     own = without_launches(text)

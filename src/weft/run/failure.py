@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.files.atomic import write_json
+from weft.files.plain import open_plain
 from weft.format import format_seconds
 from weft.launch.launcher import Outcome
 from weft.launch.status import Slot
@@ -31,7 +32,7 @@ WATCHDOG_EXIT = 124
 def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
     """The last non-empty lines of a log."""
     try:
-        with log.open("rb") as file:
+        with open_plain(log) as file:
             # a rank that prints endlessly must not fill our memory
             file.seek(max(0, log.stat().st_size - 64 * 1024))
             text = file.read().decode(errors="replace")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from weft.errors import DataError
 from weft.files.atomic import copy_atomic, file_errors
+from weft.files.plain import open_plain
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.store.folder import RunFolder
@@ -64,7 +65,7 @@ def check_inputs(folder: RunFolder, plan: Plan) -> None:
 
 def _digest(path: Path) -> str:
     """The first digits of a file's SHA-256."""
-    with file_errors(path), path.open("rb") as file:
+    with file_errors(path), open_plain(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from weft.errors import DataError
 from weft.files.atomic import read_json
+from weft.files.plain import read_plain
 from weft.files.shipped import shipped
 from weft.run.one import RUNS
 from weft.text import plain
@@ -35,7 +36,7 @@ def files_of(folder: str, key: str, here: Path) -> list[Row]:
 def row(name: str, path: Path, key: str) -> Row:
     """Name, kernel or kind, and title of a file; empty if it is none of that sort."""
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        tree = tomllib.loads(read_plain(path).decode())
     except (OSError, ValueError, RecursionError):
         return {}
     told = tree.get(key)

@@ -12,6 +12,7 @@ from weft import __version__
 from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import file_errors, read_json
+from weft.files.plain import read_plain
 from weft.launch.launcher import Launcher
 from weft.plan.make import make_plan
 from weft.plan.records import Plan
@@ -124,7 +125,7 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
     RunFolder.open(folder.path)
     for stored, given, what in ((folder.study, study, "study"), (folder.fabric, fabric, "fabric")):
         with file_errors(stored):
-            text = stored.read_bytes()
+            text = read_plain(stored)
         if text != as_given(given):
             raise DataError(
                 f"{folder.path} holds a run of another {what}: {first_difference(text, as_given(given))}",
@@ -187,7 +188,7 @@ def is_same_run(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
     try:
         RunFolder.open(folder.path)
         plan_of(folder)
-        return folder.study.read_bytes() == as_given(study) and folder.fabric.read_bytes() == as_given(fabric)
+        return read_plain(folder.study) == as_given(study) and read_plain(folder.fabric) == as_given(fabric)
     except (DataError, OSError):
         return False
 

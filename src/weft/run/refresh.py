@@ -13,6 +13,7 @@ from typing import Any
 
 from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import file_errors, read_json, try_remove, write_json
+from weft.files.plain import open_plain
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 from weft.store.load import load_file
@@ -193,7 +194,7 @@ def whole(folder: RunFolder) -> bool:
 def checksum(path: Path) -> str:
     """CRC-32 of a file, as text."""
     found = 0
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         while chunk := file.read(1 << 20):
             found = zlib.crc32(chunk, found)
     return f"{found:08x}"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import DataError
+from weft.files.plain import open_plain
 from weft.store.records import MEASURE_AGAIN, CellRecord, load_cell_record
 
 START, DURATION, TAINT = 0, 1, 2
@@ -173,7 +174,7 @@ def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
     if record.shape[0] != record.ranks or len(record.crc32) != record.ranks:
         raise _torn(path, f"{record.ranks} ranks, but shape {record.shape} and {len(record.crc32)} checksums")
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             shape, fortran, dtype = _read_header(file)
             offset, size = file.tell(), os.fstat(file.fileno()).st_size
             # np.memmap would make each slice of it a memmap again, half of what reading many small cells takes

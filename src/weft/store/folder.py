@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError
-from weft.files.atomic import read_json
+from weft.files.atomic import read_json, refuse_strange
 
 SCHEMA = "weft-run/2"
 OF = "of"
@@ -39,6 +39,7 @@ class RunFolder:
         self.samples = self.path / "samples"
         self.tables = self.path / "tables"
         self.confirm = self.path / "confirm"
+        self.load = self.path / "load.json"
         self.report = self.path / "report.html"
 
     @classmethod
@@ -48,7 +49,8 @@ class RunFolder:
         Raises
         ------
         DataError
-            It is not a run folder, or one of another version of the format, or a folder in it leads elsewhere.
+            It is not a run folder, or one of another version of the format, or something in it is a link, pipe, device
+            or socket.
         """
         folder = cls(path)
         if not folder.meta.is_file():
@@ -57,6 +59,7 @@ class RunFolder:
                 f"{folder.path} {what}", "weft run STUDY --on FABRIC makes one; weft show RUN needs its path"
             )
         folder.refuse_links()
+        folder.refuse_strange()
         schema = folder.metadata().get("schema")
         if schema != SCHEMA:
             raise DataError(
@@ -64,6 +67,9 @@ class RunFolder:
                 f"this Weft reads {SCHEMA!r} (made by weft {folder.metadata().get('weft', 'unknown')})",
                 "read it with that version of Weft, or measure again with --into DIR",
             )
+        if inner := folder.trials():
+            inner.refuse_links()
+            inner.refuse_strange()
         return folder
 
     def refuse_links(self, *more: Path) -> None:
@@ -85,6 +91,17 @@ class RunFolder:
                     f"{place} is a link to {str(place.readlink())!r}: Weft would write there, and remove files",
                     "put the folder itself in its place",
                 )
+
+    def refuse_strange(self) -> None:
+        """Refuse a run in which a link, pipe, device or socket is in a file's place: it may lead out, or never end.
+
+        Raises
+        ------
+        DataError
+            Something is neither a plain file nor a folder.
+        """
+        own = (self.meta, self.study, self.fabric, self.plan, self.lock_file, self.load)
+        refuse_strange(own, (self.inputs, self.launches, self.cells, self.samples, self.tables))
 
     def metadata(self) -> dict[str, Any]:
         """Entries of ``weft.json``.

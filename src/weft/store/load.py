@@ -8,6 +8,8 @@ from pydantic import Field, ValidationError
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors, write_json
+from weft.files.plain import read_plain
+from weft.store.folder import RunFolder
 from weft.store.records import Record
 
 SCHEMA = "weft-load/1"
@@ -50,7 +52,7 @@ class Looks(Record):
 
 def load_file(root: Path) -> Path:
     """The file of the looks of a run."""
-    return root / "load.json"
+    return RunFolder(root).load
 
 
 def read_looks(root: Path) -> tuple[Look, ...]:
@@ -66,7 +68,7 @@ def read_looks(root: Path) -> tuple[Look, ...]:
         return ()
     try:
         with file_errors(path):
-            return Looks.model_validate_json(path.read_bytes()).looks
+            return Looks.model_validate_json(read_plain(path)).looks
     except ValidationError as error:
         remedy = "delete this file: the run then knows of no load at its start"
         raise DataError(f"{path}: torn: {error.errors()[0]['msg']}", remedy) from None

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import DataError
+from weft.files.plain import plain_file
 from weft.store.cells import CellData
 from weft.store.files import Batch, Column, Table
 from weft.store.pair_layout import NAME, PAIR, WAY, Layout, Way, filled
@@ -116,7 +117,7 @@ def read_runs(path: Path, rows: int) -> Table:
     beside = path.parent / PLACE / path.name
     remedy = f"`weft show {path.parents[1]}` makes it and its runs again from the cells"
     try:
-        with pq.ParquetFile(beside) as file:
+        with pq.ParquetFile(plain_file(beside)) as file:
             runs = file.read().unify_dictionaries().combine_chunks()
     except (OSError, ValueError) as error:  # pyarrow's own errors derive from these two
         raise DataError(f"{beside}: the runs of the samples cannot be read: {error}", remedy) from None

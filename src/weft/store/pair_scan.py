@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import DataError
+from weft.files.plain import plain_file
 from weft.store.files import Schema, Table
 from weft.store.pair_runs import read_runs
 from weft.store.pair_tally import MOST_BUCKETS, NodesOfRanks, Tally, known_buckets, merged
@@ -108,7 +109,7 @@ def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: li
 def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> Tally:
     """The summary of one file, block by block: memory does not grow with the rows."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(plain_file(path)) as file:
             found = Tally(read_runs(path, file.metadata.num_rows), nodes_of, known)
             for block in file.iter_batches(BLOCK, columns=["duration_ns"], use_threads=False):
                 found.add(block.column(0).to_numpy())

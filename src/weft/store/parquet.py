@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from weft.files.plain import plain_file
 from weft.store import pairs
 from weft.store.cells import Origin, finished_cells, folder_path, read_record, read_samples
 from weft.store.files import ROW_GROUP, ahead, write_parquet
@@ -98,7 +99,7 @@ def _fingerprint(root: Path, record: CellRecord) -> list[Any]:
 
 def _remembered(path: Path) -> str | None:
     try:
-        return (pq.read_metadata(path).metadata or {}).get(b"weft.sources", b"").decode()
+        return (pq.read_metadata(plain_file(path)).metadata or {}).get(b"weft.sources", b"").decode()
     except (OSError, ValueError):  # absent, or torn: convert it anew (pyarrow's errors derive from these)
         return None
 

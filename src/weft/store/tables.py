@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft.errors import DataError
+from weft.files.plain import plain_file
 from weft.store.files import Table, write_parquet
 from weft.store.records import CellRecord, LaunchRecord, load_launch_record
 
@@ -114,7 +115,7 @@ def read_table(root: Path, name: str) -> Table:
     """
     path = root / "tables" / f"{name}.parquet"
     try:
-        return pq.read_table(path)
+        return pq.read_table(plain_file(path))
     except (OSError, ValueError) as error:  # pyarrow's own errors derive from these two
         why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise DataError(f"{path}: {why}", f"`weft show {root}` makes the tables again from the cells") from None

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import pyarrow as pa
 
+from weft.files.plain import plain_file
 from weft.store.files import Schema, Table, write_parquet
 from weft.store.tables import read_table
 
@@ -57,7 +58,7 @@ class TableOf(Generic[Row]):
         import pyarrow.parquet as pq
 
         try:
-            return pq.read_schema(self.path(root)).names == self.schema.names
+            return pq.read_schema(plain_file(self.path(root))).names == self.schema.names
         except (OSError, ValueError):  # pyarrow's own errors derive from these two
             return False
 

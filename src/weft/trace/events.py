@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pyarrow.parquet as pq
 
 from weft.files.atomic import file_errors
+from weft.files.plain import plain_file
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE
@@ -73,7 +74,7 @@ def ranks_events(folder: TraceFolder) -> Iterator[tuple[int, list[Event]]]:
     """Each rank with all its events in order; one file of ranks is in memory at a time."""
     for path in event_files(folder):
         with file_errors(path):
-            table = pq.read_table(path, columns=["rank", *Event._fields])
+            table = pq.read_table(plain_file(path), columns=["rank", *Event._fields])
         columns = [table[name].to_pylist() for name in ("rank", *Event._fields)]
         for rank, rows in groupby(zip(*columns, strict=True), key=itemgetter(0)):
             yield int(rank), [Event(*row[1:]) for row in rows]
@@ -83,7 +84,7 @@ def each_event(folder: TraceFolder) -> Iterator[tuple[int, Event]]:
     """Each event with its rank, rank by rank in order; some thousands are in memory at a time."""
     for path in event_files(folder):
         with file_errors(path):
-            for batch in pq.ParquetFile(path).iter_batches(AT_ONCE, columns=["rank", *Event._fields]):
+            for batch in pq.ParquetFile(plain_file(path)).iter_batches(AT_ONCE, columns=["rank", *Event._fields]):
                 columns = [batch.column(name).to_pylist() for name in Event._fields]
                 yield from zip(batch.column("rank").to_pylist(), map(Event, *columns), strict=True)
 
@@ -93,7 +94,7 @@ def counts_of(folder: TraceFolder) -> dict[tuple[int, int], dict[int, int]]:
     found: dict[tuple[int, int], dict[int, int]] = {}
     for path in count_files(folder):
         with file_errors(path):
-            rows = pq.read_table(path).to_pylist()
+            rows = pq.read_table(plain_file(path)).to_pylist()
         for row in rows:
             found.setdefault((row["rank"], row["event"]), {})[row["peer"]] = row["bytes"]
     return found

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors, own_file
+from weft.files.plain import plain_file
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import FINISH, Flag
@@ -59,7 +60,7 @@ def _name(rank: int, name: str) -> dict[str, Any]:
 
 def _events(folder: TraceFolder, first_ns: int, sites: dict[int, str]) -> Iterator[dict[str, Any]]:
     for path in event_files(folder):
-        for batch in pq.ParquetFile(path).iter_batches(AT_ONCE):
+        for batch in pq.ParquetFile(plain_file(path)).iter_batches(AT_ONCE):
             for row in batch.to_pylist():
                 if row["call"] != FINISH and not row["flags"] & Flag.SUMMARY:
                     yield _event(row, first_ns, sites)

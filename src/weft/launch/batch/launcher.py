@@ -10,6 +10,7 @@ from typing import Any
 from weft.errors import DataError, LaunchError
 from weft.fabric.batch import BatchSection
 from weft.files.atomic import file_errors, read_json, try_remove, write_json
+from weft.files.plain import read_plain
 from weft.launch.batch.ports import collect_ports, install_script
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.script import Starter, render, write_script
@@ -219,7 +220,7 @@ def read_end(request: LaunchRequest) -> Outcome | None:
     path = end_file(request)
     if not path.exists():
         return None
-    code, seconds = (int(word) for word in path.read_text().split())
+    code, seconds = (int(word) for word in read_plain(path).split())
     # `timeout` returns 124 if it terminated the command, 137 if it killed it
     return Outcome(request.id, code, float(seconds), code in (124, 137), request.log)
 

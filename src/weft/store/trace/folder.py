@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError
-from weft.files.atomic import read_json, write_json
+from weft.files.atomic import read_json, refuse_strange, write_json
 
 SCHEMA = "weft-trace/1"
 
@@ -34,9 +34,10 @@ class TraceFolder:
         Raises
         ------
         DataError
-            It is neither, or of another version of the format.
+            It is neither, or of another version of the format, or something in it is a link, pipe, device or socket.
         """
         folder = cls(path)
+        refuse_strange((folder.meta,), (folder.raw, folder.events, folder.counts, folder.tables))
         if not folder.meta.is_file():
             if any(folder.raw.glob("rank-*.trace")):
                 return folder

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
+from weft.files.plain import open_plain
 from weft.store.trace.layout import (
     CALLS,
     COMMUNICATOR,
@@ -119,7 +120,7 @@ def read_header(path: Path) -> Header:
     DataError
         The file cannot be read, is no trace, or is of another version of the format.
     """
-    with file_errors(path), path.open("rb") as file:
+    with file_errors(path), open_plain(path) as file:
         raw = file.read(HEADER_BYTES)
     if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC):
         raise DataError(f"{path}: not a trace: its head of {HEADER_BYTES} bytes is missing or another's", REMEDY)
@@ -183,7 +184,7 @@ class RankTrace:
         DataError
             The file cannot be read.
         """
-        with file_errors(self.path), self.path.open("rb") as file:
+        with file_errors(self.path), open_plain(self.path) as file:
             self.damage.cut_bytes = (os.fstat(file.fileno()).st_size - HEADER_BYTES) % RECORD_BYTES
             file.seek(HEADER_BYTES)
             while raw := file.read(at_once * RECORD_BYTES):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors, write_atomic
+from weft.files.plain import open_plain
 
 MAGIC = b"WEFTSCR\0"
 VERSION = 1
@@ -152,7 +153,7 @@ def read_sizes(path: Path) -> ScriptSizes:
     DataError
         It cannot be read, is no script, or is shorter than it says.
     """
-    with file_errors(path), path.open("rb") as file:
+    with file_errors(path), open_plain(path) as file:
         head = np.frombuffer(file.read(HEAD.itemsize).ljust(HEAD.itemsize, b"\0"), HEAD)[0]
         ranks = int(head["ranks"])
         if head["magic"] != MAGIC.rstrip(b"\0") or head["version"] != VERSION or not 0 < ranks <= MOST_RANKS:
