@@ -22,6 +22,7 @@ MOST_DIGITS = 18
 ONE = re.compile(r"(?:[^\[\],\s]|\[[^\[\]]*\])+")  # a name with its brackets
 SEPARATORS = re.compile(r"[,\s]*")
 LITERAL = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)
+NUMBER = re.compile(r"[0-9]+")
 RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 Part = tuple[int, int, int]
 """Lowest and highest number of a range, and the least number of digits to write it with."""
@@ -49,7 +50,7 @@ def expand(text: str) -> tuple[str, ...]:
     Raises
     ------
     NodeSetError
-        Not a node set, an empty one, or one of more than 200,000 nodes.
+        Not a node set, an empty one, or one of more than 200,000 nodes or of 8 million characters.
     """
     names: set[str] = set()
     for pieces in _parsed(text):
@@ -59,10 +60,18 @@ def expand(text: str) -> tuple[str, ...]:
     return tuple(sorted(names, key=natural))
 
 
-def natural(name: str) -> tuple[list[tuple[str, int]], str]:
-    """Sort key: numbers by value, texts between them alphabetically."""
-    parts = re.split(r"([0-9]+)", name)
-    return [(text, int(digits)) for text, digits in zip(parts[::2], [*parts[1::2], "-1"], strict=True)], name
+def natural(name: str) -> tuple[str, str]:
+    """Sort key: numbers by value, texts between them alphabetically.
+
+    A number stands in it as a control character, a character for its length, and its digits: one text a name, where
+    a pair for each number took gigabytes.
+    """
+    return NUMBER.sub(_by_value, name), name
+
+
+def _by_value(number: re.Match[str]) -> str:
+    digits = number[0].lstrip("0")
+    return f"\0{chr(len(digits))}{digits}"
 
 
 def _parsed(text: str) -> list[list[str | list[Part]]]:
@@ -70,7 +79,7 @@ def _parsed(text: str) -> list[list[str | list[Part]]]:
     if len(text) > MOST_TEXT:
         raise NodeSetError(f"not a node set: {len(text):,} characters")
     found: list[list[str | list[Part]]] = []
-    at, total = 0, 0
+    at, total, long = 0, 0, 0
     while True:
         at = _end(SEPARATORS, text, at)
         if at == len(text):
@@ -83,9 +92,13 @@ def _parsed(text: str) -> list[list[str | list[Part]]]:
             )
         found.append(_pieces(text[at:end]))
         at = end
-        total += _size(found[-1])
+        count = _size(found[-1])
+        total += count
         if total > MOST:
             raise NodeSetError(f"more than {MOST:,} nodes")
+        long += count * _longest(found[-1])
+        if long > MOST_TEXT:
+            raise NodeSetError(f"names of more than {MOST_TEXT:,} characters in all, up to {total:,} nodes")
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -96,11 +109,9 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 def _pieces(word: str) -> list[str | list[Part]]:
     """Texts and brackets of one name."""
     pieces: list[str | list[Part]] = []
-    longest = 0
     for index, piece in enumerate(re.split(r"\[([^\[\]]*)\]", word)):
         if index % 2:
             parts = [_part(word, part) for part in piece.split(",")]
-            longest += max(max(width, len(str(high))) for _, high, width in parts)
             pieces.append(parts)
         elif not LITERAL.fullmatch(piece) or (not index and piece[:1] in ("-", ".")):
             raise NodeSetError(
@@ -108,9 +119,8 @@ def _pieces(word: str) -> list[str | list[Part]]:
                 "numbers"
             )
         else:
-            longest += len(piece)
             pieces.append(piece)
-    if longest > LONGEST_NAME:
+    if (longest := _longest(pieces)) > LONGEST_NAME:
         raise NodeSetError(f'not a node set: "{_short(word)}" makes a name of {longest} characters')
     return pieces
 
@@ -126,6 +136,14 @@ def _part(word: str, text: str) -> Part:
     if int(low) > int(high):
         raise NodeSetError(f'"{text}" in "{_short(word)}" runs downwards: write [{high}-{low}]')
     return int(low), int(high), len(low)
+
+
+def _longest(pieces: list[str | list[Part]]) -> int:
+    """Characters of the longest name."""
+    return sum(
+        len(piece) if isinstance(piece, str) else max(max(width, len(str(high))) for _, high, width in piece)
+        for piece in pieces
+    )
 
 
 def _size(pieces: list[str | list[Part]]) -> int:

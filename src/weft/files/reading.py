@@ -3,6 +3,7 @@
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -59,6 +60,15 @@ def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
 
 
 MOST_TOML = 2**20  # bytes: what takes a second to read
+MOST_PARTS = 64
+_BASIC, _LITERAL = r"\"(?:[^\"\\\n]|\\.)*+\"?", r"'[^'\n]*+'?"
+_LINES = r"\"{3}(?:[^\"\\]|\\[\s\S]|\"{1,2}(?!\"))*+(?:\"{3,5})?|'{3}(?:[^']|'{1,2}(?!'))*+(?:'{3,5})?"
+_PART = rf"(?:[A-Za-z0-9_-]++|{_BASIC}|{_LITERAL})"
+_MORE = rf"(?:[ \t]*+\.[ \t]*+{_PART})"
+TOKEN = re.compile(
+    rf"{_LINES}|#[^\n]*+|(?P<long>{_PART}{_MORE}{{{MOST_PARTS}}})|{_PART}{_MORE}*+|[^\"'#A-Za-z0-9_-]++", re.ASCII
+)
+"""Strings of several lines, comments, names with their dots, and all else: right up to a first mistake."""
 
 
 def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
@@ -91,8 +101,13 @@ def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]
     Raises
     ------
     error
-        The text is not TOML; the message names ``source`` and the line.
+        The text is not TOML, or has a key of more than 64 parts; the message names ``source`` and the line.
     """
+    if (line := long_name(text)) is not None:
+        raise error(
+            f"{source}: line {line} has a name of more than {MOST_PARTS} parts with dots between them",
+            "no name in a file of Weft has over four parts",
+        )
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -101,6 +116,14 @@ def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]
         raise error(
             f"{source} is not TOML: {problem}", "correct that line; see https://toml.io for the syntax"
         ) from None
+
+
+def long_name(text: str) -> int | None:
+    """Line of the first name of over 64 parts, or None: the TOML reader walks through all parts for each of them."""
+    if text.count(".") < MOST_PARTS:
+        return None
+    found = next((token for token in TOKEN.finditer(text) if token["long"]), None)
+    return text.count("\n", 0, found.start()) + 1 if found else None
 
 
 def validate(model: type[Model], tree: dict[str, Any], source: str, error: type[WeftError]) -> Model:

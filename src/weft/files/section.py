@@ -2,9 +2,27 @@
 """Base classes of the tables of Weft's TOML files."""
 
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, PrivateAttr
+from pydantic import AfterValidator, BaseModel, PrivateAttr
+
+
+def checked_path(text: str) -> str:
+    """Return ``text`` if a file may have it as its path.
+
+    Raises
+    ------
+    ValueError
+        It is empty, has a NUL, or is longer than a path or the name of a file can be.
+    """
+    parts = text.split("/")
+    if not text or "\0" in text or len(text) > 4000 or max(len(part.encode()) for part in parts) > 255:
+        raise ValueError("the path of a file, of at most 4,000 characters, 255 bytes between two /, and no NUL")
+    return text
+
+
+FilePath = Annotated[str, AfterValidator(checked_path)]
+"""The path of another file, from the folder of the file that names it."""
 
 
 class Section(BaseModel, frozen=True, extra="forbid"):

@@ -6,11 +6,13 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from weft.errors import StudyError
 from weft.kernel.registry import kernel_named
 from weft.kernel.steps import TURNS
 from weft.plan.records import Cell, LaunchPlan, Plan
 
 START_LIMIT_S = 60.0  # a launcher waits this long for ranks that do not start
+MOST_LAUNCHES = 20_000
 OPERATION_S = 2e-3  # overhead of the harness per operation: measured on one host with empty operations
 
 
@@ -18,10 +20,21 @@ def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
     """Rounds of launches, each shuffled by the seed (METHOD 9).
 
     Every round includes the floors: a rate behind a bound is measured along with the launches whose times it bounds.
+
+    Raises
+    ------
+    StudyError
+        There would be more than 20,000.
     """
     batches = batches_of(plan)
     for cells in together([cell for cell in plan.floors if cell.status == "planned"]):
         batches[cells[0].id] = cells
+    rounds = plan.measure.launches
+    if len(batches) * rounds > MOST_LAUNCHES:
+        raise StudyError(
+            f"{len(batches):,} launches in each of {rounds:,} rounds are {len(batches) * rounds:,}",
+            f"lower measure.launches, or split the study: a run has {MOST_LAUNCHES:,} launches at most",
+        )
     for index in range(1, plan.measure.launches + 1):
         order = list(batches)
         random.Random(f"{plan.seed}/{index}").shuffle(order)

@@ -61,6 +61,8 @@ MANY_SERIES = "".join(
     f'[[series]]\nname = "a{i}"\nnodes = [1]\nranks_per_node = 1\nn = {i + 1}\nm = 1\n' for i in range(1500)
 )
 
+PARTS = ".".join(["a"] * 50_000)
+
 ASKED = {
     "a million node counts": (series(nodes=numbers(1_000_000)), FABRIC, "at most 1,048,576 are read"),
     "50,000 node counts": (series(nodes=numbers(50_000)), FABRIC, "holds 50,000 numbers"),
@@ -111,6 +113,33 @@ ASKED = {
         + "".join(f'g{i} = "n[{i + 1}-200000]"\n' for i in range(300)),
         "names in all groups",
     ),
+    "200,000 names of 250 characters": (
+        ONE,
+        FABRIC.replace("n[1-64]", "x" * 244 + "[1-200000]"),
+        "8,000,000 characters",
+    ),
+    "200,000 names of 120 numbers": (ONE, FABRIC.replace("n[1-64]", "1a" * 120 + "[1-200000]"), "8,000,000 characters"),
+    "a key of 50,000 parts": (ONE + PARTS + " = 1\n", FABRIC, "line 9 has a name of more than 64 parts"),
+    "a header of 50,000 parts": (f"[{PARTS}]\n", FABRIC, "line 1 has a name of more than 64 parts"),
+    "50,000 parts in quotes": (" . ".join(["'\"'", '"\\""'] * 25_000) + " = 1\n", FABRIC, "more than 64 parts"),
+    "a key of a fabric with 50,000 parts": (
+        ONE,
+        f"x = {{ {PARTS} = 1 }}\n{FABRIC}",
+        "line 1 has a name of more than 64",
+    ),
+    "200 series with 20 n each": (
+        EXCHANGE
+        + "".join(
+            f'[[series]]\nname = "a{i}"\nnodes = [1]\nranks_per_node = 1\nn = {numbers(20)}\n' for i in range(200)
+        ),
+        FABRIC,
+        "make over 1,000 series",
+    ),
+    "200,000 launches": (
+        f"{EXCHANGE}[measure]\nlaunches = 1000\n" + series(m=numbers(200))[len(EXCHANGE) :],
+        FABRIC.replace("simulated", "slurm"),
+        "launches in each of 1,000 rounds",
+    ),
 }
 
 
@@ -141,6 +170,31 @@ def test_too_much_is_refused_at_once(asked: str, tmp_path: Path) -> None:
     with pytest.raises(WeftError, match=re.escape(why)) as refused, at_once():
         make_plan(load_study(tmp_path / "study.toml"), load_fabric(tmp_path / "fabric.toml"), predict=False, host=host)
     assert refused.value.remedy
+
+
+DOTS = ".".join(["a"] * 80)
+
+
+@pytest.mark.parametrize(
+    "title", [f"'{DOTS}'", f'"{DOTS}"', f"'''\n{DOTS} = 1\n'''", f'"""\n{DOTS} ""\n"""', f"'' # {DOTS}"]
+)
+def test_dots_in_a_text_or_comment_make_no_key(title: str, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(f"title = {title}\n{ONE}")
+    assert load_study(tmp_path / "study.toml").name == "s"
+
+
+@pytest.mark.parametrize("path", ["a\\u0000b", "", "a" * 300, "b/" * 2001])
+def test_what_can_be_no_path_is_refused(path: str, tmp_path: Path) -> None:
+    """A NUL was a traceback, and a path without a name the study's own folder."""
+    for study in (
+        collective(f'collectives = ["Alltoallv"]\npatterns = ["matrix"]\nmatrix = "{path}"'),
+        collective(f'collectives = ["Alltoall"]\nalgorithm = "auto"\ntable = "{path}"'),
+        f'{EXCHANGE}[exchange]\ndata = "file"\nfile = "{path}"\n' + ONE[len(EXCHANGE) :],
+        f'name = "s"\nkernel = "replay"\n[replay]\nscript = "{path}"\n[[series]]\nname = "a"\nnodes = [1]\n',
+    ):
+        (tmp_path / "study.toml").write_text(study)
+        with pytest.raises(WeftError, match=r"the path of a file"):
+            load_study(tmp_path / "study.toml")
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -11,7 +11,7 @@ from weft.fabric.network.torus import TorusShape
 from weft.fabric.network.tree import TreeShape
 from weft.fabric.readers import Format
 from weft.fabric.times import Cost, Latency
-from weft.files.section import Section
+from weft.files.section import FilePath, Section
 from weft.files.tree import is_table
 from weft.units import Bytes, Rate
 
@@ -77,7 +77,7 @@ class TorusSection(Section, frozen=True):
 class DumpSection(Section, frozen=True):
     """A dump of a real fabric, beside the fabric file."""
 
-    file: str = Field(
+    file: FilePath = Field(
         min_length=1, max_length=4096, description='the dump, relative to the fabric file: "x5.ibnetdiscover"'
     )
     format: Format | None = Field(
@@ -85,14 +85,14 @@ class DumpSection(Section, frozen=True):
         description='"ibnetdiscover" (or --full), "ports" (ibnetdiscover -p), "subnet-list" (opensm-subnet.lst), '
         '"ibdiagnet" (db_csv), "edges" (CSV), "slurm" or "ibsim"; default: detected',
     )
-    tables: str | None = Field(
+    tables: FilePath | None = Field(
         None,
         min_length=1,
         max_length=4096,
         description="forwarding tables of the same fabric (dump_fts, ibroute, opensm-lfts.dump, opensm.fdbs); "
         "default: minimal routes that Weft works out",
     )
-    names: str | None = Field(
+    names: FilePath | None = Field(
         None, max_length=4096, description='a file of names by key, lines "H-0002c90300080e84 node7"'
     )
     link_rate: Rate | None = Field(

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
-from weft.files.section import Section
+from weft.files.section import FilePath, Section
 from weft.files.tree import as_list
 from weft.kernel.sizes import ByteSizes, powers_of_two
 from weft.kernel.steps import Explain
@@ -112,7 +112,7 @@ class CollectiveSection(Section, frozen=True):
     patterns: Annotated[
         tuple[Literal["equal", "linear", "heavy", "matrix"], ...], Field(min_length=1, max_length=4)
     ] = Field(("equal",), description="of Alltoallv: equal, linear, heavy (one rank sends 8 times as much), matrix")
-    matrix: str | None = Field(None, description="for the pattern matrix: a file of p x p numbers (.npy, or text)")
+    matrix: FilePath | None = Field(None, description="for the pattern matrix: a file of p x p numbers (.npy, or text)")
     algorithms: Literal["default", "each"] = Field(
         "default", description="each: also a launch for every algorithm that the library lets the user choose"
     )
@@ -121,7 +121,7 @@ class CollectiveSection(Section, frozen=True):
         description='of Alltoall and Alltoallv: "default", or one of Weft\'s own ("node.multi{nl=4}"), or a list: '
         'a cell for each; "auto": by the table',
     )
-    table: str | None = Field(
+    table: FilePath | None = Field(
         None,
         description='for the algorithm "auto": a selection table (weft tune); each call chooses as libweft.so does',
     )

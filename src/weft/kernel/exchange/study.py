@@ -10,7 +10,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, mod
 
 from weft.errors import StudyError
 from weft.files.expression import tree
-from weft.files.section import Section
+from weft.files.section import FilePath, Section
 from weft.files.tree import is_list, is_table
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT
@@ -129,7 +129,7 @@ class ExchangeSection(Section, frozen=True):
     data: Literal["contention", "uniform", "skewed", "reverse", "file"] = Field(
         "contention", description="contention, uniform, skewed, reverse or file"
     )
-    file: str | None = Field(None, description="only for data = file: a .npy of n doubles")
+    file: FilePath | None = Field(None, description="only for data = file: a .npy of n doubles")
     calls: Annotated[tuple[Call, ...], Field(min_length=1, max_length=3)] = Field(
         ("A", "B", "C"), description="of A MPI_Alltoall(int), B MPI_Alltoallv(int), C MPI_Alltoallv(m-vector)"
     )
@@ -195,5 +195,9 @@ class ExchangeStudy(Study, frozen=True):
         given = tree.get("series")
         if not is_list(given) or len(given) > MOST_CELLS:
             return tree
-        spread: list[list[Any]] = [each_of(series) if is_table(series) else [series] for series in given]
-        return tree | {"series": [series for some in spread for series in some]}
+        spread: list[Any] = []
+        for series in given:
+            spread += each_of(series) if is_table(series) else [series]
+            if len(spread) > MOST_CELLS:
+                raise ValueError(f"lists of n and m make over {MOST_CELLS:,} series, which no run has room for")
+        return tree | {"series": spread}

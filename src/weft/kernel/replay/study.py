@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from weft.files.section import Section
+from weft.files.section import FilePath, Section
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AlgorithmSpec
 from weft.study import Study
@@ -14,7 +14,7 @@ from weft.study import Study
 class ReplaySection(Section, frozen=True):
     """``[replay]``: which script, and how fast its ranks compute."""
 
-    script: Annotated[str, Field(min_length=1, max_length=4096)] = Field(
+    script: Annotated[FilePath, Field(min_length=1, max_length=4096)] = Field(
         description="the script of a trace, as weft replay makes it; a relative path is from the study's folder"
     )
     compute: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] = Field(
