@@ -4,11 +4,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from weft.analyse.tables.causes import CauseKind, CauseRow
+from weft.analyse.tables.causes import CauseKind, CauseRow, part_in_words
 from weft.analyse.tables.ladder import LadderRow, Step
 from weft.analyse.tables.links import HOSTS, BottleneckRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
-from weft.bound.terms import COPY, INJECTION, LINK
+from weft.bound.terms import INJECTION
 
 #: From this share of the time on, a part is what most of it goes to.
 MOST = 0.5
@@ -49,16 +49,6 @@ def causes(
     ]
 
 
-def part_in_words(name: str) -> str:
-    """A part of the machine in a few words: ``the uplink of leaf0``, ``memory copying``, ``the hosts' own links``."""
-    if name in (INJECTION, COPY):
-        return {INJECTION: HOSTS, COPY: "memory copying"}[name]
-    place, _, way = name.removeprefix(LINK).strip().rpartition(" ")
-    if name.startswith(LINK) and place and way in ("up", "down"):
-        return f"the {way}link of {place}"
-    return f"the {name}" if name.startswith(LINK) else name
-
-
 def _row(row: TimedRow, kind: CauseKind, name: str, share: float | None, short: str, statement: str) -> CauseRow:
     return CauseRow(
         cell=row["cell"], call=row["call"], nodes=row["nodes"], ranks=row["ranks"], kind=kind, name=name, share=share,
@@ -69,9 +59,9 @@ def _row(row: TimedRow, kind: CauseKind, name: str, share: float | None, short: 
 def _of_link(row: TimedRow, found: BottleneckRow) -> CauseRow:
     share = found["busiest"]["share"] if found["busiest"] else None
     short = part_in_words(found["name"])
-    was = "were" if found["name"] == INJECTION else "was"
-    busy = f" ({share:.0%} of its rate while the calls ran)".replace("%", " %", 1) if share is not None else ""
-    return _row(row, "link", found["name"], share, short, f"{_capital(short)} {was} the busiest link{busy}.")
+    was, its = ("were the busiest links", "their") if found["name"] == INJECTION else ("was the busiest link", "its")
+    busy = f" ({share:.0%} of {its} rate while the calls ran)".replace("%", " %", 1) if share is not None else ""
+    return _row(row, "link", found["name"], share, short, f"{_capital(short)} {was}{busy}.")
 
 
 def _of_ladder(row: TimedRow, steps: Sequence[LadderRow]) -> CauseRow | None:
@@ -100,10 +90,11 @@ def _of_bound(row: TimedRow) -> CauseRow:
     if bound_s is None:
         return _row(row, "unknown", "", None, "", "The cause is not known.")
     share, part = min(1.0, bound_s / row["median_s"]), part_in_words(row["bound"])
+    explains = f"{_capital(part)} {'explain' if part == HOSTS else 'explains'} {_percent(share)} of it"
     if share > MOST:
-        return _row(row, "bound", row["bound"], share, part, f"{_capital(part)} explains {_percent(share)} of it.")
+        return _row(row, "bound", row["bound"], share, part, f"{explains}.")
     rest = "the cause is not known" if share < LEAST else "the cause of the rest is not known"
-    return _row(row, "unknown", row["bound"], share, "", f"{_capital(part)} explains {_percent(share)} of it; {rest}.")
+    return _row(row, "unknown", row["bound"], share, "", f"{explains}; {rest}.")
 
 
 def _percent(share: float) -> str:

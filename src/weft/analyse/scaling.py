@@ -5,19 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
-from weft.analyse.tables.answers import Outcome, VerdictRow
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, Outcome, VerdictRow
 from weft.analyse.tables.off_node import NO_STEP, OffNode, off_node_in_words
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, timed
-from weft.format import format_factor, measured_factor, plural
+from weft.format import format_factor, measured_factor
 
 Axis = Literal["nodes", "ranks"]
 
 SYMBOL = {"nodes": "N", "ranks": "p"}
 KEPT = {"strong": "With the whole array kept the same", "weak": "With the array of each {one} kept the same"}
-
-
-#: METHOD 15: two sides of so many launches can differ beyond chance; fewer cannot, and get no verdict.
-FEWEST_LAUNCHES = 4
 
 
 def verdicts(
@@ -185,7 +181,7 @@ def _too_few(found: VerdictRow, launches: int) -> str:
     one, symbol = ("node", "N") if found["axis"] == "nodes" else ("rank", "p")
     kept = KEPT[found["kind"]].format(one=one)
     return (
-        f"No verdict: {plural(launches, 'launch')}, {FEWEST_LAUNCHES} needed. {kept}, the time at {symbol} = "
+        f"No verdict: it needs {FEWEST_LAUNCHES} launches, and has {launches}. {kept}, the time at {symbol} = "
         f"{found['end']} was {factor} times that at {symbol} = {found['start']}."
     )
 

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdict card of a run: the answer at a glance, three numbers, and at most two sentences."""
+"""The verdict card of a run: the answer at a glance, three numbers, what was found, and why with what to try."""
 
 from dataclasses import dataclass
 
 from weft.analyse.tables.quality import MEANING
-from weft.report.headline import Number, doubted
+from weft.report.headline import Number, doubted, supposed
 from weft.report.view import RunView
-
-SENTENCES = 2
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,7 @@ class Card:
     numbers
         Large values with what they are; the last one is the quality.
     sentences
-        What was found and what causes it, or why that is not shown.
+        Two at most: what was found, then its cause with what to try; or why nothing is shown, then what was found.
     caution
         What it hangs on, where that is a guess.
     """
@@ -37,9 +35,12 @@ def card_of(view: RunView) -> Card:
     story, doubt = view.story, doubted(view.quality)
     numbers = (*story.numbers(view)[: 1 if view.grade == "D" else 2], (view.grade, f"quality: {MEANING[view.grade]}"))
     finding = story.finding(view)
+    line, answers = story.line(view), story.answers(view)
     if doubt:
-        held = (f"If the numbers hold: {finding}",) if finding else ()
-        return Card(f"Not shown: quality {view.grade}", numbers, (doubt, *held), story.caution(view))
-    line = story.line(view)
-    told = [text for text in (finding, story.cause(view), story.advice(view)) if text and text != f"{line}."]
-    return Card(line, numbers, tuple(told[:SENTENCES]), story.caution(view))
+        held = supposed(finding) if answers else finding
+        told = [f"{doubt} To try: {view.quality[0]['remedy']}.", *([held] if held else [])]
+        shown = f"Not shown: quality {view.grade}" if answers else line
+        return Card(shown, numbers, tuple(told), story.caution(view) if answers else "")
+    reason = f"{story.cause(view)} {story.advice(view)}".strip()
+    told = [text for text in (finding, reason) if text and text != f"{line}."]
+    return Card(line, numbers, tuple(told), story.caution(view))

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from weft.analyse.tables.answers import VerdictRow
-from weft.analyse.tables.causes import CauseRow
+from weft.analyse.tables.causes import CauseRow, part_in_words
 from weft.analyse.tables.off_node import off_node_in_words
 from weft.analyse.tables.quality import QualityRow, grade_of
 from weft.format import measured_factor
@@ -22,14 +22,25 @@ def doubted(quality: Sequence[QualityRow]) -> str:
     return f"Not shown (quality {grade}): {reasons}."
 
 
-def claimed(finding: str, cause: str, quality: Sequence[QualityRow]) -> str:
-    """What a run may claim: at quality C its finding is not shown, at D no cause is named either."""
+def claimed(finding: str, cause: str, quality: Sequence[QualityRow], *, answers: bool = True) -> str:
+    """What a run may claim: at quality C its finding is not shown, at D no cause is named either.
+
+    A finding that ``answers`` nothing ("No verdict") does not depend on the numbers, and stands as it is.
+    """
     doubt = doubted(quality)
     whole = f"{finding} {cause}".strip()
     if not doubt:
         return whole
     what = finding if grade_of(quality) == "D" else whole
-    return f"{doubt} If the numbers hold: {what}" if what else doubt
+    return f"{doubt} {supposed(what) if answers else what}".strip()
+
+
+def supposed(text: str) -> str:
+    """A statement that hangs on doubtful numbers: ``If the numbers hold, two ranks reach 9 GB/s.``; empty if it is."""
+    if not text:
+        return ""
+    name = text[1:2].isupper() or not text[:1].isalpha()
+    return f"If the numbers hold, {text if name else text[0].lower() + text[1:]}"
 
 
 def main_verdict(found: Sequence[VerdictRow]) -> VerdictRow | None:
@@ -64,7 +75,7 @@ def glance(found: Sequence[VerdictRow], cause: CauseRow | None) -> str:
     if main["outcome"] == "undecided":
         return f"Undecided up to {main['end']} {main['axis']}"
     if main["outcome"] == "rises":
-        return f"Yes: {cause['short']}" if cause and cause["short"] else "Yes, by a cause that is not known"
+        return f"Yes: {cause['short']}" if cause and cause["short"] else "Yes, and the cause is not known"
     if main["kind"] == "strong" and main["outcome"] == "no change shown":
         return f"It gets no faster up to {main['end']} {main['axis']}"
     return f"No, up to {main['end']} {main['axis']}"
@@ -82,7 +93,7 @@ def scale_numbers(found: Sequence[VerdictRow]) -> list[Number]:
     if main["bound"] and main["bound_ratio"]:
         share = 100 / main["bound_ratio"]
         told = "under 1 %" if share < 1 else f"{share:.0f} %"
-        numbers.append((told, f"of it is the nearest bound, {main['bound']}"))
+        numbers.append((told, f"of that time is the nearest lower bound, {part_in_words(main['bound'])}"))
     return numbers
 
 

@@ -10,6 +10,8 @@ from weft.report.view import RunView
 from weft.report.why import call_title
 
 MOST = 12
+#: What saves less than this share of the time is not worth a sentence.
+WORTH = 0.01
 NOTHING = "Nothing that this run measured says what would."
 
 
@@ -19,6 +21,8 @@ def remedy_sentence(view: RunView, cell: str, call: str) -> str:
     if not own:
         return ""
     best = max(own, key=lambda row: row["saves_s"])
+    if best["saves_s"] < WORTH * best["seconds"]:
+        return ""
     return f"To try: {best['remedy']} (saves at most {100 * best['saves_s'] / best['seconds']:.0f} %)."
 
 

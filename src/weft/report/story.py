@@ -25,6 +25,10 @@ class Story(Protocol):
         """What was found, in one or two sentences, without a cause."""
         ...
 
+    def answers(self, view: "RunView") -> bool:
+        """Whether the finding rests on times; False where it says that there is no answer, or why none is claimed."""
+        return any(row["samples"] for row in view.rows)
+
     def cause(self, view: "RunView") -> str:
         """What causes it, in one or two sentences; empty where nothing says so."""
         return ""

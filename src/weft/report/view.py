@@ -87,7 +87,8 @@ class RunView:
     def headline(self) -> str:
         """The answer in a few sentences, as far as the run's quality lets it be claimed."""
         causes = f"{self.story.cause(self)} {self.story.advice(self)}".strip()
-        told = claimed(self.story.finding(self), causes, self.quality)
+        answers = self.story.answers(self)
+        told = claimed(self.story.finding(self), causes, self.quality, answers=answers)
         return f"{self.story.caution(self)} {told}".lstrip()
 
     @cached_property

@@ -56,7 +56,7 @@ def test_under_four_launches_there_is_a_factor_and_no_verdict(launches: int, out
     assert (found["outcome"], found["factor"]) == (outcome, 2.0)
     claimed = "limits scaling" in headline([found])
     assert claimed is (outcome == "rises")
-    assert ("4 needed" in headline([found])) is not claimed
+    assert ("it needs 4 launches" in headline([found])) is not claimed
 
 
 def test_a_model_repeats_itself_and_needs_no_interval_and_one_launch() -> None:
@@ -172,7 +172,7 @@ def test_on_one_node_ranks_are_what_grows() -> None:
     assert headline([found]).startswith(
         "4 ranks take 4.00 times (3.92–4.08) as long as one, with the same data on each"
     )
-    assert glance([found], None) == "Yes, by a cause that is not known"
+    assert glance([found], None) == "Yes, and the cause is not known"
 
 
 def test_along_nodes_only_points_of_one_shape_are_compared() -> None:
@@ -199,7 +199,7 @@ def test_a_minimum_in_the_middle_within_the_noise_is_not_told() -> None:
 def test_the_nearest_bound_stands_beside_the_last_point() -> None:
     found = verdict(PAPER_WEAK, "s", "weak", "C")
     assert (found["bound"], found["bound_ratio"]) == ("injection", pytest.approx(2.0))
-    assert scale_numbers([found])[1] == ("50 %", "of it is the nearest bound, injection")
+    assert scale_numbers([found])[1] == ("50 %", "of that time is the nearest lower bound, the hosts' own links")
 
 
 def test_a_run_without_bounds_has_a_verdict_too() -> None:

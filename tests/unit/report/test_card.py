@@ -32,7 +32,7 @@ def test_the_card_is_a_line_three_numbers_and_at_most_two_sentences(view: RunVie
     assert len(card.line) < 60
     assert [what.partition(":")[0].split(",")[0] for _, what in card.numbers] == [
         "the time from 1 to 36 nodes",
-        "of it is the nearest bound",
+        "of that time is the nearest lower bound",
         "quality",
     ]
     assert 1 <= len(card.sentences) <= 2
@@ -84,4 +84,4 @@ def test_a_name_with_underscores_is_never_broken(width: int) -> None:
 def test_a_made_run_of_three_launches_says_why_it_has_no_verdict(tmp_path: Path) -> None:
     card = card_of(load_view(make_run(tmp_path / "run", Made(samples=5, cores=8))))
     assert card.line == "No verdict"
-    assert "4 needed" in card.sentences[0]
+    assert "it needs 4 launches, and has 3" in card.sentences[0]

@@ -137,7 +137,7 @@ def test_at_quality_d_the_card_has_the_number_that_was_found_and_none_that_expla
     limits = sweeps[1]
     assert any("eager limit" in what for _, what in card_of(limits).numbers)
     bad = replace(limits)
-    vars(bad)["quality"] = [{"grade": "D", "what": "made to be bad"}]
+    vars(bad)["quality"] = [{"grade": "D", "what": "made to be bad", "remedy": "make it good"}]
     card = card_of(bad)
     assert card.line == "Not shown: quality D"
     assert "eager limit" not in " ".join([*(what for _, what in card.numbers), *card.sentences])

@@ -124,7 +124,7 @@ def test_change_overs_are_listed_with_size_knob_value_and_factor(runs: dict[str,
     for row in changes.rows[1:]:
         assert row[1:4] == ("2 KiB – 4 KiB", "btl_sm_eager_limit (4,096 B)", "jump")
         assert row[4].startswith("2.")
-    assert "4 change-over points are found, 4 of them at a known knob" in runs["calls"].headline
+    assert "4 change-over points are found, all of them at a known knob" in runs["calls"].headline
 
 
 def test_without_values_no_knob_is_claimed_and_the_usual_one_is_told(runs: dict[str, RunView]) -> None:

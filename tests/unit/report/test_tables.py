@@ -119,7 +119,7 @@ def test_a_virtual_network_says_so_too(tmp_path: Path) -> None:
 
 def test_the_text_starts_with_the_verdict_and_ends_with_remedies(tara: RunView) -> None:
     text = render(tara, "text")
-    assert "All-to-all communication limits scaling" in " ".join(text.split())[:500]
+    assert "all-to-all communication limits scaling" in " ".join(text.split())[:500]
     assert "error: cell c007, N = 18, p = 144, m = 9216: crash" in text
     assert "-> repeat the same `weft run`" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 120

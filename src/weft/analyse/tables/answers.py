@@ -11,6 +11,9 @@ from weft.store.typed import TableOf
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))
 
+#: METHOD 15: two sides of so many launches can differ beyond chance; fewer cannot, and get no verdict.
+FEWEST_LAUNCHES = 4
+
 Outcome = Literal["falls", "rises", "no change shown", "undecided", "no verdict"]
 
 

@@ -5,6 +5,8 @@ from typing import Literal, TypedDict
 
 import pyarrow as pa
 
+from weft.analyse.tables.links import HOSTS
+from weft.bound.terms import COPY, INJECTION, LINK
 from weft.store.typed import TableOf
 
 TEXT, INT, REAL = pa.string(), pa.int32(), pa.float64()
@@ -41,3 +43,13 @@ CAUSES = TableOf(
         ]
     ),
 )  # fmt: skip
+
+
+def part_in_words(name: str) -> str:
+    """A part of the machine in a few words: ``the uplink of leaf0``, ``memory copying``, ``the hosts' own links``."""
+    if name in (INJECTION, COPY):
+        return {INJECTION: HOSTS, COPY: "memory copying"}[name]
+    place, _, way = name.removeprefix(LINK).strip().rpartition(" ")
+    if name.startswith(LINK) and place and way in ("up", "down"):
+        return f"the {way}link of {place}"
+    return f"the {name}" if name.startswith(LINK) else name

@@ -61,7 +61,11 @@ class BandwidthStory(SweepStory):
         if not lines:
             return []
         limit = next((change for line in lines for change in line.changes if change["eager_limit"]), None)
-        found = [(exact_bytes(limit["lower"]), f"eager limit, up to {exact_bytes(limit['upper'])}")] if limit else []
+        found = (
+            [(f"{exact_bytes(limit['lower'])} to {exact_bytes(limit['upper'])}", "the eager limit lies between")]
+            if limit
+            else []
+        )
         return [(self._best(lines), "highest rate between two ranks"), *found]
 
     def _best(self, lines: tuple[Line, ...]) -> str:

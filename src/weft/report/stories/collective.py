@@ -36,7 +36,7 @@ class CollectiveStory(SweepStory):
         if not largest:
             return "No call has a time: nothing was measured."
         cell = largest[0].cell
-        text = f"Among {plural(cell.ranks, 'process')} on {plural(cell.nodes, 'node')} "
+        text = f"With {plural(cell.ranks, 'process')} on {plural(cell.nodes, 'node')} "
         found = self._slowest(view)
         if found is None:
             return text + "the calls have no size in common."
@@ -59,7 +59,16 @@ class CollectiveStory(SweepStory):
     def line(self, view: RunView) -> str:
         """The slowest call."""
         found = self._slowest(view)
-        return f"{found[0].name} is the slowest call" if found else "The calls have no size in common"
+        if found is None:
+            return "The calls have no size in common" if self._largest(view) else "No call has a time"
+        line, row, size = found
+        if len(self._largest(view)) > 1:
+            return f"{line.name} is the slowest call"
+        return f"{line.name} takes {measured_seconds(row['median_s'])} at {exact_bytes(size)}"
+
+    def answers(self, view: RunView) -> bool:
+        """Whether calls have a size in common."""
+        return self._slowest(view) is not None
 
     def numbers(self, view: RunView) -> list[Number]:
         """The time of the slowest call, and how many change-overs there are."""
@@ -69,7 +78,10 @@ class CollectiveStory(SweepStory):
         line, row, size = found
         jumps = sum(len(each.jumps) for each in self.own(view))
         where = f"{line.name} at {exact_bytes(size)}, {line.place}"
-        return [(measured_seconds(row["median_s"]), where), (f"{jumps}", "change-over points")]
+        return [
+            (measured_seconds(row["median_s"]), where),
+            (f"{jumps}", "change-over point" if jumps == 1 else "change-over points"),
+        ]
 
     def _largest(self, view: RunView) -> list[Line]:
         """The lines of the largest process count."""

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.causes import CAUSES, CauseRow
 from weft.analyse.tables.times import MEDIANS, CallRow, holding_bound_s, timed
 from weft.plan.records import PlannedSeries
@@ -29,6 +30,11 @@ class ExchangeStory(Story):
         """Whether all-to-all limits scaling."""
         return headline(view.verdicts)
 
+    def answers(self, view: RunView) -> bool:
+        """Whether there is a verdict that the run's own warnings do not doubt."""
+        main = main_verdict(view.verdicts)
+        return main is not None and not main["doubt"]
+
     def caution(self, view: RunView) -> str:
         """On which guess a simulated verdict depends."""
         return " ".join(flip_sentences(sensitivities(view)))
@@ -41,7 +47,10 @@ class ExchangeStory(Story):
     def advice(self, view: RunView) -> str:
         """What would save most of the time at the end of the series that answers."""
         row = main_cause(view)
-        return remedy_sentence(view, row["cell"], row["call"]) if row else ""
+        if row:
+            return remedy_sentence(view, row["cell"], row["call"])
+        few = main_verdict(view.verdicts) is None and any(each["factor"] is not None for each in view.verdicts)
+        return f"To try: the same `weft run` with --launches {FEWEST_LAUNCHES} adds the missing ones." if few else ""
 
     def line(self, view: RunView) -> str:
         """Yes or no, and by which part."""

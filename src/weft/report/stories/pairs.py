@@ -43,6 +43,10 @@ class PairsStory(Story):
             "; ".join(_capital(text) if index == 0 else text for index, text in enumerate(causes[:TOLD])) + "." + more
         )
 
+    def answers(self, view: RunView) -> bool:
+        """Whether pairs were measured: their times are in tables of their own."""
+        return PairView(view).measured
+
     def line(self, view: RunView) -> str:
         """Who is slow, or that nobody is."""
         pairs = PairView(view)
@@ -61,7 +65,7 @@ class PairsStory(Story):
         rows = [row for row in pairs.classes if (row["bytes"], row["mode"]) == pairs.shown[0]]
         far = max(rows, key=lambda row: row["median_s"])
         told = f"half a round trip of {format_bytes(far['bytes'])}, {far['class']}"
-        slow = [(f"{len(pairs.blame)}", "nodes, links or pairs stand out")] if pairs.blame else []
+        slow = [(f"{len(pairs.blame)}", _standing_out(len(pairs.blame)))] if pairs.blame else []
         return [*slow, (measured_seconds(far["median_s"]), told)]
 
     def tables(self, view: RunView) -> list[Table]:
@@ -95,6 +99,10 @@ class PairsStory(Story):
                 "unknown": pairs.unknown,
             }
         }
+
+
+def _standing_out(count: int) -> str:
+    return "node, link or pair stands out" if count == 1 else "nodes, links or pairs stand out"
 
 
 def _capital(text: str) -> str:

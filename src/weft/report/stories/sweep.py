@@ -6,7 +6,6 @@ from typing import Any
 
 from weft.analyse.tables.answers import CHANGES, SLOWER
 from weft.analyse.tables.trials import TRIALS
-from weft.format import plural
 from weft.report.story import Story
 from weft.report.sweeps import Line, lines_of
 from weft.report.tabular import Table
@@ -36,8 +35,10 @@ def changes_clause(lines: Sequence[Line]) -> str:
     if not jumps:
         return "no change-over point is found"
     named = sum(bool(each["knobs"]) for each in jumps)
-    explained = "none of them at a known knob" if not named else f"{named} of them at a known knob"
-    return f"{plural(len(jumps), 'change-over point')} {'is' if len(jumps) == 1 else 'are'} found, {explained}"
+    if len(jumps) == 1:
+        return f"1 change-over point is found, {'' if named else 'not '}at a known knob"
+    explained = "none" if not named else "all" if named == len(jumps) else f"{named}"
+    return f"{len(jumps)} change-over points are found, {explained} of them at a known knob"
 
 
 def existing(tables: Sequence[Table | None]) -> list[Table]:
