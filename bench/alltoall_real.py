@@ -14,21 +14,43 @@ import json
 import os
 from pathlib import Path
 
-from weft.report.view import load_view
+from weft.analyse.tables.times import TimedRow
+from weft.format import format_bytes, measured_seconds
+from weft.mpi.algorithms import DEFAULT
+from weft.mpi.alltoall import AUTO
+from weft.report.tabular import Table, markdown
+from weft.report.view import RunView, load_view
 from weft.tune.check import checked
+from weft.tune.rows import rows_by_algorithm
 from weft.tune.whole import Asked, Tuning
 
 SLOWER = 1.05
+COLUMNS = ("call", "block", "auto", "library", "ratio", "auto took")
 
 
-def as_faked(table: Path, nodes: int, ranks_per_node: int) -> int:
-    """Rules for the faked nodes in place of this one host; returns how many choose another algorithm."""
+def as_faked(table: Path, faked: Path, nodes: int, ranks_per_node: int) -> int:
+    """Rules for the faked nodes in place of this one host, in a file; returns how many choose another algorithm."""
     whole = json.loads(table.read_text())
     for rule in whole["rules"]:
         if "nodes" in rule:
             rule["nodes"], rule["ranks_per_node"] = [nodes, nodes], [ranks_per_node, ranks_per_node]
-    table.write_text(json.dumps(whole, indent=1))
+    faked.write_text(json.dumps(whole, indent=1))
     return sum(rule["algorithm"] != "pmpi" for rule in whole["rules"])
+
+
+def beside(view: RunView) -> list[tuple[str, ...]]:
+    """A row for each call and size: `auto` and the library's choice with their intervals, and the ratio of medians."""
+    return [
+        (op, format_bytes(size), timed(rows[AUTO]), timed(rows[DEFAULT]),
+         f"{rows[AUTO]['median_s'] / rows[DEFAULT]['median_s']:.2f}", rows[AUTO]["algorithm"])
+        for (op, _, _, size), rows in sorted(rows_by_algorithm(view).items())
+        if AUTO in rows and DEFAULT in rows
+    ]  # fmt: skip
+
+
+def timed(row: TimedRow) -> str:
+    """A median with its interval."""
+    return measured_seconds(row["median_s"], row["low_s"], row["high_s"])
 
 
 def main() -> int:
@@ -47,9 +69,12 @@ def main() -> int:
     asked = Asked((1,), given.ranks, given.sizes, given.launches, given.calls, shared)
     tuning, table = Tuning("local", asked, given.into), given.into.with_name(f"{given.into.name}.json")
     code = tuning.go(table, given.mpicxx)
-    rules = as_faked(table, given.ranks // given.fake, given.fake)
-    code = code or tuning.check(table, given.mpicxx)
-    found = checked(load_view(given.into.with_name(f"{given.into.name}-check")))
+    faked = table.with_name(f"{given.into.name}-faked.json")
+    rules = as_faked(table, faked, given.ranks // given.fake, given.fake)
+    code = code or tuning.check(faked, given.mpicxx)
+    view = load_view(given.into.with_name(f"{given.into.name}-check"))
+    print(markdown(Table("auto beside the library's choice", COLUMNS, tuple(beside(view)), words=frozenset({0}))))
+    found = checked(view)
     slower = [each for each in found if each.shown and each.to_default > SLOWER]
     faster = [each for each in found if each.shown and each.to_default < 1]
     if shared:
