@@ -66,6 +66,27 @@ def _spark(rest: str) -> Backend:
     return ibis.pyspark.connect(session)
 
 
+def bound_memory(backend: Backend, most: str, spill: Path) -> None:
+    """Let DuckDB keep no more than that in memory, and the rest on disk; Spark has its own limits.
+
+    Parameters
+    ----------
+    backend
+        The engine.
+    most
+        A size as DuckDB writes it, ``768MiB``: of its buffers, which is nearly all that it holds.
+    spill
+        An existing folder for the rest, with room for it.
+    """
+    if backend.name != "duckdb":
+        return
+    where = str(spill).replace("'", "''")
+    backend.raw_sql(f"SET memory_limit = '{most}'")
+    backend.raw_sql(f"SET temp_directory = '{where}'")
+    # else a result that is written to a file waits in memory for the rows before it
+    backend.raw_sql("SET preserve_insertion_order = false")
+
+
 def read(backend: Backend, paths: Sequence[Path]) -> Expression:
     """Parquet files as one table of the engine; file names are literal, even with ``[`` in them.
 

@@ -57,8 +57,9 @@ def memory_table(cells: Sequence[Cell], title: str) -> Table:
 def memory_tables(plan: Plan) -> list[Table]:
     """One memory table for each series of m-vectors."""
     found: list[Table] = []
+    measured = plan.measured
     for series in plan.series:
-        cells = [cell for cell in plan.measured if series.name in cell.series and {"n", "m"} <= set(cell.parameters)]
+        cells = [cell for cell in measured if series.name in cell.series and {"n", "m"} <= set(cell.parameters)]
         if cells:
             found.append(memory_table(cells, f"{series.name}: memory of one array (1 kB = 1024 B)"))
     return found

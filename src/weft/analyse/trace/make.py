@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.engine import Backend, Expression, connect, read
+from weft.analyse.engine import Backend, Expression, bound_memory, connect, read
 from weft.analyse.pairs.scratch import Scratch, scratch
 from weft.analyse.tables.traces import CALL_SIZES, CALL_TIMES, COMM_TIMES, LATE, MATRIX, PHASES, VERDICT
 from weft.analyse.trace.late import late_ranks
@@ -20,6 +20,8 @@ from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RA
 from weft.store.typed import TableOf
 
 WRITTEN = (CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, VERDICT)
+MOST_MEMORY = "768MiB"
+"""Of the engine's buffers, however many events there are; what does not fit goes to the trace's folder meanwhile."""
 
 
 def has_trace_tables(folder: TraceFolder) -> bool:
@@ -51,6 +53,7 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     ranks, communicators = (read(backend, [table.path(root)]) for table in (TRACE_RANKS, COMMUNICATORS))
     seconds = _seconds(folder)
     with scratch(backend, folder.tables) as kept:
+        bound_memory(backend, MOST_MEMORY, kept.subfolder("spill"))
         waited = _waited(kept, events, communicators)
         _write(root, CALL_TIMES, by_call(events, waited, sum(seconds.values())))
         _write(root, CALL_SIZES, by_size(events))

@@ -18,7 +18,11 @@ LONGEST = 4096
 FEWEST = 3
 """Times that a stretch must come in a row to be a phase."""
 
+ODD = 0x9E3779B97F4A7C15
+"""Any large odd number: sums that are equal by chance only cost time."""
+
 Codes = NDArray[np.int64]
+Sums = NDArray[np.uint64]
 
 
 def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]]:
@@ -32,13 +36,12 @@ def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]
         Of the periods that are tried.
     """
     found: list[tuple[int, int, int]] = []
+    sums, powers = _sums(codes)
     for period in range(1, min(longest, len(codes) // FEWEST) + 1):
-        same = codes[period:] == codes[:-period]
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
-        for begin, end in zip(edges[::2], edges[1::2], strict=True):
-            times = int(end - begin) // period + 1
+        for begin, end in _stretches(codes, sums, powers, period):
+            times = (end - begin) // period + 1
             if times >= FEWEST:
-                found.append((int(begin), period, times))
+                found.append((begin, period, times))
     found.sort(key=lambda each: (-each[1] * each[2], each[1]))
     free = np.ones(len(codes), bool)
     kept: list[tuple[int, int, int]] = []
@@ -48,6 +51,57 @@ def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]
             free[covered] = False
             kept.append((first, period, times))
     return kept
+
+
+def _sums(codes: Codes) -> tuple[Sums, Sums]:
+    """Sums of the first calls, each times a power of an odd number modulo 2^64, and the powers; shape (n + 1,)."""
+    powers = np.full(len(codes) + 1, ODD, np.uint64)
+    powers[0] = 1
+    powers = np.cumprod(powers, dtype=np.uint64)
+    sums = np.zeros(len(codes) + 1, np.uint64)
+    np.cumsum((codes.astype(np.uint64) + np.uint64(1)) * powers[:-1], dtype=np.uint64, out=sums[1:])
+    return sums, powers
+
+
+def _stretches(codes: Codes, sums: Sums, powers: Sums, period: int) -> list[tuple[int, int]]:
+    """Longest stretches (begin, end) of calls that equal those a period later, if as long as two periods.
+
+    Such a stretch holds a whole block of calls k * period .. (k + 1) * period, which equals the next one. Blocks are
+    compared by their sums (as Karp and Rabin do), n / period of them instead of n calls; then the calls themselves.
+    """
+    at = sums[::period]
+    blocks = at[1:] - at[:-1]
+    alike = blocks[:-1] * powers[period] == blocks[1:]
+    if not alike.any():
+        return []
+    found: list[tuple[int, int]] = []
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], alike, [False]]))) * period
+    for begin, end in edges.reshape(-1, 2).tolist():
+        if not np.array_equal(codes[begin:end], codes[begin + period : end + period]):
+            return _compared(codes, period)  # two blocks of the same sum
+        found.append((_before(codes, period, begin), _after(codes, period, end)))
+    return found
+
+
+def _compared(codes: Codes, period: int) -> list[tuple[int, int]]:
+    """The same by comparing every call."""
+    same = codes[period:] == codes[:-period]
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
+    return [(begin, end) for begin, end in edges.reshape(-1, 2).tolist() if end - begin >= 2 * period]
+
+
+def _before(codes: Codes, period: int, begin: int) -> int:
+    """Where the stretch begins that reaches ``begin``: less than a period before."""
+    first = max(0, begin - period)
+    other = np.flatnonzero(codes[first:begin] != codes[first + period : begin + period])
+    return first + int(other[-1]) + 1 if len(other) else first
+
+
+def _after(codes: Codes, period: int, end: int) -> int:
+    """Where the stretch ends that reaches ``end``: less than a period after."""
+    last = min(len(codes) - period, end + period)
+    other = np.flatnonzero(codes[end:last] != codes[end + period : last + period])
+    return end + int(other[0]) if len(other) else last
 
 
 def phases(events: Expression, sites: Sequence[str], most: int = 8) -> list[PhaseRow]:

@@ -39,7 +39,7 @@ def collectives(events: Expression, communicators: Expression) -> Expression:
     at_root = ibis.ifelse(calls.rank == calls.peer, calls.begin_ns, ibis.null("int64"))
     met = calls.group_by(KEY).agg(
         last_ns=calls.begin_ns.max(), done_ns=calls.end_ns.max(), last=calls.rank.argmax(calls.begin_ns),
-        root_ns=at_root.max(), came=calls.rank.nunique(),
+        root_ns=at_root.max(), came=calls.count(),  # a rank comes once: the number counts its own calls
     )  # fmt: skip
     whole = met.join(communicators.select("comm", "size"), "comm")
     whole = whole.filter((whole.came == whole["size"]) & (whole["size"] > 1))

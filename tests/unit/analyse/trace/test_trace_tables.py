@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from made.traces import MadeRank
+from weft.analyse.engine import Backend, bound_memory
 from weft.analyse.tables.traces import CALL_SIZES, CALL_TIMES, COMM_TIMES, LATE, MATRIX, PHASES, VERDICT
+from weft.analyse.trace import make, phases
 from weft.analyse.trace.make import has_trace_tables, make_trace_tables
-from weft.analyse.trace.phases import repeating
+from weft.analyse.trace.phases import Codes, repeating
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag
@@ -152,6 +154,72 @@ def test_phases_are_the_stretches_that_repeat() -> None:
     assert repeating(np.array([], np.int64)) == []
     inner = [1, 2, 2, 2, 2, 2, 3]
     assert repeating(np.array(inner * 4)) == [(0, 7, 4)]
+
+
+def directly(codes: Codes, longest: int) -> list[tuple[int, int, int]]:
+    """What `repeating` finds, from the definition: every period, every call."""
+    found: list[tuple[int, int, int]] = []
+    for period in range(1, min(longest, len(codes) // 3) + 1):
+        begin = 0
+        for place in range(len(codes) - period + 1):
+            if place == len(codes) - period or codes[place] != codes[place + period]:
+                if place - begin >= 2 * period:
+                    found.append((begin, period, (place - begin) // period + 1))
+                begin = place + 1
+    taken: set[int] = set()
+    kept: list[tuple[int, int, int]] = []
+    for first, period, times in sorted(found, key=lambda each: (-each[1] * each[2], each[1])):
+        covered = set(range(first, first + period * times))
+        if not covered & taken:
+            taken |= covered
+            kept.append((first, period, times))
+    return kept
+
+
+@pytest.mark.parametrize("odd", [phases.ODD, 1])  # by powers of 1 every two blocks of the same calls are alike
+def test_phases_are_the_same_as_by_comparing_every_call(odd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phases, "ODD", odd)
+    dice = np.random.default_rng(5)
+    for _ in range(40):
+        loops = [np.tile(dice.integers(0, 3, dice.integers(1, 9)), dice.integers(1, 7)) for _ in range(4)]
+        codes: Codes = np.concatenate(loops)
+        for longest in (3, 100):
+            assert repeating(codes, longest) == directly(codes, longest)
+
+
+def test_phases_are_found_without_comparing_every_call_at_every_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+    equal = np.array_equal
+
+    def counted(one: Codes, other: Codes) -> bool:
+        looked_at.append(len(one))
+        return equal(one, other)
+
+    monkeypatch.setattr(np, "array_equal", counted)
+    codes = np.tile(np.arange(50), 400)
+    assert repeating(codes) == [(0, 50, 400)]
+    assert sum(looked_at) < 100 * len(codes), "multiples of 50 alone, of 4,096 periods"
+
+
+def test_tables_are_made_in_bounded_memory_with_the_rest_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Backend] = []
+    spilled: list[Path] = []
+
+    def bounded(backend: Backend, most: str, spill: Path) -> None:
+        bound_memory(backend, most, spill)
+        assert spill.is_dir()
+        opened.append(backend)
+        spilled.append(spill)
+
+    monkeypatch.setattr(make, "bound_memory", bounded)
+    analysed(tmp_path / "it's", MadeRank(0, 1).call("MPI_Barrier", 0, 5))
+    (backend,), (spill,) = opened, spilled
+    asked = "SELECT current_setting('memory_limit'), current_setting('temp_directory')"
+    assert backend.raw_sql(asked).fetchone() == ("768.0 MiB", str(spill))
+    assert spill.is_relative_to(tmp_path / "it's")
+    assert not spill.exists()
 
 
 def test_a_phase_tells_its_time_and_its_longest_call_site(tmp_path: Path) -> None:
