@@ -33,9 +33,12 @@ from weft.bound.terms import INJECTION, LINK
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.steps import BETWEEN, PAIRWISE, SHIFT, WHOLE, WITHIN
+from weft.mpi.knobs import Where
 from weft.plan.records import Cell
 
 Seconds = Mapping[str, float]
+#: Messages inside nodes, or between them, that take less of the time of plain messages do not rule it.
+LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ def _rows(call: CallRow, cell: Cell, launches: Sequence[Mapping[str, TurnRow]], 
         _rungs(each, holding_bound_s(call), plain, scale, launch[WHOLE]["late_s"])
         for each, launch in zip(seconds, launches, strict=True)
     ]
+    where = carried(cell, seconds, scale)
     rows: list[LadderRow] = []
     below: Step | None = None
     for step in STEPS:
@@ -102,10 +106,20 @@ def _rows(call: CallRow, cell: Cell, launches: Sequence[Mapping[str, TurnRow]], 
             continue
         name = {"hardware": call["bound"], "contention": plain}.get(step, "")
         row = _row(call, step, below, rungs) | {"name": name}
-        row |= {"mover": mover(step, call, cell, settings.library, settings.values)}
+        row |= {"mover": mover(step, call, cell, settings.library, settings.values, where)}
         rows.append(cast(LadderRow, row))
         below = step
     return [cast(LadderRow, row | {"statement": statement(row, rows)}) for row in rows]
+
+
+def carried(cell: Cell, launches: Sequence[Seconds], scale: float) -> Where:
+    """Where the step of plain messages took its time: a kind of message with under a tenth of it is not the cause."""
+    if cell.nodes == 1 or cell.ranks_per_node == 1:
+        return "node" if cell.nodes == 1 else "network"
+    within = median(each.get(WITHIN, 0.0) for each in launches)
+    between = scale * median(each.get(BETWEEN, 0.0) for each in launches)
+    total = within + between
+    return "network" if within < LEAST_SHARE * total else "node" if between < LEAST_SHARE * total else "both"
 
 
 def _row(call: CallRow, step: Step, below: Step | None, rungs: Sequence[Rungs]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def added(row: LadderRow) -> str:
     return f"{name} {'take' if many else 'takes'} {100 * (1 - factor):.0f} % away{better}"
 
 
-def mover(step: Step, call: CallRow, cell: Cell, library: str, values: Mapping[str, str]) -> str:
+def mover(step: Step, call: CallRow, cell: Cell, library: str, values: Mapping[str, str], where: Where) -> str:
     """What would move a step, in words.
 
     Parameters
@@ -88,13 +88,14 @@ def mover(step: Step, call: CallRow, cell: Cell, library: str, values: Mapping[s
         Of the plan.
     library, values
         The MPI library in its own words, and its variables.
+    where
+        Whether the plain messages took their time inside nodes, between them, or both.
     """
     if step == "hardware":
         link = call["bound"].removeprefix(LINK)
         return PARTS.get(call["bound"], f"more or faster cables on the way {link}; a placement that crosses it less")
     if step == "messages":
-        between: Where = "network" if cell.ranks_per_node == 1 else "both"
-        return message_knobs(library, values, "node" if cell.nodes == 1 else between)
+        return message_knobs(library, values, where)
     if step == "contention":
         return "which ranks share a node" if cell.nodes == 1 else "placement; routes"
     if step == "algorithm":

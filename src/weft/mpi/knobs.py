@@ -75,6 +75,9 @@ FIRST = "this much of a larger message is sent with the rendezvous request"
 ALGORITHM = "the algorithm changes"
 CELLS = "larger messages need several cells"
 
+#: Open MPI's ways to send that use none of its byte transfer layers (btl).
+OTHER_PMLS = frozenset({"ucx", "cm"})
+
 #: Limits on what is sent at once, which holds the header; thresholds on a buffer, or on a call, do not.
 WITH_HEADER = frozenset({EAGER, FIRST, CELLS})
 
@@ -160,7 +163,9 @@ class Knobs:
         self.family = parse_library(library).family
         device = re.search(r"device:?\s*ch([34])", library, re.IGNORECASE)
         self._device = device[1] if device else "4"
-        self._values = {name: size for name, text in plain(values).items() if (size := bytes_of(text))}
+        known = plain(values)
+        self._values = {name: size for name, text in known.items() if (size := bytes_of(text)) and carries(name, known)}
+        self._shared = shares_memory(known)
 
     def within(self, lower: int, upper: int, where: Where = "both", collective: str = "") -> list[NamedKnob]:
         """The knobs whose value lies in a gap, the likeliest first; those of one value and meaning are one.
@@ -175,6 +180,7 @@ class Knobs:
         collective
             Name of the call, such as ``alltoall``; empty for a message between two ranks.
         """
+        where = where if self._shared else "network"
         found: dict[tuple[int, str], list[str]] = {}
         for knob in KNOBS.get(self.family, ()):
             header = HEADER if knob.what in WITH_HEADER else 0
@@ -185,7 +191,7 @@ class Knobs:
 
     def usual(self, where: Where, collective: str = "") -> str:
         """The knob that usually moves such a point, if no known value explains it."""
-        protocol = USUAL.get((self.family, "node" if where == "node" else "network"), "")
+        protocol = USUAL.get((self.family, "node" if where == "node" and self._shared else "network"), "")
         chooser = algorithm_knob(self._library, collective.partition("-")[0]) if collective else ""
         parts = [text for text in (f"{chooser} chooses the algorithm" if chooser else "", protocol) if text]
         return "; ".join(parts)
@@ -201,6 +207,47 @@ class Knobs:
             return False  # each device lists the variables of both
         wanted = match.groupdict().get("collective")
         return wanted is None or wanted.lower() == collective.partition("-")[0]
+
+
+def shares_memory(values: Mapping[str, str]) -> bool:
+    """Whether ranks of one node exchange messages through its memory, as far as the settings say.
+
+    They do not under Open MPI's ``btl = self,tcp``, nor under MPICH's ``MPIR_CVAR_NOLOCAL``: the network's transport
+    then has all messages.
+    """
+    if values.get("MPIR_CVAR_NOLOCAL", "0").lower() in ("1", "true", "yes"):
+        return False
+    return values.get("pml") in OTHER_PMLS or any(_listed(name, values.get("btl", "")) for name in ("sm", "vader"))
+
+
+def carries(name: str, values: Mapping[str, str]) -> bool:
+    """Whether the transport of a variable may have carried messages, as far as the settings say.
+
+    Parameters
+    ----------
+    name
+        Of the variable. One that belongs to no single transport may always have an effect.
+    values
+        The settings under their own names: ``btl`` and ``pml`` of Open MPI, ``MPIR_CVAR_CH4_NETMOD`` and
+        ``MPIR_CVAR_NOLOCAL`` of MPICH.
+    """
+    pml, netmod = values.get("pml", ""), values.get("MPIR_CVAR_CH4_NETMOD", "")
+    if transport := re.match(r"btl_([a-z]+\d?)_", name):
+        return pml not in OTHER_PMLS and _listed(transport[1], values.get("btl", ""))
+    if name.startswith("UCX_"):
+        return pml in ("", "ucx") and netmod in ("", "ucx")
+    if name.startswith("MPIR_CVAR_CH4_OFI_"):
+        return netmod in ("", "ofi")
+    return not name.startswith(("MPIR_CVAR_CH4_IPC_", "MPIR_CVAR_CH4_SHM_", "MPIR_CVAR_NEMESIS_SHM_")) or (
+        shares_memory(values)
+    )
+
+
+def _listed(transport: str, chosen: str) -> bool:
+    """Whether Open MPI's list ``self,tcp`` or ``^openib,ofi`` takes a transport; an empty list takes all."""
+    own = {"sm": {"sm", "vader"}, "vader": {"sm", "vader"}}.get(transport, {transport})
+    named = {each.strip() for each in chosen.removeprefix("^").split(",") if each.strip()}
+    return not named or bool(own & named) != chosen.startswith("^")
 
 
 def without_aliases(names: Iterable[str]) -> list[str]:

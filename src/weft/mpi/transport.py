@@ -4,7 +4,7 @@
 import re
 from collections.abc import Mapping
 
-from weft.mpi.knobs import EAGER, KNOBS, USUAL, Where, bytes_of, plain
+from weft.mpi.knobs import EAGER, KNOBS, USUAL, Where, bytes_of, carries, plain, shares_memory
 from weft.mpi.library import parse_library
 
 ONCE, TWICE = "one copy, by the receiver", "copied in and out of shared memory"
@@ -34,6 +34,7 @@ def message_knobs(library: str, values: Mapping[str, str], where: Where) -> str:
         Whether the messages stay inside a node, cross the network, or both.
     """
     known, family = plain(values), parse_library(library).family
+    where = where if shares_memory(known) else "network"
     ways = [] if where == "network" else _copying(known)
     wheres = ("node", "network") if where == "both" else (where,)
     for each in wheres:
@@ -55,6 +56,6 @@ def _eager(values: Mapping[str, str], family: str, where: str) -> list[str]:
     for knob in (each for each in KNOBS.get(family, ()) if each.what == EAGER and each.where == where):
         for name in sorted(values):
             size = bytes_of(values[name])
-            if size and re.fullmatch(knob.pattern, name):
+            if size and re.fullmatch(knob.pattern, name) and carries(name, values):
                 found.append(f"{name} = {size:,} B")
     return found[:2]

@@ -162,6 +162,16 @@ def test_each_step_names_what_moves_it() -> None:
     assert movers["algorithm"].startswith("coll_tuned_alltoallv_algorithm (the library's own choice; there are basic")
 
 
+@pytest.mark.parametrize(("within", "between", "named"), [(2e-3, 1e-3, True), (1e-5, 3e-3, False), (2e-3, 0.0, True)])
+def test_messages_between_nodes_that_take_the_time_name_no_knob_of_shared_memory(
+    within: float, between: float, named: bool
+) -> None:
+    rows = ladder(turns({**PLAIN, "within": within, "between": between}))
+    (mover,) = (row["mover"] for row in rows if row["step"] == "messages")
+    assert ("btl_vader_eager_limit" in mover) == named
+    assert ("btl_tcp_eager_limit" in mover) == (between > 0)
+
+
 def sample(**more: Any) -> dict[str, Any]:
     row = {"cell": "c000", "launch": 1, "op": "C:whole", "iteration": 0, "first": 0, "last_start": 0, "end": 1000}
     return row | {"longest": 900, "batch": 1, "definition": "global"} | more

@@ -4,6 +4,7 @@
 import pytest
 
 from weft.mpi.knobs import Knobs, Where, all_values, bytes_of, plain
+from weft.mpi.transport import message_knobs
 
 OPEN_MPI_5 = "Open MPI v5.0.11, package: Open MPI built"
 MPICH_4 = "MPICH Version:      5.0.2\nMPICH Device:       ch4:ucx ofi"
@@ -141,3 +142,46 @@ def test_a_simulated_fabrics_own_limit_is_a_knob_between_nodes() -> None:
     assert names(knobs, 60000, 70000, "network") == [("network.segments.0.above",)]
     assert names(knobs, 16384, 17867, "node") == []
     assert "network.eager_limit" in knobs.usual("network")
+
+
+BOTH_LISTED = OPEN_MPI_VALUES | {"btl_openib_eager_limit": "4096"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [*EAGER, "btl_openib_eager_limit"]),
+        ({"btl": "tcp,self,sm"}, [*EAGER]),
+        ({"btl": "self,tcp"}, []),
+        ({"btl": "^openib"}, [*EAGER]),
+        ({"btl": "^vader"}, ["btl_openib_eager_limit"]),
+        ({"OMPI_MCA_btl": "openib,self"}, ["btl_openib_eager_limit"]),
+        ({"pml": "ucx"}, []),
+    ],
+)
+def test_a_transport_that_the_settings_rule_out_carried_nothing(settings: dict[str, str], expected: list[str]) -> None:
+    found = names(Knobs(OPEN_MPI_5, BOTH_LISTED | settings), 3756, 4096, "both")
+    assert sorted(name for each in found for name in each) == sorted(expected)
+
+
+def test_without_shared_memory_a_node_has_the_knobs_of_the_network() -> None:
+    by_tcp = OPEN_MPI_VALUES | {"OMPI_MCA_btl": "self,tcp"}
+    knobs = Knobs(OPEN_MPI_5, by_tcp)
+    assert names(knobs, 32769, 65536, "node") == [("btl_tcp_eager_limit",)]
+    assert knobs.usual("node").startswith("btl_tcp_eager_limit")
+    assert message_knobs(OPEN_MPI_5, by_tcp, "node") == "btl_tcp_eager_limit = 65,536 B"
+    with_sm = by_tcp | {"OMPI_MCA_btl": "self,tcp,sm"}
+    assert message_knobs(OPEN_MPI_5, with_sm, "network") == "btl_tcp_eager_limit = 65,536 B"
+    assert "btl_sm_eager_limit = 4,096 B" in message_knobs(OPEN_MPI_5, with_sm, "node")
+    assert "btl_tcp" not in message_knobs(OPEN_MPI_5, with_sm, "node")
+
+
+def test_mpich_names_its_netmods_knob_between_nodes_and_inside_them_where_nothing_is_local() -> None:
+    values = MPICH_VALUES | {"UCX_RNDV_THRESH": "8192", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": "8192"}
+    cma = "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD"
+    by_ofi, by_ucx = ({"MPIR_CVAR_CH4_NETMOD": each} for each in ("ofi", "ucx"))
+    assert names(Knobs(MPICH_4, values | by_ofi), 8000, 8192, "network") == [("MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",)]
+    assert names(Knobs(MPICH_4, values | by_ucx), 8000, 8192, "network") == [("UCX_RNDV_THRESH",)]
+    assert (cma,) in names(Knobs(MPICH_4, values | by_ofi), 8000, 8192, "node")
+    nothing_local = values | by_ofi | {"MPIR_CVAR_NOLOCAL": "1"}
+    assert names(Knobs(MPICH_4, nothing_local), 8000, 8192, "node") == [("MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",)]

@@ -4,7 +4,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from weft.analyse.protocol.changes import ChangeOver
 from weft.analyse.tables.answers import ChangeRow
@@ -96,7 +96,8 @@ def possible(change: ChangeOver, knobs: Knobs, where: Where, collective: str) ->
 def reached(cell: Cell, call: str) -> tuple[Where, str]:
     """Whether a call of a cell sends within nodes or between them, and its collective, if it is one."""
     collective = call.partition("-")[0] if "collective" in cell.parameters else ""
-    where: Literal["node", "both", "network"] = "node" if cell.nodes == 1 else "both" if collective else "network"
+    mixed = collective and cell.ranks_per_node > 1  # with one rank a node, no message stays inside
+    where: Where = "node" if cell.nodes == 1 else "both" if mixed else "network"
     return where, collective
 
 
