@@ -40,6 +40,10 @@ template <typename Count, typename Displacement> struct AlltoallvCall {
     int by_library() const;
 };
 
+/// Whether a call has a count for each rank.
+template <typename Call> inline constexpr bool has_counts = true;
+template <typename Count> inline constexpr bool has_counts<AlltoallCall<Count>> = false;
+
 /// Outcome of a call.
 struct Outcome {
     int code; // MPI_SUCCESS, or the code passed to the communicator's error handler

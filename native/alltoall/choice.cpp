@@ -5,16 +5,12 @@
 #include "state.hpp"
 
 #include <bit>
-#include <type_traits>
 
 namespace weft::alltoall {
 
 namespace {
 
 constexpr std::int64_t calls_before_setup = 2;
-
-template <typename Call>
-constexpr bool has_counts = !std::is_same_v<Call, AlltoallCall<int>> && !std::is_same_v<Call, AlltoallCall<MPI_Count>>;
 
 /// The common estimate of the size of an MPI_Alltoallv. The ranks reduce it at the calls 2, 4, 8, ... and then at every
 /// 64th; in between the last value is used. Every algorithm is correct for all sizes: only speed depends on it.

@@ -8,7 +8,8 @@ namespace weft::alltoall {
 
 using StepHook = void (*)(char const *step);
 
-/// Called with the name of each step before it is done: "split", "shm", "attach", "map", "pack", "send", "receive", "wait", "barrier", "unpack".
+/// Called with the name of each step before it is done: "split", "shm", "attach", "map", "pack", "send", "receive",
+/// "wait", "barrier", "unpack".
 inline std::atomic<StepHook> step_hook{nullptr};
 
 inline void at_step(char const *step) {

@@ -61,15 +61,6 @@ bool on_all(MPI_Comm comm, bool mine) {
     return all != 0;
 }
 
-/// Rank 0's text, on all ranks.
-std::string broadcast(std::string text, MPI_Comm comm) {
-    std::int64_t size = std::int64_t(text.size());
-    check(PMPI_Bcast(&size, 1, MPI_INT64_T, 0, comm), "MPI_Bcast of a length");
-    text.resize(std::size_t(size));
-    check(PMPI_Bcast(text.data(), int(size), MPI_CHAR, 0, comm), "MPI_Bcast of a text");
-    return text;
-}
-
 } // namespace
 
 State::State(MPI_Comm user) {
@@ -140,19 +131,8 @@ RoundFile const &State::rounds(std::string const &file) {
     if (auto const found = rounds_.find(file); found != rounds_.end()) {
         return found->second;
     }
-    std::string text; // "+" and the content, or "-" and why there is none
-    if (rank_ == 0) {
-        try {
-            text = "+" + file_text(file, "the file of rounds", most_round_bytes);
-        } catch (Error const &error) {
-            text = std::string("-") + error.what();
-        }
-    }
-    text = broadcast(std::move(text), comm());
-    if (text.front() != '+') {
-        throw Error(MPI_ERR_FILE, text.substr(1));
-    }
-    return rounds_.emplace(file, parse_rounds(std::string_view(text).substr(1))).first->second;
+    std::string const text = broadcast_file(file, "the file of rounds", most_round_bytes, comm());
+    return rounds_.emplace(file, parse_rounds(text)).first->second;
 }
 
 } // namespace weft::alltoall

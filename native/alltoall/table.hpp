@@ -20,6 +20,9 @@
 
 namespace weft::alltoall {
 
+/// A larger file is no table.
+inline constexpr std::int64_t most_table_bytes = std::int64_t(64) << 20;
+
 struct Range {
     double low = 0;
     double high = 1e300;

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace weft::alltoall {
 
@@ -22,8 +23,7 @@ std::string file_text(std::string const &path, std::string const &what, std::int
     std::error_code none;
     std::ifstream file(path, std::ios::binary);
     if (!file || std::filesystem::is_directory(path, none)) {
-        throw Error(MPI_ERR_FILE,
-                    "weft: rank 0 cannot read " + what + " " + shown(path) + " -> name a file it can read");
+        throw Error(MPI_ERR_FILE, "weft: cannot read " + what + " " + shown(path) + " -> name a readable file");
     }
     // not by the file's size: a pipe has none, and a device says nothing of its own
     std::string text, piece(std::size_t(1) << 16, 0);
@@ -34,6 +34,33 @@ std::string file_text(std::string const &path, std::string const &what, std::int
                                           std::to_string(most >> 20) + " MiB -> name a smaller file");
         }
     }
+    return text;
+}
+
+std::string broadcast(std::string text, MPI_Comm comm) {
+    std::int64_t size = std::int64_t(text.size());
+    check(PMPI_Bcast(&size, 1, MPI_INT64_T, 0, comm), "MPI_Bcast of a length");
+    text.resize(std::size_t(size));
+    check(PMPI_Bcast(text.data(), int(size), MPI_CHAR, 0, comm), "MPI_Bcast of a text");
+    return text;
+}
+
+std::string broadcast_file(std::string const &path, std::string const &what, std::int64_t most, MPI_Comm comm) {
+    int rank = 0;
+    check(PMPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+    std::string text; // "+" and the content, or "-" and why there is none
+    if (rank == 0) {
+        try {
+            text = "+" + file_text(path, what, most);
+        } catch (Error const &error) {
+            text = "-" + std::string(error.what()) + " on the host of rank 0";
+        }
+    }
+    text = broadcast(std::move(text), comm);
+    if (text.front() != '+') {
+        throw Error(MPI_ERR_FILE, text.substr(1));
+    }
+    text.erase(0, 1);
     return text;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts from users: shown in messages, and read from files.
+// Texts from users: shown in messages, read from files, and the same on all ranks.
 #pragma once
+
+#include <mpi.h>
 
 #include <cstdint>
 #include <string>
@@ -15,5 +17,12 @@ std::string shown(std::string_view text);
 ///
 /// Throws Error (MPI_ERR_FILE) if it cannot be read, is no file, or is larger; `what` is its role.
 std::string file_text(std::string const &path, std::string const &what, std::int64_t most);
+
+/// Collective. Rank 0's text, of less than 2 GiB, on all ranks.
+std::string broadcast(std::string text, MPI_Comm comm);
+
+/// Collective. The bytes of a file that only rank 0 reads, on all ranks. Throws on all what `file_text` throws on rank
+/// 0.
+std::string broadcast_file(std::string const &path, std::string const &what, std::int64_t most, MPI_Comm comm);
 
 } // namespace weft::alltoall

@@ -8,7 +8,6 @@
 #include "verify.hpp"
 
 #include <array>
-#include <type_traits>
 
 namespace weft::interpose {
 
@@ -45,9 +44,6 @@ std::int64_t count_call(MPI_Comm comm, bool vector) {
     return ++(*static_cast<Counters *>(value))[vector ? 1 : 0];
 }
 
-template <typename Call>
-constexpr bool is_vector = !std::is_same_v<Call, AlltoallCall<int>> && !std::is_same_v<Call, AlltoallCall<MPI_Count>>;
-
 template <typename Call> Spec chosen(Call const &call, std::int64_t number, int ranks) {
     if (session().forced() || !session().table()) {
         return session().forced().value_or(Spec{});
@@ -69,7 +65,7 @@ template <typename Call> Line line_of(Call const &call, char const *name, int ra
 
 /// An intracommunicator's call.
 template <typename Call> int intercept_call(Call const &call, char const *name, int ranks) {
-    std::int64_t const number = count_call(call.comm, is_vector<Call>);
+    std::int64_t const number = count_call(call.comm, has_counts<Call>);
     Spec const spec = chosen(call, number, ranks);
     std::int64_t const every = session().verify_every();
     std::optional<Exchange> exchange;

@@ -14,10 +14,7 @@ namespace weft::interpose {
 
 namespace {
 
-using alltoall::check;
 using alltoall::Error;
-
-constexpr std::int64_t most_table_bytes = std::int64_t(64) << 20;
 
 int own_rank() {
     int rank = 0;
@@ -25,35 +22,10 @@ int own_rank() {
     return rank;
 }
 
-/// Rank 0's text, on all ranks.
-std::string agreed(std::string text) {
-    int size = int(text.size());
-    check(PMPI_Bcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
-    text.resize(std::size_t(size));
-    check(PMPI_Bcast(text.data(), size, MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
-    return text;
-}
-
+/// Rank 0's variable of the environment, on all ranks; empty if it is unset.
 std::string variable(char const *name) {
     char const *const value = std::getenv(name);
-    return agreed(value == nullptr ? "" : value);
-}
-
-/// Rank 0's content of a file, on all ranks. Throws Error on all if rank 0 cannot read it.
-std::string content(std::string const &path, std::string const &what) {
-    std::string text;
-    if (own_rank() == 0) {
-        try {
-            text = "+" + alltoall::file_text(path, what, most_table_bytes);
-        } catch (Error const &error) {
-            text = std::string("-") + error.what();
-        }
-    }
-    text = agreed(std::move(text));
-    if (text.front() != '+') {
-        throw Error(MPI_ERR_FILE, text.substr(1));
-    }
-    return text.substr(1);
+    return alltoall::broadcast(value == nullptr ? "" : value, MPI_COMM_WORLD);
 }
 
 } // namespace
@@ -91,7 +63,8 @@ void Session::configure() {
         forced_ = alltoall::parse_spec(spec);
     }
     if (std::string const path = variable("WEFT_TABLE"); !path.empty()) {
-        table_.emplace(content(path, "the selection table"));
+        table_.emplace(
+            alltoall::broadcast_file(path, "the selection table", alltoall::most_table_bytes, MPI_COMM_WORLD));
     }
     report_path_ = variable("WEFT_REPORT");
     prewarm_ = variable("WEFT_PREWARM") == "1";

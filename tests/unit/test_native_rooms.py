@@ -27,6 +27,8 @@ OUTSIDE = {
     ("host/platform_simulated.cpp", "../../simulate/ranks/folded_memory.hpp"),
     ("host/platform_simulated.cpp", "../../simulate/ranks/machine.hpp"),
     ("mpi/all_to_all.cpp", "../../alltoall/choice.hpp"),
+    ("mpi/all_to_all.cpp", "../../alltoall/error.hpp"),
+    ("mpi/all_to_all.cpp", "../../alltoall/texts.hpp"),
 }
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 

@@ -5,9 +5,9 @@
 #include "mpi/error.hpp"
 
 #include "../../alltoall/choice.hpp"
+#include "../../alltoall/error.hpp"
+#include "../../alltoall/texts.hpp"
 
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 namespace weft {
@@ -33,14 +33,13 @@ AllToAll::AllToAll(std::string_view spec) {
 }
 
 AllToAll AllToAll::by_table(std::string const &path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
     AllToAll made;
     try {
-        made.table_ = std::make_shared<alltoall::Table const>(text.str());
-    } catch (std::runtime_error const &error) {
-        throw Failure(path + ": " + error.what(), "name a table that weft tune wrote", true);
+        made.table_ = std::make_shared<alltoall::Table const>(
+            alltoall::file_text(path, "the selection table", alltoall::most_table_bytes));
+    } catch (alltoall::Error const &error) {
+        bool const everywhere = error.code() != MPI_ERR_FILE; // a file may be there for some hosts only
+        throw Failure(path + ": " + error.what(), "name a table that weft tune wrote", everywhere);
     }
     return made;
 }

@@ -2,10 +2,12 @@
 #include "collective/collective_calls.hpp"
 #include "collective/collective_data.hpp"
 #include "measured_cell.hpp"
+#include "scratch_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -251,6 +253,15 @@ TEST_CASE("what MPI has no form for is a mistake of the plan") {
     auto unknown = measured("scan");
     CHECK(refusal_of(unknown).find("unknown collective `scan`") != std::string::npos);
     CHECK_FALSE(is_rooted("alltoall"));
+}
+
+TEST_CASE("a table that is no file, or larger than any table, is not read to its end") {
+    ScratchFile const large("{");
+    std::filesystem::resize_file(large.path(), (64 << 20) + 1);
+    auto cell = measured("alltoall", {{"table", large.path()}});
+    CHECK(refusal_of(cell).find("has more than 64 MiB") != std::string::npos);
+    auto none = measured("alltoall", {{"table", "/no/such"}});
+    CHECK(refusal_of(none).find("cannot read the selection table") != std::string::npos);
 }
 
 TEST_CASE("the sizes that refinement adds are the same on every rank, and within its budget") {
