@@ -102,7 +102,7 @@ def test_a_rank_that_comes_late_is_told_from_a_slow_algorithm(measured: Callable
     """
     usual = measured({})["arrival"]["seconds"]
     late_ms = min(max(SOONEST_MS, round(TIMES * 1e3 * usual)), LATEST_MS)
-    rows = measured({"WEFT_PLANT": "late", "WEFT_PLANT_LATE_MS": str(late_ms)})
+    rows = measured({"WEFT_PLANT": "late", "WEFT_PLANT_LATE_NS": str(late_ms * 1_000_000)})
     seconds = {step: row["seconds"] for step, row in rows.items()}
     late = seconds["arrival"] - seconds["algorithm"]
     assert late > 0.5e-3 * late_ms, (late_ms, seconds)

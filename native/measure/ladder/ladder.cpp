@@ -12,10 +12,9 @@ namespace {
 
 constexpr std::int64_t turns_of_ladder = 5;
 
-/// How late the last rank comes by WEFT_PLANT=late: 20 ms, or what WEFT_PLANT_LATE_MS says.
+/// How late the last rank comes by WEFT_PLANT=late: 20 ms, or what WEFT_PLANT_LATE_NS says.
 std::int64_t planted_late_ns() {
-    std::string const milliseconds = platform::variable("WEFT_PLANT_LATE_MS").value_or("20");
-    return to_integer(milliseconds, "WEFT_PLANT_LATE_MS") * 1'000'000;
+    return to_integer(platform::variable("WEFT_PLANT_LATE_NS").value_or("20000000"), "WEFT_PLANT_LATE_NS");
 }
 
 } // namespace
