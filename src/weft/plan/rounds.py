@@ -35,7 +35,7 @@ def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
             f"{len(batches):,} launches in each of {rounds:,} rounds are {len(batches) * rounds:,}",
             f"lower measure.launches, or split the study: a run has {MOST_LAUNCHES:,} launches at most",
         )
-    for index in range(1, plan.measure.launches + 1):
+    for index in range(1, rounds + 1):
         order = list(batches)
         random.Random(f"{plan.seed}/{index}").shuffle(order)
         for name in order:
