@@ -131,7 +131,7 @@ def test_vega_is_there_once_and_the_rest_is_small(page: Path) -> None:
 def test_the_verdict_comes_first_then_findings_figures_tables_and_provenance(page: Path) -> None:
     text = Reader(page.read_text()).text
     wanted = [
-        "No verdict: 3 launches, 4 needed",
+        "No verdict: it needs 4 launches, and has 3",
         "Strong scaling",
         "Warnings and notes",
         "What would help",

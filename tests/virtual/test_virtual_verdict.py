@@ -82,7 +82,7 @@ def test_on_one_host_memory_is_named_and_no_link(installed: Installed, tmp_path:
     view = measure(installed, tmp_path, "virtual-default", "[1]", "[1, 2]")
     assert {each["name"] for each in held_back(view)} == {"memory copy"}
     # one launch is no verdict, and what it names is no link
-    assert "No verdict: 1 launch, 4 needed." in view.headline
+    assert "No verdict: it needs 4 launches, and has 1." in view.headline
     assert "link" not in view.headline
 
 

@@ -95,7 +95,7 @@ def read(backend: Backend, paths: Sequence[Path]) -> Expression:
     DataError
         A file is missing, or a pipe or device, which the engine would read for ever.
     """
-    names = [glob.escape(str(_plain(path))) for path in paths]
+    names = [glob.escape(str(_readable(path))) for path in paths]
     if backend.name == "pyspark":  # Ibis's reader takes one path, Spark's own takes several
         name = f"weft_{secrets.token_hex(8)}"
         backend._session.read.parquet(*names).createOrReplaceTempView(name)
@@ -103,6 +103,7 @@ def read(backend: Backend, paths: Sequence[Path]) -> Expression:
     return backend.read_parquet(names)
 
 
-def _plain(path: Path) -> Path:
+def _readable(path: Path) -> Path:
+    """The path itself, if it is of a plain file, or of a folder: Spark writes a table as one of many files."""
     with file_errors(path):
-        return plain_file(path)
+        return path if path.is_dir() else plain_file(path)
