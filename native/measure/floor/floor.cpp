@@ -96,7 +96,7 @@ CopyWay fastest_way(Cell &cell, std::span<CopyWay const> ways, Buffer const &to,
 /// still: a copy of 30 us was precise after 25 samples, beside 1000 of the cell that its bound was for. A simulated
 /// copy always takes the same time.
 std::int64_t for_the_minimum_ns() {
-    return platform::one_clock() ? 0 : 100'000'000;
+    return platform::one_clock() ? 0 : 30'000'000;
 }
 
 /// One size: both buffers have exactly that size, so that the working set is that of the plan's cells. All ranks of a
