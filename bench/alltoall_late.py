@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One rank late: who suffers? The table of docs/all-to-all.md.
+"""One rank late: who suffers?
 
     python bench/alltoall_late.py [--on FABRIC] [--nodes 8] [--ranks 8] [--sizes "512 B"] [--late 0.1 1 10] [--fake 2]
 

@@ -119,6 +119,11 @@ def measured_factor(factor: float, low: float | None = None, high: float | None 
     return _measured(factor, low, high, (what, 1.0))
 
 
+def capital(text: str) -> str:
+    """A text as a sentence begins: its first letter large, the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(count: int, noun: str) -> str:
     """A count and its noun: ``1 launch``, ``3 launches``, ``1,200 cells``."""
     ending = "es" if noun.endswith(("ch", "s", "x")) else "s"

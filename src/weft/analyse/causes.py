@@ -9,6 +9,7 @@ from weft.analyse.tables.ladder import LadderRow, Step
 from weft.analyse.tables.links import HOSTS, BottleneckRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
 from weft.bound.terms import INJECTION
+from weft.format import capital
 
 #: From this share of the time on, a part is what most of it goes to.
 MOST = 0.5
@@ -61,7 +62,7 @@ def _of_link(row: TimedRow, found: BottleneckRow) -> CauseRow:
     short = part_in_words(found["name"])
     was, its = ("were the busiest links", "their") if found["name"] == INJECTION else ("was the busiest link", "its")
     busy = f" ({share:.0%} of {its} rate while the calls ran)".replace("%", " %", 1) if share is not None else ""
-    return _row(row, "link", found["name"], share, short, f"{_capital(short)} {was}{busy}.")
+    return _row(row, "link", found["name"], share, short, f"{capital(short)} {was}{busy}.")
 
 
 def _of_ladder(row: TimedRow, steps: Sequence[LadderRow]) -> CauseRow | None:
@@ -90,7 +91,7 @@ def _of_bound(row: TimedRow) -> CauseRow:
     if bound_s is None:
         return _row(row, "unknown", "", None, "", "The cause is not known.")
     share, part = min(1.0, bound_s / row["median_s"]), part_in_words(row["bound"])
-    explains = f"{_capital(part)} {'explain' if part == HOSTS else 'explains'} {_percent(share)} of it"
+    explains = f"{capital(part)} {'explain' if part == HOSTS else 'explains'} {_percent(share)} of it"
     if share > MOST:
         return _row(row, "bound", row["bound"], share, part, f"{explains}.")
     rest = "the cause is not known" if share < LEAST else "the cause of the rest is not known"
@@ -99,7 +100,3 @@ def _of_bound(row: TimedRow) -> CauseRow:
 
 def _percent(share: float) -> str:
     return "under 1 %" if share < LEAST else f"{100 * share:.0f} %"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -129,8 +129,16 @@ def refuse_strange(files: Iterable[Path], folders: Iterable[Path]) -> None:
     for place, kind in found[:1]:
         raise DataError(
             f"{place} is {kind}: here only plain files are read",
-            f"put the file itself there, or remove it: rm {shlex.quote(str(place))}",
+            _put_back(place),
         )
+
+
+def _remove(place: Path) -> str:
+    return f"remove it: rm {shlex.quote(str(place))}"
+
+
+def _put_back(place: Path) -> str:
+    return f"put the file itself there, or {_remove(place)}"
 
 
 def try_remove(path: Path) -> None:
@@ -154,19 +162,16 @@ def explain(path: Path, error: OSError) -> DataError:
     """The DataError for an ``OSError`` on ``path``, with a remedy."""
     place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links the user did not type
     reason = error.strerror or str(error)
-    remove = f"remove it: rm {shlex.quote(str(place))}"
     if isinstance(error, NotPlainError):
-        strange = error.filename  # which may be the source of a copy
-        return DataError(
-            f"{strange} is {reason}", f"put the file itself there, or remove it: rm {shlex.quote(strange)}"
-        )
+        strange = Path(error.filename)  # which may be the source of a copy
+        return DataError(f"{strange} is {reason}", _put_back(strange))
     if error.errno in FULL:
         return DataError(
             f"the disk is full: cannot write {place} ({reason}; {free_space(place)} free)",
             "free some space and repeat the same command, which then continues; or use another disk: --into DIR",
         )
     if error.errno == errno.ELOOP:
-        return DataError(f"{place} is a link, and links in a run folder are not followed", remove)
+        return DataError(f"{place} is a link, and links in a run folder are not followed", _remove(place))
     if error.errno in FORBIDDEN:
         return DataError(
             f"no permission to write {place} ({reason})",

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from weft.analyse.tables.sensitivity import SENSITIVITY, SensitivityRow
-from weft.format import exact_bytes, format_rate, format_seconds
+from weft.format import capital, exact_bytes, format_rate, format_seconds
 from weft.report.tabular import Table
 from weft.report.view import RunView
 
@@ -48,7 +48,7 @@ def _flip_sentence(row: SensitivityRow) -> str:
     given = ""
     if row["given_value"] is not None:
         given = f", with {row['given_key']} at {number_text(row['given_value'], row['given_unit'])}"
-    return f'{where[:1].upper()}{where[1:]}{given}, the verdict is "{becomes}".'
+    return f'{capital(where)}{given}, the verdict is "{becomes}".'
 
 
 def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table | None:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from weft.format import format_bytes, measured_seconds, plural
+from weft.format import capital, format_bytes, measured_seconds, plural
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 from weft.report.headline import Number
@@ -40,7 +40,7 @@ class PairsStory(Story):
             return ""
         more = f" And {plural(len(causes) - TOLD, 'more')}." if len(causes) > TOLD else ""
         return (
-            "; ".join(_capital(text) if index == 0 else text for index, text in enumerate(causes[:TOLD])) + "." + more
+            "; ".join(capital(text) if index == 0 else text for index, text in enumerate(causes[:TOLD])) + "." + more
         )
 
     def answers(self, view: RunView) -> bool:
@@ -54,7 +54,7 @@ class PairsStory(Story):
             return "No pair has been measured yet"
         if not pairs.blame:
             return "Nothing stands out"
-        first = _capital(pairs.blame[0]["statement"].partition(":")[0])
+        first = capital(pairs.blame[0]["statement"].partition(":")[0])
         return first + (f", and {plural(len(pairs.blame) - 1, 'more')}" if len(pairs.blame) > 1 else "")
 
     def numbers(self, view: RunView) -> list[Number]:
@@ -103,10 +103,6 @@ class PairsStory(Story):
 
 def _standing_out(count: int) -> str:
     return "node, link or pair stands out" if count == 1 else "nodes, links or pairs stand out"
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _counted(pairs: PairView) -> str:
