@@ -11,7 +11,9 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    SerializerFunctionWrapHandler,
     WithJsonSchema,
+    model_serializer,
     model_validator,
 )
 
@@ -176,6 +178,12 @@ class Measure(Section, frozen=True):
                 "give it several times the budget"
             )
         return self
+
+    @model_serializer(mode="wrap")
+    def written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a limit that nobody stated: read again from a plan it would be one, and perhaps below the budget."""
+        tree = handler(self)
+        return tree if "limit" in self.model_fields_set else {key: tree[key] for key in tree if key != "limit"}
 
 
 class Placement(Section, frozen=True):

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the calls of a trace do: which of them send, receive, or are collective."""
 
-from weft.store.trace.layout import Flag
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.store.trace.layout import CALLS, NUMBERS, Flag
 from weft.store.trace.script import Act
 from weft.trace.events import Event
 
@@ -29,11 +34,22 @@ COLLECTIVES: dict[str, tuple[Act, str]] = {
 """Act and plain name of every collective call. A non-blocking one is played where it starts, and blocks."""
 
 
+def marked(names: Iterable[str]) -> npt.NDArray[np.bool_]:
+    """Whether a call is one of these, by its number in :data:`weft.store.trace.layout.NUMBERS`."""
+    found = np.zeros(max(CALLS) + 1, np.bool_)
+    found[[NUMBERS[name] for name in names]] = True
+    return found
+
+
+OF_SENDS, OF_RECEIVES, OF_COLLECTIVES = marked(SENDS), marked(RECEIVES), marked(COLLECTIVES)
+OF_BLOCKING, OF_QUIET = marked(BLOCKING), marked(QUIET)
+OF_VECTORS = marked(name for name, (_, plain) in COLLECTIVES.items() if plain in VECTORS)
+ACT_OF = np.zeros(max(CALLS) + 1, np.int64)
+"""Act of each collective call, by its number."""
+ACT_OF[[NUMBERS[name] for name in COLLECTIVES]] = [act for act, _ in COLLECTIVES.values()]
+START = NUMBERS["MPI_Start"]
+
+
 def sends(event: Event) -> bool:
     """Whether a call sends a message, or starts to."""
     return event.call in SENDS or (event.call == "MPI_Start" and not event.flags & Flag.RECEIVE)
-
-
-def receives(event: Event) -> bool:
-    """Whether a message came by an event: the end of a blocking receive, or a completion of a non-blocking one."""
-    return event.call in ("MPI_Recv", "MPI_Mrecv") or (event.call == "completion" and bool(event.flags & Flag.RECEIVE))

@@ -3,19 +3,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from weft.files.atomic import file_errors
 from weft.files.plain import plain_file
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import TraceFolder
+from weft.store.trace.layout import COMPLETE, NUMBERS
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE
 
 AT_ONCE = 1 << 14
+Columns = dict[str, npt.NDArray[Any]]
 
 
 class Event(NamedTuple):
@@ -70,14 +73,24 @@ def groups_of(folder: TraceFolder) -> dict[int, Group]:
     return found
 
 
-def ranks_events(folder: TraceFolder) -> Iterator[tuple[int, list[Event]]]:
-    """Each rank with all its events in order; one file of ranks is in memory at a time."""
+def ranks_columns(folder: TraceFolder) -> Iterator[tuple[int, Columns]]:
+    """Each rank with its events in order, a column each; one file of ranks is in memory at a time.
+
+    The columns are those of :class:`Event`; ``call`` has the numbers of :data:`weft.store.trace.layout.NUMBERS`.
+    """
     for path in event_files(folder):
         with file_errors(path):
-            table = pq.read_table(plain_file(path), columns=["rank", *Event._fields])
-        columns = [table[name].to_pylist() for name in ("rank", *Event._fields)]
-        for rank, rows in groupby(zip(*columns, strict=True), key=itemgetter(0)):
-            yield int(rank), [Event(*row[1:]) for row in rows]
+            table = pq.read_table(plain_file(path), columns=["rank", *Event._fields]).unify_dictionaries()
+        if not len(table):
+            continue
+        columns = {name: table[name].to_numpy() for name in ("rank", *Event._fields) if name != "call"}
+        call = table["call"].combine_chunks()
+        known = np.array([NUMBERS.get(name, COMPLETE) for name in call.dictionary.to_pylist()], np.int64)
+        columns["call"] = known[call.indices.to_numpy()]
+        ranks = columns.pop("rank")
+        first = [0, *(np.flatnonzero(np.diff(ranks)) + 1), len(ranks)]
+        for begin, end in pairwise(first):
+            yield int(ranks[begin]), {name: column[begin:end] for name, column in columns.items()}
 
 
 def each_event(folder: TraceFolder) -> Iterator[tuple[int, Event]]:

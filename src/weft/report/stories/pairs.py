@@ -39,9 +39,7 @@ class PairsStory(Story):
         if not causes:
             return ""
         more = f" And {plural(len(causes) - TOLD, 'more')}." if len(causes) > TOLD else ""
-        return (
-            "; ".join(capital(text) if index == 0 else text for index, text in enumerate(causes[:TOLD])) + "." + more
-        )
+        return "; ".join(capital(text) if index == 0 else text for index, text in enumerate(causes[:TOLD])) + "." + more
 
     def answers(self, view: RunView) -> bool:
         """Whether pairs were measured: their times are in tables of their own."""

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One call again and again, 20 ms of sleep before each: replay_error CALL... (bench/replay_error.py).
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TURNS = 4, BLOCK = 128 * 1024, VECTOR = 512 * 1024, MOST = 64 };
+
+static char *s, *r;
+static int rank, ranks, counts[MOST], from[MOST], places[MOST];
+
+static void call(char const *name) {
+    MPI_Comm const all = MPI_COMM_WORLD;
+    int const half = ranks / 2, far = (rank + half) % ranks; // in the other half, so under the other leaf
+    int const next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+    if (!strcmp(name, "sendrecv")) {
+        MPI_Sendrecv(s, VECTOR, MPI_CHAR, far, 1, r, VECTOR, MPI_CHAR, far, 1, all, MPI_STATUS_IGNORE);
+    } else if (!strcmp(name, "isend")) { // to both neighbours
+        MPI_Request q[4];
+        MPI_Irecv(r, VECTOR, MPI_CHAR, previous, 2, all, &q[0]);
+        MPI_Irecv(r + VECTOR, VECTOR, MPI_CHAR, next, 3, all, &q[1]);
+        MPI_Isend(s, VECTOR, MPI_CHAR, next, 2, all, &q[2]);
+        MPI_Isend(s + VECTOR, VECTOR, MPI_CHAR, previous, 3, all, &q[3]);
+        MPI_Waitall(4, q, MPI_STATUSES_IGNORE);
+    } else if (!strcmp(name, "alltoall")) {
+        MPI_Alltoall(s, BLOCK, MPI_CHAR, r, BLOCK, MPI_CHAR, all);
+    } else if (!strcmp(name, "alltoallv")) {
+        MPI_Alltoallv(s, counts, places, MPI_CHAR, r, from, places, MPI_CHAR, all);
+    } else if (!strcmp(name, "allgather")) {
+        MPI_Allgather(s, BLOCK, MPI_CHAR, r, BLOCK, MPI_CHAR, all);
+    } else if (!strcmp(name, "allreduce")) {
+        MPI_Allreduce(s, r, VECTOR / 8, MPI_DOUBLE, MPI_SUM, all);
+    } else if (!strcmp(name, "reduce")) {
+        MPI_Reduce(s, r, VECTOR / 8, MPI_DOUBLE, MPI_SUM, 0, all);
+    } else if (!strcmp(name, "bcast")) {
+        MPI_Bcast(s, VECTOR, MPI_CHAR, 0, all);
+    } else {
+        MPI_Abort(all, 2);
+    }
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks > MOST) MPI_Abort(MPI_COMM_WORLD, 2);
+    s = calloc(ranks, 2 * VECTOR);
+    r = calloc(ranks, 2 * VECTOR);
+    for (int i = 0; i < ranks; ++i) { // a half to one and a half of BLOCK
+        counts[i] = BLOCK / 2 + BLOCK * ((rank + i) % ranks) / ranks;
+        from[i] = counts[i];
+        places[i] = i * 2 * BLOCK;
+    }
+    struct timespec const pause = {0, 20 * 1000 * 1000};
+    for (int each = 1; each < argc; ++each) {
+        for (int turn = 0; turn < TURNS; ++turn) {
+            nanosleep(&pause, NULL);
+            call(argv[each]);
+        }
+    }
+    return MPI_Finalize();
+}

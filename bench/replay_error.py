@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A traced application beside its replays: communication time, on the virtual network and simulated (docs/replay.md).
+
+    python bench/replay_error.py [--calls sendrecv alltoall ...] [--into DIR] [-- APPLICATION ...]
+
+Eight hosts under two leaves, links of 8 MB/s, uplinks of 4 MB/s. An all-to-all on four and on eight of them gives the
+rates of a simulated machine (`weft fabric fit`); then each application is traced over the same links, and replayed with
+real ranks over them and on the simulated machine. An application is bench/replay_error.c with one call, with all of
+them in turn, or the one given (its name is then its last word). Communication is the time from the first call to the
+end of the last, without what the ranks spent between calls (their mean). Goal: within 10 %. What was measured is kept:
+the same command goes on where it stopped.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from virtual_fits import EAGER, LARGER, SLOWER, changed
+
+from weft.fabric import load_fabric
+from weft.format import format_seconds
+from weft.report.tabular import Table, markdown
+from weft.report.view import load_view
+from weft.trace.replay import Asked, prepare
+
+GOAL = 0.10
+CALLS = ("sendrecv", "isend", "alltoall", "alltoallv", "allgather", "allreduce", "reduce", "bcast")
+HOSTS = 8
+WIDER = (('"virtual-slow"', '"replay-error"'), ("node[0-5]", "node[0-7]"), ("nodes_per_leaf = 3", "nodes_per_leaf = 4"))
+CELLS = "N=4 m=512,N=8 m=512"
+FITTING = (("[3, 4, 5, 6]", "[4, 8]"), ("n = 3600", "n = 3584"), ("[128, 256, 512]", "[256, 512]"), LARGER[1])
+MEASURE = '\n[measure]\nlaunches = 1\nmin_samples = 3\nmax_samples = 3\nwarmup_most = 1\nbudget = "60 s"\n'
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Communication time in s: traced, and replayed with real ranks and by simulation."""
+
+    name: str
+    traced_s: float
+    real_s: float
+    simulated_s: float
+
+
+def weft(*words: object) -> None:
+    """Run a command of Weft; it must succeed."""
+    subprocess.run([sys.executable, "-m", "weft", *map(str, words)], check=True, stdout=sys.stderr)
+
+
+def fitted(into: Path) -> tuple[Path, Path]:
+    """The virtual network, and the simulated machine fitted to it."""
+    virtual, model = into / "virtual.toml", into / "fitted.toml"
+    if not model.exists():
+        changed("fabrics/virtual-slow", (*SLOWER, *WIDER), virtual)
+        study = changed("studies/virtual-fit", FITTING, into / "fit.toml")
+        weft("run", study, "--on", virtual, "--into", into / "fit")
+        rates = ("--parameters", "adapter_rate,link_rate", "--cells", CELLS)
+        weft("fabric", "fit", virtual, "--to", into / "fit", *rates, "-o", model)
+    return virtual, model
+
+
+def compared(name: str, command: list[str], virtual: Path, model: Path, into: Path) -> Compared:
+    """Trace an application over the virtual network, and replay it twice."""
+    trace = into / name
+    if not (trace / "tables").is_dir():
+        hosts = ",".join(f"node{number}" for number in range(HOSTS))
+        start = ("mpirun", "--host", hosts, "-n", HOSTS, *command)
+        weft("fabric", "exec", "node0", sys.executable, "-m", "weft", "trace", "-o", trace, "--", *start)
+    found: list[float] = []
+    for number, on in enumerate((virtual, model)):
+        study, made = prepare(trace, [load_fabric(on)], Asked(HOSTS))
+        study.write_text(study.read_text() + MEASURE)
+        run = into / f"{name}-{('real', 'simulated')[number]}"
+        weft("run", study, "--on", on, "--into", run)
+        rows = load_view(run).rows
+        (seconds,) = [row["median_s"] for row in rows if (row["call"], row["phase"]) == ("replay", "warm")]
+        found.append((seconds or float("nan")) - made.computed_s)
+    return Compared(name, made.traced_s - made.computed_s, *found)
+
+
+def table_of(rows: list[Compared]) -> Table:
+    """A row for each application."""
+    columns = ("calls", "traced (virtual network)", "replayed, real ranks", "error", "replayed, simulated", "error")
+    lines = tuple(
+        (row.name, format_seconds(row.traced_s), format_seconds(row.real_s), f"{row.real_s / row.traced_s - 1:+.1%}",
+         format_seconds(row.simulated_s), f"{row.simulated_s / row.traced_s - 1:+.1%}")
+        for row in rows
+    )  # fmt: skip
+    return Table("Communication time", columns, lines, words=frozenset({0}))
+
+
+def summary(rows: list[Compared]) -> str:
+    """Mean and worst of both replays."""
+    told: list[str] = []
+    for words, of in (("real ranks", "real_s"), ("simulated", "simulated_s")):
+        errors = [getattr(row, of) / row.traced_s - 1 for row in rows]
+        mean = fmean(map(abs, errors))
+        mark = "" if mean <= GOAL else f", over the goal of {GOAL:.0%}"
+        told.append(f"{words}: {mean:.1%} in the mean, {max(errors, key=abs):+.1%} at worst{mark}")
+    return "; ".join(told)
+
+
+def main() -> None:
+    """Fit, trace, replay, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--calls", nargs="*", choices=CALLS, default=CALLS)
+    parser.add_argument("--into", type=Path, default=Path("runs/replay-error"))
+    parser.add_argument("application", nargs="*")
+    given = parser.parse_args()
+    into = given.into.resolve()
+    into.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault(*EAGER)
+    before = os.getloadavg()[0]
+    virtual, model = fitted(into)
+    program = str(into / "replay_error")
+    source = Path(__file__).with_suffix(".c")
+    subprocess.run(["mpicc", "-O2", source, "-o", program], check=True)
+    asked = {call: [program, call] for call in given.calls} | {"all": [program, *given.calls]}
+    if given.application:
+        asked = {Path(given.application[-1]).name: given.application}
+    weft("fabric", "up", virtual)
+    try:
+        rows = [compared(name, command, virtual, model, into) for name, command in asked.items()]
+    finally:
+        weft("fabric", "down", load_fabric(virtual).name)
+    print(markdown(table_of(rows)))
+    print(summary(rows))
+    print(f"load average {before:.1f} before, {os.getloadavg()[0]:.1f} after")
+    numbers = [vars(row) for row in rows]
+    (into / "errors.json").write_text(json.dumps(numbers, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The actions of one rank, made of its events column by column."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.store.trace.layout import CALLS, COMPLETE, PROC_NULL
+from weft.store.trace.script import Act, RankScript
+from weft.trace.actions import (
+    BESIDE,
+    CAME,
+    CAME_BESIDE,
+    CAME_LATER,
+    COMPUTED,
+    DONE,
+    ENDED,
+    POSTED,
+    ROOTED,
+    SENT,
+    STEPS,
+    Ints,
+    Lists,
+    Requests,
+    Rows,
+    comms_in,
+    in_turn,
+    places_in,
+    shares,
+)
+from weft.trace.calls import ACT_OF, OF_BLOCKING, OF_COLLECTIVES, OF_QUIET, OF_RECEIVES, OF_VECTORS, START
+from weft.trace.events import Columns, Event, Group
+from weft.trace.layers import Layers
+from weft.trace.pairing import Common, starts_to_send, usable, vector_calls
+
+
+class RankWriter:
+    """Makes the actions of a rank.
+
+    Parameters
+    ----------
+    rank
+        In the world.
+    own
+        Its events.
+    common
+        What the ranks know of each other.
+    groups
+        The communicators by number.
+    layers
+        Where they are in the script.
+
+    Attributes
+    ----------
+    left_out
+        Number of calls without an action that moved something or held somebody up, by name.
+    messages
+        Messages to others, and for a collective call one to each other member.
+    computed_ns
+        Time between calls.
+    """
+
+    def __init__(self, rank: int, own: Columns, common: Common, groups: Mapping[int, Group], layers: Layers) -> None:
+        self.rank, self.left_out = rank, Counter[str]()
+        self.messages = self.computed_ns = 0
+        self._own, self._common, self._groups, self._layers = own, common, groups, layers
+        self._rows, self._requests, self._lists = Rows(), Requests(), Lists()
+        self._usable, self._sends = usable(own), starts_to_send(own)
+        self._known = np.isin(own["comm"], list(layers.of))
+
+    def script(self, begin_ns: int) -> RankScript:
+        """All its actions; what comes before its first call, from ``begin_ns`` on, is computation."""
+        call = self._own["call"]
+        together = OF_COLLECTIVES[call] & self._usable
+        message = ~together & (self._sends | OF_RECEIVES[call] | (call == START))
+        left = ~message & (call != COMPLETE) & ~(together & self._known)
+        self._compute(begin_ns)
+        self._collectives(np.flatnonzero(together))
+        left |= self._messages_of(message)
+        numbers, each = np.unique(call[left & ~OF_QUIET[call]], return_counts=True)
+        self.left_out.update({CALLS[int(number)]: int(many) for number, many in zip(numbers, each, strict=True)})
+        slots = self._requests.left()
+        last = Rows().add(np.arange(len(slots)), act=Act.WAIT, value=np.array(slots, np.int64))
+        return self._lists.script(self._rows.in_order(last), self._requests)
+
+    def _compute(self, begin_ns: int) -> None:
+        """The time from the end of the calls before to the beginning of each."""
+        calls = np.flatnonzero(self._own["call"] != COMPLETE)
+        ends = np.maximum.accumulate(np.concatenate(([begin_ns], self._own["end_ns"][calls])))[:-1]
+        gap = self._own["begin_ns"][calls] - ends
+        self.computed_ns = int(gap[gap > 0].sum())
+        self._rows.add(calls[gap > 0] * STEPS + COMPUTED, act=Act.COMPUTE, value=gap[gap > 0])
+
+    def _messages_of(self, message: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Actions of messages that have both their ends, and waits; tells which events are left out."""
+        own, peer = self._own, self._own["peer"]
+        goes = np.flatnonzero(message & self._sends & self._usable & (peer >= 0) & self._known)
+        goes = goes[self._common.paired(self.rank, own, goes, sends=True)]
+        self.messages += len(goes)
+        posted, came = self._arrivals(message)
+        some = (came >= 0) & self._usable[came] & self._known[came]
+        some[some] = self._common.paired(self.rank, own, came[some], sends=False)
+        self._act(goes, posted[some], came[some])
+        left = message & self._sends & (peer != PROC_NULL)
+        left[goes] = False
+        lost = ~some & (posted % STEPS == DONE) & ((came < 0) | (peer[came] != PROC_NULL))
+        left[posted[lost] // STEPS] = True
+        return left
+
+    def _arrivals(self, message: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+        """Where receives are posted, and for each the event at which its message came (-1: never)."""
+        call, request = self._own["call"], self._own["request"]
+        receives = np.flatnonzero(message & ~self._sends)
+        ends = np.flatnonzero((call == COMPLETE) & (request != 0))
+        _, last = np.unique(request[ends][::-1], return_index=True)  # of several ends of a request the last one
+        ends = ends[::-1][last]
+        if len(ends):
+            found = np.minimum(np.searchsorted(request[ends], request[receives]), len(ends) - 1)
+            came = np.where(request[ends[found]] == request[receives], ends[found], -1)
+        else:
+            came = np.full(len(receives), -1)
+        came = np.where(request[receives] == 0, receives, came)
+        beside = np.flatnonzero(message[:-1] & (call[1:] == COMPLETE) & (request[1:] == 0))  # of MPI_Sendrecv
+        posted = np.concatenate([beside * STEPS + POSTED, receives * STEPS + DONE])
+        order = np.argsort(posted, kind="stable")
+        return posted[order], np.concatenate([beside + 1, came])[order]
+
+    def _act(self, goes: Ints, posted: Ints, came: Ints) -> None:
+        """Actions of sends, receives and waits, with the requests' slots and the receives' places."""
+        own, request = self._own, self._own["request"]
+        waits = np.isin(own["call"], COMPLETE).nonzero()[0]
+        blocking = OF_BLOCKING[own["call"][goes]]
+        starts, ours = goes[~blocking], request[posted // STEPS]
+        beside = posted % STEPS == POSTED
+        step = np.where(beside, CAME_BESIDE, np.where(ours == 0, CAME, CAME_LATER))
+        steps = [
+            np.concatenate([np.full(len(starts), SENT), step, np.full(len(waits), ENDED)]),
+            np.concatenate(
+                [request[starts], np.where(beside, BESIDE, ours), np.where(request[waits] == 0, BESIDE, request[waits])]
+            ),
+            np.concatenate([np.zeros(len(starts), np.int64), own["received"][came], np.zeros(len(waits), np.int64)]),
+        ]
+        order = np.argsort(np.concatenate([starts * STEPS + DONE, posted, waits * STEPS + DONE]), kind="stable")
+        found = in_turn(zip(*(column[order].tolist() for column in steps), strict=True), self._requests)
+        slots, places = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
+        slots[order], places[order] = found
+        slot = np.zeros(len(goes), np.int64)
+        slot[~blocking] = slots[: len(starts)]
+        self._add(goes, goes * STEPS + DONE, np.where(blocking, Act.SEND, Act.ISEND), "bytes", slot)
+        got = slice(len(starts), len(starts) + len(posted))
+        made = self._add(came, posted, np.where(step == CAME, Act.RECEIVE, Act.IRECEIVE), "received", slots[got])
+        made["offset"] = places[got]
+        ended = slots[got.stop :]
+        self._rows.add(waits[ended >= 0] * STEPS + DONE, act=Act.WAIT, value=ended[ended >= 0])
+
+    def _add(self, events: Ints, places: Ints, act: Ints, size: str, value: Ints) -> npt.NDArray[Any]:
+        """Actions of messages."""
+        own = self._own
+        comm, peer = own["comm"][events], own["peer"][events]
+        return self._rows.add(
+            places, act=act, comm=comms_in(self._layers, comm), peer=places_in(self._groups, comm, peer),
+            tag=own["tag"][events], value=value, **{size: own[size][events]},
+        )  # fmt: skip
+
+    def _collectives(self, together: Ints) -> None:
+        """Actions of collective calls on communicators whose members are known."""
+        own = self._own
+        known = together[self._known[together]]
+        comm = own["comm"][known]
+        distinct, where = np.unique(comm, return_inverse=True)
+        size = np.array([self._groups[int(each)].size for each in distinct], np.int64)[where]
+        self.messages += int((size - 1).sum())
+        act, plain = ACT_OF[own["call"][known]], ~OF_VECTORS[own["call"][known]]
+        gives, gets, sent, received = shares(
+            act[plain], size[plain], own["bytes"][known[plain]], own["received"][known[plain]]
+        )
+        self._lists.widen(sent, received)
+        root = places_in(self._groups, comm[plain], np.maximum(own["peer"][known[plain]], 0))
+        root = np.where(np.isin(act[plain], ROOTED), root, 0)
+        of = comms_in(self._layers, comm)
+        made = self._rows.add(known * STEPS + DONE, act=act, comm=of, value=-1)
+        made["peer"][plain], made["bytes"][plain], made["received"][plain] = root, gives, gets
+        rows = dict(zip(known.tolist(), range(len(known)), strict=True)) if not plain.all() else {}
+        for event, key in vector_calls(own, together):
+            if event in rows:
+                group, given = self._groups[key[0]], self._common.given.get(key, {})
+                numbers = self._lists.add(self.rank, self._event(event), group, given)
+                for name, number in zip(("peer", "bytes", "received", "value"), numbers, strict=True):
+                    made[name][rows[event]] = number
+
+    def _event(self, place: int) -> Event:
+        """One of its events."""
+        row = {name: int(column[place]) for name, column in self._own.items()}
+        return Event(**{**row, "call": CALLS[row["call"]]})  # pyright: ignore[reportArgumentType] - a name, and numbers
