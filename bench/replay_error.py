@@ -71,16 +71,21 @@ def compared(name: str, command: list[str], virtual: Path, model: Path, into: Pa
         hosts = ",".join(f"node{number}" for number in range(HOSTS))
         start = ("mpirun", "--host", hosts, "-n", HOSTS, *command)
         weft("fabric", "exec", "node0", sys.executable, "-m", "weft", "trace", "-o", trace, "--", *start)
-    found: list[float] = []
-    for number, on in enumerate((virtual, model)):
-        study, made = prepare(trace, [load_fabric(on)], Asked(HOSTS))
-        study.write_text(study.read_text() + MEASURE)
-        run = into / f"{name}-{('real', 'simulated')[number]}"
-        weft("run", study, "--on", on, "--into", run)
-        rows = load_view(run).rows
-        (seconds,) = [row["median_s"] for row in rows if (row["call"], row["phase"]) == ("replay", "warm")]
-        found.append((seconds or float("nan")) - made.computed_s)
-    return Compared(name, made.traced_s - made.computed_s, *found)
+    study, made = prepare(trace, [load_fabric(virtual)], Asked(HOSTS))
+    study.write_text(study.read_text() + MEASURE)
+    real, simulated = (
+        replayed_s(study, on, into / f"{name}-{word}") - made.computed_s
+        for word, on in (("real", virtual), ("simulated", model))
+    )
+    return Compared(name, made.traced_s - made.computed_s, real, simulated)
+
+
+def replayed_s(study: Path, on: Path, run: Path) -> float:
+    """Time of a replay in the steady state, in s."""
+    weft("run", study, "--on", on, "--into", run)
+    rows = load_view(run).rows
+    (seconds,) = [row["median_s"] for row in rows if (row["call"], row["phase"]) == ("replay", "warm")]
+    return float("nan") if seconds is None else seconds
 
 
 def table_of(rows: list[Compared]) -> Table:

@@ -84,7 +84,7 @@ def ranks_columns(folder: TraceFolder) -> Iterator[tuple[int, Columns]]:
         if not len(table):
             continue
         columns = {name: table[name].to_numpy() for name in ("rank", *Event._fields) if name != "call"}
-        call = table["call"].combine_chunks()
+        call: Any = table["call"].combine_chunks()  # pyarrow's stubs do not know its dictionary
         known = np.array([NUMBERS.get(name, COMPLETE) for name in call.dictionary.to_pylist()], np.int64)
         columns["call"] = known[call.indices.to_numpy()]
         ranks = columns.pop("rank")

@@ -15,6 +15,7 @@ from weft.kernel.studies import load_study, make_study
 from weft.launch.launcher import Rules
 from weft.plan.make import make_plan
 from weft.plan.records import Cell, Plan
+from weft.plan.stored import parse_plan
 from weft.plan.wire import flat_plan
 from weft.study import Study
 from weft.units import parse_bytes
@@ -330,3 +331,14 @@ def test_the_contention_study_plans_on_any_machine(nodes: int, cores: int) -> No
     assert {cell.status for cell in found.measured} == {"planned"}
     for cell in found.measured:
         assert cell.parameters["n"] % cell.ranks**2 == 0
+
+
+def test_a_budget_as_long_as_the_default_limit_makes_a_plan_that_is_read_again() -> None:
+    """The plan stated the default limit of 120 s, and was refused: no room for a budget of 120 s."""
+    made = plan(study(measure={"seed": 7, "budget": "120 s"}))
+    again = parse_plan(Path("plan.json"), made.model_dump_json().encode())
+    assert again == made
+    assert "limit" not in again.measure.model_fields_set
+    assert all(cell.limit_s > 120 for cell in again.cells)
+    stated = plan(study(measure={"seed": 7, "budget": "120 s", "limit": "300 s"}))
+    assert parse_plan(Path("plan.json"), stated.model_dump_json().encode()).measure.limit == 300

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scripts of replays: each message has both its ends, each count its place, each rank its time between calls."""
 
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag, State
 from weft.store.trace.script import ACTION, HEAD, LAYER, PART, Act, read_sizes
+from weft.trace.calls import COLLECTIVES, RECEIVES, SENDS, VECTORS
 from weft.trace.script import Made, make_script
 
 
@@ -149,3 +152,53 @@ def test_a_torn_script_is_refused_by_its_head(tmp_path: Path, keep: int) -> None
     torn.write_bytes((tmp_path / "t/replay.script").read_bytes()[:keep])
     with pytest.raises(DataError, match=r"no script|shorter"):
         read_sizes(torn)
+
+
+def drawn(numbers: Iterator[int]) -> list[MadeRank]:
+    """Three ranks whose calls are drawn from all that a script knows: many messages have one end only."""
+    names = sorted({*SENDS, *RECEIVES, *COLLECTIVES, "MPI_Start", "MPI_Put", "MPI_Waitall"})
+    names += ["completion", "MPI_Isend", "MPI_Irecv", "MPI_Sendrecv", "MPI_Send", "MPI_Recv"] * 6
+    ranks = [MadeRank(rank, 3) for rank in range(3)]
+    for rank in (2, 0):
+        ranks[rank].communicator(9, 77, [2, 0])
+    for rank, made in enumerate(ranks):
+        at = 0
+        for number in range(400):
+            name, comm = names[next(numbers) % len(names)], 9 if rank != 1 and next(numbers) % 4 == 0 else 1
+            at += next(numbers) % 5
+            request = 1 + next(numbers) % 9 if name in ("MPI_Isend", "MPI_Irecv", "MPI_Start", "completion") else 0
+            flags = (0, 0, 0, Flag.RECEIVE, Flag.RECEIVE, Flag.FAILED if number % 7 == 0 else 0)[next(numbers) % 6]
+            sizes = {"bytes": 8 * (next(numbers) % 4), "received": 8 * (next(numbers) % 5)}
+            peer, tag = next(numbers) % 4, next(numbers) % 2
+            made.call(
+                name, at, at + 2, comm=comm, peer=-3 if peer == 3 else peer, tag=tag, request=request % 9,
+                flags=int(flags), **sizes,
+            )  # fmt: skip
+            if name in COLLECTIVES and COLLECTIVES[name][1] in VECTORS:
+                made.counts([4 * (next(numbers) % 3) for _ in range(2 if comm == 9 else 3)], comm=comm)
+    return ranks
+
+
+def test_the_script_is_the_one_that_was_written_call_by_call(tmp_path: Path) -> None:
+    """Its bytes are those of the writer before this one, which took each event by itself."""
+
+    def numbers() -> Iterator[int]:
+        state = 1
+        while True:
+            state = (1103515245 * state + 12345) % 2**31
+            yield state >> 16
+
+    made, actions = scripted(tmp_path, drawn(numbers()))
+    assert {Act(int(each["act"])) for own in actions for each in own} == set(Act)
+    assert made.left_out.keys() >= {"MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Put", "MPI_Start"}
+    raw = (tmp_path / "replay.script").read_bytes()
+    assert (len(raw), zlib.crc32(raw)) == (54440, 3562000466)
+
+
+def test_messages_on_a_communicator_of_unknown_members_are_left_out(tmp_path: Path) -> None:
+    ranks = [MadeRank(rank, 2).call("MPI_Barrier", 0, 1) for rank in range(2)]
+    ranks[0].call("MPI_Send", 1, 2, peer=1, tag=1, bytes=8, comm=44)
+    ranks[1].call("MPI_Recv", 1, 2, peer=0, tag=1, received=8, comm=44)
+    made, (first, second) = scripted(tmp_path, ranks)
+    assert made.left_out == {"MPI_Send": 1, "MPI_Recv": 1}
+    assert acts(first) == acts(second) == [Act.BARRIER]
