@@ -32,7 +32,7 @@ class Rows:
     actions: list[npt.NDArray[Any]] = field(default_factory=list[npt.NDArray[Any]])
 
     def add(self, place: Ints, **columns: Ints | int) -> npt.NDArray[Any]:
-        """Add actions with some columns of ACTION; the others are zero."""
+        """Add actions, shape (actions,), with some columns of ACTION (bytes, ns and ranks as there); the others are zero."""
         made = np.zeros(len(place), ACTION)
         for name, column in columns.items():
             made[name] = column
@@ -41,7 +41,7 @@ class Rows:
         return made
 
     def in_order(self, last: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """All actions by place, those of ``last`` behind them; times between calls without an action are one."""
+        """All actions by place, those of ``last`` (shape (actions,)) behind them; times (ns) with none between are one."""
         order = np.argsort(np.concatenate(self.places), kind="stable") if self.places else slice(0)
         rows = np.concatenate([*self.actions, np.zeros(0, ACTION)])[order]
         computes = rows["act"] == Act.COMPUTE
@@ -133,7 +133,7 @@ class Lists:
     received: int = 0
 
     def widen(self, sent: Ints, received: Ints) -> None:
-        """Note the bytes of some calls."""
+        """Note the bytes of some calls, shape (calls,)."""
         self.sent = max(self.sent, int(sent.max(initial=0)))
         self.received = max(self.received, int(received.max(initial=0)))
 
@@ -181,14 +181,14 @@ class Lists:
         return first
 
     def script(self, actions: npt.NDArray[Any], requests: Requests) -> RankScript:
-        """The rank's part."""
+        """The rank's part, with its actions, shape (actions,), and their bytes."""
         sends = actions["bytes"][np.isin(actions["act"], (Act.SEND, Act.ISEND))]
         sent, received = max(self.sent, int(sends.max(initial=0))), max(self.received, requests.most_bytes)
         return RankScript(actions, np.array(self.counts, np.int64), sent, received, requests.most_slots)
 
 
 def places_in(groups: Mapping[int, Group], comm: Ints, peer: Ints) -> Ints:
-    """Ranks in their communicators of world ranks; 0 for those that are no members."""
+    """Ranks in their communicators of world ranks, shape (events,); 0 for those that are no members."""
     found = np.zeros(len(comm), np.int64)
     for number in np.unique(comm):
         own = comm == number
@@ -199,13 +199,15 @@ def places_in(groups: Mapping[int, Group], comm: Ints, peer: Ints) -> Ints:
 
 
 def comms_in(layers: Layers, comm: Ints) -> Ints:
-    """The communicators' numbers in actions."""
+    """The communicators' numbers in actions, shape (events,); no unit."""
     distinct, where = np.unique(comm, return_inverse=True)
     return np.array([layers.of[int(each)] for each in distinct], np.int64)[where]
 
 
 def shares(act: Ints, size: Ints, given: Ints, got: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Bytes of equal collective calls as actions have them, given and got, and those that their buffers need.
+
+    All have the shape (calls,).
 
     Parameters
     ----------

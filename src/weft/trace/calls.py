@@ -35,7 +35,7 @@ COLLECTIVES: dict[str, tuple[Act, str]] = {
 
 
 def marked(names: Iterable[str]) -> npt.NDArray[np.bool_]:
-    """Whether a call is one of these, by its number in :data:`weft.store.trace.layout.NUMBERS`."""
+    """A mask, shape (numbers,), of calls by their numbers in :data:`weft.store.trace.layout.NUMBERS`."""
     found = np.zeros(max(CALLS) + 1, np.bool_)
     found[[NUMBERS[name] for name in names]] = True
     return found

@@ -74,7 +74,7 @@ def groups_of(folder: TraceFolder) -> dict[int, Group]:
 
 
 def ranks_columns(folder: TraceFolder) -> Iterator[tuple[int, Columns]]:
-    """Each rank with its events in order, a column each; one file of ranks is in memory at a time.
+    """Each rank with its events in order, columns of shape (events,); one file of ranks is in memory at a time.
 
     The columns are those of :class:`Event`; ``call`` has the numbers of :data:`weft.store.trace.layout.NUMBERS`.
     """

@@ -43,7 +43,7 @@ class Common:
     given: dict[Call, dict[int, Mapping[int, int]]] = field(default_factory=dict[Call, dict[int, Mapping[int, int]]])
 
     def paired(self, rank: int, own: Columns, events: Ints, *, sends: bool) -> Flags:
-        """Which messages of a rank have both ends.
+        """Which messages of a rank have both ends: a mask, shape (events,).
 
         Parameters
         ----------
@@ -63,17 +63,17 @@ class Common:
 
 
 def usable(own: Columns) -> Flags:
-    """Which events of a rank have actions, if their calls have."""
+    """Mask, shape (events,), of a rank's events that have actions, if their calls have."""
     return (own["flags"] & UNUSABLE) == 0
 
 
 def starts_to_send(own: Columns) -> Flags:
-    """Which events of a rank send a message, or start to."""
+    """Mask, shape (events,), of a rank's events that send a message, or start to."""
     return OF_SENDS[own["call"]] | ((own["call"] == START) & ((own["flags"] & int(Flag.RECEIVE)) == 0))
 
 
 def kinds(own: Columns, events: Ints) -> tuple[list[tuple[int, int, int]], Ints]:
-    """Distinct communicators, peers and tags of some events, and which of them each one has."""
+    """Distinct communicators, peers and tags of some events; for each event the index of its own, shape (events,)."""
     comm, peer, tag = (own[name][events].astype(np.int64) for name in ("comm", "peer", "tag"))
     _, ends = np.unique((peer << TAG_BITS) | (tag & (2**TAG_BITS - 1)), return_inverse=True)
     numbers, which = np.unique(comm, return_inverse=True)
@@ -82,7 +82,7 @@ def kinds(own: Columns, events: Ints) -> tuple[list[tuple[int, int, int]], Ints]
 
 
 def turns(kind: Ints) -> Ints:
-    """How many of the same kind stand before each."""
+    """How many of the same kind stand before each: counts, shape (events,)."""
     order = np.argsort(kind, kind="stable")
     in_order = kind[order]
     first = np.flatnonzero(np.concatenate(([True], in_order[1:] != in_order[:-1])))
@@ -133,7 +133,7 @@ def common_of(
 
 
 def vector_calls(own: Columns, together: Ints) -> list[tuple[int, Call]]:
-    """Those of a rank's collective calls (their places) that have a count for each member, and which call each is."""
+    """Of a rank's collective calls, indices of shape (calls,), those with a count for each member, and which each is."""
     comm = own["comm"][together]
     turn = turns(comm)
     listed = OF_VECTORS[own["call"][together]]
