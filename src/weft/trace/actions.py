@@ -32,7 +32,7 @@ class Rows:
     actions: list[npt.NDArray[Any]] = field(default_factory=list[npt.NDArray[Any]])
 
     def add(self, place: Ints, **columns: Ints | int) -> npt.NDArray[Any]:
-        """Add actions, shape (actions,), with some columns of ACTION (bytes, ns and ranks as there); the others are zero."""
+        """Add actions, shape (actions,), with columns of ACTION (bytes, ns, ranks); the others are zero."""
         made = np.zeros(len(place), ACTION)
         for name, column in columns.items():
             made[name] = column
@@ -41,7 +41,7 @@ class Rows:
         return made
 
     def in_order(self, last: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """All actions by place, those of ``last`` (shape (actions,)) behind them; times (ns) with none between are one."""
+        """All actions, shape (actions,), by place, ``last`` behind them; times (ns) with none between are one."""
         order = np.argsort(np.concatenate(self.places), kind="stable") if self.places else slice(0)
         rows = np.concatenate([*self.actions, np.zeros(0, ACTION)])[order]
         computes = rows["act"] == Act.COMPUTE

@@ -133,7 +133,7 @@ def common_of(
 
 
 def vector_calls(own: Columns, together: Ints) -> list[tuple[int, Call]]:
-    """Of a rank's collective calls, indices of shape (calls,), those with a count for each member, and which each is."""
+    """Of collective calls, indices of shape (calls,), those with a count for each member, and which each is."""
     comm = own["comm"][together]
     turn = turns(comm)
     listed = OF_VECTORS[own["call"][together]]
