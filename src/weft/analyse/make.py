@@ -64,7 +64,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist()
     found = summaries(mixed, medians, modelled=KINDS[plan.fabric_kind].is_model)
     MEDIANS.write(root, medians)
-    turns = _turns(root, backend, of_pairs)
+    turns = _turns(root, backend, of_pairs) if any(split_step(row["op"])[1] for row in segments) else []
     TURNS.write(root, turns)
     QUARTILES.write(root, _quartiles(times, medians))
     floors = floor.floor_rows(found, cells)

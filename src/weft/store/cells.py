@@ -219,8 +219,11 @@ def _check_segments(path: Path, record: CellRecord) -> None:
 
 
 def _check_slabs(path: Path, samples: NDArray[np.int64], record: CellRecord) -> None:
+    slab = samples.nbytes // max(1, len(samples))
+    # a view of bytes is cut three times as fast as an array, and a cell may have thousands of short slabs
+    whole = memoryview(samples).cast("B") if samples.size else b""
     for rank, expected in enumerate(record.crc32):
-        found = zlib.crc32(samples[rank].data) if samples.size else 0
+        found = zlib.crc32(whole[rank * slab : (rank + 1) * slab])
         if found != expected:
             raise _torn(path, f"the samples of rank {rank} have checksum {found:08x}, expected {expected:08x}")
     if samples.size and int(samples[:, :, DURATION].min()) < 0:

@@ -4,7 +4,7 @@
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
@@ -23,6 +23,8 @@ from weft.store.tables import write_tables
 
 SAMPLES = "weft-samples/1"
 DIFFERENCES = ("iteration", "start_ns", "duration_ns")
+WORTH_A_THREAD = 1 << 17
+"""Rows of a cell from which on a thread of its own gains time; of smaller ones the threads wait for each other."""
 
 
 def convert(folder: Any, origin: Origin | None = None) -> None:
@@ -53,8 +55,12 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
         if measured:
             kept.add(f"{cell}.parquet")
             cells.append(measured)
+    large = [_rows(measured) > WORTH_A_THREAD for measured in cells]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        tasks = [pool.submit(_convert_cell, root, measured) for measured in cells]
+        tasks = [pool.submit(_convert_cell, root, measured) for measured, own in zip(cells, large, strict=True) if own]
+        for measured, own in zip(cells, large, strict=True):
+            if not own:
+                _convert_cell(root, measured)
         for task in tasks:
             task.result()
     for stale in (root / "samples").rglob("*.parquet"):
@@ -76,11 +82,15 @@ def _convert_cell(root: Path, records: list[CellRecord]) -> None:
         pairs.write_cell(path, read, sources)
         return
     tables = sample_tables(read)
-    rows = sum(math.prod(record.shape[:2]) for record in records if record.shape)
-    many = rows > ROW_GROUP  # else there is one table, and nothing to make beside it
+    many = _rows(records) > ROW_GROUP  # else there is one table, and nothing to make beside it
     write_parquet(
         path, ahead(tables) if many else tables, SCHEMA, SAMPLES, metadata={"sources": sources}, differences=DIFFERENCES
     )
+
+
+def _rows(records: Iterable[CellRecord]) -> int:
+    """Samples of all ranks in some launches."""
+    return sum(math.prod(record.shape[:2]) for record in records if record.shape)
 
 
 def _fingerprint(root: Path, record: CellRecord) -> list[Any]:

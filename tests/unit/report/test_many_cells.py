@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables and figures of many cells: work is counted, not timed. 5,000 cells took 42 s to show and 387 s to report."""
 
+import json
+import shutil
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from made.run import Made, make_run
-from weft.analyse import calls, make_tables
+from weft.analyse import calls, links, make, make_tables
+from weft.analyse.protocol import knob
 from weft.report.figures import all_figures
 from weft.report.tables import render
 from weft.report.view import load_view
-from weft.store import convert
+from weft.store import convert, parquet
 
 STUDY = """\
 name = "many"
@@ -73,3 +78,47 @@ def test_figures_ask_for_the_main_call_once_not_once_a_row(tmp_path: Path) -> No
     series = len(view.plan.series)
     assert looked_at(view, all_figures) < 12 * (series + 1) * len(view.rows)
     assert looked_at(view, render) < 12 * (series + 1) * len(view.rows)
+
+
+def test_what_a_run_has_nothing_of_is_not_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither times on links that nobody counted, nor steps of ladders that nobody measured."""
+
+    def not_needed(*_: Any) -> None:
+        pytest.fail("it was computed")
+
+    run = made(tmp_path, 2)
+    monkeypatch.setattr(links, "operation_seconds", not_needed)
+    monkeypatch.setattr(make, "turn_rows", not_needed)
+    make_tables(run)
+
+
+def test_the_settings_of_many_launches_alike_are_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, parsed, loads = made(tmp_path, 10), list[str](), json.loads
+
+    def counted(text: str) -> Any:
+        parsed.append(text)
+        return loads(text)
+
+    knob.texts.cache_clear()
+    monkeypatch.setattr(knob, "json", SimpleNamespace(loads=counted))
+    make_tables(run)
+    assert len(parsed) == len(set(parsed)) < 10
+
+
+def test_small_cells_need_no_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take no less time by them, and a quarter more of the processor."""
+    path, real = make_run(tmp_path, Made(study=STUDY.format(m=[1, 2, 3]), samples=3)), parquet.sample_tables
+    threads: set[bool] = set()
+
+    def seen(launches: Any) -> Any:
+        threads.add(threading.current_thread() is threading.main_thread())
+        return real(launches)
+
+    monkeypatch.setattr(parquet, "sample_tables", seen)
+    convert(path)
+    assert threads == {True}
+    threads.clear()
+    shutil.rmtree(path / "samples")
+    monkeypatch.setattr(parquet, "WORTH_A_THREAD", 0)
+    convert(path)
+    assert threads == {False}

@@ -4,6 +4,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from weft.analyse.protocol.changes import ChangeOver
@@ -107,10 +108,12 @@ def is_eager_limit(*names: str) -> bool:
 
 
 def _settings(launches: Sequence[LaunchRow], stated: Mapping[str, str]) -> Settings:
-    values = all_values([_texts(row["named_settings"]) | _texts(row["settings"]) for row in launches])
+    values = all_values([texts(row["named_settings"]) | texts(row["settings"]) for row in launches])
     return Settings(launches[0]["mpi_library"] or "", {**values, **stated})
 
 
-def _texts(settings: str) -> dict[str, str]:
+@lru_cache(maxsize=64)  # the launches of a run mostly have the same settings
+def texts(settings: str) -> dict[str, str]:
+    """A launch's settings by name, of the JSON object in a row of the table of launches; not to be changed."""
     found: dict[str, Any] = json.loads(settings or "{}")
     return {name: str(value) for name, value in found.items()}
