@@ -31,8 +31,6 @@ static void call(char const *name) {
         MPI_Allgather(s, BLOCK, MPI_CHAR, r, BLOCK, MPI_CHAR, all);
     } else if (!strcmp(name, "allreduce")) {
         MPI_Allreduce(s, r, VECTOR / 8, MPI_DOUBLE, MPI_SUM, all);
-    } else if (!strcmp(name, "reduce")) {
-        MPI_Reduce(s, r, VECTOR / 8, MPI_DOUBLE, MPI_SUM, 0, all);
     } else if (!strcmp(name, "bcast")) {
         MPI_Bcast(s, VECTOR, MPI_CHAR, 0, all);
     } else {
@@ -44,7 +42,8 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (ranks > MOST) MPI_Abort(MPI_COMM_WORLD, 2);
+    if (ranks > MOST)
+        MPI_Abort(MPI_COMM_WORLD, 2);
     s = calloc(ranks, 2 * VECTOR);
     r = calloc(ranks, 2 * VECTOR);
     for (int i = 0; i < ranks; ++i) { // a half to one and a half of BLOCK

@@ -107,6 +107,6 @@ def stretch_beyond_the_end(typed: Typed) -> None:
 @CASES.of("whatif/variants.py", "weft fabric presets")
 def what_if_on_a_real_machine(typed: Typed) -> None:
     with pytest.raises(WeftError, match="nobody can double its uplinks") as caught:
-        variants(load_fabric("virtual-default"), 4, 4)
+        variants(load_fabric("virtual-default"), 4, 4, 1)
     assert "weft fabric presets" in caught.value.remedy
     assert "NDR" in typed("fabric", "presets").upper()

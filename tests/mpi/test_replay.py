@@ -75,3 +75,24 @@ def test_what_would_help_is_laid_side_by_side(tmp_path: Path, capfd: pytest.Capt
     assert 0.5 < seconds["uplinks"] / seconds["today"] < 0.7  # adapters then take 29 MB at 2 GB/s: 15 ms
     assert seconds["adapter"] == pytest.approx(seconds["today"], rel=0.05)
     assert (tmp_path / "trace/whatif/four-8-x1/whatif.html").is_file()
+
+
+def test_ranks_share_cores_where_nodes_are_asked_for(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What the message told to try, --nodes, left a table of bounds, and no reason."""
+    if shutil.which("smpicxx") is None:
+        pytest.skip("SimGrid is not here: apt install libsimgrid-dev")
+    (tmp_path / "four.toml").write_text(MACHINE)
+    for rank in range(16):
+        made = MadeRank(rank, 16)
+        made.call("MPI_Alltoall", 0, 10**6, bytes=16 * 1024, received=16 * 1024).write(tmp_path / "trace/raw")
+    words = ["replay", str(tmp_path / "trace"), "--on", str(tmp_path / "four.toml"), "--into", str(tmp_path / "run")]
+    assert main(words) == 2
+    assert "or share cores: --nodes" in capfd.readouterr().err
+    assert main([*words, "--nodes", "4"]) == 0
+    (found,) = [row for row in load_view(tmp_path / "run").rows if (row["call"], row["phase"]) == ("replay", "warm")]
+    assert found["status"] == "ok"
+    assert (found["median_s"] or 0) > 0
+    machine = (tmp_path / "four.toml").read_text() + 'budget = "1 ms"\n'
+    (tmp_path / "four.toml").write_text(machine)
+    assert main(["whatif", str(tmp_path / "trace"), "--on", str(tmp_path / "four.toml"), "--nodes", "4"]) == 1
+    assert "not simulated: as it is: " in capfd.readouterr().out

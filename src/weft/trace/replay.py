@@ -63,7 +63,9 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
     mark = "" if asked == Asked(asked.nodes) else f"-{zlib.crc32(repr(asked).encode()):08x}"
     name = f"{own}-{nodes}x{made.ranks // nodes}{mark}"
     study = folder.path / f"replay-{nodes}x{made.ranks // nodes}{mark}.toml"
-    write_atomic(study, text_of(name, made, nodes, asked).encode())
+    each = made.ranks // nodes
+    shared = any(each > (fabric.node.cores or each) for fabric in fabrics)  # which --nodes asks for
+    write_atomic(study, text_of(name, made, nodes, asked, shared=shared).encode())
     return study, made
 
 
@@ -110,8 +112,9 @@ def divisor_from(number: int, least: int) -> int:
     return next((each for each in range(max(least, 1), number) if number % each == 0), number)
 
 
-def text_of(name: str, made: Made, nodes: int, asked: Asked) -> str:
-    """The study file."""
+def text_of(name: str, made: Made, nodes: int, asked: Asked, *, shared: bool = False) -> str:
+    """The study file; ``shared``: ranks share cores."""
+    oversubscribe = "\noversubscribe = true" if shared else ""
     return f"""# Written by weft replay from the trace beside it.
 name = {json.dumps(name)}
 kernel = "replay"
@@ -122,7 +125,7 @@ compute = {asked.compute!r}
 algorithm = {json.dumps(asked.alltoall)}
 
 [placement]
-nodes = {json.dumps(asked.place)}
+nodes = {json.dumps(asked.place)}{oversubscribe}
 
 [[series]]
 name = "replay"

@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.errors import DataError
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.script import ACTION, RankScript, write_script
+from weft.store.trace.script import ACTION, Act, RankScript, write_script
 from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.events import counts_of, groups_of, ranks_columns
 from weft.trace.layers import layers_of
@@ -37,6 +37,8 @@ class Made:
         Mean over the ranks of the time between calls.
     busiest_s
         The most of a rank.
+    alltoalls
+        Actions that are all-to-alls, of all ranks.
     """
 
     path: Path
@@ -45,6 +47,7 @@ class Made:
     traced_s: float
     computed_s: float
     busiest_s: float
+    alltoalls: int
 
 
 def make_script(folder: TraceFolder, path: Path) -> Made:
@@ -88,7 +91,8 @@ def make_script(folder: TraceFolder, path: Path) -> Made:
     everybody = [parts.get(row["rank"], nothing) for row in sorted(rows, key=lambda row: row["rank"])]
     mean = computed // max(len(rows), 1)
     write_script(path, everybody, layers.tables, messages=messages, traced_ns=end - begin, computed_ns=mean)
-    return Made(path, len(rows), dict(left_out), (end - begin) / 1e9, mean / 1e9, busiest / 1e9)
+    alltoalls = sum(int(np.isin(part.actions["act"], (Act.ALLTOALL, Act.ALLTOALLV)).sum()) for part in everybody)
+    return Made(path, len(rows), dict(left_out), (end - begin) / 1e9, mean / 1e9, busiest / 1e9, alltoalls)
 
 
 def _check_whole(folder: TraceFolder, missing: list[str], summarised: int) -> None:

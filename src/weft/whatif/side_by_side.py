@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.format import format_seconds
+from weft.format import format_seconds, plural
 from weft.report.tabular import Table
 from weft.whatif.levels import COMPUTATION, Level
 from weft.whatif.variants import Variant
@@ -16,12 +16,13 @@ ALONE = 0.02
 
 @dataclass(frozen=True)
 class Outcome:
-    """A variant, its time in s (or a bound of it), and where that comes from."""
+    """A variant, its time in s (or a bound of it), where that comes from, and why it was not simulated, if so."""
 
     variant: Variant
     folder: Path
     seconds: float
     level: Level
+    reason: str = ""
 
     @property
     def simulated_s(self) -> float | None:
@@ -56,7 +57,7 @@ class SideBySide:
             (words, _time(seconds, level), _against(seconds, today, level), level.name, level.error)
             for words, seconds, level in (*named, ("no network at all", self.least, COMPUTATION))
         ]
-        title = f"What if: {self.ranks} ranks on {self.fabric} (simulated)"
+        title = f"What if: {plural(self.ranks, 'rank')} on {self.fabric} (simulated)"
         columns = ("what is changed", "time", "against today", "from", "known error")
         return Table(title, columns, tuple(rows), words=frozenset({0, 3, 4}))
 
@@ -64,7 +65,9 @@ class SideBySide:
         """What helps most, by how much."""
         today = self.outcomes[0].simulated_s
         known = [(each.simulated_s, each.variant.words) for each in self.outcomes[1:] if each.simulated_s is not None]
-        if not today or not known:
+        if today == 0:
+            return "Nothing is shown: the replay takes no time, for the trace has no calls that are replayed."
+        if today is None or not known:
             return "Nothing is shown: today's replay, or every other one, was not simulated."
         best, _ = min(known)
         words = " or ".join(words for seconds, words in known if seconds < (1 + ALONE) * best)

@@ -30,7 +30,7 @@ class Variant:
     asked: Asked
 
 
-def variants(fabric: Fabric, ranks: int, nodes: int) -> tuple[list[Variant], list[str]]:
+def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[list[Variant], list[str]]:
     """The variants that a machine has, today's first; and what was left out, with the reason.
 
     Parameters
@@ -41,6 +41,8 @@ def variants(fabric: Fabric, ranks: int, nodes: int) -> tuple[list[Variant], lis
         Of the application.
     nodes
         That it takes today.
+    alltoalls
+        All-to-alls that its ranks call.
 
     Raises
     ------
@@ -55,17 +57,21 @@ def variants(fabric: Fabric, ranks: int, nodes: int) -> tuple[list[Variant], lis
     asked = Asked(nodes)
     found = [Variant("today", "as it is", fabric, asked)]
     left_out: list[str] = []
-    if nodes < len(fabric.hosts):
+    if nodes == 1:
+        left_out.append("other nodes, links, adapters and tables: on one node no message uses the network")
+    elif nodes < len(fabric.hosts):
         found.append(Variant("placement", "the best free nodes", fabric, replace(asked, place="best")))
     else:
         left_out.append("another placement: the application takes all nodes")
     each = ranks // nodes
-    if each > 1 and nodes > 1:
+    if not alltoalls:
+        left_out.append("a node-aware all-to-all: the trace has none that is replayed")
+    elif each > 1 and nodes > 1:
         spec = f"node.multi{{nl={each}}}"
         found.append(Variant("all-to-all", f"all-to-alls by {spec}", fabric, replace(asked, alltoall=spec)))
     else:
         left_out.append("a node-aware all-to-all: it needs several ranks on each of several nodes")
-    found += _machines(fabric, asked, left_out)
+    found += _machines(fabric, asked, left_out) if nodes > 1 else []
     if each > 1 and each % 2 == 0 and 2 * nodes <= len(fabric.hosts):
         found.append(Variant("spread", "half the ranks on a node", fabric, replace(asked, nodes=2 * nodes)))
     else:

@@ -47,28 +47,29 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
     fabric = load_fabric(on)
     _, made = prepare(trace, [fabric], Asked(nodes))
     nodes = nodes or fewest_nodes(fabric, made.ranks)
-    found, left_out = variants(fabric, made.ranks, nodes)
+    found, left_out = variants(fabric, made.ranks, nodes, made.alltoalls)
     sys.stdout.write("\n".join(introduction(made)) + "\n")
     base = trace / "whatif" / f"{fabric.name}-{nodes}-x{compute:g}"
-    tables = better_tables(fabric, found[0].asked, base, for_terminal().say)
+    tables = better_tables(fabric, found[0].asked, base, for_terminal().say) if nodes > 1 else ""
     if isinstance(tables, str):
-        left_out.append(tables)
+        left_out += [tables] if tables else []
     else:
         found.append(tables)
     least = made.busiest_s * compute
     outcomes = [_outcome(variant, trace, base / variant.name, compute, least) for variant in found]
     answers = SideBySide(made.ranks, fabric.name, outcomes, least)
-    _shown(answers, base, [f"left out: {line}" for line in left_out])
+    notes = [f"not simulated: {each.variant.words}: {each.reason}" for each in outcomes if each.reason]
+    _shown(answers, base, [*notes, *(f"left out: {line}" for line in left_out)])
     return 0 if all(outcome.simulated_s is not None for outcome in outcomes) else 1
 
 
-def _shown(answers: SideBySide, base: Path, left_out: list[str]) -> None:
+def _shown(answers: SideBySide, base: Path, notes: list[str]) -> None:
     """On the terminal, as JSON, and on a page before those of all replays."""
     table, sentence = answers.table(), answers.sentence()
     console(120).print(terminal(table))
-    sys.stdout.write("\n".join([sentence, *left_out]) + "\n")
+    sys.stdout.write("\n".join([sentence, *notes]) + "\n")
     write_json(base / "whatif.json", answers.as_tree())
-    folders, front = [each.folder for each in answers.outcomes], Front(table, (sentence, *left_out))
+    folders, front = [each.folder for each in answers.outcomes], Front(table, (sentence, *notes))
     path = page.write(folders, base / "whatif.html", files_too=False, front=front)
     sys.stdout.write(f"page of all replays: {path}\nnumbers: {base / 'whatif.json'}\n")
 
@@ -90,6 +91,7 @@ def _outcome(variant: Variant, trace: Path, folder: Path, compute: float, least:
         longest = fullest_link_s(variant.fabric, hosts, traffic_of_trace(trace))
     except DataError:  # no messages of which it is known who sent them to whom
         longest = None
+    why = next((row["reason"] for row in view.rows if row["call"] == "replay" and row["reason"]), "no reason is known")
     if longest is None or longest < least:
-        return Outcome(variant, folder, least, COMPUTATION)
-    return Outcome(variant, folder, longest, STATIC)
+        return Outcome(variant, folder, least, COMPUTATION, why)
+    return Outcome(variant, folder, longest, STATIC, why)

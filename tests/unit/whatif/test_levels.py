@@ -47,7 +47,7 @@ def test_static_loads_are_below_simulated_times_by_what_the_page_shows() -> None
 
 def test_bounds_are_called_at_least_and_help_nobody(tmp_path: Path) -> None:
     fabric = load_fabric("tara")
-    found, _ = variants(fabric, 16, 4)
+    found, _ = variants(fabric, 16, 4, 1)
     outcomes = [Outcome(each, tmp_path / each.name, 2.0, simulated(fabric)) for each in found]
     outcomes[-1] = replace(outcomes[-1], seconds=0.5, level=STATIC)
     answers = SideBySide(16, "tara", outcomes, 0.25)
@@ -62,7 +62,7 @@ def test_bounds_are_called_at_least_and_help_nobody(tmp_path: Path) -> None:
 def test_what_helps_as_much_is_named_as_well(tmp_path: Path) -> None:
     """Twice the uplinks were told to help most, and other nodes, which cost nothing, helped a billionth less."""
     fabric = load_fabric("tara")
-    found, _ = variants(fabric, 16, 4)
+    found, _ = variants(fabric, 16, 4, 1)
     times = {"placement": 1.000001, "uplinks": 1.0, "adapter": 1.5}
     outcomes = [Outcome(each, tmp_path, times.get(each.name, 2.0), simulated(fabric)) for each in found]
     said = SideBySide(16, "tara", outcomes, 0.0).sentence()
