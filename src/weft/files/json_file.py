@@ -9,9 +9,13 @@ from pydantic import BaseModel, ValidationError
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
+from weft.files.plain import read_plain
 from weft.text import one_line
 
 Model = TypeVar("Model", bound=BaseModel)
+
+MOST_BYTES = 2**26
+"""Of a file: a selection table of thousands of rules has less."""
 
 MOST_CHARACTERS = 300
 """Of a message: it quotes the file."""
@@ -33,7 +37,7 @@ def read_json_file(path: Path, model: type[Model], is_none: str, remedy: str) ->
         The file cannot be read, is torn, or does not fit the model; names the key, rules and the like counted from 1.
     """
     with file_errors(path):
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_plain(path, MOST_BYTES).decode("utf-8", errors="replace")
     try:
         return model.model_validate(json.loads(text))
     except ValidationError as problem:

@@ -91,13 +91,23 @@ def open_plain(path: Path) -> BufferedReader:
     return os.fdopen(handle, "rb")
 
 
-def read_plain(path: Path) -> bytes:
+def read_plain(path: Path, most: int | None = None) -> bytes:
     """What a plain file holds.
+
+    Parameters
+    ----------
+    most
+        Bytes that it may have; None for a file that Weft wrote.
 
     Raises
     ------
     OSError
-        See :func:`open_plain`.
+        See :func:`open_plain`; with EFBIG if there are more bytes than ``most``: none of them are read.
     """
     with open_plain(path) as file:
-        return file.read()
+        if most is None:
+            return file.read()
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read", str(path))
+        return file.read(size)  # a buffer of that size is made first

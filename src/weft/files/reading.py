@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from weft.errors import WeftError
+from weft.files.plain import open_plain
 from weft.files.shipped import shipped
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -80,7 +81,7 @@ def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
         The file cannot be read, is no UTF-8 text, is larger than 1 MiB, or is no TOML; the message names the line.
     """
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             read = file.read(MOST_TOML + 1)
         if len(read) > MOST_TOML:
             raise error(

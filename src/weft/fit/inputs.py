@@ -15,6 +15,7 @@ from weft.errors import DataError, StudyError
 from weft.fabric.model import Fabric
 from weft.fabric.nodeset import expand
 from weft.fabric.numbers import number_of, with_number
+from weft.files.plain import read_plain
 from weft.files.reading import parse_toml
 from weft.files.section import Section
 from weft.files.tree import is_list
@@ -57,6 +58,10 @@ class MeasuredCell(Section, frozen=True):
         return self.nodes * self.ranks_per_node
 
 
+MOST_TABLE = 2**24
+"""Bytes of a table of measured cells: some 200,000 of them."""
+
+
 def read_cells(path: Path, calls: str = "ABC") -> list[MeasuredCell]:
     """Measured cells of a table (``.toml``, ``.csv``) or of a run folder (warm medians of its tables).
 
@@ -79,10 +84,11 @@ def read_cells(path: Path, calls: str = "ABC") -> list[MeasuredCell]:
         return merged(found)
     rows: Any
     try:
+        text = read_plain(path, MOST_TABLE).decode()
         if path.suffix == ".toml":
-            rows = parse_toml(path.read_text(), str(path), DataError).get("cell", [])
+            rows = parse_toml(text, str(path), DataError).get("cell", [])
         else:
-            rows = list(csv.DictReader(StringIO(path.read_text())))
+            rows = list(csv.DictReader(StringIO(text)))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read: {error}", "give a run folder, or a table .toml or .csv") from error
     if not is_list(rows) or not rows:

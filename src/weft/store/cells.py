@@ -221,7 +221,7 @@ def _check_segments(path: Path, record: CellRecord) -> None:
 def _check_slabs(path: Path, samples: NDArray[np.int64], record: CellRecord) -> None:
     slab = samples.nbytes // max(1, len(samples))
     # a view of bytes is cut three times as fast as an array, and a cell may have thousands of short slabs
-    whole = memoryview(samples).cast("B") if samples.size else b""
+    whole = samples.data.cast("B") if samples.size else b""
     for rank, expected in enumerate(record.crc32):
         found = zlib.crc32(whole[rank * slab : (rank + 1) * slab])
         if found != expected:

@@ -128,6 +128,7 @@ class RankColumns(Record):
 
 ABSENT = {"host": "", "node": 0, "local_rank": 0, "cpus": "", "core": -1}
 """What an entry of a rank that an older kernel did not write stands for."""
+ENTRY: "itemgetter[Any]" = itemgetter("rank", *ABSENT)
 
 
 def by_column(ranks: Any) -> Any:
@@ -141,9 +142,8 @@ def by_column(ranks: Any) -> Any:
     if not isinstance(ranks, list):
         raise ValueError("must be a list of ranks")
     rows = cast(list[Any], ranks)
-    names = ("rank", *ABSENT)
     with suppress(KeyError, TypeError, ValueError):  # all names of an entry at once: a quarter of the time
-        return dict(zip(names, zip(*map(itemgetter(*names), rows), strict=True), strict=True))
+        return dict(zip(("rank", *ABSENT), zip(*map(ENTRY, rows), strict=True), strict=True))
     if not all(isinstance(row, dict) and "rank" in row for row in rows):
         raise ValueError("each entry must be an object with a rank")
     absent = {name: [row.get(name, value) for row in rows] for name, value in ABSENT.items()}

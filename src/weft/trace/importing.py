@@ -7,6 +7,7 @@ from pathlib import Path
 from weft import __version__
 from weft.errors import DataError, StudyError
 from weft.files.atomic import file_errors
+from weft.files.plain import plain_file
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.trace.dumpi.bringing import bring_dumpi
@@ -34,6 +35,9 @@ def import_trace(source: Path, into: Path) -> list[str]:
         raise StudyError(f"{into} is there already", "name a new folder: weft trace import SOURCE -o RUN")
     if not source.exists():
         raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or a folder of dumpi2ascii's texts")
+    if not source.is_dir():
+        with file_errors(source):
+            plain_file(source)
     anchor = source if source.is_file() else next(iter(sorted(source.glob("*.otf2"))), None)
     folder = TraceFolder(into)
     try:

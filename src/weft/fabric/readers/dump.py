@@ -7,6 +7,7 @@ from typing import Literal
 
 from weft.errors import FabricError
 from weft.fabric.readers.tables import Tables
+from weft.files.plain import read_plain
 
 BoxKind = Literal["switch", "host", "aggregation", "router"]
 MOST_BYTES = 1 << 30
@@ -155,14 +156,14 @@ class Lines:
         Raises
         ------
         FabricError
-            The file cannot be read, or is larger than 1 GiB.
+            The file cannot be read, is no plain one, or is larger than 1 GiB.
         """
         try:
-            if Path(path).stat().st_size > MOST_BYTES:
-                raise FabricError(f"{path} is larger than 1 GiB", "give a dump of one fabric")
-            text = Path(path).read_bytes().decode("utf-8", errors="replace")
+            text = read_plain(Path(path), MOST_BYTES).decode("utf-8", errors="replace")
         except (OSError, ValueError) as error:
-            raise FabricError(f"cannot read {path}: {error}", "check the path and its permissions") from error
+            raise FabricError(
+                f"cannot read {path}: {error}", "give a dump of one fabric, as a file that may be read"
+            ) from error
         return cls.of(str(path), text)
 
     @classmethod

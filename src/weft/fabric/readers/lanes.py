@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
+from weft.files.plain import read_plain
 
 LEVELS = 16
 MOST_BYTES = 1 << 31
@@ -86,8 +87,7 @@ def _lanes(path: Path) -> dict[int, NDArray[np.int64]]:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise FabricError(f"{path} has over 2 GiB", "query the paths of some hosts only")
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_plain(path, MOST_BYTES).decode("utf-8", errors="replace")
     except OSError as error:
-        raise FabricError(f"{path} cannot be read: {error.strerror}", "check its name and permissions") from error
+        what = "check its name and permissions; of a large fabric, query the paths of some hosts only"
+        raise FabricError(f"{path} cannot be read: {error.strerror}", what) from error

@@ -12,6 +12,7 @@ The tables of a fabric with ten thousand hosts are a gigabyte of text, nearly al
 these from their first bytes; only other lines (headings, last lines, unknown ones) are read one by one.
 """
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
+from weft.files.plain import open_plain
 
 NO_PORT = 255
 MOST_BYTES = 1 << 34
+MOST_LINE = 1 << 20
 BLOCK = 1 << 22  # bytes at a time: fits into the cache
 WORD = 8  # bytes of a line that are read as one number
 MOST_ODD = 2_000_000
@@ -120,14 +123,15 @@ def read_tables(path: str | Path) -> Tables:
         The file cannot be read, is larger than 16 GiB, or has no table.
     """
     try:
-        size = Path(path).stat().st_size
-        if size > MOST_BYTES:
-            raise FabricError(f"{path} is larger than 16 GiB", "give the tables of one fabric")
         reader = _Reader(str(path))
-        with Path(path).open("rb", buffering=0) as file:
+        with open_plain(Path(path)) as file:
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise FabricError(f"{path} is larger than 16 GiB", "give the tables of one fabric")
             rest = b""
             while block := file.read(BLOCK):
                 whole, _, rest = (rest + block).rpartition(b"\n")
+                if len(rest) > MOST_LINE:
+                    raise FabricError(f"{path} has a line of over 1 MiB", "give forwarding tables as text")
                 if whole:
                     reader.take(whole)
             if rest:

@@ -4,10 +4,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
+from weft.files.plain import open_plain
 
 BINARY = b"DUMPI"
 MOST_LINE = 1 << 24
@@ -62,13 +64,13 @@ class Call:
 
 def is_dumpi_text(path: Path) -> bool:
     """Whether a file begins as dumpi2ascii's texts do; DataError if it cannot be read."""
-    with file_errors(path), path.open("rb") as file:
+    with file_errors(path), open_plain(path) as file:
         return any(_EDGE.match(line.decode("utf-8", "replace")) for line in file.read(4096).splitlines())
 
 
 def is_dumpi_binary(path: Path) -> bool:
     """Whether a file is one of DUMPI's own; DataError if it cannot be read."""
-    with file_errors(path), path.open("rb") as file:
+    with file_errors(path), open_plain(path) as file:
         return BINARY in file.read(16)
 
 
@@ -82,7 +84,7 @@ def calls_of(path: Path) -> Iterator[Call]:
     """
     begun: re.Match[str] | None = None
     arguments: dict[str, str] = {}
-    with file_errors(path), path.open(encoding="utf-8", errors="replace") as lines:
+    with file_errors(path), TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE), ""), 1):
             if edge := _EDGE.match(line):
                 if edge[2] == "entering":

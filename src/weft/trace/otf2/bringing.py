@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError
+from weft.files.plain import plain_file
 from weft.format import plural
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import SELF, WORLD, State
@@ -38,7 +39,7 @@ def bring_otf2(path: Path, folder: TraceFolder) -> list[str]:
     """
     package = otf2()
     with as_data_errors(path, "no archive of OTF2 that can be read", REMEDY), ExitStack() as files:
-        archive = files.enter_context(package.reader.open(str(path), batch_events=AT_ONCE))
+        archive = files.enter_context(package.reader.open(str(plain_file(path)), batch_events=AT_ONCE))
         places, hosts = _places(package, archive, path)
         ranks = len(hosts)
         known = _communicators(package, archive, ranks)
