@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kill real runs, and fill their disks, at random moments; count what was lost. Needs an MPI, and root for the disks.
 
-    python bench/kills.py [--kills 60] [--disks 6] [--seed 1] [--mpicxx mpicxx]
+    python bench/kills.py [--kills 60] [--disks 6] [--seed 1] [--mpicxx mpicxx] [--on slurm]
 
-A kill is SIGKILL of weft, of mpiexec or of one rank, in turn; then the same command goes on. A disk is a file system of
-a few hundred KiB that runs full in mid-run, gets room, and the same command goes on. Ends with exit code 1 where a
-finished cell was changed or lost, a file under a final name was torn, or something was left behind.
+A kill is SIGKILL of weft, of mpiexec or of one rank, in turn; then the same command goes on. With `--on slurm` it is
+one of weft, of srun, of a rank or of a step's slurmstepd, or the job is cancelled, under a live Slurm of four nodes that
+is started here (needs root); the job of a weft that was killed goes on, and the same command follows it. A disk is a
+file system of a few hundred KiB that runs full in mid-run, gets room, and the same command goes on. Ends with exit code
+1 where a finished cell was changed or lost, a file under a final name was torn, or something was left behind.
 """
 
 import argparse
@@ -16,11 +18,14 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "tests" / "mpi")]
 
+import kills_slurm  # noqa: E402
 from real_weft import STUDY, Weft, eventually, working_on  # noqa: E402
 from test_kills import VICTIMS, kill_one  # noqa: E402
 
@@ -49,33 +54,52 @@ def lost(before: dict[str, tuple[bytes, bytes]], now: dict[str, tuple[bytes, byt
     return sum(now.get(name) != content for name, content in before.items())
 
 
-def kills(make: Callable[[Path, int], Weft], wanted: int, dice: random.Random) -> dict[str, int]:
+@dataclass(frozen=True)
+class Way:
+    """Who is killed on a kind of machine, and what is to be done around it."""
+
+    victims: tuple[str, ...]
+    kill: Callable[[Any, subprocess.Popen[str], str, float], object]
+    """Kills one of them; None or False where weft has ended before."""
+    end: Callable[[Any, subprocess.Popen[str]], None]
+    left: Callable[[Any], int]
+    """What is not over."""
+
+
+LOCAL = Way(VICTIMS, kill_one, lambda _, process: process.terminate(), lambda weft: len(working_on(weft.folder)))
+
+
+SLURM = Way(kills_slurm.VICTIMS, kills_slurm.kill_one, kills_slurm.end, kills_slurm.left)
+
+
+def kills(make: Callable[[Path, int], Weft], wanted: int, dice: random.Random, way: Way = LOCAL) -> dict[str, int]:
     """So many kills, over as many runs as they need."""
-    told = {**dict.fromkeys(VICTIMS, 0), "runs": 0, "cells": 0, "lost": 0, "torn": 0, "left": 0}
-    while sum(told[what] for what in VICTIMS) < wanted:
+    told = {**dict.fromkeys(way.victims, 0), "runs": 0, "cells": 0, "lost": 0, "torn": 0, "left": 0}
+    while sum(told[what] for what in way.victims) < wanted:
         with tempfile.TemporaryDirectory(prefix="weft-kills") as place:
             weft = make(Path(place), 6)
             told["runs"] += 1
             kept: dict[str, tuple[bytes, bytes]] = {}
             for _ in range(20):
-                what = VICTIMS[sum(told[each] for each in VICTIMS) % len(VICTIMS)]
+                what = way.victims[sum(told[each] for each in way.victims) % len(way.victims)]
                 process = weft.start()
-                seen = kill_one(weft, process, what, dice.uniform(0.0, 0.6))
-                told[what] += seen is not None
+                killed = way.kill(weft, process, what, dice.uniform(0.0, 0.6)) not in (None, False)
+                told[what] += killed
                 if what != "weft" and process.poll() is None:
-                    process.terminate()
+                    way.end(weft, process)
                 process.communicate(timeout=120)
-                eventually(lambda folder=weft.folder: not working_on(folder))
+                if way is LOCAL:  # a job goes on, and is followed
+                    eventually(lambda weft=weft: not way.left(weft))
                 now = weft.finished()
                 told["lost"] += lost(kept, now)
                 kept = now
-                if seen is None or sum(told[each] for each in VICTIMS) >= wanted:
+                if not killed or sum(told[each] for each in way.victims) >= wanted:
                     break
             weft.run(300)
             told["lost"] += lost(kept, weft.finished())
             told["cells"] += len(weft.finished())
             told["torn"] += torn(weft.folder)
-            told["left"] += len(working_on(weft.folder)) + len(list(weft.folder.rglob("*.part")))
+            told["left"] += way.left(weft) + len(list(weft.folder.rglob("*.part")))
     return told
 
 
@@ -108,6 +132,7 @@ def main() -> int:
     parser.add_argument("--disks", type=int, default=len(SIZES_KIB))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mpicxx")
+    parser.add_argument("--on", choices=("local", "slurm"), default="local")
     given = parser.parse_args()
     mpi = find_mpi(given.mpicxx)
     build_kernels(mpi)  # else the first run would be killed while it compiles
@@ -118,13 +143,21 @@ def main() -> int:
         temporary.mkdir()
         return Weft(study, place / "run", mpi.wrapper, temporary)
 
-    killed = kills(make, given.kills, random.Random(given.seed)) if given.kills else {}
+    dice = random.Random(given.seed)
+    if given.on == "slurm":
+        with kills_slurm.cluster(mpi.wrapper) as make_there:
+            return told_of(kills(make_there, given.kills, dice, SLURM))
+    killed = kills(make, given.kills, dice) if given.kills else {}
     filled = disks(make, given.disks) if given.disks else {}
     print(f"{platform.machine()}, {mpi.wrapper}")
-    for words in (killed, filled):
+    return told_of(killed, filled)
+
+
+def told_of(*counted: dict[str, int]) -> int:
+    """Print what was counted, and return the exit code."""
+    for words in counted:
         print(", ".join(f"{name} {count}" for name, count in words.items()))
-    bad = sum(words.get(name, 0) for words in (killed, filled) for name in ("lost", "torn", "left"))
-    return 1 if bad else 0
+    return 1 if any(words.get(name) for words in counted for name in ("lost", "torn", "left")) else 0
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.kernel.studies import load_study
 from weft.plan.stored import plan_of
 from weft.run.one import run_study
+from weft.run.refresh import refresh
 from weft.study import Study
 
 pytestmark = pytest.mark.usefixtures("only_measure")
@@ -99,3 +100,24 @@ def test_a_run_that_lost_its_copy_says_so(skewed: Study, here: Fabric, tmp_path:
     (into / "inputs" / "traffic.txt").unlink()
     with pytest.raises(DataError, match=r"traffic\.txt"):
         run_study(skewed, here, into, FakeLauncher())
+
+
+def test_a_copy_that_was_edited_is_told_by_whoever_reads_the_run(
+    skewed: Study, here: Fabric, matrix: Path, tmp_path: Path
+) -> None:
+    """With the original gone, the run went on with it; `show` never looked."""
+    into = tmp_path / "run"
+    run_study(skewed, here, into, FakeLauncher())
+    copy = into / "inputs" / "traffic.txt"
+    refresh(into)
+    matrix.unlink()
+    whole = copy.read_bytes()
+    for at in range(len(whole)):
+        copy.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(DataError, match=r"traffic\.txt was changed since the run was created"):
+            refresh(into)
+        with pytest.raises(DataError, match=r"traffic\.txt was changed since the run was created"):
+            run_study(skewed, here, into, FakeLauncher())
+    copy.write_bytes(whole)
+    refresh(into)
+    run_study(skewed, here, into, FakeLauncher())

@@ -22,7 +22,8 @@ from weft.run.inputs import hand_inputs
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
-from weft.store.folder import OF, RunFolder
+from weft.store.folder import INPUTS, OF, RunFolder
+from weft.store.inputs import digests
 
 #: Knobs of one change-over that are moved, the likeliest first.
 MOST_KNOBS = 4
@@ -88,7 +89,7 @@ def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Tria
     text = moving.model_dump_json(indent=1).encode()
     kept = {key: value for key, value in folder.metadata().items() if key not in ("schema", "run", HASH)}
     hand_inputs(folder, inner)
-    meta = kept | {"weft": __version__, OF: folder.run_id(), HASH: hash_of(text)}
+    meta = kept | {"weft": __version__, OF: folder.run_id(), HASH: hash_of(text), INPUTS: digests(inner)}
     create(inner, read_plain(folder.study), read_plain(folder.fabric), text, meta)
     return moving
 

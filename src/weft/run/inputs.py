@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files that a study names: a run keeps a copy, and measures that one to its end, whatever becomes of the file."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from weft.errors import DataError
 from weft.files.atomic import copy_atomic, file_errors
-from weft.files.plain import open_plain
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.store.folder import RunFolder
+from weft.store.inputs import check_copies, digest
 
 
 def named(plan: Plan) -> Iterator[Path]:
@@ -51,22 +50,18 @@ def check_inputs(folder: RunFolder, plan: Plan) -> None:
     Raises
     ------
     DataError
-        The run has no copy of a file, or the file has changed since: one run cannot mix the two.
+        The run has no copy of a file, the copy was changed, or the file has changed since: one run cannot mix the two.
     """
+    check_copies(folder)
     for source in named(plan):
         copy = folder.inputs / source.name
-        kept = _digest(copy)
-        if source.is_file() and (now := _digest(source)) != kept:
+        kept = digest(copy)
+        if source.is_file() and (now := digest(source)) != kept:
             raise DataError(
-                f"{source} has changed since {folder.path} was begun with it: SHA-256 {kept} there, {now} now",
+                f"{source} has changed since {folder.path} was begun with it: SHA-256 {kept[:12]} there, "
+                f"{now[:12]} now",
                 f"measure anew with --into DIR, or put the earlier one back: {copy}",
             )
-
-
-def _digest(path: Path) -> str:
-    """The first digits of a file's SHA-256."""
-    with file_errors(path), open_plain(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def _keep(source: Path, folder: RunFolder) -> None:

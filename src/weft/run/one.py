@@ -24,7 +24,8 @@ from weft.run.inputs import check_inputs, copy_inputs
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
-from weft.store.folder import RunFolder
+from weft.store.folder import INPUTS, RunFolder
+from weft.store.inputs import digests
 from weft.store.load import Look, add_look
 from weft.study import Study
 
@@ -107,7 +108,7 @@ def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -
     }
     text = plan.model_dump_json(indent=1).encode()
     copy_inputs(folder, plan)
-    create(folder, as_given(study), as_given(fabric), text, meta | {HASH: hash_of(text)})
+    create(folder, as_given(study), as_given(fabric), text, meta | {HASH: hash_of(text), INPUTS: digests(folder)})
     return plan
 
 

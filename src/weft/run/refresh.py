@@ -16,6 +16,7 @@ from weft.files.atomic import file_errors, read_json, try_remove, write_json
 from weft.files.plain import open_plain
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
+from weft.store.inputs import check_copies
 from weft.store.load import load_file
 from weft.text import one_line
 
@@ -40,9 +41,11 @@ def refresh(path: Path, engine: str | None = None) -> RunFolder:
     Raises
     ------
     DataError
-        There is no run folder, a cell is incomplete, the tables cannot be written, or the engine is missing.
+        There is no run folder, a copy of a file that its study names was changed, a cell is incomplete, the tables
+        cannot be written, or the engine is missing.
     """
     folder = RunFolder.open(path)
+    check_copies(folder)
     if engine is not None or stale(folder):
         make_tables(folder, engine or "duckdb://")
     return folder

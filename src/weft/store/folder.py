@@ -12,7 +12,9 @@ from weft.files.atomic import read_json, refuse_strange
 SCHEMA = "weft-run/2"
 OF = "of"
 """Entry of ``weft.json`` where knobs were moved: the id of the run that named them."""
-META: dict[str, type] = {"seed": int, "launcher": dict}
+INPUTS = "inputs"
+"""Entry of ``weft.json``: SHA-256 of each of the run's copies of files that its study names."""
+META: dict[str, type] = {"seed": int, "launcher": dict, INPUTS: dict}
 """Entries of ``weft.json`` that are no texts."""
 KINDS = {int: "number", dict: "table", str: "text"}
 
