@@ -13,9 +13,14 @@ from pydantic import BaseModel
 
 from weft.errors import WeftError
 from weft.fabric.importing import folded_names
+from weft.fabric.network import Network, network_of
 from weft.fabric.nodeset import expand
+from weft.fabric.readers import Tables, read_dump
+from weft.fabric.readers.lanes import Service, read_service
+from weft.fabric.readers.tables import tables_of
 from weft.files.matrix import read_matrix
 from weft.launch.links import read_cell_links, read_links, write_links
+from weft.route.subnet import ibsim_text
 from weft.store.cells import CellData
 
 
@@ -84,3 +89,52 @@ def same_links(path: Path) -> None:
     write_links(beside, "c000.l1", "tc", whole, cells)
     assert read_links(beside) == whole
     assert read_cell_links(beside) == cells
+
+
+def same_service(paths: Path, service: Service) -> None:
+    """Paths and lanes, written as ``saquery`` and ``smpquery`` do, and read again."""
+    beside, lanes = paths.with_name("again.paths"), paths.with_name("again.lanes")
+    rows = list(zip(service.source.tolist(), service.target.tolist(), service.level.tolist(), strict=True))
+    beside.write_text("".join(f"PathRecord dump:\n\tdlid.{b}\n\tslid.{a}\n\tsl.0x{level:x}\n" for a, b, level in rows))
+    head = "# SL2VL table: Lid {}\nports: in  0, out  1: |{}|\n"
+    lanes.write_text("".join(head.format(lid, "|".join(map(str, own.tolist()))) for lid, own in service.lanes.items()))
+    again = read_service(beside, lanes if service.lanes else None)
+    assert list(zip(again.source.tolist(), again.target.tolist(), again.level.tolist(), strict=True)) == rows
+    assert {lid: own.tolist() for lid, own in again.lanes.items()} == {
+        lid: own.tolist() for lid, own in service.lanes.items()
+    }
+
+
+def same_tables(tables: Tables) -> None:
+    """Forwarding tables, written one entry a line and read again; no port beyond a byte, no LID beyond two."""
+    text = ""
+    for own in tables.switches:
+        text += f"Unicast lids [0x0-0x{max(own.last, 0):x}] of switch Lid {own.lid} guid 0x{own.guid:016x}\n"
+        text += "".join(
+            f"0x{lid:04x} {port:03d}\n" for lid, port in zip(own.lids.tolist(), own.ports.tolist(), strict=True)
+        )
+    again = tables_of("again", text.encode())
+    assert len(again.switches) == len(tables.switches)
+    for one, other in zip(again.switches, tables.switches, strict=True):
+        assert (one.guid, one.lid) == (other.guid, other.lid)
+        assert one.lids.tolist() == other.lids.tolist()
+        assert one.ports.tolist() == other.ports.tolist()
+
+
+def same_cables(path: Path, network: Network) -> None:
+    """A network, written for ibsim and read again: every box with a cable, and every cable at the same ports."""
+    beside = path.with_name("again.net")
+    try:
+        beside.write_text(ibsim_text(network))
+    except WeftError:  # more than InfiniBand can address
+        return
+    if len(network.links.source):
+        again = network_of(read_dump(beside))
+        assert cables(again) == cables(network)
+
+
+def cables(network: Network) -> list[tuple[bool, int, bool, int]]:
+    """Whether each end of each link is a host, and its port, in order."""
+    hosts, links = len(network.hosts), network.links
+    columns = (links.source < hosts, links.source_port, links.target < hosts, links.target_port)
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))

@@ -16,7 +16,17 @@ from pathlib import Path
 
 import numpy as np
 import run_folder
-from read_again import same_links, same_matrix, same_model, same_names, same_record, same_samples
+from read_again import (
+    same_cables,
+    same_links,
+    same_matrix,
+    same_model,
+    same_names,
+    same_record,
+    same_samples,
+    same_service,
+    same_tables,
+)
 
 from weft.errors import WeftError
 from weft.fabric.checks import check_network
@@ -24,7 +34,7 @@ from weft.fabric.dump_checks import check_dump
 from weft.fabric.model import Fabric, load_fabric
 from weft.fabric.network import network_of
 from weft.fabric.nodeset import expand
-from weft.fabric.readers import Lines, read_dump, read_hwloc, read_names
+from weft.fabric.readers import Lines, read_dump, read_hwloc, read_names, read_tables
 from weft.fabric.readers.lanes import read_service
 from weft.files.matrix import read_matrix
 from weft.files.shipped import shipped
@@ -69,7 +79,18 @@ def as_nodeset(path: Path) -> None:
 def as_dump(path: Path) -> None:
     dump = read_dump(path)
     check_dump(dump)
-    check_network(network_of(dump))
+    network = network_of(dump)
+    check_network(network)
+    if dump.format == "ibsim":
+        same_cables(path, network)
+
+
+def as_tables(path: Path) -> None:
+    same_tables(read_tables(path))
+
+
+def as_paths(path: Path) -> None:
+    same_service(path, read_service(path))
 
 
 def as_hwloc(path: Path) -> None:
@@ -94,7 +115,7 @@ def as_lanes(path: Path) -> None:
     """Tables of switches; the paths are good."""
     paths = path.with_suffix(".paths")
     paths.write_bytes(PATHS)
-    read_service(paths, path)
+    same_service(path, read_service(paths, path))
 
 
 def as_record(path: Path) -> None:
@@ -188,7 +209,8 @@ TARGETS = {
     "study": Target(as_study, ".toml", files("studies")),
     "matrix-npy": Target(as_matrix, ".npy", (npy(np.arange(9).reshape(3, 3)),)),
     "matrix-text": Target(as_matrix, ".txt", (b"0 4096\n1048576, 7\n", b"0.5 0.25\n0.125 0\n")),
-    "paths": Target(read_service, ".txt", (PATHS,)),
+    "tables": Target(as_tables, "", tuple((DUMPS / name).read_bytes() for name in ("small-lfts.dump", "small.fdbs"))),
+    "paths": Target(as_paths, ".txt", (PATHS,)),
     "lanes": Target(as_lanes, ".txt", (LANES,)),
     "record": Target(as_record, ".json", (json.dumps(RECORD).encode(),)),
     "samples": Target(as_samples, ".npy", (npy(SAMPLES),)),
