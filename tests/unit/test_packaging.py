@@ -125,4 +125,18 @@ def test_from_sources_that_are_not_installed_the_checkout_is(monkeypatch: pytest
         raise PackageNotFoundError
 
     monkeypatch.setattr("weft.extras.requires", nothing)
-    assert shlex.split(pip_install("report")) == ["pip", "install", f"{ROOT.resolve()}[report]"]
+    assert shlex.split(pip_install("report"))[1:] == ["install", f"{ROOT.resolve()}[report]"]
+
+
+@pytest.mark.parametrize("on_path", ["", "other"])
+def test_a_pip_that_is_not_of_this_environment_is_named_by_its_path(
+    on_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("own", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pip").touch(mode=0o755)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "own" / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path / on_path if on_path else tmp_path))
+    assert shlex.split(pip_install("otf2")) == [str(tmp_path / "own" / "pip"), "install", "otf2>=3.1"]
+    monkeypatch.setenv("PATH", str(tmp_path / "own"))
+    assert pip_install("otf2").startswith("pip install ")

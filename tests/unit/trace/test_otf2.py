@@ -106,7 +106,7 @@ def test_without_the_package_it_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "otf2", None)
     with pytest.raises(DataError, match="Python package otf2") as caught:
         write_otf2(before, tmp_path / "archive")
-    assert caught.value.remedy == "pip install 'otf2>=3.1'"
+    assert caught.value.remedy.endswith("pip install 'otf2>=3.1'")
 
 
 def test_a_folder_with_files_is_not_written_over(tmp_path: Path) -> None:
