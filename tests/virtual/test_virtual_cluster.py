@@ -13,6 +13,7 @@ from weft.errors import LaunchError
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import read_counters
 from weft.launch.virtual.loads_now import counters_now
+from weft.launch.virtual.wiring import ports
 
 pytestmark = pytest.mark.virtual
 
@@ -81,6 +82,13 @@ def test_a_queue_that_is_full_drops_and_the_drops_are_counted() -> None:
         drops = {(count.link, count.source): count.drops for count in read_counters(up)}
     assert drops["leaf0-spine", "leaf0"] > 1000
     assert drops["leaf0-spine", "spine"] == 0
+
+
+def test_counters_are_read_where_path_has_no_sbin_as_for_a_user_of_debian(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert {count.link for count in read_counters(cluster)} == {port.link for port in ports(cluster.spec)}
 
 
 def test_an_unknown_host_is_named_with_those_there_are(cluster: Cluster) -> None:

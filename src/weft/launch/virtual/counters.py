@@ -18,8 +18,9 @@ from weft.launch.virtual.wiring import Port, ports
 
 METHOD = "tbf"
 SHOW = "tc -s -j qdisc show"
-# one process for all hosts: process 1 is the holder, which has their network namespaces open
-EVERYWHERE = f'{SHOW}; for fd in "$@"; do nsenter --net=/proc/1/fd/$fd {SHOW}; done'
+# one process for all hosts: process 1 is the holder, which has their network namespaces open. On Debian `tc` lies in
+# /usr/sbin, which the PATH of a user who is not root leaves out
+EVERYWHERE = f'PATH=$PATH:/usr/sbin:/sbin; {SHOW}; for fd in "$@"; do nsenter --net=/proc/1/fd/$fd {SHOW}; done'
 
 
 def read_counters(cluster: Cluster) -> list[LinkCount]:
