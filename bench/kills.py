@@ -5,7 +5,7 @@
 
 A kill is SIGKILL of weft, of mpiexec or of one rank, in turn; then the same command goes on. A disk is a file system of
 a few hundred KiB that runs full in mid-run, gets room, and the same command goes on. With `--on slurm` a kill is one of
-weft, of srun, of a rank or of a step's slurmstepd, or the job is cancelled, under a live Slurm of four nodes that starts
+weft, of srun, of a rank or of a step's slurmstepd, or the job is cancelled, under a live Slurm of four nodes made
 here (needs root); the job of a weft that was killed goes on, and the same command follows it. Ends with exit code 1
 where a finished cell was changed or lost, a file under a final name was torn, or something was left behind.
 """
