@@ -195,6 +195,11 @@ def recorded_warning(where: str, text: str) -> FindingRow:
     return finding("warning", "kernel", where, text, "see the cell's .json")
 
 
+def more_launches(launches: int) -> int:
+    """How many launches to ask for next: ten or, after as many, twice as many."""
+    return 10 if launches < 10 else 2 * launches
+
+
 def wide(row: TimedRow, precision: float) -> list[FindingRow]:
     """A finding where the interval of a row, of whatever kind, is wider than was asked."""
     if row["interval"] == RANGE_OF_MODEL:
@@ -203,7 +208,8 @@ def wide(row: TimedRow, precision: float) -> list[FindingRow]:
     width = (high - low) / 2 / row["median_s"] if low is not None and high is not None else 0.0
     if width <= precision:
         return []
-    launches, remedy = plural(row["launches"], "launch"), "raise launches in [measure] to 10; stop other work"
+    launches = plural(row["launches"], "launch")
+    remedy = f"raise launches in [measure] to {more_launches(row['launches'])}; stop other work"
     if row["interval"] == "within one launch":
         what = f"the interval within one launch is ±{width:.0%} after {plural(row['samples'], 'sample')}"
         remedy = "raise budget and launches in [measure]"

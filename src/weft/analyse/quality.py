@@ -9,7 +9,7 @@ more of one, never raises it.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from weft.analyse.checks import TAINTED, below_floor, self_checks, wide
+from weft.analyse.checks import TAINTED, below_floor, more_launches, self_checks, wide
 from weft.analyse.floor import Floor
 from weft.analyse.tables.quality import Doubt, Grade, QualityRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, timed
@@ -167,4 +167,6 @@ def _launches(warm: Sequence[TimedRow]) -> QualityRow | None:
         least = "C"
     found["grade"] = max(found["grade"], least)
     found["what"] = f"{found['what'].removesuffix(')')}, at most {measured_factor(most)} times)"
+    most_launches = max(row["launches"] for row in warm)
+    found["remedy"] = found["remedy"].replace("--launches 10", f"--launches {more_launches(most_launches)}")
     return found

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.analyse.checks import wide
 from weft.analyse.floor import Floor
 from weft.analyse.quality import RULES, quality
 from weft.analyse.tables.quality import Doubt, QualityRow, grade_of
+from weft.analyse.tables.times import TimedRow
 from weft.report.headline import claimed
 from weft.store.load import Look
 
@@ -119,6 +121,15 @@ def test_launches_that_differ_by_730339_per_cent_leave_nothing_to_claim() -> Non
         "Not shown (quality D): launches that differ by over 25 % (1 of 41 rows, at most 7,304 times). "
     )
     assert "eager limit" not in text
+
+
+@pytest.mark.parametrize(("launches", "next_"), [(4, 10), (9, 10), (10, 20), (37, 74)])
+def test_a_run_of_ten_launches_is_not_told_to_take_ten(launches: int, next_: int) -> None:
+    apart = row(launches=launches, launch_high_s=3e-3, high_s=2e-3)
+    [told] = [doubt for doubt in of([apart]) if doubt["doubt"] == "launches"]
+    assert told["remedy"].endswith(f"--launches {next_}")
+    [found] = wide(TimedRow(**apart), 0.05)
+    assert f"launches in [measure] to {next_};" in found["remedy"]
 
 
 @pytest.mark.parametrize(("rows", "grade"), [(900, "D"), (5000, "C")])
