@@ -17,6 +17,7 @@ struct Fake {
     std::int64_t began_ns = weft::platform::now_ns();
     std::int64_t reads_before_jump = -1; // then it jumps ahead by a millisecond
     double bend = 0;                     // of the rate, in a second
+    std::int64_t reads = 0;
 
     std::int64_t at(std::int64_t true_ns) const {
         double const passed_ns = double(true_ns - began_ns);
@@ -27,6 +28,7 @@ Fake fake;
 
 std::int64_t fake_now() noexcept {
     constexpr std::int64_t jump_ns = 1'000'000;
+    ++fake.reads;
     if (fake.reads_before_jump >= 0 && fake.reads_before_jump-- == 0) {
         fake.ahead_ns += jump_ns;
     }
@@ -123,6 +125,7 @@ struct Crooked {
     std::int64_t residual_ns = 0; // what the clock says of itself
     std::int64_t tolerance_ns = 0;
     double passed_s = 0;
+    bool bump_seen = false; // by a check on every rank, without which no clock could know of it
 
     bool told() const { return worst_ns <= residual_ns + residual_ns / 5 + tolerance_ns; }
     /// A line through all points errs by two thirds of what one through both ends does: bend x T^2 / 4 in the middle.
@@ -143,11 +146,15 @@ Crooked crooked_cell(weft::Team const &team, double bend, std::int64_t bump_ns) 
         std::int64_t true_ns, local_ns;
     };
     std::vector<Seen> seen;
+    bool checked = team.node == 0;
     for (int step = 0; step < steps; ++step) {
         bool const turns = step == steps / 3 || step == 2 * steps / 3;
         fake.ahead_ns += turns && team.node > 0 ? (step == steps / 3 ? bump_ns : -bump_ns) : 0;
         weft::platform::sleep_ns(50'000'000);
+        std::int64_t const reads = fake.reads;
         clock.check_if_due();
+        bool const ahead = step >= steps / 3 && step < 2 * steps / 3;
+        checked = checked || (ahead && fake.reads > reads);
         std::int64_t const now = weft::platform::now_ns();
         seen.push_back({now, fake.at(now)});
     }
@@ -157,7 +164,7 @@ Crooked crooked_cell(weft::Team const &team, double bend, std::int64_t bump_ns) 
         worst = std::max(worst, distance(clock.global(at.local_ns), rank_0_at(team, at.true_ns)));
     }
     return {weft::max_over(team.comm, worst), clock.residual_ns(), tolerance_ns(team, clock),
-            double(seen.back().true_ns - seen.front().true_ns) * 1e-9};
+            double(seen.back().true_ns - seen.front().true_ns) * 1e-9, weft::max_over(team.comm, checked ? 0 : 1) == 0};
 }
 
 } // namespace
@@ -171,9 +178,12 @@ TEST_CASE("the residual holds what a drift that is no line costs in mid-cell") {
         Crooked found;
         bool held = false;
         // On a busy machine steps stretch between two checks of the clock, by which errors grow: one of four must be
-        // even.
+        // even. Checks are rare where one takes long, and then none may fall into the bump.
         for (int attempt = 0; attempt < 4 && !held; ++attempt) {
             found = bumps ? crooked_cell(team, 0, bump_ns) : crooked_cell(team, bend, 0);
+            if (bumps && !found.bump_seen) {
+                continue;
+            }
             bool const mine = found.told() && (team.size == 1 || bumps || found.nearer_than_a_chord(bend));
             held = weft::max_over(team.comm, mine ? 0 : 1) == 0;
         }
@@ -181,7 +191,9 @@ TEST_CASE("the residual holds what a drift that is no line costs in mid-cell") {
         CAPTURE(found.worst_ns);
         CAPTURE(found.residual_ns);
         CAPTURE(found.tolerance_ns);
-        CHECK(held);
+        bool const busy = bumps && !found.bump_seen; // that there are checks, the line through the bend has shown
+        WARN_MESSAGE(!busy, "no check of the clocks fell into the bump");
+        CHECK((held || busy));
     }
 }
 
