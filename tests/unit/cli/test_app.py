@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from made.kept import copy_of, kept_runs
 from weft.cli import app
 from weft.errors import DataError
 
@@ -25,6 +26,17 @@ def test_help_imports_none_of_the_heavy_libraries() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False)
     assert done.stderr == "set()\n"
+
+
+@pytest.mark.parametrize("kept", kept_runs())
+def test_show_imports_nothing_that_draws(kept: str, tmp_path: Path) -> None:
+    run = copy_of(kept, tmp_path)
+    code = (
+        f"import sys; from weft.cli.app import main; main(['show', {str(run)!r}, '--all']); "
+        "sys.exit(str({'altair', 'vl_convert', 'jinja2'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False)
+    assert done.stdout and done.stderr == "set()\n"
 
 
 def environment() -> dict[str, str]:

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of ``bandwidth``: one-way message rate, and the library's eager limit."""
 
+from typing import TYPE_CHECKING
+
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.times import TimedRow
 from weft.format import exact_bytes, format_rate, measured_factor, measured_rate
-from weft.report.figures.picture import Picture
-from weft.report.figures.theme import Figure
 from weft.report.headline import Number
 from weft.report.stories.sweep import SweepStory, changes_clause, existing
 from weft.report.sweep_tables import CHANGES, MOVED, change_table, rate_table, slower_table, trial_table
 from weft.report.sweeps import Line, cause, size_of
 from weft.report.tabular import Table
 from weft.report.view import RunView
+
+if TYPE_CHECKING:
+    from weft.report.figures.picture import Picture
+    from weft.report.figures.theme import Figure
 
 
 class BandwidthStory(SweepStory):
@@ -87,9 +91,10 @@ class BandwidthStory(SweepStory):
             ]
         )
 
-    def figures(self, view: RunView) -> list[Figure | Picture]:
+    def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Rate and time against size."""
         from weft.report.figures.sizes import KEY, RATE_KEY, Drawn, size_panel
+        from weft.report.figures.theme import Figure
 
         drawn = [Drawn(line, line.name) for line in self.lines(view)]
         if not drawn:

@@ -2,7 +2,7 @@
 """The story of ``collective``: time against size and process count, and where the library switches algorithm."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.analyse.tables.answers import WINNERS
 from weft.analyse.tables.times import TimedRow, holding_bound_s, timed
@@ -10,8 +10,6 @@ from weft.format import exact_bytes, measured_seconds, plural
 from weft.kernel.sizes import in_all
 from weft.mpi.algorithms import DEFAULT
 from weft.report.bars import Bar
-from weft.report.figures.picture import Picture
-from weft.report.figures.theme import Figure
 from weft.report.headline import Number
 from weft.report.intervals import interval_heading
 from weft.report.numbers import time_text
@@ -21,6 +19,10 @@ from weft.report.sweeps import Line, all_sizes
 from weft.report.tabular import Table
 from weft.report.view import RunView
 from weft.report.winners import winner_table
+
+if TYPE_CHECKING:
+    from weft.report.figures.picture import Picture
+    from weft.report.figures.theme import Figure
 
 
 class CollectiveStory(SweepStory):
@@ -152,9 +154,10 @@ class CollectiveStory(SweepStory):
             (heading, ("MPI_Barrier", *(time_text(best[shape]) for shape in shapes))),
         )
 
-    def figures(self, view: RunView) -> list[Figure | Picture]:
+    def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Time against size, a panel for each call; the map of winners."""
         from weft.report.figures.sizes import KEY, Drawn, size_panel
+        from weft.report.figures.theme import Figure
         from weft.report.figures.winners import winner_figure
 
         groups: dict[str, list[Line]] = {}

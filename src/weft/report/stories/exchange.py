@@ -3,14 +3,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.causes import CAUSES, CauseRow
 from weft.analyse.tables.times import MEDIANS, CallRow, holding_bound_s, timed
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar
-from weft.report.figures.picture import Picture
-from weft.report.figures.theme import Figure
 from weft.report.headline import Number, glance, headline, main_verdict, scale_numbers
 from weft.report.intervals import interval_heading
 from weft.report.links import held_back_sentence, held_back_table
@@ -21,6 +20,10 @@ from weft.report.sensitivity import flip_sentences, sensitivities
 from weft.report.story import Story
 from weft.report.tabular import Table
 from weft.report.view import CALLS, RunView, m_text
+
+if TYPE_CHECKING:
+    from weft.report.figures.picture import Picture
+    from weft.report.figures.theme import Figure
 
 
 class ExchangeStory(Story):
@@ -83,7 +86,7 @@ class ExchangeStory(Story):
         back = held_back_table(view)
         return [*time_tables(view), *([back] if back else []), *call_tables(view), *memory]
 
-    def figures(self, view: RunView) -> list[Figure | Picture]:
+    def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Time along each series, the calls, the complete graph, the spread of samples."""
         from weft.report.figures.calls import calls_figure
         from weft.report.figures.scaling import scaling_figure

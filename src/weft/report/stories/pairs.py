@@ -2,16 +2,18 @@
 """The story of ``pairs``: slow nodes and links, latency by hops, and contention between pairs (paper 002)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.format import capital, format_bytes, measured_seconds, plural
-from weft.report.figures.picture import Picture
-from weft.report.figures.theme import Figure
 from weft.report.headline import Number
 from weft.report.pair_view import PairView
 from weft.report.story import Story
 from weft.report.tabular import Table
 from weft.report.view import RunView
+
+if TYPE_CHECKING:
+    from weft.report.figures.picture import Picture
+    from weft.report.figures.theme import Figure
 
 TEN = 10
 TOLD = 3
@@ -74,7 +76,7 @@ class PairsStory(Story):
         found = [_hops(pairs), _nodes(pairs), _pairs(pairs), _contention(pairs), _cold(pairs)]
         return [table for table in found if len(table.rows) > 1]
 
-    def figures(self, view: RunView) -> list[Figure | Picture]:
+    def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Matrices by rank and node, contention, histograms."""
         from weft.report.figures.pairs import pair_figures
 

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of a kernel without one of its own: every call with its time, without conclusions."""
 
+from typing import TYPE_CHECKING
+
 from weft.analyse.tables.times import phase_in_words
 from weft.format import plural
-from weft.report.figures.picture import Picture
-from weft.report.figures.theme import Figure
 from weft.report.intervals import interval_heading
 from weft.report.numbers import bound_text, time_text
 from weft.report.story import Story
 from weft.report.tabular import Table
 from weft.report.view import RunView
+
+if TYPE_CHECKING:
+    from weft.report.figures.picture import Picture
+    from weft.report.figures.theme import Figure
 
 
 class PlainStory(Story):
@@ -30,7 +34,7 @@ class PlainStory(Story):
         units = ("", "", "nodes", "processes", interval_heading(view.rows), "bound")
         return [Table(view.titled("Calls"), heading, (units, *rows), frozenset({0, 1}))]
 
-    def figures(self, view: RunView) -> list[Figure | Picture]:
+    def figures(self, view: RunView) -> "list[Figure | Picture]":
         """None: the figures depend on the kernel."""
         return []
 
