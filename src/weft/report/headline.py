@@ -54,8 +54,7 @@ def headline(found: Sequence[VerdictRow]) -> str:
     told = [each for each in found if each["outcome"] != "no verdict"]
     doubt = next((each for each in told if each["doubt"]), None)
     if doubt is not None:
-        statements = " ".join(each["statement"] for each in told)
-        return f"Not claimed, because the run's own warnings doubt it ({doubt['doubt']}): {statements}"
+        return f"Not claimed, because the run's own warnings doubt it ({doubt['doubt']})."
     if not told:
         return found[0]["statement"] if found else "This study has no series that scales: no verdict."
     weak = next((each for each in told if each["kind"] == "weak"), None)

@@ -21,6 +21,7 @@ from weft.report.figures.theme import Figure
 from weft.text import plain, plain_tree
 
 _BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|us|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: \d+)?")
 
 
 def fill(template: str, *, charts: bool = True, **values: Any) -> str:
@@ -39,6 +40,7 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
     filters["parts"] = parts
     filters["json"] = embedded
     filters["factor"] = measured_factor
+    filters["unbroken"] = unbroken
     own = files("weft.report") / "template"
     if charts:
         values |= {"script": Markup((own / "page.js").read_text()), "vega": Markup(vega_bundle())}
@@ -49,6 +51,13 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
 def shown(value: Any) -> Any:
     """A value as a page shows it: text without control characters; what is HTML already stays as it is."""
     return plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def unbroken(text: str) -> Any:
+    """A sentence as HTML in which no line ends within an option: ``--launches 10``."""
+    from markupsafe import Markup, escape
+
+    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(plain(text)))))
 
 
 def write_page(path: Path, text: str) -> None:

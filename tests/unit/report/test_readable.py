@@ -20,6 +20,7 @@ from weft.report.figures.raster import NARROWEST, palette, scale_of
 from weft.report.figures.sizes import KEY, RATE_KEY
 from weft.report.figures.theme import BLUE, DARKER, GREEN, GREY, INK, ORANGE, RED
 from weft.report.figures.winners import COLOURS
+from weft.report.html import unbroken
 from weft.report.links import held_back_table
 from weft.report.page import NO_FIGURES, NO_TIME, write
 from weft.report.tables import print_view
@@ -141,3 +142,15 @@ def test_at_quality_d_the_card_has_the_number_that_was_found_and_none_that_expla
     card = card_of(bad)
     assert card.line == "Not shown: quality D"
     assert "eager limit" not in " ".join([*(what for _, what in card.numbers), *card.sentences])
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("add launches: --launches 10.", 'add launches: <span class="option">--launches 10</span>.'),
+        ("<b>--into</b> DIR", '&lt;b&gt;<span class="option">--into</span>&lt;/b&gt; DIR'),
+        ("a -- b, n--m, 10--20", "a -- b, n--m, 10--20"),
+    ],
+)  # fmt: skip
+def test_no_line_of_a_page_ends_within_an_option_and_markup_stays_text(text: str, html: str) -> None:
+    assert str(unbroken(text)) == html
