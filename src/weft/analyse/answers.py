@@ -40,7 +40,7 @@ from weft.analyse.tables.answers import (
 from weft.analyse.tables.causes import CAUSES
 from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
-from weft.analyse.tables.quality import QUALITY, QualityRow
+from weft.analyse.tables.quality import QUALITY, QualityRow, grade_of
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.sensitivity import SENSITIVITY
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
@@ -155,8 +155,9 @@ def write_answers(root: Path, found: Found) -> None:
     order = {name: place for place, name in enumerate(found.cells)}
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
-    FINDINGS.write(root, _findings(root, found, changes, slower, trials))
-    QUALITY.write(root, _quality(found, read_looks(root)))
+    against = _quality(found, read_looks(root))
+    FINDINGS.write(root, _findings(root, found, changes, slower, trials, named=grade_of(against) != "D"))
+    QUALITY.write(root, against)
 
 
 def _verdicts(found: Found) -> list[VerdictRow]:
@@ -213,9 +214,11 @@ def _findings(
     changes: Sequence[ChangeRow],
     slower: Sequence[SlowerRow],
     trials: Sequence[TrialRow],
+    *,
+    named: bool,
 ) -> list[FindingRow]:
     findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
     findings += unjudged(found.calls, found.plan.cells)
     findings += range_findings(found.calls, found.cells)
-    findings += protocol_findings(changes, slower, found.cells, trials)
+    findings += protocol_findings(changes, slower, found.cells, trials, named=named)
     return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])

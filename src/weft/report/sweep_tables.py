@@ -64,20 +64,22 @@ def _rate(size: int, row: TimedRow) -> str:
     return measured_rate(size, row["median_s"], row["low_s"], row["high_s"])
 
 
-def change_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
+def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, named: bool = True) -> Table | None:
     """Every change-over: place, kind, rates on both sides, and knob; None if there is none.
 
     Parameters
     ----------
     names
         Name of each line: call and process count, or pattern.
+    named
+        Whether the run is good enough to name knobs.
     """
     columns = ("Change-over of", "Between", "Knob", "Kind", "Time x", "Before", "After", "Confidence")
     rows = [
         (
             name,
             f"{exact_bytes(change['lower'])} – {exact_bytes(change['upper'])}",
-            _knob(change),
+            _knob(change) if named else "not named",
             change["kind"],
             f"{measured_factor(change['factor'], change['low'], change['high'])}",
             _slope(change["before_rate"]),

@@ -20,6 +20,7 @@ from weft.report.sweeps import lines_of
 from weft.report.tables import all_tables, render
 from weft.report.tabular import Table
 from weft.report.view import RunView
+from weft.store.load import Look, add_look
 
 Row = dict[str, Any]
 
@@ -240,6 +241,21 @@ def test_launches_that_disagree_on_a_knob_name_none(tmp_path: Path) -> None:
     record.write_text(json.dumps(value))
     changes = table(load_view(run), "Change-over points")
     assert "none known here" in {row[2] for row in changes.rows[1:]}
+
+
+@pytest.mark.parametrize("study", [BANDWIDTH.format(cache="cold"), COLLECTIVE.format(algorithms="default")])
+def test_at_quality_d_no_knob_is_named_anywhere(study: str, tmp_path: Path) -> None:
+    """The headline named none, but notes and the table of change-overs did."""
+    for busy, named in ((0.0, True), (2.0, False)):
+        run = make_sweep(tmp_path / str(busy), MadeSweep(study=study))
+        add_look(run, Look(when="2026-11-22T21:00:00+00:00", busy=busy, cores=2))
+        view = load_view(run)
+        page = write([run], tmp_path / "page.html", files_too=False).read_text()
+        assert (view.grade == "D") is not named
+        shown, body = render(view, "text"), page[: page.index("<script")]
+        told = [text for text in (shown, body) if "eager_limit" in text or "eager limit" in text]
+        assert len(told) == (2 if named else 0)
+        assert ("no cause is named" in shown) is not named
 
 
 def test_a_run_without_times_is_shown_all_the_same(tmp_path: Path) -> None:

@@ -13,11 +13,17 @@ from weft.kernel.line_name import cell_place, line_name
 from weft.plan.records import Cell
 
 Cells = Mapping[str, Cell]
+UNNAMED = "at quality D no cause is named: stop what disturbs the run, and measure again"
 CURE = "the library switches protocol or algorithm too late here: check its eager limit and its thresholds"
 
 
 def protocol_findings(
-    changes: Iterable[ChangeRow], slower: Iterable[SlowerRow], cells: Cells, trials: Sequence[TrialRow] = ()
+    changes: Iterable[ChangeRow],
+    slower: Iterable[SlowerRow],
+    cells: Cells,
+    trials: Sequence[TrialRow] = (),
+    *,
+    named: bool = True,
 ) -> list[FindingRow]:
     """A note for each jump and each size slower than its double; bends appear only in the table.
 
@@ -29,26 +35,45 @@ def protocol_findings(
         The plan's cells by id.
     trials
         Knobs that were moved.
+    named
+        Whether the run is good enough to name causes.
     """
     jumps = [row for row in changes if row["kind"] == "jump"]
     return [
-        *(finding("note", "change-over", _where(row, cells), change_text(row), remedy(row, trials)) for row in jumps),
-        *(finding("note", "slower-than-double", _where(row, cells), slower_text(row), CURE) for row in slower),
+        *(
+            finding(
+                "note",
+                "change-over",
+                _where(row, cells),
+                f"{step_text(row)}: {cause_text(row)}" if named else step_text(row),
+                remedy(row, trials) if named else UNNAMED,
+            )
+            for row in jumps
+        ),
+        *(
+            finding("note", "slower-than-double", _where(row, cells), slower_text(row), CURE if named else UNNAMED)
+            for row in slower
+        ),
     ]
 
 
-def change_text(row: ChangeRow) -> str:
-    """A jump in words: where, by how much, and the knob."""
+def step_text(row: ChangeRow) -> str:
+    """A jump in words: where, and by how much."""
     way = "up" if row["factor"] > 1 else "down"
     factor = f"{measured_factor(row['factor'])} ({measured_factor(row['low'])}–{measured_factor(row['high'])})"
     span = f"between {exact_bytes(row['lower'])} and {exact_bytes(row['upper'])}"
+    return f"the time steps {way} by a factor of {factor} {span}"
+
+
+def cause_text(row: ChangeRow) -> str:
+    """What may have made a jump: the knobs in its gap, and which of them were moved."""
     known = knobs_in_words(row)
     cause = f"perhaps {known}" if known else "no known knob of this library has this value"
     if row["confirmed"]:
         cause = f"{known}, confirmed"
     elif row["refuted"]:
         cause += f"; not confirmed: {', '.join(row['refuted'])}"
-    return f"the time steps {way} by a factor of {factor} {span}: {cause}"
+    return cause
 
 
 def remedy(row: ChangeRow, trials: Sequence[TrialRow] = ()) -> str:

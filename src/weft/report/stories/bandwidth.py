@@ -84,7 +84,7 @@ class BandwidthStory(SweepStory):
             return []
         return existing(
             [
-                change_table(view.titled(CHANGES), lines, names),
+                change_table(view.titled(CHANGES), lines, names, named=view.grade != "D"),
                 trial_table(view.titled(MOVED), lines, names),
                 rate_table(view.titled("One-way rate, many messages in flight"), lines, names),
                 slower_table(view.titled("Messages slower than their double"), lines, names),

@@ -117,7 +117,7 @@ class CollectiveStory(SweepStory):
         return existing(
             [
                 *self._winner_tables(view),
-                change_table(view.titled(CHANGES), lines, places),
+                change_table(view.titled(CHANGES), lines, places, named=view.grade != "D"),
                 trial_table(view.titled(MOVED), lines, places),
                 slower_table(view.titled("Messages slower than their double"), lines, places),
                 *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from weft.analyse.protocol.findings import change_text, remedy
+from weft.analyse.protocol.findings import cause_text, remedy
 from weft.analyse.protocol.gain import gain_text, gains
 from weft.analyse.protocol.trials import quieter, trial_rows, with_trials
 from weft.analyse.remedies import knob_remedies
@@ -158,7 +158,7 @@ def test_a_confirmed_knob_stands_alone_and_first_and_a_wrong_one_is_told_as_such
     (told,) = with_trials([change()], trials)
     assert (told["confirmed"], told["refuted"], told["knobs"][0]) == (RIGHT, [WRONG], RIGHT)
     assert told["eager_limit"]
-    assert change_text(told).endswith(f"{RIGHT} (4,096 B), confirmed")
+    assert cause_text(told).endswith(f"{RIGHT} (4,096 B), confirmed")
     assert remedy(told, trials).endswith("of the time: set it")
 
 
@@ -168,7 +168,7 @@ def test_without_the_right_one_the_wrong_one_is_not_named_as_a_cause() -> None:
     )
     (told,) = with_trials([change()], trials)
     assert told["confirmed"] == ""
-    assert change_text(told).endswith(f"perhaps {RIGHT} (4,096 B); not confirmed: {WRONG}")
+    assert cause_text(told).endswith(f"perhaps {RIGHT} (4,096 B); not confirmed: {WRONG}")
     assert "did not move with these" in remedy(told, trials)
 
 
