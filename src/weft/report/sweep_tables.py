@@ -72,14 +72,14 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, nam
     names
         Name of each line: call and process count, or pattern.
     named
-        Whether the run is good enough to name knobs.
+        Whether the run is good enough to name knobs; one that was moved, and the change with it, is named anyway.
     """
     columns = ("Change-over of", "Between", "Knob", "Kind", "Time x", "Before", "After", "Confidence")
     rows = [
         (
             name,
             f"{exact_bytes(change['lower'])} – {exact_bytes(change['upper'])}",
-            _knob(change) if named else "not named",
+            _knob(change) if named or change["confirmed"] else "not named",
             change["kind"],
             f"{measured_factor(change['factor'], change['low'], change['high'])}",
             _slope(change["before_rate"]),

@@ -36,25 +36,23 @@ def protocol_findings(
     trials
         Knobs that were moved.
     named
-        Whether the run is good enough to name causes.
+        Whether the run is good enough to name causes; a confirmed one is named anyway.
     """
     jumps = [row for row in changes if row["kind"] == "jump"]
     return [
-        *(
-            finding(
-                "note",
-                "change-over",
-                _where(row, cells),
-                f"{step_text(row)}: {cause_text(row)}" if named else step_text(row),
-                remedy(row, trials) if named else UNNAMED,
-            )
-            for row in jumps
-        ),
+        *(_jump(row, _where(row, cells), trials, named=named) for row in jumps),
         *(
             finding("note", "slower-than-double", _where(row, cells), slower_text(row), CURE if named else UNNAMED)
             for row in slower
         ),
     ]
+
+
+def _jump(row: ChangeRow, where: str, trials: Sequence[TrialRow], *, named: bool) -> FindingRow:
+    """The finding of a jump; a knob that was moved, and the jump with it, is named whatever the quality."""
+    if named or row["confirmed"]:
+        return finding("note", "change-over", where, f"{step_text(row)}: {cause_text(row)}", remedy(row, trials))
+    return finding("note", "change-over", where, step_text(row), UNNAMED)
 
 
 def step_text(row: ChangeRow) -> str:
