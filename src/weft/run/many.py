@@ -13,6 +13,7 @@ from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
 from weft.kernel.overrides import Overrides, load_overridden
 from weft.launch import Launcher, launcher_for, refuse_capture
+from weft.plan.make import make_plan
 from weft.plan.stored import plan_of
 from weft.run.extend import can_extend
 from weft.run.load import disturbs, in_words, look_first
@@ -153,10 +154,12 @@ class Measuring:
     def _one(self, fabric: Fabric, into: Path | None) -> tuple[RunFolder, int]:
         progress: Progress = for_terminal()
         self.at = None
+        into = into or choose_folder(self.study, fabric, progress, self._is_left, more=self.more).path
+        if not RunFolder(into).meta.is_file():
+            make_plan(self.study, fabric)  # what cannot be planned is refused before anything is compiled
         launcher = launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel)
         here = KINDS[fabric.kind].runs_here
         seen = look_first(progress.say, wait=self.wait, anyway=self.anyway) if here else None
-        into = into or choose_folder(self.study, fabric, progress, self._is_left, more=self.more).path
         self.at = into
         folder = run_study(self.study, fabric, into, launcher, progress, more=self.more, seen=seen, tables=self.report)
         if self.report:

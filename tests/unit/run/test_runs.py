@@ -10,6 +10,7 @@ from made.run import Made, make_run
 from weft.cli.app import main
 from weft.errors import FabricError, LaunchError, WeftError
 from weft.fabric import load_fabric
+from weft.files.shipped import shipped
 from weft.launch import cancelling, refuse_capture
 from weft.run import many as runs
 from weft.run.many import Measuring
@@ -45,6 +46,23 @@ def test_a_typing_error_in_the_last_fabric_costs_nothing(monkeypatch: pytest.Mon
     monkeypatch.setattr(runs, "launcher_for", started)
     with pytest.raises(FabricError, match="virtual-defualt"):
         Measuring("contention", ["local", "virtual-defualt"]).go()
+
+
+def test_what_cannot_be_planned_is_said_before_anything_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It took 77 s of compiling to learn that the limit of a cell is too short."""
+
+    def compiled(*_: Any, **__: Any) -> None:
+        raise AssertionError("a kernel was compiled")
+
+    monkeypatch.setattr(runs, "launcher_for", compiled)
+    monkeypatch.chdir(tmp_path)
+    text = (shipped("studies") / "bandwidth.toml").read_text()
+    Path("short.toml").write_text(text.replace('limit = "300 s"', 'limit = "2 s"'))
+    with pytest.raises(WeftError, match=r"limit = 2 s is too short"):
+        Measuring("short.toml", ["local"]).go()
+    assert not Path("runs").exists()
 
 
 def test_a_fabric_is_named_once() -> None:
