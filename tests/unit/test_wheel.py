@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -39,9 +40,14 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(unpacked: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Python with the wheel's Weft, in a folder that is not the checkout."""
-    env = os.environ | {"PYTHONPATH": str(unpacked)}
-    return subprocess.run([sys.executable, *words], cwd=unpacked, env=env, text=True, capture_output=True, check=False)
+    """Python with the wheel's Weft, in a folder that is not the checkout.
+
+    Without `site`: the hook of an editable installation would be asked before the path, and answer with the checkout.
+    """
+    packages = dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(unpacked), *packages])}
+    command = [sys.executable, "-S", *words]
+    return subprocess.run(command, cwd=unpacked, env=env, text=True, capture_output=True, check=False)
 
 
 @pytest.mark.parametrize("room", ["native", "studies", "fabrics", "schemas"])
