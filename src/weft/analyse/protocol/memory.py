@@ -2,13 +2,18 @@
 """Effects of memory on a series of sizes, distinguished from those of the library.
 
 A library changes its protocol at a size, whatever memory the messages lie in. So where one pair was measured both hot
-and cold, a change-over that one of the two series has and the other has not, though it covers the sizes, is the
-memory's: a cache that overflows, a prefetcher that starts. No knob of the library is named for it.
+and cold, a change-over that one of the two series has and the other surely has not is the memory's: a cache that
+overflows, a prefetcher that starts. No knob of the library is named for it. That none was found in the other series is
+not enough, since noise hides a change, and so does a larger latency: what the other one does at that place, with its
+error, must exclude the same change, whether a protocol costs the same time in both or the same share.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
-from weft.analyse.protocol.fit import LEAST
+import numpy as np
+
+from weft.analyse.protocol.fit import LEAST, Pieces
 from weft.analyse.protocol.series import SizeSeries
 from weft.analyse.tables.answers import ChangeRow
 from weft.plan.records import Cell
@@ -17,6 +22,10 @@ Cells = Mapping[str, Cell]
 
 #: Change-overs of two series are one where their sizes are no further apart than this: each was refined by itself.
 NEAR = 2.0
+#: What a series does at a change-over is fitted to its sizes from there to this factor on either side.
+REACH = 8.0
+#: Standard errors by which the two must differ: 99.9 % of a normal distribution.
+SURELY = 3.290527
 #: What differs between the hot cell of a pair and its cold one.
 OF_MEMORY = frozenset({"cache", "footprint", "bytes"})
 
@@ -33,15 +42,17 @@ def told_apart(changes: Sequence[ChangeRow], series: Sequence[SizeSeries], cells
     cells
         The plan's cells by id.
     """
-    sizes = {(each.cell, each.name): each.sizes for each in series}
+    by_name = {(each.cell, each.name): each for each in series}
     found: list[ChangeRow] = []
     for change in changes:
-        twins = [
-            cell
-            for cell in _twins(change["cell"], cells)
-            if _covers(sizes.get((cell, change["call"]), ()), change["lower"], change["upper"])
+        call, mine = change["call"], by_name[change["cell"], change["call"]]
+        others = [by_name[cell, call] for cell in _twins(change["cell"], cells) if (cell, call) in by_name]
+        alone = [
+            other
+            for other in others
+            if not any(each["cell"] == other.cell and _same(change, each) for each in changes)
+            and _surely_not(change, mine, other)
         ]
-        alone = [cell for cell in twins if not any(_same(change, other) for other in changes if other["cell"] == cell)]
         found.append(_of_memory(change) if alone else change)
     return found
 
@@ -62,9 +73,42 @@ def _twins(name: str, cells: Cells) -> list[str]:
     ]
 
 
-def _covers(sizes: Sequence[int], lower: int, upper: int) -> bool:
-    """Whether a series has enough sizes on both sides of a gap to show what happens there."""
-    return sum(size <= lower for size in sizes) >= LEAST and sum(size >= upper for size in sizes) >= LEAST
+def _surely_not(change: ChangeRow, mine: SizeSeries, other: SizeSeries) -> bool:
+    """Whether a series surely lacks the change-over of another one."""
+    own, twin = _at(change, mine), _at(change, other)
+    if own is None or twin is None:
+        return False
+    asked = ("slope",) if change["kind"] == "bend" else ("seconds", "share")
+    return all(abs(own[key][0] - twin[key][0]) > SURELY * math.hypot(own[key][1], twin[key][1]) for key in asked)
+
+
+def _at(change: ChangeRow, series: SizeSeries) -> dict[str, tuple[float, float]] | None:
+    """What a series does between two sizes, with standard errors, by a line fitted on either side.
+
+    ``seconds``: the step; ``share``: its logarithm as a factor; ``slope``: change of the seconds per byte. None with
+    too few sizes, or where a line meets zero.
+    """
+    lower, upper = change["lower"], change["upper"]
+    sizes = np.array(series.sizes, dtype=np.float64)
+    before = np.isfinite(series.errors) & (sizes <= lower) & (sizes * REACH >= lower)
+    after = np.isfinite(series.errors) & (sizes >= upper) & (sizes <= upper * REACH)
+    cut, near = int(before.sum()), before | after
+    if min(cut, int(after.sum())) < LEAST:
+        return None
+    fit = Pieces(sizes[near], series.seconds[near], series.errors[near])
+    sides = fit.piece(0, cut - 1), fit.piece(cut, len(fit.sizes) - 1)
+    middle = math.sqrt(max(lower, 0.5) * upper)
+    left, right = (side.at(middle) for side in sides)
+    if left <= 0 or right <= 0:
+        return None
+    worse = math.sqrt(max(1.0, fit.cost((cut,)) / max(1, len(fit.sizes) - 4)))
+    errors = [worse * side.error_at(middle) for side in sides]
+    slopes = [worse * math.sqrt(max(side.covariance[1][1], 0.0)) for side in sides]
+    return {
+        "seconds": (right - left, math.hypot(*errors)),
+        "share": (math.log(right / left), math.hypot(errors[0] / left, errors[1] / right)),
+        "slope": (sides[1].per_byte_s - sides[0].per_byte_s, math.hypot(*slopes)),
+    }
 
 
 def _same(change: ChangeRow, other: ChangeRow) -> bool:
