@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from weft.analyse.tables.quality import MEANING
-from weft.report.headline import Number, doubted, supposed
+from weft.report.headline import Number, doubted, reasons_of, supposed
 from weft.report.view import RunView
 
 
@@ -38,8 +38,9 @@ def card_of(view: RunView) -> Card:
     line, answers = story.line(view), story.answers(view)
     if doubt:
         held = supposed(finding) if answers else finding
-        told = [f"{doubt} To try: {view.quality[0]['remedy']}.", *([held] if held else [])]
         shown = f"Not shown: quality {view.grade}" if answers else line
+        why = f"Reason: {reasons_of(view.quality)}." if answers else doubt  # "Not shown" is said once
+        told = [f"{why} To try: {view.quality[0]['remedy']}.", *([held] if held else [])]
         return Card(shown, numbers, tuple(told), story.caution(view) if answers else "")
     reason = f"{story.cause(view)} {story.advice(view)}".strip()
     told = [text for text in (finding, reason) if text and text != f"{line}."]

@@ -15,11 +15,14 @@ Number = tuple[str, str]
 
 def doubted(quality: Sequence[QualityRow]) -> str:
     """Why a run of quality C or D shows nothing; empty for a better one."""
+    reasons = reasons_of(quality)
+    return f"Not shown (quality {grade_of(quality)}): {reasons}." if reasons else ""
+
+
+def reasons_of(quality: Sequence[QualityRow]) -> str:
+    """What made the quality C or D; empty for a better one."""
     grade = grade_of(quality)
-    if grade in ("A", "B"):
-        return ""
-    reasons = "; ".join(row["what"] for row in quality if row["grade"] == grade)
-    return f"Not shown (quality {grade}): {reasons}."
+    return "" if grade in ("A", "B") else "; ".join(row["what"] for row in quality if row["grade"] == grade)
 
 
 def claimed(finding: str, cause: str, quality: Sequence[QualityRow], *, answers: bool = True) -> str:

@@ -141,6 +141,7 @@ def test_at_quality_d_the_card_has_the_number_that_was_found_and_none_that_expla
     vars(bad)["quality"] = [{"grade": "D", "what": "made to be bad", "remedy": "make it good"}]
     card = card_of(bad)
     assert card.line == "Not shown: quality D"
+    assert card.sentences[0] == "Reason: made to be bad. To try: make it good."  # which does not say it again
     assert "eager limit" not in " ".join([*(what for _, what in card.numbers), *card.sentences])
 
 
