@@ -2,28 +2,45 @@
 """The verb ``list``."""
 
 import sys
+from pathlib import Path
 from typing import Literal
 
+from weft.errors import DataError
+from weft.text import plain
 
-def list_(what: Literal["studies", "fabrics", "runs"], /, *, format: Literal["text", "json"] = "text") -> None:
+
+def list_(
+    what: Literal["studies", "fabrics", "runs"],
+    folder: Path | None = None,
+    /,
+    *,
+    format: Literal["text", "json"] = "text",
+) -> None:
     """List what a command can name: studies, fabrics, or the runs below ./runs.
 
     Parameters
     ----------
     what
-        studies and fabrics: those that ship with Weft, then files of this folder; runs: the latest first.
+        studies and fabrics: those that ship with Weft, then files of the folder; runs: the latest first.
+    folder
+        Where else to look: for files in place of this folder, for runs (those made with --into) in place of ./runs.
     format
         text, or json: a list of objects of texts.
+
+    Raises
+    ------
+    DataError
+        The folder is none.
     """
-    from pathlib import Path
-
     from weft.run.listing import files_of, runs_of
+    from weft.run.one import RUNS
 
-    here = Path()
+    if folder is not None and not folder.is_dir():
+        raise DataError(f"{folder} is no folder", "without a folder, weft list looks in the current one")
     makers = {
-        "studies": lambda: files_of("studies", "kernel", here),
-        "fabrics": lambda: files_of("fabrics", "kind", here),
-        "runs": runs_of,
+        "studies": lambda: files_of("studies", "kernel", folder or Path()),
+        "fabrics": lambda: files_of("fabrics", "kind", folder or Path()),
+        "runs": lambda: runs_of(folder or RUNS),
     }
     rows = makers[what]()
     if format == "json":
@@ -32,7 +49,7 @@ def list_(what: Literal["studies", "fabrics", "runs"], /, *, format: Literal["te
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
         return
     if not rows:
-        sys.stdout.write(f"no {what} here\n")
+        sys.stdout.write(f"no {what} in {plain(str(folder))}\n" if folder else f"no {what} here\n")
         return
     from rich.table import Table
 

@@ -30,7 +30,7 @@ def files_of(folder: str, key: str, here: Path) -> list[Row]:
     """
     ours = sorted(shipped(folder).glob("*.toml"), key=lambda path: path.stem)
     rows = [row(path.stem, path, key) for path in ours]
-    return [each for each in (*rows, *(row(path.name, path, key) for path in sorted(here.glob("*.toml")))) if each]
+    return [each for each in (*rows, *(row(str(path), path, key) for path in sorted(here.glob("*.toml")))) if each]
 
 
 def row(name: str, path: Path, key: str) -> Row:

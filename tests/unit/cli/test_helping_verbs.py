@@ -44,6 +44,21 @@ def test_every_shipped_file_is_listed_and_those_of_this_folder(
     assert "mine.toml" in capsys.readouterr().out
 
 
+def test_another_folder_is_listed_by_the_names_that_a_command_takes(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "other").mkdir()
+    (here / "other" / "mine.toml").write_text('kernel = "exchange"\ntitle = "Mine"\n')
+    assert main(["list", "studies", "other", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[-1]["name"] == "other/mine.toml"
+    run_at("first", 60).rename(here / "other" / "first")
+    assert listed("runs", capsys) == []
+    assert main(["list", "runs", "other", "--format", "json"]) == 0
+    assert [row["run"] for row in json.loads(capsys.readouterr().out)] == ["other/first"]
+    assert main(["list", "runs", "none"]) == 1
+    assert "none is no folder" in capsys.readouterr().err
+
+
 def run_at(name: str, age_s: float) -> Path:
     """A kept run under runs/, last written so many seconds ago."""
     path = Path("runs") / name
