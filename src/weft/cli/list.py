@@ -36,7 +36,10 @@ def list_(
     from weft.run.one import RUNS
 
     if folder is not None and not folder.is_dir():
-        raise DataError(f"{folder} is no folder", "name a folder that is there; without one, this folder and ./runs are looked through")
+        raise DataError(
+            f"{folder} is no folder",
+            "name a folder that is there; without one, this folder and ./runs are looked through",
+        )
     makers = {
         "studies": lambda: files_of("studies", "kernel", folder or Path()),
         "fabrics": lambda: files_of("fabrics", "kind", folder or Path()),
