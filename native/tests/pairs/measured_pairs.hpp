@@ -38,8 +38,8 @@ class TwoRanksANode {
 /// One cell of the kernel, measured with a handful of samples; the whole tournament unless `more` changes it.
 class MeasuredPairs {
   public:
-    explicit MeasuredPairs(Values const &more = {}, Now now = platform::now_ns)
-        : team_(make_team(MPI_COMM_WORLD)), schedule_(team_.node_of), plan_(quick_plan()),
+    explicit MeasuredPairs(Values const &more = {}, Now now = platform::now_ns, std::int64_t most_samples = 12)
+        : team_(make_team(MPI_COMM_WORLD)), schedule_(team_.node_of), plan_(quick_plan(most_samples)),
           values_{"c003", "pairs", "", with(whole(), more)}, cell_(plan_, values_, team_), clock_(team_, now),
           barrier_(team_, clock_, Start::barrier), sampler_(team_, clock_, barrier_, plan_.rules, recorder_, status_) {
         cell_.use(sampler_, &clock_);
@@ -102,9 +102,9 @@ class MeasuredPairs {
                 {"first_round", "0"},
                 {"last_round", std::to_string(schedule_.rounds() - 1)}};
     }
-    static Plan quick_plan() {
+    static Plan quick_plan(std::int64_t most_samples) {
         Plan plan;
-        plan.rules = {0.05, 6, 12, 5, 20'000'000};
+        plan.rules = {0.05, 6, most_samples, 5, 20'000'000};
         return plan;
     }
 
