@@ -20,25 +20,37 @@ def held_back(view: RunView) -> list[BottleneckRow]:
 
 def held_back_sentence(view: RunView) -> str:
     """The bottleneck at each number of nodes (with the most ranks) in a sentence; empty without counters."""
-    found = held_back(view)
-    if not any(each["busiest"] for each in found):
+    stated = _held_back_by_nodes(view)
+    if not any(each["busiest"] for each in stated.values()):
         return ""
-    nodes = {each["nodes"]: each for each in found}
-    return f"Bottleneck: {'; '.join(each['statement'] for _, each in sorted(nodes.items()))}."
+    return f"Bottleneck: {'; '.join(each['statement'] for _, each in sorted(stated.items()))}."
+
+
+def _held_back_by_nodes(view: RunView) -> dict[int, BottleneckRow]:
+    """The bottleneck at each number of nodes, with the most ranks."""
+    return {each["nodes"]: each for each in held_back(view)}
 
 
 def drawn_cells(view: RunView) -> list[tuple[int, int, str, list[LoadRow]]]:
-    """Nodes, ranks, name and loads of one cell (or batch) for each number of nodes above one: what moved most."""
+    """Nodes, ranks, name and loads of one cell (or batch) for each number of nodes above one.
+
+    It is the cell whose bottleneck the report states; without one, the cell that moved most bytes.
+    """
     floors = {cell.id for cell in view.plan.floors}
+    stated = {each["cell"] for each in _held_back_by_nodes(view).values()}
     best: dict[int, list[LoadRow]] = {}
     for _, group in groupby(LOADS.read(view.path), key=lambda load: load["cell"]):
         found = list(group)
-        first = found[0]
-        if first["nodes"] < 2 or first["cell"] in floors:
+        nodes = found[0]["nodes"]
+        if nodes < 2 or found[0]["cell"] in floors:
             continue
-        if first["nodes"] not in best or first["moved_bytes"] > best[first["nodes"]][0]["moved_bytes"]:
-            best[first["nodes"]] = found
+        if nodes not in best or _drawn_first(found, stated) > _drawn_first(best[nodes], stated):
+            best[nodes] = found
     return [(nodes, found[0]["ranks"], found[0]["cell"], found) for nodes, found in sorted(best.items())]
+
+
+def _drawn_first(found: Sequence[LoadRow], stated: set[str]) -> tuple[bool, float]:
+    return found[0]["cell"] in stated, found[0]["moved_bytes"]
 
 
 def load_tables(view: RunView) -> list[Table]:

@@ -15,13 +15,13 @@ from made.view import load_view
 from weft.analyse import make_tables
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of, volumes
-from weft.analyse.tables.links import LINKS
+from weft.analyse.tables.links import LINKS, LOADS, LoadRow
 from weft.fabric.drawing.loads import sketch_loads
 from weft.kernel.steps import ROUNDS, TURNS
 from weft.launch.links import LinkCount, links_file, write_links
 from weft.plan.records import Cell, LaunchPlan
 from weft.report.figures.links import link_load, links_figure
-from weft.report.links import held_back, link_fields
+from weft.report.links import drawn_cells, held_back, link_fields, reading
 from weft.report.show_json import as_json
 from weft.report.tables import render
 from weft.report.view import RunView
@@ -119,6 +119,26 @@ def test_the_drawing_has_a_line_for_each_direction_and_says_that_the_network_is_
     assert "the hosts' own links at most 1" in figure.reading
 
 
+def test_the_links_drawn_are_those_of_the_cell_whose_bottleneck_is_stated(tmp_path: Path) -> None:
+    view = load_view(make_virtual_run(tmp_path / "run", adapter=64e6, uplink=16e6))
+    stated = next(each for each in held_back(view) if each["nodes"] == 4)
+    rows = LOADS.read(view.path)
+    heavier = [  # another cell of four nodes moved ten times the bytes, and filled no link
+        cast(
+            "LoadRow",
+            {**row, "cell": cell, "moved_bytes": 10 * row["moved_bytes"], "bytes": 10 * row["bytes"], "share": 0.01},
+        )
+        for cell in ("a-first", "z-last")
+        for row in rows
+        if row["cell"] == stated["cell"]
+    ]
+    LOADS.write(view.path, [row for row in heavier if row["cell"] == "a-first"] + rows + heavier[len(heavier) // 2 :])
+    drawn = {nodes: cell for nodes, _, cell, _ in drawn_cells(view)}
+    assert drawn[4] == stated["cell"]
+    assert stated["busiest"] is not None
+    assert f"{stated['busiest']['share']:.0%}".replace("%", " %") in reading(view)
+
+
 def test_every_switch_stands_above_the_middle_of_what_hangs_on_it() -> None:
     rows = rows_of(counted(counts(4, 1000, 1e6, 1e6), 4, 1.0), HOSTS)
     found = load_rows(row | {"cell": "c", "nodes": 4, "ranks": 4, "seconds": 1.0} for row in rows)
@@ -210,7 +230,9 @@ def test_a_launch_of_several_cells_is_called_by_its_batch(tmp_path: Path) -> Non
     rows = [row for row in read_table(path, "links").to_pylist() if row["launch_id"] == "g000.l1"]
     moved = {row["cell"]: row["bytes"] for row in rows if row["link"] == "link leaf0 up"}
     assert moved == {batch["cells"][0]: 250_000_000, batch["cells"][1]: 25_000_000}
-    assert f"({batch['cells'][0]}" in render(load_view(path))
+    view = load_view(path)
+    assert held_back(view)[-1]["cell"] in moved
+    assert f"({held_back(view)[-1]['cell']}" in render(view)
 
 
 def timed(ops: str, **volumes: float) -> float:
