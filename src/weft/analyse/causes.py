@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What most of a call's time goes to: the link counted as busy, else the largest step of its ladder, else its bound."""
+"""What most of a call's time goes to: a link that was busy for most of it, else the largest part that is known.
+
+A link may have carried something for a third of the time while ranks that came late, or the library's algorithm, took
+the rest: then the larger of the two is named.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -43,11 +47,21 @@ def causes(
     ladders = {key: list(group) for key, group in groupby(ladder, key=lambda row: (row["cell"], row["call"]))}
     busy = {row["cell"]: row for row in bottlenecks if row["busiest"] and row["name"]}
     return [
-        _of_link(row, busy[row["cell"]])
-        if row["cell"] in busy
-        else _of_ladder(row, ladders.get((row["cell"], row["call"]), [])) or _of_bound(row)
+        _largest(
+            _of_link(row, busy[row["cell"]]) if row["cell"] in busy else None,
+            _of_ladder(row, ladders.get((row["cell"], row["call"]), [])),
+        )
+        or _of_bound(row)
         for row in timed(calls, call, "warm")
     ]
+
+
+def _largest(link: CauseRow | None, step: CauseRow | None) -> CauseRow | None:
+    """The link if it was busy most of the time or longer than the step took, or if that is the hardware: the link."""
+    if link is None or step is None or step["kind"] == "hardware":
+        return link or step
+    busy = link["share"] or 0.0
+    return link if busy > MOST or busy >= (step["share"] or 0.0) else step
 
 
 def _row(row: TimedRow, kind: CauseKind, name: str, share: float | None, short: str, statement: str) -> CauseRow:

@@ -12,6 +12,10 @@ from weft.format import measured_factor
 #: A value and what it is.
 Number = tuple[str, str]
 
+#: A verdict of "no" needs an interval that leaves out a change by more than this factor: one that merely holds 1 may
+#: hold a doubling, too. A rise that surely stays below it hardly limits anything.
+MATTERS = 1.1
+
 
 def doubted(quality: Sequence[QualityRow]) -> str:
     """Why a run of quality C or D shows nothing; empty for a better one."""
@@ -62,7 +66,7 @@ def headline(found: Sequence[VerdictRow]) -> str:
         return found[0]["statement"] if found else "This study has no series that scales: no verdict."
     weak = next((each for each in told if each["kind"] == "weak"), None)
     strong = next((each for each in told if each["kind"] == "strong"), None)
-    clause = _strong_clause(strong) if strong is not None else ""
+    clause = _strong_clause(strong, weak) if strong is not None else ""
     whole = "; ".join(filter(None, (_weak_opening(weak) if weak is not None else "", clause)))
     return f"{whole[0].upper()}{whole[1:]}.{_left_out(told)}"
 
@@ -74,13 +78,32 @@ def glance(found: Sequence[VerdictRow], cause: CauseRow | None) -> str:
         return "No verdict"
     if main["doubt"]:
         return "Not claimed"
-    if main["outcome"] == "undecided":
-        return f"Undecided up to {main['end']} {main['axis']}"
-    if main["outcome"] == "rises":
+    span = f"up to {main['end']} {main['axis']}"
+    if _undecided(main):
+        return f"Undecided {span}"
+    if main["kind"] == "strong" and main["outcome"] == "falls":
+        assert main["factor"] is not None
+        return f"It gets {measured_factor(1 / main['factor'], what='times')} faster {span}"
+    if main["outcome"] == "rises" and not _hardly(main):
         return f"Yes: {cause['short']}" if cause and cause["short"] else "Yes, and the cause is not known"
-    if main["kind"] == "strong" and main["outcome"] == "no change shown":
-        return f"It gets no faster up to {main['end']} {main['axis']}"
-    return f"No, up to {main['end']} {main['axis']}"
+    if main["kind"] == "strong":
+        return f"It gets no faster {span}"
+    return f"Hardly, {span}" if main["outcome"] == "rises" else f"No, {span}"
+
+
+def _undecided(row: VerdictRow) -> bool:
+    """Whether neither a change nor its absence is shown.
+
+    Weak scaling is limited by a rise, and strong scaling is not by a fall: so that end of the interval counts.
+    """
+    low, high = row["low"] or row["factor"] or 0.0, row["high"] or row["factor"] or 0.0
+    open_end = high > MATTERS if row["kind"] == "weak" else low < 1 / MATTERS
+    return row["outcome"] == "undecided" or (row["outcome"] == "no change shown" and open_end)
+
+
+def _hardly(row: VerdictRow) -> bool:
+    """Whether a rise surely is a small one."""
+    return (row["high"] or row["factor"] or 0.0) <= MATTERS
 
 
 def scale_numbers(found: Sequence[VerdictRow]) -> list[Number]:
@@ -103,7 +126,7 @@ def _weak_opening(weak: VerdictRow) -> str:
     assert weak["factor"] is not None
     one = weak["axis"].rstrip("s")
     span = f"from {weak['start']} to {weak['end']} {weak['axis']}"
-    if weak["outcome"] == "undecided":
+    if _undecided(weak):
         factor = measured_factor(weak["factor"], weak["low"], weak["high"], "times")
         limits = f"It is undecided whether all-to-all communication limits scaling: with the same data on each {one}"
         return f"{limits} it takes {factor} as long {span}"
@@ -117,6 +140,8 @@ def _weak_opening(weak: VerdictRow) -> str:
     if one == "rank":
         return f"{weak['end']} ranks take {times} as long as {_count(weak['start'])}, with the same data on each"
     step = off_node_in_words(weak, weak["end"]) or f"it takes {times} as long {span}"
+    if _hardly(weak):
+        return f"All-to-all communication hardly limits scaling up to here: with the same data on each node, {step}"
     return f"All-to-all communication limits scaling: with the same data on each node, {step}"
 
 
@@ -130,16 +155,17 @@ def _left_out(told: Sequence[VerdictRow]) -> str:
     return f" Ranges are of what the model leaves out: {', '.join(causes)}." if causes else ""
 
 
-def _strong_clause(strong: VerdictRow) -> str:
+def _strong_clause(strong: VerdictRow, weak: VerdictRow | None) -> str:
     factor = strong["factor"]
     assert factor is not None
-    low, high = (strong["low"], strong["high"]) if strong["left_out"] else (None, None)
+    low, high = (strong["low"], strong["high"]) if strong["left_out"] or _undecided(strong) else (None, None)
     slower = measured_factor(factor, low, high, "times")
+    if _undecided(strong):
+        return f"with one array divided among all it is undecided whether it gets faster: {slower} the time"
     if strong["outcome"] == "falls":
         faster = measured_factor(1 / factor, 1 / high if high else None, 1 / low if low else None, "times")
         return f"with one array divided among all it gets {faster} faster"
     if strong["outcome"] == "rises":
-        return f"with one array divided among all it also gets {slower} slower"
-    if strong["outcome"] == "undecided":
-        return f"with one array divided among all it is undecided whether it gets faster: {slower} the time"
+        also = "" if weak is None else "also " if weak["outcome"] == "rises" else "even "
+        return f"with one array divided among all it {also}gets {slower} slower"
     return "with one array divided among all no change is shown"

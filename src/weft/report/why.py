@@ -5,11 +5,14 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 
+from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.ladder import LADDER, LadderRow
 from weft.errors import DataError
-from weft.format import exact_bytes, format_factor, format_seconds
+from weft.fabric.kinds import KINDS
+from weft.format import exact_bytes, format_factor, format_seconds, plural
 from weft.kernel.line_name import cell_place, line_name
 from weft.kernel.sizes import split_op
+from weft.report.headline import doubted
 from weft.report.view import CALLS, RunView
 
 WIDTH = 40
@@ -54,7 +57,7 @@ def call_title(view: RunView, cell: str, op: str) -> str:
 
 
 def as_text(view: RunView) -> str:
-    """Sentences, bars, and what would move each step.
+    """What the run's own warnings doubt, sentences, bars, and what would move each step.
 
     Raises
     ------
@@ -62,10 +65,24 @@ def as_text(view: RunView) -> str:
         Nothing was explained.
     """
     label = f" ({view.label})" if view.label else ""
-    lines = [f"{view.name}{label}, {view.mpi}"]
-    for rows in explained(view):
+    found = explained(view)
+    lines = [f"{view.name}{label}, {view.mpi}", *_doubts(view, found)]
+    for rows in found:
         lines += ["", rows[0]["statement"], f"  {title(view, rows[0])}", *bars(rows)]
     return "\n".join(lines) + "\n"
+
+
+def _doubts(view: RunView, found: Sequence[Sequence[LadderRow]]) -> list[str]:
+    """What a reader has to know before the sentences: the run's quality, and steps without an interval."""
+    doubt = doubted(view.quality)
+    lines = [f"{doubt} What follows is true only if the numbers hold."] if doubt else []
+    fewest = min(rows[0]["launches"] for rows in found)
+    if fewest < FEWEST_LAUNCHES and not KINDS[view.plan.fabric_kind].is_model:
+        lines.append(
+            f"Of {plural(fewest, 'launch')}, where {FEWEST_LAUNCHES} are needed to tell a step from chance: "
+            f"add launches with --launches {FEWEST_LAUNCHES}."
+        )
+    return lines
 
 
 def bars(rows: Sequence[LadderRow]) -> list[str]:
@@ -101,9 +118,10 @@ def as_json(view: RunView) -> str:
     DataError
         Nothing was explained.
     """
-    found = [
+    found = explained(view)
+    told = [
         {"cell": rows[0]["cell"], "call": rows[0]["call"], "statement": rows[0]["statement"], "steps": rows}
-        for rows in explained(view)
+        for rows in found
     ]
-    head = {"schema": SCHEMA, "run": view.name, "label": view.label, "mpi": view.mpi}
-    return json.dumps(head | {"ladders": found}, indent=1) + "\n"
+    head = {"schema": SCHEMA, "run": view.name, "label": view.label, "mpi": view.mpi, "doubts": _doubts(view, found)}
+    return json.dumps(head | {"ladders": told}, indent=1) + "\n"

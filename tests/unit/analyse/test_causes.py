@@ -78,6 +78,18 @@ def test_a_link_that_was_counted_as_busy_comes_first_and_an_idle_one_does_not() 
     assert cause(call(), steps, [counted | {"name": ""}])["kind"] == "contention"
 
 
+def test_a_link_that_was_busy_for_a_third_of_the_time_is_not_the_cause_where_late_ranks_took_the_rest() -> None:
+    steps = ladder(("hardware", 0.25, None), ("messages", 0.3, 1.1), ("algorithm", 0.35, 1.1), ("arrival", 1.0, 2.5))
+    counted: Row = {"cell": "c0", "name": "link leaf0 up", "busiest": {"share": 0.3}}
+    assert (found := cause(call(), steps, [counted]))["kind"] == "arrival"
+    assert found["short"] == "late ranks"
+    # the hardware is that very link, a step that took less, and a link that was busy for most of the time
+    assert cause(call(), ladder(("hardware", 0.6, None), ("messages", 1.0, 1.5)), [counted])["kind"] == "link"
+    less = ladder(("hardware", 0.2, None), ("messages", 0.4, 1.9), ("contention", 0.65, 1.5), ("algorithm", 1.0, 0.9))
+    assert cause(call(), less, [counted])["kind"] == "link"
+    assert cause(call(), steps, [counted | {"busiest": {"share": 0.55}}])["kind"] == "link"
+
+
 def test_parts_have_plain_names() -> None:
     names = ("link leaf0 up", "link spine1 down", "injection", "memory copy", "latency", "link a > b")
     assert [part_in_words(name) for name in names] == [

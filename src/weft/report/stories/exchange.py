@@ -12,7 +12,7 @@ from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar
 from weft.report.headline import Number, glance, headline, main_verdict, scale_numbers
 from weft.report.intervals import interval_heading
-from weft.report.links import held_back_sentence, held_back_table
+from weft.report.links import held_back, held_back_sentence, held_back_table
 from weft.report.numbers import bound_text, time_text
 from weft.report.plan_tables import memory_tables
 from weft.report.remedies import remedy_sentence
@@ -43,9 +43,12 @@ class ExchangeStory(Story):
         return " ".join(flip_sentences(sensitivities(view)))
 
     def cause(self, view: RunView) -> str:
-        """Which link is the bottleneck, if links were counted; else what most of the time goes to."""
-        row = main_cause(view)
-        return held_back_sentence(view) or (row["statement"] if row else "")
+        """Which link is the bottleneck, if links were counted and no step takes more; else what most time goes to."""
+        row, links = main_cause(view), held_back_sentence(view)
+        if row is None:
+            return links
+        named = any(each["cell"] == row["cell"] and each["name"] for each in held_back(view))
+        return row["statement"] if not links or (named and row["kind"] != "link") else links
 
     def advice(self, view: RunView) -> str:
         """What would save most of the time at the end of the series that answers."""
