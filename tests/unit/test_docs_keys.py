@@ -36,9 +36,9 @@ def test_every_key_of_weft_why_in_json_is_documented(monkeypatch: pytest.MonkeyP
     text = (PAGE.parent / "show-json.md").read_text().partition("## `weft why RUN --json`")[2]
 
     def one_step(_: RunView) -> list[list[dict[str, Any]]]:
-        return [[dict.fromkeys(LadderRow.__annotations__)]]
+        return [[dict.fromkeys(LadderRow.__annotations__) | {"launches": 4}]]
 
     monkeypatch.setattr("weft.report.why.explained", one_step)
-    value = json.loads(as_json(cast(RunView, SimpleNamespace(name="", label="", mpi=""))))
+    value = json.loads(as_json(cast(RunView, SimpleNamespace(name="", label="", mpi="", quality=[]))))
     keys = [*value, *value["ladders"][0], *value["ladders"][0]["steps"][0]]
     assert [key for key in keys if f"`{key}`" not in text] == []
