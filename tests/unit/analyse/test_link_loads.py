@@ -3,6 +3,8 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -16,7 +18,7 @@ from weft.analyse import make_tables
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of, volumes
 from weft.analyse.tables.links import LINKS, LOADS, LoadRow
-from weft.fabric.drawing.loads import sketch_loads
+from weft.fabric.drawing.loads import LinkLoad, sketch_loads
 from weft.kernel.steps import ROUNDS, TURNS
 from weft.launch.links import LinkCount, links_file, write_links
 from weft.plan.records import Cell, LaunchPlan
@@ -150,6 +152,25 @@ def test_every_switch_stands_above_the_middle_of_what_hangs_on_it() -> None:
     up = [line for line in plan.lines if line.points[0][1] > line.points[1][1]]
     assert len(up) == 6
     assert len({line.points[0][1] - line.points[1][1] for line in up}) == 1  # each climbs one row
+
+
+@pytest.mark.parametrize("hosts", [4, 16])
+def test_labels_touch_neither_each_other_nor_are_all_left_out(hosts: int) -> None:
+    names = [f"n{k}" for k in range(hosts)]
+    cables = [(name, f"leaf{k // 2}") for k, name in enumerate(names)]
+    cables += [(f"leaf{k}", "spine0") for k in range(hosts // 2)]
+    loads = [
+        LinkLoad(*ends, f"cable {number}", 0.62, "62 %")
+        for number, cable in enumerate(cables)
+        for ends in (cable, cable[::-1])
+    ]
+    loads[2:4] = [replace(load, value=1.0, text="100 %") for load in loads[2:4]]
+    lines = [line for line in sketch_loads(loads, names, 300.0).lines if line.label]
+    assert len(lines) == len(cables) if hosts == 4 else 0 < len(lines) < len(cables)
+    assert any("100 %" in line.label for line in lines)  # what is left out is not the busiest
+    for one, other in combinations(lines, 2):
+        (x, y), (x2, y2) = one.label_at, other.label_at
+        assert abs(y - y2) > 12 or abs(x - x2) >= 6.5 * (len(one.label) + len(other.label)) / 2
 
 
 HOSTS = tuple(f"node{k}" for k in range(4))

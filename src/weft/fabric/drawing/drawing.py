@@ -163,10 +163,10 @@ def _cables(
 
 
 def _labels(plan: Sketch, left: float) -> list["altair.Chart"]:
-    """The lines' labels at their middles, with a white outline."""
+    """The lines' labels, with a white outline."""
     import altair as alt
 
-    rows = [{"x": x, "y": y, "text": line.label} for line in plan.lines if line.label for x, y in [line.middle]]
+    rows = [{"x": x, "y": y, "text": line.label} for line in plan.lines if line.label for x, y in [line.label_at]]
     if not rows:
         return []
     text = alt.Chart(alt.Data(values=rows)).encode(**_axes(plan, left), text="text:N")

@@ -43,8 +43,8 @@ class Line:
         Number of cables, and their total rate in bytes per second, each way.
     value
         The value that sets their colour: the largest of any of their links.
-    label
-        A text at the middle of the line.
+    label, label_at
+        A text on the line, and the centre of that text in points.
     details
         Contents of the tooltip, by name.
     """
@@ -55,17 +55,12 @@ class Line:
     rate: float
     value: float
     label: str = ""
+    label_at: Point = (0.0, 0.0)
     details: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def with_label(self, label: str) -> "Line":
-        """The same line with a label."""
-        return replace(self, label=label)
-
-    @property
-    def middle(self) -> Point:
-        """The point half way between its ends."""
-        (x, y), (x2, y2) = self.points[0], self.points[-1]
-        return (x + x2) / 2, (y + y2) / 2
+    def with_label(self, label: str, centre: Point) -> "Line":
+        """The same line with a label whose centre lies at a point."""
+        return replace(self, label=label, label_at=centre)
 
 
 @dataclass(frozen=True)

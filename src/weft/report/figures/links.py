@@ -21,7 +21,8 @@ MOST_SIDE_BY_SIDE = 8
 SCALE = (0.0, 0.5, 1.0)
 KEY = (
     "Two lines per cable: up on the left, down on the right; the colour is the share of the link's rate in use while "
-    "the calls ran (grey 0, amber 50, red 100 %); the number is that of the busier direction."
+    "the calls ran (grey 0, amber 50, red 100 %). The number is that of the busier direction; it is left out where it "
+    "would touch that of a busier link."
 )
 
 
