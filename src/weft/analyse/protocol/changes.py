@@ -99,18 +99,29 @@ def _without_spikes(series: SizeSeries) -> list[int]:
     """Indices of the series without single outliers: one disturbed size is not a protocol of its own."""
     keep = [place for place, error in enumerate(series.errors) if math.isfinite(error)]
     for _ in range(MOST_SPIKES):
-        if len(keep) < 2 * LEAST + 1:
+        if len(keep) <= 2 * LEAST:
             break
-        now = _penalised(_fit(series, keep), series.launches)
-        costs = {
-            place: _penalised(_fit(series, [other for other in keep if other != place]), series.launches)
-            for place in _standing_out(series, keep)
-        }
-        best = min(costs, key=lambda place: costs[place][0], default=None)
-        if best is None or costs[best][0] + SPIKE_CUTS * now[1] >= now[0]:
+        costs: dict[tuple[int, ...], float] = {}
+        for group in [*((place,) for place in _standing_out(series, keep)), *_ends(keep)]:
+            # under its own penalty: what stands out would count as noise, and make every cut dear
+            cost, penalty, _ = _penalised(
+                _fit(series, [place for place in keep if place not in group]), series.launches
+            )
+            costs[group] = cost + SPIKE_CUTS * len(group) * penalty
+        best = min(costs, key=lambda group: costs[group])
+        if costs[best] >= _penalised(_fit(series, keep), series.launches)[0]:
             break
-        keep.remove(best)
+        keep = [place for place in keep if place not in best]
     return keep
+
+
+def _ends(keep: Sequence[int]) -> list[tuple[int, ...]]:
+    """One or more sizes at either end, too few for a piece of their own, if enough others remain.
+
+    A step before them is not shown; but if they stayed, it would be told in a wrong place, or hide the others.
+    """
+    numbers = [number for number in range(1, LEAST) if len(keep) - number >= 2 * LEAST]
+    return [group for number in numbers for group in (tuple(keep[:number]), tuple(keep[-number:]))]
 
 
 def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:

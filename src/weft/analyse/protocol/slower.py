@@ -2,6 +2,7 @@
 """METHOD 18: sizes that take longer than twice the size. One test for sizes within a cell and for cells of sizes."""
 
 import math
+from collections.abc import Collection
 
 from weft.analyse.protocol.series import SizeSeries
 from weft.analyse.tables.answers import SlowerRow
@@ -11,6 +12,8 @@ from weft.analyse.tables.times import reach
 #: errors.
 SURE = 4.0
 LEAST_SLOWER = 1.03
+#: From this size on, in bytes, one byte more or less than the double is its double: sizes of half steps are rounded.
+ROUNDED_FROM = 32
 
 
 def slower_than_double(series: SizeSeries) -> list[SlowerRow]:
@@ -22,17 +25,26 @@ def slower_than_double(series: SizeSeries) -> list[SlowerRow]:
     place = {size: index for index, size in enumerate(series.sizes)}
     found: list[SlowerRow] = []
     for size, index in place.items():
-        other = place.get(2 * size) if size else None
-        if other is None or reach(series.rows[index])[0] <= reach(series.rows[other])[1]:
+        double = _double(size, place)
+        other = place.get(double, index)
+        if other == index or reach(series.rows[index])[0] <= reach(series.rows[other])[1]:
             continue
         error = math.hypot(series.errors[index], series.errors[other])
         if math.log(series.seconds[index] / series.seconds[other]) > max(SURE * error, math.log(LEAST_SLOWER)):
-            here, double = series.rows[index], series.rows[other]
+            here, there = series.rows[index], series.rows[other]
             found.append(
                 SlowerRow(
                     cell=here["cell"], call=series.name, nodes=here["nodes"], ranks=here["ranks"], size=size,
-                    double=2 * size, seconds=here["median_s"], double_seconds=double["median_s"],
-                    double_cell=double["cell"],
+                    double=double, seconds=here["median_s"], double_seconds=there["median_s"],
+                    double_cell=there["cell"],
                 )
             )  # fmt: skip
     return found
+
+
+def _double(size: int, measured: Collection[int]) -> int:
+    """Twice a size in bytes, or the measured one that is nearest to it by rounding: 90.5 and 181 B are 91 and 181 B."""
+    twice = 2 * size
+    if twice in measured or size < ROUNDED_FROM:
+        return twice
+    return next((each for each in (twice - 1, twice + 1) if each in measured), twice)

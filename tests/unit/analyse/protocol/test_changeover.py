@@ -116,6 +116,24 @@ def test_two_jumps_in_one_series_are_both_found() -> None:
     assert both >= 0.95 * SERIES
 
 
+@pytest.mark.parametrize("beyond", [1, 2])
+@pytest.mark.parametrize("factor", [0.03, 0.4, 3.0, 30.0])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_step_next_to_an_end_hides_no_change_over_and_none_is_told_in_a_wrong_place(
+    first: bool, factor: float, beyond: int
+) -> None:
+    """Messages of one or two bytes go another way, or the last sizes no longer fit a buffer: too few for a piece."""
+    rng = np.random.default_rng(23)
+    sizes = sizes_of("octaves")
+    found: list[list[int]] = []
+    for _ in range(20):
+        middle = with_jump(latency_and_rate(rng), 4096, 2.2)
+        edge = sizes[beyond - 1] if first else sizes[-1 - beyond]
+        series = made_series(rng, with_jump(middle, edge, factor), sizes, 0.01, launches=4)
+        found.append([change.lower for change in changes_of(series) if change.kind == "jump"])
+    assert found.count([4096]) >= 19
+
+
 def test_a_jump_is_told_with_its_sizes_its_factor_and_the_rates_on_either_side() -> None:
     rng = np.random.default_rng(3)
 

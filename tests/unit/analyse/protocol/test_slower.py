@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from made.sizes import made_series, with_jump
 from weft.analyse.protocol.findings import protocol_findings
 from weft.analyse.protocol.series import block_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
@@ -52,6 +53,13 @@ def test_a_size_that_is_surely_slower_than_its_double_is_told_either_way(cells: 
     assert (row["size"], row["double"], row["nodes"], row["ranks"]) == (4096, 8192, 2, 4)
     assert (row["cell"], row["double_cell"]) == (("c002", "c003") if cells else ("c000", "c000"))
     assert row["seconds"] / row["double_seconds"] == pytest.approx(1.5, rel=0.05)
+
+
+def test_sizes_of_half_steps_are_rounded_and_still_have_a_double() -> None:
+    rng = np.random.default_rng(29)
+    sizes = [round(64 * 2 ** (k / 2)) for k in range(12)]
+    series = made_series(rng, with_jump(lambda size: 2e-6 + size / 5e9, 91, 0.4), sizes, 0.01, launches=4)
+    assert [(row["size"], row["double"]) for row in slower_than_double(series)] == [(64, 128), (91, 181)]
 
 
 @pytest.mark.parametrize("cells", [False, True])
