@@ -19,7 +19,7 @@ link leaf<i> up, link pod<i> up, ...
     cuts (``link group0 out``, ``link x 0-3 out``); in a simulation, whose routes are known, the most loaded cable
     counts if it is slower than every cut (:mod:`weft.bound.links`).
 latency
-    k successive rounds of one latency each: ceil(log2 p) for A, 1 for calls whose blocks go directly to their rank.
+    k messages that must follow one another: one, since a rank can send to all others at once; 0 for a single rank.
 overhead
     s messages that a rank must send to other nodes, times LogGP's o for their size: the time that each keeps its sender
     busy, with the stall of a rendezvous. Where blocks may be combined, one message, and the least o of all sizes.

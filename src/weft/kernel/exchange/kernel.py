@@ -124,15 +124,16 @@ class Exchange(PlainKernel):
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """Traffic of A, B and C, and of a whole sample sort (``total``).
 
-        A needs at least ceil(log2 p) rounds: after k rounds a rank can have data from at most 2^k ranks; how many
-        messages a rank sends for it is the algorithm's choice, at least one. Blocks of a
-        vector call go directly to their rank: one latency, p - 1 messages, or one at least where the cell's algorithm
-        combines blocks. Uniform and skewed keys are in random order, so each rank has the same share for every other.
+        One latency is certain, and not ceil(log2 p) of them for A: a rank can send to all others at once, and messages
+        within a node take less than those between nodes. How many messages a rank sends for A is the algorithm's
+        choice, at least one. Blocks of a vector call go directly to their rank: p - 1 messages, or one at least where
+        the cell's algorithm combines blocks. Uniform and skewed keys are in random order, so each rank has the same
+        share for every other.
         The content of a file is not known: only the latency bounds it.
         """
-        rounds, direct = math.ceil(math.log2(ranks)), min(1, ranks - 1)
+        direct = min(1, ranks - 1)
         sizes = self.sizes(values, ranks)
-        counts = Uniform(INT_BYTES, rounds, direct)
+        counts = Uniform(INT_BYTES, direct, direct)
         if values["data"] == "contention":
             messages = direct if combines(values.get("algorithm", "")) else ranks - 1
             ints = Uniform(INT_BYTES * (values["n"] // ranks**2), direct, messages)
