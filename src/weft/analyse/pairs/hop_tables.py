@@ -92,7 +92,7 @@ def contention_table(factors: Expression, counts: Sequence[int]) -> Expression:
     Returns
     -------
     Expression
-        bytes, mode, class_, pairs, factor, low, high (95 % interval of the median over pairs), p5, p95, max.
+        bytes, mode, class_, pairs, factor, low, high, coverage (interval of the median over pairs), p5, p95, max.
     """
     import ibis
 
@@ -100,7 +100,7 @@ def contention_table(factors: Expression, counts: Sequence[int]) -> Expression:
     found = order_statistics(times, CLASS, counts)
     return found.select(
         *CLASS, pairs=found.samples, factor=found.median_s, low=found.low_s, high=found.high_s,
-        p5=found.p5_s, p95=found.p95_s, max=found.max_s,
+        coverage=found.coverage, p5=found.p5_s, p95=found.p95_s, max=found.max_s,
     )  # fmt: skip
 
 

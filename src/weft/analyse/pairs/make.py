@@ -12,12 +12,14 @@ from weft.analyse.engine import Backend, Expression, read
 from weft.analyse.pairs import hop_tables as tables
 from weft.analyse.pairs.all_samples import spread
 from weft.analyse.pairs.blame import blame
+from weft.analyse.pairs.contended import contention_rows
 from weft.analyse.pairs.matrix import node_medians, slowest_blocks
 from weft.analyse.pairs.node_table import node_rows
 from weft.analyse.pairs.pair_times import placed, verdicts
 from weft.analyse.pairs.places import Places, places_of
 from weft.analyse.pairs.scratch import Scratch, scratch
 from weft.analyse.tables.pairs import ALL
+from weft.fabric.kinds import KINDS
 from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
 from weft.store.rows import RANK_TABLE, RankRow
@@ -54,7 +56,10 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend) -> None:
     with scratch(backend, root / "tables") as kept:
         for number, (launches, places) in enumerate(placements(RANK_TABLE.read(root), measured, plan)):
             own = pairs.filter(pairs.launch_id.isin(launches))
-            found = _analysed(own, len(launches), places, Scratch(backend, kept.subfolder(f"placement{number}")))
+            modelled = KINDS[plan.fabric_kind].is_model
+            found = _analysed(
+                own, len(launches), modelled, places, Scratch(backend, kept.subfolder(f"placement{number}"))
+            )
             # the histogram is summed over launches and placements, so it is written for the largest, which contains
             # them all
             found |= _of_samples(root, backend, places) if number == 0 else {}
@@ -92,7 +97,7 @@ def placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Plan) ->
     return sorted(found, key=lambda each: (-len(each[1].nodes), -each[1].ranks))
 
 
-def _analysed(pairs: Expression, launches: int, places: Places, kept: Scratch) -> Found:
+def _analysed(pairs: Expression, launches: int, modelled: bool, places: Places, kept: Scratch) -> Found:
     """Rows of every table for one placement."""
     judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
     found = blame(judged, places, kept)
@@ -102,7 +107,9 @@ def _analysed(pairs: Expression, launches: int, places: Places, kept: Scratch) -
     return {
         "classes": _classed(tables.hop_table(judged), places),
         "cold": _classed(tables.cold_table(judged), places),
-        "contention": _classed(tables.contention_table(factors, sizes), places) if sizes else [],
+        "contention": _placed(contention_rows(pairs, judged, factors, sizes, modelled=modelled), places)
+        if sizes
+        else [],
         "nodes": node_rows(found, places),
         "matrix": _matrix(judged, factors),
         "matrix_medians": tables.matrix_medians(factors).order_by(["bytes", "mode"]).to_pyarrow().to_pylist(),
@@ -123,7 +130,11 @@ def _classed(table: Expression, places: Places) -> Rows:
 
 def _named(table: Expression, places: Places) -> list[dict[str, Any]]:
     """Rows of a table in its order, each with the hops and the name of its class."""
-    rows = table.to_pyarrow().to_pylist()
+    return _placed(table.to_pyarrow().to_pylist(), places)
+
+
+def _placed(rows: Iterable[dict[str, Any]], places: Places) -> list[dict[str, Any]]:
+    """Rows by class, each with the hops and the name of its class."""
     return [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
 
 

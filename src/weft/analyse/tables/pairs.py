@@ -57,12 +57,19 @@ class ColdRow(Classed):
 
 
 class ContentionRow(Classed):
-    """Concurrent over isolated time: median over the pairs of a hop class, its 95 % interval, quantiles."""
+    """Concurrent over isolated time of a hop class: of each launch the median over pairs; its median over launches.
+
+    ``low`` to ``high`` is the interval of that median of the kind ``interval`` (`weft.analyse.interval`), ``p5`` to
+    ``max`` are quantiles over pairs.
+    """
 
     pairs: int
+    launches: int
     factor: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    coverage: float | None
+    interval: str
     p5: float
     p95: float
     max: float
@@ -214,7 +221,8 @@ COLD = TableOf("pair_cold", ColdRow, _schema(
     **_CLASS, pairs=LONG, **_reals("median_s", "max_s", "ratio", "total_s"),
 ))  # fmt: skip
 CONTENTION = TableOf("pair_contention", ContentionRow, _schema(
-    **_CLASS, pairs=LONG, **_reals("factor", "low", "high", "p5", "p95", "max"),
+    **_CLASS, pairs=LONG, launches=INT, **_reals("factor", "low", "high", "coverage"), interval=TEXT,
+    **_reals("p5", "p95", "max"),
 ))  # fmt: skip
 HISTOGRAM = TableOf("pair_class_histogram", HistogramRow, _schema(**_CLASS, bucket=INT, count=LONG))
 SPREAD = TableOf("pair_class_spread", SpreadRow, _schema(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.format import capital, format_bytes, measured_seconds, plural
 from weft.report.headline import Number
+from weft.report.intervals import interval_heading
 from weft.report.pair_view import PairView
 from weft.report.story import Story
 from weft.report.tabular import Table
@@ -198,13 +199,13 @@ def _contention(pairs: PairView) -> Table:
         (
             *_where(row),
             f"{row['pairs']:,}",
-            f"{row['factor']:.2f} ({row['low']:.2f}–{row['high']:.2f})",
+            f"{row['factor']:.2f}" + (f" ({row['low']:.2f}–{row['high']:.2f})" if row["low"] and row["high"] else ""),
             *(f"{row[name]:.2f}" for name in ("p5", "p95", "max")),
         )
         for row in _ordered(pairs.contention)
     ]
     heading = ("Message, pairs", "hops", "pairs", "factor", "p5", "p95", "max")
-    second = ("", "", "", "median (95 % interval)", "of the pairs", "", "")
+    second = ("", "", "", interval_heading(pairs.contention), "of the pairs", "", "")
     title = pairs.run.titled("Contention: concurrent over isolated time")
     return Table(title, heading, (second, *rows), frozenset({0, 1}))
 

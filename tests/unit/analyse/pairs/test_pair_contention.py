@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Contention is the quotient of interleaved medians, whatever a second look at the end of the cell said."""
 
+from typing import Any
+
 import ibis
 import pyarrow as pa
 import pytest
 
 from made.pairs import Cluster
+from weft.analyse.pairs.contended import contention_rows
 from weft.analyse.pairs.hop_tables import contention
 from weft.analyse.pairs.pair_times import placed, verdicts
 
@@ -31,3 +34,35 @@ def test_a_second_look_does_not_enter_the_factor(launches: int, beside: float, a
     (found,) = [row["factor"] for row in rows if (row["source"], row["target"]) == (0, 5)]
     assert found == pytest.approx(factor, rel=1e-9)
     assert all(row["factor"] == pytest.approx(1.0, abs=0.2) for row in rows if (row["source"], row["target"]) != (0, 5))
+
+
+def class_rows(slower: list[float], *, modelled: bool = False) -> list[dict[str, Any]]:
+    """Rows of the classes if the crowd of each launch is so many times slower."""
+    made = [CLUSTER.pairs(modes={"isolated": 1.0, "all": factor}, seed=seed) for seed, factor in enumerate(slower)]
+    rows = [row | {"launch": launch} for launch, table in enumerate(made, 1) for row in table.to_pylist()]
+    pairs = ibis.memtable(pa.Table.from_pylist(rows, schema=made[0].schema))
+    judged = placed(verdicts(pairs, len(slower)), CLUSTER.places)
+    factors = contention(judged)
+    counts = sorted(
+        {row["pairs"] for row in factors.group_by("class_").agg(pairs=factors.count()).to_pyarrow().to_pylist()}
+    )
+    return [row for row in contention_rows(pairs, judged, factors, counts, modelled=modelled) if row["class_"]]
+
+
+def test_the_interval_of_a_contention_factor_counts_the_scatter_between_launches() -> None:
+    for row in class_rows([1.2, 1.5, 1.9]):
+        assert (row["launches"], row["interval"], row["coverage"]) == (3, "range of launches", 0.75)
+        assert row["factor"] == pytest.approx(1.5, rel=0.03)
+        assert (row["low"], row["high"]) == pytest.approx((1.2, 1.9), rel=0.03)
+
+
+def test_with_one_launch_the_interval_of_a_factor_says_that_it_is_within_it() -> None:
+    for row in class_rows([1.5]):
+        assert (row["launches"], row["interval"]) == (1, "within one launch")
+        assert 1.4 < row["low"] < row["factor"] < row["high"] < 1.6
+
+
+def test_a_modelled_factor_has_no_interval() -> None:
+    assert {(row["low"], row["high"], row["interval"]) for row in class_rows([1.5], modelled=True)} == {
+        (None, None, "none")
+    }
