@@ -137,9 +137,9 @@ def _link(effect: Effect, seen: Sighting, role: str, also: Sequence[str]) -> Cul
             for name in also
             if cable is None or name not in (f"cable {cable.name}", f"link {back.name}" if back else "")
         ]
-        return Culprit("link", suspect.name, "", (seen,), effect.pairs, tuple(others))
+        return Culprit("link", suspect.name, "", (seen,), effect.pairs, tuple(others), cable=suspect.cable)
     others = tuple(name for name in also if name not in (f"cable {cable.name}", f"link {back.name}"))
     if role == "receiver":
-        return Culprit("link", back.name, "", (seen,), effect.pairs, others)
+        return Culprit("link", back.name, "", (seen,), effect.pairs, others, cable=back.cable)
     detail = "in both directions" if role == "both" else "in one direction or both"
     return Culprit("cable", cable.name, "", (seen,), effect.pairs, others, detail)

@@ -60,6 +60,8 @@ class Culprit:
     indices
         Node numbers of ``memory`` (one) and ``route`` (two, ascending); ranks of ``rank`` (one) and ``pair`` (two,
         ascending). Empty for other kinds.
+    cable
+        Of a link: the name of its cable.
     """
 
     kind: Kind
@@ -70,6 +72,7 @@ class Culprit:
     also: tuple[str, ...] = ()
     detail: str = ""
     indices: tuple[int, ...] = ()
+    cable: str = ""
 
     @property
     def factor(self) -> float:
@@ -130,9 +133,18 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def merged(found: Iterable[Culprit]) -> list[Culprit]:
-    """Culprits with their sightings at all sizes and modes merged, the strongest first."""
+    """Culprits with their sightings at all sizes and modes merged, the strongest first.
+
+    A cable that is slow in both directions at one size, and in one of them at another, is one culprit: the cable.
+    """
     known: dict[tuple[str, str], Culprit] = {}
-    for culprit in found:
+    every = list(found)
+    cables = {culprit.name for culprit in every if culprit.kind == "cable"}
+    for culprit in sorted(every, key=lambda culprit: culprit.kind == "link"):
+        if culprit.cable in cables:
+            cable = known["cable", culprit.cable]
+            known["cable", culprit.cable] = replace(cable, sightings=(*cable.sightings, *culprit.sightings))
+            continue
         key = (culprit.kind, culprit.name)
         before = known.get(key)
         if before is None:

@@ -7,6 +7,10 @@ whose rows and columns are the suspects. The suspect whose effect (the median re
 sum of absolute remainders becomes a culprit, its effect is subtracted class by class, and this repeats until none
 stands out. So a slow link is preferred to the nodes behind it, and a slow node to the links that some of its pairs
 cross. A round trip may cross a cable or a switch once or twice; these have an effect for each case.
+
+One step at a time may take a wrong turn: where several causes meet at a leaf, a cable explains most of what a link and
+a node behind it did, or some nodes what a cable did. So where more than one link or node was chosen, the decomposition
+is repeated without nodes, and without cables as one; the one that leaves least, for its number of culprits, counts.
 """
 
 from collections.abc import Sequence
@@ -28,6 +32,14 @@ LEAST_SHARE = 0.75
 #: Suspects of one kind are compared with each other if there are at least this many.
 FEWEST_PEERS = 5
 MOST_CULPRITS = 12
+#: ... and in each hop class by this share of it: a node or a switch slows its near pairs, too, where a cable behind it
+#: does not. A class with fewer pairs of nodes, each there and back, shows nothing.
+LEAST_OF_CLASS = 0.25
+FEWEST_OF_CLASS = 4
+#: Kinds that are left out by turns if several culprits were found.
+TURNS = ("node", "cable")
+#: A culprit more must explain so many standard deviations of a pair of nodes.
+WORTH = 30.0
 #: Nearly the same pairs use a node and the link down to it: if the two fit this equally well, the node is chosen.
 NODE_FIRST = 1.05
 TRIED = 10
@@ -46,6 +58,19 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> De
     suspected
         All nodes, links, switches and pairs of leaves that may be slow.
     """
+    fits = [_chosen(times, places, suspected)]
+    if len(fits[0].chosen) > 1:
+        others = ([suspect for suspect in suspected if suspect.kind != kind] for kind in TURNS)
+        fits += [_chosen(times, places, other) for other in others]
+    left = [fit.remainder() for fit in fits]
+    known = [values[np.isfinite(values)] for values in left]
+    scale = min(deviation(values) for values in known)
+    costs = [float(np.abs(each).sum()) + WORTH * scale * fit.culprits for fit, each in zip(fits, known, strict=True)]
+    return fits[costs.index(min(costs))].result(LEAST_FACTOR)
+
+
+def _chosen(times: Floats, places: Places, suspected: Sequence[Suspect]) -> Polish:
+    """Culprits chosen one after the other until none stands out."""
     fit = Polish(times, places)
     able = [suspect for suspect in suspected if fit.contrasts(suspect)]
     while len(fit.chosen) < MOST_CULPRITS:
@@ -53,7 +78,7 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> De
         if found is None:
             break
         fit.choose(found)
-    return fit.result(LEAST_FACTOR)
+    return fit
 
 
 def _most_telling(fit: Polish, able: Sequence[Suspect]) -> Suspect | None:
@@ -69,12 +94,21 @@ def _most_telling(fit: Polish, able: Sequence[Suspect]) -> Suspect | None:
         value, expected = left[suspect.cells][known], _expected(fit, suspect, left)[known]
         if expected.min() < np.log(LEAST_FACTOR) or (value > expected / 2).mean() < LEAST_SHARE:
             continue
+        if not _in_each_class(fit, suspect, left, float(np.median(expected))):
+            continue
         gain = float(np.abs(value).sum() - np.abs(value - expected).sum())
         gains.append((gain * (NODE_FIRST if suspect.kind == "node" else 1.0), index))
     for _, index in sorted(gains, reverse=True)[:TRIED]:
         if _stands_out(fit, left, able, index):
             return able[index]
     return None
+
+
+def _in_each_class(fit: Polish, suspect: Suspect, left: Floats, expected: float) -> bool:
+    """Whether a suspect's pairs are slower in each of their hop classes."""
+    value, kinds = left[suspect.cells], fit.kind[suspect.cells]
+    known = [value[(kinds == kind) & np.isfinite(value)] for kind in np.unique(kinds)]
+    return all(np.median(each) >= LEAST_OF_CLASS * expected for each in known if each.size >= FEWEST_OF_CLASS)
 
 
 def _expected(fit: Polish, suspect: Suspect, left: Floats) -> Floats:

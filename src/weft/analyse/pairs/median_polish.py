@@ -145,13 +145,21 @@ class Polish:
 
     def touched(self) -> NDArray[np.int16]:
         """Counts of culprits that touch each pair, shape (nodes * nodes,); the two links of a cable count as one."""
+        found = np.zeros(self.logs.size, np.int16)
+        for group in self._groups():
+            found[np.unique(np.concatenate([suspect.cells for suspect in group]))] += 1
+        return found
+
+    @property
+    def culprits(self) -> int:
+        """Number of culprits; the two links of a cable count as one."""
+        return len(self._groups())
+
+    def _groups(self) -> list[list[Suspect]]:
         groups: dict[str, list[Suspect]] = {}
         for suspect in self.chosen:
             groups.setdefault(suspect.cable or f"{suspect.kind} {suspect.name}", []).append(suspect)
-        found = np.zeros(self.logs.size, np.int16)
-        for group in groups.values():
-            found[np.unique(np.concatenate([suspect.cells for suspect in group]))] += 1
-        return found
+        return list(groups.values())
 
     def _met(self, suspect: Suspect) -> tuple[Cells, NDArray[np.bool_], NDArray[np.bool_]]:
         """For each pair that a suspect touches: its transpose, and whether each of its two directions is slowed."""

@@ -7,6 +7,7 @@ A seed for each tree and case; ``bench/cables.py`` draws fifty of each.
 from pathlib import Path
 
 import ibis
+import pyarrow as pa
 import pytest
 
 from made.cables import CASES, TREES, ends, planted, tree, uplinks
@@ -24,9 +25,12 @@ def engine() -> Backend:
 
 
 def blamed(engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed: int, **made: bool) -> list[Culprit]:
-    pairs = ibis.memtable(cluster.pairs(faults, seed, **made))  # pyright: ignore[reportArgumentType]
+    return culprits(engine, folder, cluster, cluster.pairs(faults, seed, **made))  # pyright: ignore[reportArgumentType]
+
+
+def culprits(engine: Backend, folder: Path, cluster: Cluster, table: pa.Table) -> list[Culprit]:
     with scratch(engine, folder) as kept:
-        return list(blame(placed(verdicts(pairs), cluster.places), cluster.places, kept).culprits)
+        return list(blame(placed(verdicts(ibis.memtable(table)), cluster.places), cluster.places, kept).culprits)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -65,3 +69,15 @@ def test_a_slow_spine_is_one_culprit_though_pairs_cross_it_in_one_direction_only
     assert len(into) == 8
     (found,) = blamed(engine, tmp_path, cluster, Faults(links=dict.fromkeys(into, 2.0)), 1)
     assert found.title == "switch pod0-spine1"
+
+
+def test_a_cable_slow_both_ways_at_one_size_and_one_way_at_another_is_one_culprit(
+    engine: Backend, tmp_path: Path
+) -> None:
+    cluster = tree(4, 2)
+    up = uplinks(cluster)[5]
+    small, large = Faults(links={up: 1.6, up ^ 1: 1.1}), Faults(links={up: 2.5, up ^ 1: 1.6})
+    table = pa.concat_tables([cluster.pairs(small, 1, sizes=(0,)), cluster.pairs(large, 2, sizes=(262_144,))])
+    (found,) = culprits(engine, tmp_path, cluster, table)
+    assert found.title == f"cable {' - '.join(ends(cluster, up & ~1))}"
+    assert {seen.bytes for seen in found.sightings} == {0, 262_144}
