@@ -62,9 +62,9 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
         _write(root, LATE, late_ranks(events, ranks, waited))
         sites = {row["site"]: row["text"] for row in SITES.read(root)}
         PHASES.write(root, phases(events, [sites[number] for number in sorted(sites)]))
-        moved = _moving(read(backend, [kept.folder / "collectives.parquet"]))
-        off_node = _off_node(waited, events, ranks)
-    VERDICT.write(root, verdict(LATE.read(root), moved, off_node, _whole(folder)))
+        exchanging = _moving(read(backend, [kept.folder / "collectives.parquet"]))
+        moved = _moved(waited)
+    VERDICT.write(root, verdict(LATE.read(root), exchanging, moved, _whole(folder)))
 
 
 def _seconds(folder: TraceFolder) -> dict[int, float]:
@@ -111,13 +111,8 @@ def _moving(calls: Expression) -> float:
     return float(spans.ns.sum().to_pyarrow().as_py() or 0) * NS
 
 
-def _off_node(waited: Expression, events: Expression, ranks: Expression) -> float:
-    """Largest time of a rank in moving data, where the job has several nodes; none on one node.
-
-    Also what moved within a node is in it, so the bound is never too small.
-    """
-    if ranks.node.nunique().to_pyarrow().as_py() < 2:
-        return 0.0
-    calls = events.join(waited.select("rank", "event", "waiting_ns"), ["rank", "event"])
-    sums = calls.group_by("rank").agg(ns=(calls.seconds_ns - calls.waiting_ns).sum())
-    return float(sums.ns.max().to_pyarrow().as_py() or 0) * NS
+def _moved(waited: Expression) -> dict[int, float]:
+    """Seconds for which each rank moved data in calls of which we know how long they waited, by rank."""
+    spans = waited.group_by("rank").agg(ns=(waited.end_ns - waited.begin_ns - waited.waiting_ns).sum())
+    found = spans.to_pyarrow()
+    return {rank: ns * NS for rank, ns in zip(found["rank"].to_pylist(), found["ns"].to_pylist(), strict=True)}

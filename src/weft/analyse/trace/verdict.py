@@ -2,12 +2,16 @@
 r"""What a better network, algorithm, placement or balance would change at most.
 
 Each number is a bound, not a forecast. With the computing of every rank as it was, no network makes the program faster
-than its busiest rank, $\max_r c_r$: all remedies together save at most $T - \max_r c_r$ (an ideal network, as in
-Dimemas). An all-to-all moves data from its last arrival to its last end; a faster algorithm can save that time and no
-more. Placement can save what calls that leave a node spend moving.
+than its busiest rank, $\max_r c_r$: it saves at most $T - \max_r c_r$ (an ideal network, as in Dimemas), and so does a
+better placement, which may spare any message its way. An all-to-all moves data from its last arrival to its last end;
+a faster algorithm can save that time and no more.
+
+Ranks that compute equally long may still wait for each other at every step, so the totals $c_r$ bound no imbalance.
+With $m_r$ the time for which a rank surely moved data, $\sum_r (c_r + m_r)$ stays as it is however the computing is
+shared, so no more is saved than the mean of $T - c_r - m_r$; and nobody waited longer for computing than $\sum_r c_r$.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from weft.analyse.tables.traces import LateRow, VerdictRow
 from weft.format import format_seconds
@@ -16,7 +20,9 @@ LEAST = 0.005
 """A remedy that saves less than this share is none."""
 
 
-def verdict(ranks: Sequence[LateRow], all_to_all_s: float, between_nodes_s: float, seconds: float) -> list[VerdictRow]:
+def verdict(
+    ranks: Sequence[LateRow], all_to_all_s: float, moved_s: Mapping[int, float], seconds: float
+) -> list[VerdictRow]:
     """Rows of VERDICT, the one that could save most first.
 
     Parameters
@@ -25,24 +31,30 @@ def verdict(ranks: Sequence[LateRow], all_to_all_s: float, between_nodes_s: floa
         The table of late ranks.
     all_to_all_s
         Time between last arrival and last end of all blocking all-to-alls, one after the other.
-    between_nodes_s
-        Largest time of a rank in moving data that leaves its node.
+    moved_s
+        Time for which a rank moved data in calls whose waiting is known, by rank.
     seconds
         From the first call of the first rank to the last end of the last.
     """
     if not ranks or seconds <= 0:
         return []
     computing = [row["compute_s"] for row in ranks]
-    busiest = max(computing)
+    busiest, mean = max(computing), sum(computing) / len(computing)
+    moving = sum(moved_s.get(row["rank"], 0.0) for row in ranks) / len(ranks)
     ideal = max(seconds - busiest, 0.0)
-    balanced = busiest - sum(computing) / len(computing)
+    balanced = min(seconds - mean - moving, sum(computing))
     nodes = len({row["node"] for row in ranks})
-    outside = "the ranks were on one node" if nodes == 1 else "what a rank at most spent moving data off its node"
     given = [
         ("a better network", ideal, f"the busiest rank computes for {format_seconds(busiest)}, whatever the network"),
-        ("an even share of computing", balanced, "the busiest rank would come down to the mean of all ranks"),
+        (
+            "an even share of computing", balanced,
+            f"a rank computes for {format_seconds(mean)} and moves data for {format_seconds(moving)} in the mean, "
+            "whoever comes late",
+        ),
         ("a better all-to-all", min(all_to_all_s, ideal), "from the last arrival to the last end of each all-to-all"),
-        ("a better placement", min(between_nodes_s, ideal), outside),
-    ]
+        ("a better placement", ideal if nodes > 1 else 0.0, "no message goes faster than by a better network"),
+    ]  # fmt: skip
     rows = [VerdictRow(remedy=name, saves_s=saves, seconds=seconds, why=why) for name, saves, why in given]
-    return sorted((row for row in rows if row["saves_s"] >= LEAST * seconds), key=lambda row: -row["saves_s"])
+    return sorted(
+        (row for row in rows if row["saves_s"] >= LEAST * seconds), key=lambda row: -round(row["saves_s"] * 1e9)
+    )

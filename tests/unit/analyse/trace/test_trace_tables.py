@@ -254,6 +254,36 @@ def test_no_remedy_is_promised_more_than_its_bound(tmp_path: Path) -> None:
     assert rows["a better placement"] == pytest.approx(0.02)
 
 
+def test_ranks_that_compute_in_turns_gain_from_an_even_share(tmp_path: Path) -> None:
+    """Each computes for 20 of 40 ms, so their totals are even; shared at each step, it takes 20."""
+    ranks = [MadeRank(rank, 2).call("MPI_Comm_dup", 0, 0) for rank in range(2)]
+    for step in range(4):
+        for rank, made in enumerate(ranks):
+            begin = 10 * step + (10 if step % 2 == rank else 0)
+            made.call("MPI_Barrier", begin * MS, 10 * (step + 1) * MS)
+    rows = {row["remedy"]: row["saves_s"] for row in VERDICT.read(analysed(tmp_path, *ranks))}
+    assert rows["an even share of computing"] == pytest.approx(0.02)
+
+
+def test_an_even_share_of_no_computing_saves_nothing(tmp_path: Path) -> None:
+    """Sends of which nobody knows how long they waited: 98 of 100 ms are communication."""
+    ranks = [MadeRank(rank, 2).call("MPI_Comm_dup", 0, 0) for rank in range(2)]
+    for made in ranks:
+        made.call("MPI_Send", 1 * MS, 99 * MS, peer=1, bytes=10).call("MPI_Comm_free", 100 * MS, 100 * MS)
+    rows = {row["remedy"]: row["saves_s"] for row in VERDICT.read(analysed(tmp_path, *ranks))}
+    assert rows["an even share of computing"] == pytest.approx(0.004)
+
+
+def test_a_better_placement_may_spare_every_message_of_a_chain_its_way(tmp_path: Path) -> None:
+    """Three nodes, two messages of 10 ms one after the other; no rank receives for longer than 10."""
+    ranks = [MadeRank(rank, 3, node=rank).call("MPI_Comm_dup", 0, 0) for rank in range(3)]
+    ranks[0].call("MPI_Send", 0, 10 * MS, peer=1, bytes=10)
+    ranks[1].call("MPI_Recv", 0, 10 * MS, peer=0, received=10).call("MPI_Send", 10 * MS, 20 * MS, peer=2, bytes=10)
+    ranks[2].call("MPI_Recv", 0, 20 * MS, peer=1, received=10)
+    rows = {row["remedy"]: row["saves_s"] for row in VERDICT.read(analysed(tmp_path, *ranks))}
+    assert rows["a better placement"] == pytest.approx(0.02)
+
+
 def test_a_program_without_communication_has_no_remedy(tmp_path: Path) -> None:
     made = [MadeRank(rank, 2).call("MPI_Comm_dup", 0, 0).call("MPI_Comm_free", 100 * MS, 100 * MS) for rank in (0, 1)]
     assert VERDICT.read(analysed(tmp_path, *made)) == []
