@@ -34,7 +34,7 @@ def write_perfetto(folder: TraceFolder, path: Path) -> int:
     rows = TRACE_RANKS.read(folder.path)
     if not rows:
         raise DataError(f"{folder.path} has no rank", "weft trace -o RUN -- mpirun -n 4 ./application makes a trace")
-    first = min(row["begin_ns"] for row in rows)
+    first = min((row["begin_ns"] for row in rows if row["events"]), default=0)
     part = path.with_name(path.name + ".part")
     with file_errors(path):
         with own_file(part) as raw:

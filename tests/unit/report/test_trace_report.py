@@ -10,6 +10,7 @@ import pytest
 
 from made.traces import MadeRank
 from weft.analyse.trace.make import make_trace_tables
+from weft.analyse.trace.timeline import timeline
 from weft.cli.app import main
 from weft.report.trace.page import matrix_pictures, write_trace_page
 from weft.report.trace.tables import as_json, headline, percent, trace_tables
@@ -105,6 +106,19 @@ def test_perfetto_gets_every_call_with_its_time_in_us(folder: TraceFolder, tmp_p
     assert (exchange["ts"], exchange["dur"]) == (60_000, 20_000)
     assert exchange["args"]["bytes"] == 2 << 20
     assert {event["pid"] for event in events if event["ph"] == "M"} == {0, 1}
+
+
+def test_a_rank_that_recorded_nothing_does_not_move_the_beginning(tmp_path: Path) -> None:
+    """It was killed right behind MPI_Init; its beginning was taken for 0, hours before that of the others."""
+    found = TraceFolder(tmp_path / "run")
+    MadeRank(0, 2).call("MPI_Comm_dup", 3_600_000 * MS, 3_600_001 * MS).write(found.raw)
+    MadeRank(1, 2).write(found.raw)
+    convert_trace(found)
+    make_trace_tables(found)
+    write_perfetto(found, tmp_path / "out.json")
+    calls = [event for event in json.loads((tmp_path / "out.json").read_text())["traceEvents"] if event["ph"] == "X"]
+    assert [call["ts"] for call in calls] == [0]
+    assert timeline(found, None, None, columns=1).end_s == pytest.approx(1e-3)
 
 
 def test_shares_keep_a_decimal_where_it_counts() -> None:

@@ -84,7 +84,7 @@ def timeline(
         The stretch is empty or not in the trace.
     """
     rows = TRACE_RANKS.read(folder.path)
-    first = min(row["begin_ns"] for row in rows)
+    first = min((row["begin_ns"] for row in rows if row["events"]), default=0)
     whole_s = (max(row["end_ns"] for row in rows) - first) * NS
     begin_s, end_s = begin_s or 0.0, whole_s if end_s is None else end_s
     if not 0 <= begin_s < min(end_s, whole_s):

@@ -2,7 +2,7 @@
 """Reading a rank's trace, also one that was torn: what is whole is read, and what is missing or wrong is said."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from weft.errors import DataError
 from weft.files.atomic import file_errors
 from weft.files.plain import open_plain
+from weft.format import plural
 from weft.store.trace.layout import (
     CALLS,
     COMMUNICATOR,
@@ -103,7 +104,7 @@ class Damage:
         if self.cut_bytes:
             parts.append(f"the last {self.cut_bytes} bytes are no whole record")
         if self.wrong_records:
-            parts.append(f"{self.wrong_records:,} records are damaged and left out")
+            parts.append(f"{plural(self.wrong_records, 'damaged record')} left out")
         return f"rank {header.rank}: {'; '.join(parts)}" if parts else ""
 
 
@@ -184,6 +185,7 @@ class RankTrace:
         DataError
             The file cannot be read.
         """
+        self.damage.wrong_records = 0  # they are read more than once
         with file_errors(self.path), open_plain(self.path) as file:
             self.damage.cut_bytes = (os.fstat(file.fileno()).st_size - HEADER_BYTES) % RECORD_BYTES
             file.seek(HEADER_BYTES)
@@ -198,16 +200,25 @@ class RankTrace:
 def plausible(records: Records, ranks: int) -> NDArray[np.bool_]:
     """Whether each record, shape (n,), is of a known kind, with numbers that can be: true or false, shape (n,)."""
     call, peer = records["call"], records["peer"]
-    event = is_event(call)
     inter = (records["flags"] & Flag.INTER) != 0
     right = (
         (records["end_ns"] >= records["begin_ns"]) & (records["bytes"] >= 0) & (records["received"] >= 0)
         & (peer >= PROC_NULL) & ((peer < ranks) | inter)
     )  # fmt: skip
-    own = np.isin(call, (COUNTS, MEMBERS, SITE, COMMUNICATOR)) & (peer >= NO_PEER)
-    return np.where(event, right, own)
+    return np.where(_IS_EVENT[call], right, _IS_DEFINITION[call] & (peer >= NO_PEER))
+
+
+def _marked(numbers: Iterable[int]) -> NDArray[np.bool_]:
+    """True at these of the 65,536 numbers that a record's call may be."""
+    marks = np.zeros(1 << 16, np.bool_)
+    marks[list(numbers)] = True
+    return marks
+
+
+_IS_EVENT = _marked((COMPLETE, *CALLS))
+_IS_DEFINITION = _marked((COUNTS, MEMBERS, SITE, COMMUNICATOR))
 
 
 def is_event(call: NDArray[np.uint16]) -> NDArray[np.bool_]:
     """Whether each number, shape (n,), is that of an MPI call or a completion: true or false, shape (n,)."""
-    return np.isin(call, (COMPLETE, *CALLS))
+    return _IS_EVENT[call]

@@ -72,7 +72,16 @@ def test_a_record_that_cannot_be_is_left_out_and_counted(tmp_path: Path, wrong: 
     made.records[0] = record.tobytes()
     trace = RankTrace.open(made.write(tmp_path))
     assert count_of(trace) == 1
-    assert "1 records are damaged" in trace.damage.sentence(trace.header)
+    assert "1 damaged record left out" in trace.damage.sentence(trace.header)
+
+
+def test_a_damaged_record_is_counted_once_however_often_the_file_is_read(tmp_path: Path) -> None:
+    """Converting reads it again for the counts of vector calls, and told two damaged records."""
+    made = MadeRank(0, 1).call("MPI_Alltoallv", 0, 1, bytes=8).counts([8]).call("MPI_Send", 9, 3, peer=0)
+    made.write(tmp_path / "raw")
+    convert_trace(TraceFolder(tmp_path))
+    (row,) = TRACE_RANKS.read(tmp_path)
+    assert row["missing"] == "rank 0: 1 damaged record left out"
 
 
 @pytest.mark.parametrize(
