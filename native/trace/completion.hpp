@@ -182,6 +182,14 @@ struct FreeRequest {
     }
 };
 
+/// Asks whether a request has ended, and leaves it: the wait or test that ends it comes later.
+struct AskRequest {
+    template <typename L, typename Run> static void around(Event &e, Run run, auto request, auto flag, auto status) {
+        e.time([&] { return run(request, flag, status); });
+        polled(e, *flag != 0);
+    }
+};
+
 struct Cancel {
     template <typename L, typename Run> static void around(Event &e, Run run, auto request) {
         MPI_Request const handle = L::request(request, 0);

@@ -74,6 +74,22 @@ class Event {
         into.tag = status.MPI_TAG == MPI_ANY_TAG ? -1 : status.MPI_TAG;
     }
 
+    /// This probe has matched a message, which is received by its handle alone.
+    void matches(MPI_Message message, MPI_Status const &status) {
+        Matched found{record, group};
+        came(found.probe, *group, status);
+        tracer().messages().add(message, std::move(found));
+    }
+    /// Receives a message that was matched; before the call, which gives its handle back.
+    void matched(MPI_Message message) {
+        Matched found = tracer().messages().take(message);
+        group = std::move(found.group);
+        record.comm = found.probe.comm;
+        record.peer = found.probe.peer;
+        record.tag = found.probe.tag;
+        record.flags |= found.probe.flags & std::uint16_t(any_source | any_tag | between_groups);
+    }
+
     /// This call made a request.
     void makes(MPI_Request handle, bool is_persistent, bool is_receive) {
         Request request;

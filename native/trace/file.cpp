@@ -40,9 +40,10 @@ void SpinLock::lock() noexcept {
     }
 }
 
-// The head takes the first window's beginning, so that windows begin at whole pages.
+// The head takes the first window's beginning, so that windows begin at whole pages. A file that is there may be mapped
+// by the program that started this one: cutting it off would kill that at its next record.
 std::string File::open(std::string const &path, std::int64_t most_bytes) {
-    handle_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    handle_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (handle_ < 0) {
         return path + ": " + std::strerror(errno);
     }
@@ -55,12 +56,22 @@ std::string File::open(std::string const &path, std::int64_t most_bytes) {
         ::unlink(path.c_str());
         return path + ": " + why;
     }
+    path_ = path;
     head_ = new (start) Head;
     head_->most_bytes = most_bytes;
     window_ = static_cast<Record *>(start);
     used_ = sizeof(Head) / sizeof(Record);
     most_records_ = std::max<std::size_t>(std::size_t(most_bytes) / sizeof(Record), most_summaries + 1024);
     return "";
+}
+
+void File::discard() noexcept {
+    if (is_open()) {
+        munmap(head_, window_bytes);
+        head_ = nullptr;
+        ::close(handle_);
+        ::unlink(path_.c_str());
+    }
 }
 
 bool File::next_window() noexcept {

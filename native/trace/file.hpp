@@ -24,8 +24,10 @@ class SpinLock {
 
 class File {
   public:
-    /// Creates the file. Empty if that worked, else why not.
+    /// Creates the file, which must not be there. Empty if that worked, else why not.
     std::string open(std::string const &path, std::int64_t most_bytes);
+    /// Removes the file again, as if it had never been opened.
+    void discard() noexcept;
     bool is_open() const noexcept { return head_ != nullptr; }
     Head &head() noexcept { return *head_; }
 
@@ -47,6 +49,7 @@ class File {
     static void add_to(Record &sum, Record const &record) noexcept;
 
     SpinLock lock_;
+    std::string path_;
     int handle_ = -1;
     Head *head_ = nullptr;
     Record *window_ = nullptr;

@@ -22,6 +22,7 @@ struct C {
     static MPI_Win window(MPI_Win value) noexcept { return value; }
     static MPI_Win window_in(MPI_Win const *value) noexcept { return *value; }
     static MPI_Request request(MPI_Request const *values, int i) noexcept { return values[i]; }
+    static MPI_Message message(MPI_Message const *value) noexcept { return *value; }
     static bool in_place(void const *buffer) noexcept { return buffer == MPI_IN_PLACE; }
     static bool ignored(void const *status) noexcept {
         return status == MPI_STATUS_IGNORE || status == MPI_STATUSES_IGNORE;
@@ -43,6 +44,7 @@ struct Fortran {
     static MPI_Win window(MPI_Fint const *value) noexcept { return MPI_Win_f2c(*value); }
     static MPI_Win window_in(MPI_Fint const *value) noexcept { return MPI_Win_f2c(*value); }
     static MPI_Request request(MPI_Fint const *values, int i) noexcept { return MPI_Request_f2c(values[i]); }
+    static MPI_Message message(MPI_Fint const *value) noexcept { return MPI_Message_f2c(*value); }
     static bool in_place(void const *buffer) noexcept {
         static void const *const place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");
         return place != nullptr && buffer == place;

@@ -124,27 +124,32 @@ struct SendReceiveReplace {
     }
 };
 
-/// The communicator of a matched message is not known any more: the rank is that in it, and taken for one of the world.
+/// Of a message that a probe has matched. One that was matched unseen is of an unknown communicator: its sender's rank
+/// in that says nothing.
 struct ReceiveMatched {
     template <typename L, typename Run>
     static void around(Event &e, Run run, auto buf, auto n, auto type, auto message, auto status) {
-        e.group = tracer().groups().of(MPI_COMM_WORLD, tracer().file());
+        e.matched(L::message(message));
         Statuses const own(L::ignored(status), status, scratch().statuses, 1);
         e.time([&] { return run(buf, n, type, message, own.argument()); });
         if (e.good()) {
-            Event::came(e.record, *e.group, own.at(0));
-            e.record.peer = no_peer;
+            Group const unseen;
+            Event::came(e.record, e.group ? *e.group : unseen, own.at(0));
         }
     }
 };
 
-struct Matched {
-    static constexpr bool receives = true;
-    template <typename L> static void after(Event &e, auto, auto n, auto type, auto) {
-        e.record.received = L::number(n) * size_of(L::type(type));
+struct StartedMatched {
+    template <typename L, typename Run>
+    static void around(Event &e, Run run, auto buf, auto n, auto type, auto message, auto request) {
+        e.matched(L::message(message));
+        e.time([&] { return run(buf, n, type, message, request); });
+        if (e.good()) {
+            e.record.received = L::number(n) * size_of(L::type(type));
+            e.makes(L::request(request, 0), false, true);
+        }
     }
 };
-struct StartedMatched : Started<Matched> {};
 
 struct Probe {
     template <typename L, typename Run>
@@ -162,7 +167,11 @@ struct ProbeMatched {
         e.on(L::comm(comm));
         e.from(L::number(from));
         e.tagged(L::number(tag));
-        e.time([&] { return run(from, tag, comm, message, status); });
+        Statuses const own(L::ignored(status), status, scratch().statuses, 1);
+        e.time([&] { return run(from, tag, comm, message, own.argument()); });
+        if (e.good()) {
+            e.matches(L::message(message), own.at(0));
+        }
     }
 };
 
@@ -191,8 +200,12 @@ struct ProbeMatchedOnce {
         e.on(L::comm(comm));
         e.from(L::number(from));
         e.tagged(L::number(tag));
-        e.time([&] { return run(from, tag, comm, flag, message, status); });
+        Statuses const own(L::ignored(status), status, scratch().statuses, 1);
+        e.time([&] { return run(from, tag, comm, flag, message, own.argument()); });
         polled(e, *flag != 0);
+        if (e.good() && *flag != 0) {
+            e.matches(L::message(message), own.at(0));
+        }
     }
 };
 

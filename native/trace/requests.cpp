@@ -82,4 +82,20 @@ void Requests::forget(MPI_Request handle) {
     }
 }
 
+void Messages::add(MPI_Message message, Matched matched) {
+    std::lock_guard const lock(lock_);
+    known_.emplace(number_of(message), std::move(matched));
+}
+
+Matched Messages::take(MPI_Message message) {
+    std::lock_guard const lock(lock_);
+    auto const found = known_.find(number_of(message));
+    if (found == known_.end()) {
+        return {};
+    }
+    Matched taken = std::move(found->second);
+    known_.erase(found);
+    return taken;
+}
+
 } // namespace weft::trace

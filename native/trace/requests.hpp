@@ -43,8 +43,27 @@ class Requests {
     std::unordered_multimap<std::uint64_t, Request> known_;
 };
 
+/// A message that a probe has matched: the probe, with what came, and the group that its sender is of.
+struct Matched {
+    Record probe;
+    GroupPointer group; // none: matched by a call that is not traced
+};
+
+/// Messages between the probe that matched them and their receive.
+class Messages {
+  public:
+    void add(MPI_Message message, Matched matched);
+    /// What the message is, and no longer known: its receive gives the handle back.
+    Matched take(MPI_Message message);
+
+  private:
+    SpinLock lock_;
+    /// Several of one handle: all that are matched without a sender (MPI_PROC_NULL) are one message.
+    std::unordered_multimap<std::uint64_t, Matched> known_;
+};
+
 /// A handle as a number: a pointer in Open MPI, an int in MPICH.
-inline std::uint64_t number_of(MPI_Request handle) noexcept {
+inline std::uint64_t number_of(auto handle) noexcept {
     std::uint64_t number = 0;
     static_assert(sizeof handle <= sizeof number);
     std::memcpy(&number, &handle, sizeof handle);

@@ -85,10 +85,7 @@ void Tracer::begin() {
     if (folder.empty()) {
         return;
     }
-    open(folder, bytes_of(most));
-    int mine = file_.is_open() ? 1 : 0, all = 0;
-    PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (all == 0) {
+    if (!open(folder, bytes_of(most))) {
         return; // measuring clocks is collective
     }
     int level = MPI_THREAD_SINGLE;
@@ -100,18 +97,29 @@ void Tracer::begin() {
     active_ = true;
 }
 
-void Tracer::open(std::string const &folder, std::int64_t most_bytes) {
-    int rank = 0;
+// All ranks have a file, or none; the first rank without one says why.
+bool Tracer::open(std::string const &folder, std::int64_t most_bytes) {
+    int rank = 0, ranks = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     char name[40];
     std::snprintf(name, sizeof name, "/raw/rank-%07d.trace", rank);
     ::mkdir(folder.c_str(), 0777);
     ::mkdir((folder + "/raw").c_str(), 0777);
     std::string const problem = file_.open(folder + name, most_bytes);
-    if (!problem.empty()) {
-        std::fprintf(stderr, "weft: no trace: %s -> set WEFT_TRACE to a folder that every rank can write\n",
+    int const mine = problem.empty() ? ranks : rank;
+    int first = ranks;
+    PMPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first == rank) {
+        std::fprintf(stderr,
+                     "weft: no trace of this program: %s -> set WEFT_TRACE to a folder that every rank can write, one "
+                     "for each program\n",
                      problem.c_str());
     }
+    if (first != ranks) {
+        file_.discard();
+    }
+    return first == ranks;
 }
 
 void Tracer::describe() {

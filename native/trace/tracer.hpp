@@ -35,11 +35,12 @@ class Tracer {
     File &file() noexcept { return file_; }
     Groups &groups() noexcept { return groups_; }
     Requests &requests() noexcept { return requests_; }
+    Messages &messages() noexcept { return messages_; }
     /// Number of a place in the program, by its address; defined at its first call.
     std::uint32_t site(void const *address);
 
   private:
-    void open(std::string const &folder, std::int64_t most_bytes);
+    bool open(std::string const &folder, std::int64_t most_bytes);
     void describe();
     void read_clock();
     std::uint32_t new_site(void const *address);
@@ -50,6 +51,7 @@ class Tracer {
     File file_;
     Groups groups_;
     Requests requests_;
+    Messages messages_;
     std::unique_ptr<Clock> clock_;
     std::mutex guard_;
     std::unordered_map<void const *, std::uint32_t> sites_;

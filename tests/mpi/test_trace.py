@@ -22,7 +22,7 @@ Rows = list[dict[str, Any]]
 
 def expected(rank: int) -> Counter[tuple[Any, ...]]:
     """Calls of the mini-application on a rank: name, peer, tag, bytes, received, communicator."""
-    after, before = (rank + 1) % RANKS, (rank - 1) % RANKS
+    after, before, far = (rank + 1) % RANKS, (rank - 1) % RANKS, (rank + 2) % RANKS
     half = "even" if rank % 2 == 0 else "odd"
     root = RANKS - 2 + rank % 2  # ranks of a half are in descending order
     first = (
@@ -35,7 +35,7 @@ def expected(rank: int) -> Counter[tuple[Any, ...]]:
     calls = [
         *first,
         ("MPI_Irecv", -1, 3, 0, 256, "world"), ("MPI_Isend", after, 3, 28, 0, "world"),
-        ("MPI_Waitall", -1, 0, 0, 0, ""),
+        ("MPI_Request_get_status", -1, 0, 0, 0, ""), ("MPI_Waitall", -1, 0, 0, 0, ""),
         ("completion", before, 3, 0, 28, "world"), ("completion", after, 3, 28, 0, "world"),
         ("MPI_Sendrecv", after, 4, 16, 0, "world"), ("completion", before, 4, 0, 16, "world"),
         ("MPI_Send_init", after, 5, 44, 0, "world"), ("MPI_Recv_init", before, 5, 0, 256, "world"),
@@ -50,6 +50,12 @@ def expected(rank: int) -> Counter[tuple[Any, ...]]:
         *2 * [("MPI_Waitany", -1, 0, 0, 0, "")],
         ("completion", before, 7, 0, 68, "world"), ("completion", after, 7, 68, 0, "world"),
         ("MPI_Comm_split", -1, 0, 0, 0, "world"), ("MPI_Comm_dup", -1, 0, 0, 0, half),
+        ("MPI_Isend", after, 8, 76, 0, "world"), ("MPI_Mprobe", -1, 8, 0, 0, "world"),
+        ("MPI_Mrecv", before, 8, 0, 76, "world"), ("MPI_Wait", -1, 0, 0, 0, ""),
+        ("completion", after, 8, 76, 0, "world"),
+        ("MPI_Isend", far, 9, 92, 0, half), ("MPI_Improbe", far, 9, 0, 0, half),
+        ("MPI_Imrecv", far, 9, 0, 256, half), ("MPI_Waitall", -1, 0, 0, 0, ""),
+        ("completion", far, 9, 92, 0, half), ("completion", far, 9, 0, 92, half),
         ("MPI_Bcast", root, 0, *bytes_of_root, half),
         ("MPI_Reduce", root, 0, 16, 16 if rank == root else 0, half),
         ("MPI_Allreduce", -1, 0, 36, 36, f"copy of {half}"), ("MPI_Allgather", -1, 0, 8, 32, "world"),

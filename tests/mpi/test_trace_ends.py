@@ -4,7 +4,6 @@
 import json
 import re
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from interposed import LIBRARIES, Site
 from test_applications import CHANGING, PSEUDOPOTENTIALS, SILICON
 from traced import compiled, events_of, weft_trace
 
+from weft.cli.app import main
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag, State
 from weft.store.trace.reader import read_header, trace_files
@@ -52,7 +52,9 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_what_a_rank_recorded_before_its_end_is_kept_and_said_to_be_partial(end: str, tmp_path: Path) -> None:
+def test_what_a_rank_recorded_before_its_end_is_kept_and_said_to_be_partial(
+    end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     site = Site("openmpi")
     program = compiled(site, "c", tmp_path, HEAD + ENDING.replace("END", ENDS[end]))
     done = weft_trace(tmp_path, [*site.start(2), str(program)])
@@ -62,11 +64,8 @@ def test_what_a_rank_recorded_before_its_end_is_kept_and_said_to_be_partial(end:
     calls = [row["call"] for row in events_of(tmp_path / "run") if row["rank"] == 1]
     assert calls.count("MPI_Allreduce") == 100
     assert calls.count("MPI_Barrier") == 1
-    shown = subprocess.run(
-        [sys.executable, "-m", "weft", "trace", "show", str(tmp_path / "run"), "--format", "json"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert len(json.loads(shown.stdout)["partial"]) == 2
+    assert main(["trace", "show", str(tmp_path / "run"), "--format", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["partial"]) == 2
 
 
 FORKING = """
@@ -187,7 +186,11 @@ def test_polls_in_a_row_are_one_record(tmp_path: Path) -> None:
 def test_two_variables_trace_in_a_job_script_and_a_folder_that_cannot_be_written_stops_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The library that an earlier trace built; where one rank cannot write, none traces, since clocks are common."""
+    """The library that an earlier trace built; where one rank cannot write, none traces, since clocks are common.
+
+    A file that is there may be that of a program which runs: one that it starts (MPI_Comm_spawn) cut it off, and killed
+    it at its next record.
+    """
     site = Site("openmpi")
     program = compiled(site, "c", tmp_path, HEAD + MANY.replace("30000", "5"))
     first = weft_trace(tmp_path, [*site.start(2), str(program)])
@@ -199,10 +202,16 @@ def test_two_variables_trace_in_a_job_script_and_a_folder_that_cannot_be_written
     monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
     monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
     starter, *rest = site.start(2)
-    for folder, told in ((tmp_path / "job", ""), (Path("/dev/null/x"), "no trace: /dev/null/x/raw/rank-0000000.trace")):
+    taken = tmp_path / "half" / "raw" / "rank-0000001.trace"
+    taken.parent.mkdir(parents=True)
+    taken.write_text("another's")
+    nowhere = "no trace of this program: /dev/null/x/raw/rank-0000000.trace"
+    whose = f"no trace of this program: {taken}: File exists"
+    for folder, told in ((tmp_path / "job", ""), (Path("/dev/null/x"), nowhere), (tmp_path / "half", whose)):
         words = [starter, "-x", f"LD_PRELOAD={library}", "-x", f"WEFT_TRACE={folder}", *rest, str(program)]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         assert told in done.stderr
+    assert [path.read_text() for path in taken.parent.iterdir()] == ["another's"]
     bring_in(TraceFolder.open(tmp_path / "job"))
     assert len(events_of(tmp_path / "job")) == len(events_of(tmp_path / "run"))
 

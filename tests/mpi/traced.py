@@ -13,7 +13,7 @@ from interposed import Site
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import TraceFolder
 
-# On an even number of ranks: a ring by every way of sending, collectives on halves of the world, polls, wildcards.
+# On four ranks: a ring by every way of sending, collectives on halves of the world, polls, wildcards.
 C_BODY = """
 #include <mpi.h>
 #include <stdio.h>
@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
     MPI_Request q[2], lasting[2];
     MPI_Status status[2];
     MPI_Comm half, copy;
+    MPI_Message message;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -39,6 +40,8 @@ int main(int argc, char **argv) {
     }
     MPI_Irecv(r, MOST, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &q[0]);
     MPI_Isend(s, 7, MPI_INT, next, 3, MPI_COMM_WORLD, &q[1]);
+    while (!flag) MPI_Request_get_status(q[0], &flag, MPI_STATUS_IGNORE);
+    flag = 0;
     MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
     MPI_Sendrecv(s, 2, MPI_DOUBLE, next, 4, r, 4, MPI_DOUBLE, previous, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Send_init(s, 11, MPI_INT, next, 5, MPI_COMM_WORLD, &lasting[0]);
@@ -61,6 +64,15 @@ int main(int argc, char **argv) {
     MPI_Waitany(2, q, &index, MPI_STATUS_IGNORE);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
     MPI_Comm_dup(half, &copy);
+    MPI_Isend(s, 19, MPI_INT, next, 8, MPI_COMM_WORLD, &q[0]);
+    MPI_Mprobe(MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(r, MOST, MPI_INT, &message, MPI_STATUS_IGNORE);
+    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+    MPI_Comm_rank(half, &index);
+    MPI_Isend(s, 23, MPI_INT, 1 - index, 9, half, &q[0]);
+    while (!flag) MPI_Improbe(1 - index, 9, half, &flag, &message, status);
+    MPI_Imrecv(r, MOST, MPI_INT, &message, &q[1]);
+    MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
     MPI_Bcast(s, 6, MPI_INT, 0, half);
     MPI_Reduce(s, r, 4, MPI_INT, MPI_SUM, 0, half);
     MPI_Allreduce(MPI_IN_PLACE, r, 9, MPI_INT, MPI_SUM, copy);
@@ -102,6 +114,10 @@ FORTRAN_BODY = """
   end if
   call MPI_IRECV(r, most, MPI_INTEGER, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, q(1){error})
   call MPI_ISEND(s, 7, MPI_INTEGER, next, 3, MPI_COMM_WORLD, q(2){error})
+  flag = .false.
+  do while (.not. flag)
+    call MPI_REQUEST_GET_STATUS(q(1), flag, {status}{error})
+  end do
   call MPI_WAITALL(2, q, MPI_STATUSES_IGNORE{error})
   call MPI_SENDRECV(ds, 2, MPI_DOUBLE_PRECISION, next, 4, dr, 4, MPI_DOUBLE_PRECISION, previous, 4, &
     MPI_COMM_WORLD, MPI_STATUS_IGNORE{error})
@@ -131,6 +147,18 @@ FORTRAN_BODY = """
   call MPI_WAITANY(2, q, index, MPI_STATUS_IGNORE{error})
   call MPI_COMM_SPLIT(MPI_COMM_WORLD, mod(rank, 2), -rank, half{error})
   call MPI_COMM_DUP(half, copy{error})
+  call MPI_ISEND(s, 19, MPI_INTEGER, next, 8, MPI_COMM_WORLD, q(1){error})
+  call MPI_MPROBE(MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, message, MPI_STATUS_IGNORE{error})
+  call MPI_MRECV(r, most, MPI_INTEGER, message, MPI_STATUS_IGNORE{error})
+  call MPI_WAIT(q(1), MPI_STATUS_IGNORE{error})
+  call MPI_COMM_RANK(half, index{error})
+  call MPI_ISEND(s, 23, MPI_INTEGER, 1 - index, 9, half, q(1){error})
+  flag = .false.
+  do while (.not. flag)
+    call MPI_IMPROBE(1 - index, 9, half, flag, message, {status}{error})
+  end do
+  call MPI_IMRECV(r, most, MPI_INTEGER, message, q(2){error})
+  call MPI_WAITALL(2, q, MPI_STATUSES_IGNORE{error})
   call MPI_BCAST(s, 6, MPI_INTEGER, 0, half{error})
   call MPI_REDUCE(s, r, 4, MPI_INTEGER, MPI_SUM, 0, half{error})
   call MPI_ALLREDUCE(MPI_IN_PLACE, r, 9, MPI_INTEGER, MPI_SUM, copy{error})
@@ -153,7 +181,7 @@ PLAIN = {
     "status": "states(:, 1)", "source": "states(MPI_SOURCE, 1)", "tag": "states(MPI_TAG, 1)", "statuses": "states",
     "error": ", ierr", "only_error": "ierr", "init": "  call MPI_INIT(ierr)",
 }  # fmt: skip
-INTEGERS = "  integer :: ierr, q(2), lasting(2), half, copy, states(MPI_STATUS_SIZE, 2)"
+INTEGERS = "  integer :: ierr, q(2), lasting(2), half, copy, message, states(MPI_STATUS_SIZE, 2)"
 PROGRAMS = {
     "c": C_BODY,
     "mpif.h": "program p\n" + FORTRAN_BODY.format(declare="  include 'mpif.h'\n" + INTEGERS, **PLAIN),
@@ -161,7 +189,7 @@ PROGRAMS = {
     "mpi_f08": "program p\n  use mpi_f08"
     + FORTRAN_BODY.format(
         declare="  type(MPI_Request) :: q(2), lasting(2)\n  type(MPI_Comm) :: half, copy\n"
-        "  type(MPI_Status) :: states(2)",
+        "  type(MPI_Status) :: states(2)\n  type(MPI_Message) :: message",
         status="states(1)", source="states(1)%MPI_SOURCE", tag="states(1)%MPI_TAG", statuses="states", error="",
         only_error="", init="  call MPI_INIT()",
     ),

@@ -13,7 +13,10 @@ from weft.trace.events import Event
 BLOCKING = frozenset(f"MPI_{name}" for name in ("Send", "Ssend", "Bsend", "Rsend", "Sendrecv", "Sendrecv_replace"))
 SENDS = BLOCKING | frozenset(f"MPI_{name}" for name in ("Isend", "Issend", "Ibsend", "Irsend"))
 RECEIVES = frozenset(f"MPI_{name}" for name in ("Recv", "Mrecv", "Irecv", "Imrecv"))
-_OF_REQUESTS = "Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free Cancel Startall".split()  # noqa: SIM905
+_OF_REQUESTS = (
+    "Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_free", "Cancel",
+    "Request_get_status", "Startall",
+)  # fmt: skip
 _MADE = ("Send_init", "Ssend_init", "Bsend_init", "Rsend_init", "Recv_init", "Psend_init", "Precv_init")
 _PARTS = ("Pready", "Pready_range", "Pready_list", "Parrived")
 _PROBES = ("Probe", "Iprobe", "Mprobe", "Improbe")

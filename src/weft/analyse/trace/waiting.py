@@ -71,7 +71,7 @@ def receives(events: Expression) -> Expression:
 
     came = without(events, LOST)
     completed = came.filter((came.call == FINISH) & ((came.flags & int(Flag.RECEIVE)) != 0) & (came.peer >= 0))
-    blocking = came.filter((came.call == "MPI_Recv") & (came.peer >= 0))
+    blocking = came.filter(came.call.isin(["MPI_Recv", "MPI_Mrecv"]) & (came.peer >= 0))
     starts = events.filter((events.request > 0) & (events.call != FINISH) & (events.call != "MPI_Request_free"))
     starts = starts.group_by(["rank", "request"]).agg(posted=starts.event.min())
     started = completed.filter(completed.request > 0).join(starts, ["rank", "request"])

@@ -86,7 +86,8 @@ FAMILIES: dict[int, str] = {
     80: "Send_init Ssend_init Bsend_init Rsend_init Recv_init Psend_init Precv_init",
     96: "Probe Iprobe Mprobe Improbe",
     104: "Pready Pready_range Pready_list Parrived",
-    112: "Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free Cancel",
+    112: "Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free Cancel "
+         "Request_get_status",
     128: "Barrier Bcast Reduce Allreduce Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv "
          "Alltoallw Reduce_scatter Reduce_scatter_block Scan Exscan",
     160: "Ibarrier Ibcast Ireduce Iallreduce Igather Igatherv Iscatter Iscatterv Iallgather Iallgatherv Ialltoall "
@@ -94,7 +95,7 @@ FAMILIES: dict[int, str] = {
     192: "Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw",
     224: "Comm_dup Comm_dup_with_info Comm_idup Comm_create Comm_create_group Comm_split Comm_split_type Cart_create "
          "Cart_sub Graph_create Dist_graph_create Dist_graph_create_adjacent Intercomm_create Intercomm_merge "
-         "Comm_free",
+         "Comm_free Comm_disconnect",
     256: "Put Get Accumulate Get_accumulate Fetch_and_op Compare_and_swap Rput Rget Raccumulate Rget_accumulate",
     288: "Win_create Win_allocate Win_allocate_shared Win_create_dynamic Win_free Win_fence Win_lock Win_lock_all "
          "Win_unlock Win_unlock_all Win_flush Win_flush_all Win_flush_local Win_flush_local_all Win_post Win_start "
@@ -114,7 +115,7 @@ def members_of(first: int) -> frozenset[str]:
     return frozenset(f"MPI_{name}" for name in FAMILIES[first].split())
 
 
-WAITS = members_of(112) - {"MPI_Request_free", "MPI_Cancel"}
+WAITS = members_of(112) - {"MPI_Request_free", "MPI_Cancel", "MPI_Request_get_status"}
 COLLECTIVES = members_of(128)
 STARTED_COLLECTIVES = members_of(160)
 ONE_SIDED = members_of(256)
