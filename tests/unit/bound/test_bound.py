@@ -123,6 +123,12 @@ def test_an_adapter_starts_one_message_in_each_gap() -> None:
     assert "message gap" not in bounds(contention(where, 1, 2), where)["C"].terms
 
 
+def test_each_of_several_adapters_starts_messages_of_its_own() -> None:
+    one, two = (fabric(message_gap="2 ms", rails=rails) for rails in (1, 2))
+    gaps = [bounds(contention(where, 4, 2), where)["C"].terms["message gap"] for where in (one, two)]
+    assert gaps[1] == pytest.approx(gaps[0] / 2)
+
+
 def test_o_and_g_are_those_of_the_size_of_a_message() -> None:
     where = fabric(overhead="1 us", segments=[{"above": "512 KiB", "overhead": "2 ms", "message_gap": "5 ms"}])
     found = bounds(contention(where, 4, 2), where)  # blocks of 1 MB; B sends a few bytes, and A's may be combined
