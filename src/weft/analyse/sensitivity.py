@@ -16,32 +16,22 @@ from dataclasses import dataclass
 from itertools import pairwise, permutations
 from typing import Literal
 
+from weft.analyse.point import Point, Values
+from weft.analyse.tables.answers import MATTERS
 from weft.analyse.tables.sensitivity import SensitivityRow
 from weft.analyse.tables.times import CallRow
-from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, closed_form
-from weft.fabric.model import Fabric
-from weft.fabric.numbers import Doubtful, doubtful, number_of, with_number
+from weft.fabric.numbers import Doubtful, doubtful
 from weft.kernel.registry import kernel_named
-from weft.plan.records import Cell, Plan
+from weft.plan.records import Plan
 
 WORTH = 1.05
 """Least factor between the times of two neighbouring points that counts: below it more nodes are not worth while."""
 STEPS = 16  # values on either side of a number: what flips between two of them and back is missed
+COARSE = 4  # of these steps, one in so many tells whether a pair of numbers is worth all of them
 HALVINGS = 40
-
-#: The term of the closed form that a number scales, and whether it is a rate; all others it takes from the fabric.
-SCALED = {
-    "node.copy_rate": (COPY, True),
-    "network.adapter_rate": (INJECTION, True),
-    "network.tree.link_rate": (LINK, True),
-    "network.torus.link_rate": (LINK, True),
-    "network.latency": (LATENCY, False),
-}
 
 Times = Mapping[int, float]
 """Seconds by number of nodes."""
-Values = Mapping[str, float]
-"""Values of numbers of a fabric by their keys."""
 
 
 def conclusion(kind: Literal["strong", "weak"], times: Times) -> str:
@@ -61,9 +51,9 @@ def conclusion(kind: Literal["strong", "weak"], times: Times) -> str:
             if times[before] < WORTH * times[after]:
                 return f"stops scaling between N = {before} and {after}"
         return f"still scales at N = {last}"
-    if times[last] > WORTH * times[first]:
+    if times[last] > MATTERS * times[first]:
         return f"rises from N = {first} to {last}"
-    return f"{'falls' if times[first] > WORTH * times[last] else 'stays the same'} from N = {first} to {last}"
+    return f"{'falls' if times[first] > MATTERS * times[last] else 'hardly changes'} from N = {first} to {last}"
 
 
 def sensitivity_rows(plan: Plan, rows: Sequence[CallRow], call: str) -> list[SensitivityRow]:
@@ -90,36 +80,16 @@ def sensitivity_rows(plan: Plan, rows: Sequence[CallRow], call: str) -> list[Sen
     ]
     found: list[SensitivityRow] = []
     for series in plan.series:
-        own = {row["nodes"]: Point(cells[row["cell"]], row, fabric) for row in judged if series.name in row["series"]}
+        own = {
+            row["nodes"]: Point(cells[row["cell"]], row, fabric, moved)
+            for row in judged
+            if series.name in row["series"]
+        }
         if series.scaling != "none" and len(own) > 1:
             subject = Subject(series.name, series.scaling, call, own)
             alone = [sensitivity(subject, each) for each in moved]
-            found += [*alone, *joint_flips(subject, [each for each in moved if each.standing == "assumed"], alone)]
+            found += [*alone, *joint_flips(subject, moved, alone)]
     return sorted(found, key=lambda row: (not row["flips"], -row["most_s"] / row["least_s"]))
-
-
-class Point:
-    """A cell of a series, with its predicted time in seconds as a function of the fabric's numbers."""
-
-    def __init__(self, cell: Cell, row: CallRow, fabric: Fabric) -> None:
-        self.cell, self.fabric = cell, fabric
-        self.terms: dict[str, float] = dict(cell.bounds[row["call"]].terms)
-        self.closed_s = closed_form(self.terms, cell, fabric, cell.block_bytes)
-        self.basis: Literal["simulated", "closed form"] = "simulated" if row["status"] == "ok" else "closed form"
-        self.seconds = float(row["median_s"] or 0.0) if row["status"] == "ok" else self.closed_s
-
-    def with_values(self, values: Values) -> float:
-        """Seconds if numbers of the fabric, by key, had these values."""
-        terms: dict[str, float] = self.terms
-        there = self.fabric
-        for key, value in values.items():
-            there = with_number(there, key, value)
-            if key in SCALED:
-                name, is_rate = SCALED[key]
-                factor = value / (number_of(self.fabric, key) or value)
-                factor = 1 / factor if is_rate else factor
-                terms = {each: seconds * (factor if each.startswith(name) else 1.0) for each, seconds in terms.items()}
-        return self.seconds * closed_form(terms, self.cell, there, self.cell.block_bytes) / self.closed_s
 
 
 @dataclass(frozen=True)
@@ -144,15 +114,20 @@ class Subject:
         return conclusion(self.kind, {nodes: point.with_values(values) for nodes, point in self.points.items()})
 
 
-def joint_flips(subject: Subject, guesses: Sequence[Doubtful], alone: Sequence[SensitivityRow]) -> list[SensitivityRow]:
-    """Pairs of assumed numbers that turn a verdict together, though neither does alone: one row for each pair.
+def joint_flips(subject: Subject, numbers: Sequence[Doubtful], alone: Sequence[SensitivityRow]) -> list[SensitivityRow]:
+    """Pairs of numbers that turn a verdict together, though neither does alone: one row for each pair.
 
     Of the two the row moves the one that has to move least, with the other at an end of its range.
     """
     turning = {row["key"] for row in alone if row["flips"]}
+    own = subject.says({})
     found: dict[frozenset[str], SensitivityRow] = {}
-    for moved, given in permutations([each for each in guesses if each.key not in turning], 2):
-        for end in {given.low, given.high} - {given.value}:
+    for moved, given in permutations([each for each in numbers if each.key not in turning], 2):
+        for end in sorted({given.low, given.high} - {given.value}):
+            # most pairs do nothing: a few values tell, before all are gone through
+            few = [value for edge in (moved.low, moved.high) for value in steps(moved.value, edge)[COARSE::COARSE]]
+            if all(subject.says({given.key: end, moved.key: value}) == own for value in few):
+                continue
             row = sensitivity(subject, moved, given, end)
             pair = frozenset((moved.key, given.key))
             if row["flips"] and (pair not in found or distance(row) < distance(found[pair])):
@@ -185,7 +160,8 @@ def sensitivity(
 
     points, last = subject.points, max(subject.points)
     values = [*steps(moved.value, moved.low), *steps(moved.value, moved.high)]
-    times = [points[last].with_values({**beside, moved.key: value}) for value in values]
+    # the fabric's own values are among those that are plausible, also where another number is moved besides
+    times = [points[last].seconds, *(points[last].with_values({**beside, moved.key: value}) for value in values)]
     verdict = says(moved.value)
     flip = nearest_flip(says, moved)
     return SensitivityRow(

@@ -15,8 +15,10 @@ from weft.fabric.model import Fabric
 
 Standing = Literal["stated", "fitted", "assumed"]
 
+WORKED_OUT = "worked out"
+"""Word in the source of a number that follows from a data sheet, and that nobody measured."""
 #: Words in a source that say a number was not found anywhere.
-GUESSED = ("assumed", "not stated", "made up", "chosen", "guess", "unknown")
+GUESSED = ("assumed", "not stated", "made up", "chosen", "guess", "unknown", WORKED_OUT)
 FITTED_BY = 1.1
 """Factor by which a fitted number may be off: 1 % of error in tara's fitted times moves a cost by 2 %, and two printed
 digits are up to 4.5 % (`weft fidelity tables`)."""
@@ -36,6 +38,8 @@ class Spread:
         It may lie between its value divided and multiplied by this ...
     low, high
         ... or between these two, in its unit, whatever was assumed.
+    below
+        Factor by which it may be lower, if it was worked out from a data sheet.
     """
 
     key: str
@@ -43,16 +47,25 @@ class Spread:
     factor: float = 0.0
     low: float = 0.0
     high: float = 0.0
+    below: float = 0.0
 
+
+#: Rates of links between switches.
+LINK_RATES = (
+    "network.tree.link_rate",
+    "network.tree.pod_link_rate",
+    "network.torus.link_rate",
+    "network.dragonfly.local_rate",
+    "network.dragonfly.global_rate",
+)
 
 # Rates: what nodes and adapters reach lies up to 40 % below a data sheet (`weft fidelity datasheet`). Costs and
 # latencies: a factor of two either way. Eager limits: defaults of libraries range from 4 KiB to 64 KiB. What a message
 # costs its sender: LogGP's o of published adapters is up to 2 us.
 SPREADS = (
-    Spread("node.copy_rate", "B/s", 1.4),
+    Spread("node.copy_rate", "B/s", 1.4, below=5.0),
     Spread("network.adapter_rate", "B/s", 1.4),
-    Spread("network.tree.link_rate", "B/s", 1.4),
-    Spread("network.torus.link_rate", "B/s", 1.4),
+    *(Spread(key, "B/s", 1.4) for key in LINK_RATES),
     Spread("network.latency", "s", 2.0),
     Spread("network.overhead", "s", low=0.0, high=2e-6),
     Spread("network.eager_overhead", "s", low=0.0, high=2e-6),
@@ -115,11 +128,16 @@ def with_number(fabric: Fabric, key: str, value: float) -> Fabric:
     return changed
 
 
-def standing(fabric: Fabric, key: str) -> Standing:
-    """How well a number is known, by the text of its source, or of its section's: without any it is assumed."""
+def source_of(fabric: Fabric, key: str) -> str:
+    """The text of a number's source, or of its section's, in small letters; empty without any."""
     parts = key.split(".")
     keys = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
-    source = next((fabric.sources[each] for each in keys if each in fabric.sources), "").casefold()
+    return next((fabric.sources[each] for each in keys if each in fabric.sources), "").casefold()
+
+
+def standing(fabric: Fabric, key: str) -> Standing:
+    """How well a number is known, by the text of its source, or of its section's: without any it is assumed."""
+    source = source_of(fabric, key)
     if not source or any(word in source for word in GUESSED):
         return "fitted" if source.startswith("fitted") else "assumed"
     return "fitted" if "fitted" in source else "stated"
@@ -134,5 +152,7 @@ def doubtful(fabric: Fabric, spreads: Iterable[Spread] = SPREADS) -> list[Doubtf
             continue
         factor = FITTED_BY if known == "fitted" else spread.factor
         low, high = (value / factor, value * factor) if factor else (spread.low, spread.high)
+        if spread.below and WORKED_OUT in source_of(fabric, spread.key):
+            low = value / spread.below
         found.append(Doubtful(spread.key, spread.unit, known, value, min(low, value), max(high, value)))
     return found

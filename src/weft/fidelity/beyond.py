@@ -49,8 +49,8 @@ def sensitivity_words(rows: Sequence[SensitivityRow]) -> str:
     flips = sum(row["flips"] for row in rows)
     return (
         f"{flips} of the {len(rows)} rows of the next table turn a verdict. A fitted number moves by 10 % either way, "
-        "an assumed one over what machines of this kind have; one at a time, and two assumed ones together where "
-        "neither turns the verdict alone. It costs nothing: the closed form gives the ratio, and nothing is simulated "
+        "an assumed one over what machines of this kind have; one at a time, and two together where neither turns "
+        "the verdict alone. It costs nothing: the closed form gives the ratio, and nothing is simulated "
         "again."
     )
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from weft.analyse.tables.answers import VerdictRow
+from weft.analyse.tables.answers import MATTERS, VerdictRow
 from weft.analyse.tables.causes import CauseRow, part_in_words
 from weft.analyse.tables.off_node import off_node_in_words
 from weft.analyse.tables.quality import QualityRow, grade_of
@@ -11,10 +11,6 @@ from weft.format import measured_factor
 
 #: A value and what it is.
 Number = tuple[str, str]
-
-#: A verdict of "no" needs an interval that leaves out a change by more than this factor: one that merely holds 1 may
-#: hold a doubling, too. A rise that surely stays below it hardly limits anything.
-MATTERS = 1.1
 
 
 def doubted(quality: Sequence[QualityRow]) -> str:

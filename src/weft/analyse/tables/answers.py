@@ -14,6 +14,10 @@ WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))
 #: METHOD 15: two sides of so many launches can differ beyond chance; fewer cannot, and get no verdict.
 FEWEST_LAUNCHES = 4
 
+#: A verdict of "no" needs an interval that leaves out a change by more than this factor: one that merely holds 1 may
+#: hold a doubling, too. A rise that surely stays below it hardly limits anything.
+MATTERS = 1.1
+
 Outcome = Literal["falls", "rises", "no change shown", "undecided", "no verdict"]
 
 
