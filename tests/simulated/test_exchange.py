@@ -190,14 +190,14 @@ def test_a_busy_host_does_not_end_a_simulation(simulate: Simulate, programs: Pro
 
 
 def test_a_simulation_ends_when_its_processor_time_does(simulate: Simulate, programs: Programs, tmp_path: Path) -> None:
-    run = simulate(nodes=2, ranks_per_node=2, n=576, m=8, text=TARA + 'budget = "0.25 s"\n')
+    run = simulate(nodes=2, ranks_per_node=2, n=576, m=8, text=TARA + 'budget = "0.6 s"\n')
     spins = tmp_path / "smpirun"
     spins.write_text("#!/bin/sh\nwhile :; do :; done\n")
     spins.chmod(0o755)
     launcher, request = asked(run, replace(programs, simgrid=replace(programs.simgrid, smpirun=spins)), 0.1)
     (outcome,) = launcher.run([request])
     assert outcome.timed_out
-    assert outcome.limit == "1 s of processor time"
+    assert outcome.limit == "2 s of processor time"  # twice the budget, in whole seconds
 
 
 def test_ranks_share_the_files_of_their_process(simulate: Simulate) -> None:

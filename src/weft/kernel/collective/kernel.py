@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kernel ``collective``: an MPI collective over sizes, process counts and nodes."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -148,12 +149,16 @@ class Collective(PlainKernel):
         return found
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """At most one from every rank to every other, if the call has a block for each; else about four per rank."""
+        """At most one from every rank to every other, if the call has a block for each; else about four per rank.
+
+        Broadcasts and reductions send large blocks in segments.
+        """
         all_pairs = values["collective"] in ("alltoall", "alltoallv", "allgather", "reduce_scatter")
-        each = ranks * (ranks - 1) if all_pairs else 4 * ranks
-        each += barrier_messages(ranks)
-        ladders = len(self.explained(values, ranks)) * (each + ladder_messages(ranks))
-        return calls * (len(values["bytes"]) * each + ladders)
+        least = ranks * (ranks - 1) if all_pairs else 4 * ranks
+        cut = values["collective"] in ("bcast", "reduce")
+        each = [max(least, ranks * segments(size) if cut else 0) + barrier_messages(ranks) for size in values["bytes"]]
+        ladders = len(self.explained(values, ranks)) * (least + barrier_messages(ranks) + ladder_messages(ranks))
+        return calls * (sum(each) + ladders)
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """Whether the smallest size is sent eagerly."""
@@ -162,6 +167,11 @@ class Collective(PlainKernel):
     def content_bytes(self, values: Mapping[str, Any]) -> int:
         """None: the content does not matter."""
         return 0
+
+
+def segments(size: int) -> int:
+    """Segments of a block of ``size`` bytes, as Open MPI cuts most: of 1 KiB, and larger ones above 362 KiB."""
+    return math.ceil(size / (1024 if size < 370_728 else 16_384))
 
 
 def needs_wide(values: Mapping[str, Any], ranks: int) -> bool:

@@ -22,7 +22,7 @@ from weft.host import read_host, smallest
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome, Rules
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
-from weft.launch.simulated.cost import Cost, content_matters, expected_cost, refusal
+from weft.launch.simulated.cost import START_S, Cost, content_matters, expected_cost, refusal
 from weft.launch.simulated.learned import Learned, Seen, in_waves
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
 from weft.launch.simulated.programs import MACHINE, Programs
@@ -34,7 +34,7 @@ FOLD_ABOVE = str(2**20)
 # Full looks at all flows whenever one ends, Lazy keeps a heap of them. Up to so many ranks Full is a quarter cheaper,
 # at a thousand many times dearer; times differ by 0.1 % where many flows end at once.
 FULL_UP_TO = 300
-SLACK = 4.0  # a simulation may take this many times its budget in processor time: what it costs is only estimated
+SLACK = 2.0  # a simulation may take this many times its budget in processor time: what it costs is only estimated
 
 
 class SimulatedLauncher:
@@ -202,7 +202,8 @@ class SimulatedLauncher:
         limit = f"{format_seconds(cpu_s)} of processor time" if timed_out else ""
         wall_s = time.monotonic() - began
         if code == 0 or timed_out:
-            seen = Seen(request.id, request.ranks, estimate.kind, estimate.seconds, taken_s)
+            own_s = max(0.0, taken_s - START_S)
+            seen = Seen(request.id, request.ranks, estimate.kind, estimate.seconds, own_s)
             self.learned.take(request.folder, seen)
         return Outcome(request.id, code, wall_s, timed_out, request.log, limit=limit, processor_s=taken_s)
 

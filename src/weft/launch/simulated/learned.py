@@ -16,7 +16,7 @@ from weft.launch.simulated.cost import Cost
 FILE = "simulated-costs.json"
 SCHEMA = "weft-simulated-costs/1"
 LEAST_S = 1.0
-"""Processor time below which a launch teaches nothing: its start takes a part of it."""
+"""Processor time below which a launch teaches nothing: how long its start takes differs by as much."""
 TOLERANCE = 2.0
 """Estimates that are off by less stand: hosts differ by so much, and a busy one must not decide what is simulated."""
 EDGES = (1 / 64, 1 / 16, 1 / 4, 1.0)
@@ -33,7 +33,7 @@ class Seen:
     kind
         Whose algorithm of which call ran (:attr:`Cost.kind`).
     expected_s, taken_s
-        Seconds of processor time, as estimated before and as it was.
+        Seconds of processor time, as estimated before and as it was without that of its start.
     """
 
     launch: str

@@ -13,6 +13,7 @@ import pytest
 from weft.fabric import load_fabric
 from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome
 from weft.launch.simulated import launcher as module
+from weft.launch.simulated.cost import START_S
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.learned import FILE, Learned, Seen, in_waves, read_seen
 from weft.launch.simulated.programs import Programs
@@ -54,7 +55,7 @@ class Machine:
     ) -> Generator[Any]:
         self.started.append(request.id)
         with subprocess.Popen(["true"]) as keeper:
-            self.taken[id(keeper)] = self.factor * self.launcher.cost(request).seconds
+            self.taken[id(keeper)] = START_S + self.factor * self.launcher.cost(request).seconds
             yield keeper
 
     def processor_s(self, keeper: subprocess.Popen[bytes]) -> float:
@@ -121,6 +122,17 @@ def test_a_busy_or_a_fast_host_decides_nothing(machine: Make, factor: float, sha
     made, _ = budget_between(machine, share)
     made.factor = factor
     assert bool(made.run(256, 512)[512].refused) == (share < 1)
+
+
+def test_a_launch_of_a_few_ranks_teaches_nothing_by_its_start(machine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 8 ranks of tara took 1.1 s where 7 ms were expected: 150 times as much, and with it all that came next
+    made, _ = budget_between(machine, 2.0)
+
+    def at_least_its_start(keeper: "subprocess.Popen[bytes]") -> float:
+        return max(1.4, made.processor_s(keeper))
+
+    monkeypatch.setattr(module, "processor_s", at_least_its_start)
+    assert [outcome.refused for outcome in made.run(8, 512).values()] == ["", ""]
 
 
 def test_another_algorithm_teaches_nothing(machine: Make) -> None:
