@@ -219,6 +219,6 @@ def _findings(
 ) -> list[FindingRow]:
     findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
     findings += unjudged(found.calls, found.plan.cells)
-    findings += range_findings(found.calls, found.cells)
+    findings += range_findings(found.calls, found.cells, found.plan.planned_fabric)
     findings += protocol_findings(changes, slower, found.cells, trials, named=named)
     return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from weft.analyse.ranges import ranged
 from weft.analyse.tables.times import CallRow, SummaryRow
+from weft.fabric.model import Fabric
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.plan.records import Cell
@@ -26,6 +27,7 @@ def call_rows(
     segments: Sequence[SegmentRow],
     summaries: Iterable[SummaryRow],
     bounds: Bounds,
+    fabric: Fabric,
 ) -> list[CallRow]:
     """Join the statistics of each call with its cell in the plan and the status of its launches.
 
@@ -41,6 +43,8 @@ def call_rows(
         Rows of `weft.analyse.summary.summaries`.
     bounds
         Lower bound in seconds of a cell's call, and its name.
+    fabric
+        The fabric as planned.
     """
     statuses = _grouped(launches, lambda row: row["cell"])
     known = {(row["cell"], row["call"], row["phase"]): row for row in summaries}
@@ -55,7 +59,9 @@ def call_rows(
             row["bound_s"], row["bound"] = bounds(cell, call) or (None, "")
             row["algorithm"] = algorithms.get((cell.id, call), "")
             found = known.get((cell.id, call, phase))
-            rows.append(ranged(_measured(row, found, own[call, phase]), cell) if status == "ok" and found else row)
+            if status == "ok" and found:
+                row = ranged(_measured(row, found, own[call, phase]), cell, fabric)
+            rows.append(row)
     return rows
 
 

@@ -73,7 +73,8 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     LINKS.write(root, counted)
     known = floor.Floor(floors)
     of_calls = [row for row in segments if not split_step(row["op"])[1]]
-    rows = calls.call_rows(plan.cells, launches, of_calls, found, Bounds(plan.planned_fabric, known))
+    fabric = plan.planned_fabric
+    rows = calls.call_rows(plan.cells, launches, of_calls, found, Bounds(fabric, known), fabric)
     write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs), turns))
     CALLS.write(root, rows)  # last: its presence means that all others are there
 

@@ -25,9 +25,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from weft.bound.links import minimal_seconds
-from weft.bound.terms import INJECTION, LINK, Effect, Placed, largest
+from weft.bound.terms import INJECTION, LINK, BoundedCell, Effect, Placed, largest
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import standing
+from weft.kernel.registry import kernel_named
 from weft.kernel.traffic import Traffic
 
 
@@ -88,6 +89,35 @@ def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, 
     return tuple(each for each in found if each and (each.less_s > 0 or each.more_s > 0))
 
 
+def left_out(cell: BoundedCell, call: str, fabric: Fabric, seconds: float) -> tuple[Effect, ...]:
+    """What the model of a fabric leaves out of an operation that took ``seconds`` in it.
+
+    Where the traffic is known, the plan's bound has it. Otherwise (a replay) all that passed in calls may be bytes that
+    the effect reaches, and the range is as wide as that.
+    """
+    if call in cell.bounds:
+        return cell.bounds[call].effects
+    network = fabric.network if fabric.is_model and cell.nodes > 1 else None
+    calls_s = kernel_named(cell.kernel).calls_s(cell.parameters, seconds)
+    if network is None or calls_s <= 0:
+        return ()
+    found: list[Effect] = []
+    if network.routing != "minimal":
+        twice_s = calls_s if network.routing == "valiant" else 0.0
+        found.append(Effect(cause=f"{network.routing} routing", less_s=calls_s, more_s=twice_s))
+    if network.flow_penalty is not None and not _has_penalty(fabric):
+        found.append(Effect(cause="flows through one adapter", more_s=(network.flow_penalty - 1) * calls_s))
+    if network.transport == "tcp":
+        found.append(Effect(cause="incast", more_s=max(RETRANSMISSION_S, (COLLAPSE - 1) * calls_s)))
+    return tuple(found)
+
+
+def _has_penalty(fabric: Fabric) -> bool:
+    """Whether what flows of one adapter cost each other is in the model or in a fitted rate."""
+    penalised = fabric.simulation is not None and fabric.simulation.model == "infiniband"
+    return penalised or standing(fabric, "network.adapter_rate") == "fitted"
+
+
 def _routing(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> Effect | None:
     network = fabric.network
     assert network is not None
@@ -104,10 +134,8 @@ def _routing(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str,
 def _flows(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> Effect | None:
     network = fabric.network
     assert network is not None
-    penalised = fabric.simulation is not None and fabric.simulation.model == "infiniband"
     several = traffic.messages > 1 or cell.ranks_per_node > 1
-    fitted = standing(fabric, "network.adapter_rate") == "fitted"
-    if penalised or fitted or not several or network.flow_penalty is None:
+    if _has_penalty(fabric) or not several or network.flow_penalty is None:
         return None
     return Effect(cause="flows through one adapter", more_s=(network.flow_penalty - 1) * terms.get(INJECTION, 0.0))
 

@@ -98,6 +98,10 @@ class Kernel(Protocol):
         """
         ...
 
+    def calls_s(self, values: Mapping[str, Any], seconds: float) -> float:
+        """Of the ``seconds`` that an operation took, those in which other flows may slow its own; 0 if none can."""
+        ...
+
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory, by its name (METHOD 22).
 

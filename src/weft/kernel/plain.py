@@ -35,6 +35,10 @@ class PlainKernel:
         """None: no operation is an all-to-all."""
         return []
 
+    def calls_s(self, values: Mapping[str, Any], seconds: float) -> float:
+        """All of an operation's ``seconds``: it is one call."""
+        return seconds
+
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
         """None: it reads no file."""
         return []

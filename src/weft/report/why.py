@@ -73,9 +73,10 @@ def as_text(view: RunView) -> str:
 
 
 def _doubts(view: RunView, found: Sequence[Sequence[LadderRow]]) -> list[str]:
-    """What a reader has to know before the sentences: the run's quality, and steps without an interval."""
+    """What a reader has to know before the sentences: quality, what the model leaves out, steps without an interval."""
     doubt = doubted(view.quality)
     lines = [f"{doubt} What follows is true only if the numbers hold."] if doubt else []
+    lines += [f"{row['where']}: {row['what']}." for row in view.findings if row["rule"] == "range"]
     fewest = min(rows[0]["launches"] for rows in found)
     if fewest < FEWEST_LAUNCHES and not KINDS[view.plan.fabric_kind].is_model:
         lines.append(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.format import format_seconds, plural
+from weft.format import format_seconds, measured_seconds, plural
 from weft.report.tabular import Table
 from weft.whatif.levels import COMPUTATION, Level
 from weft.whatif.variants import Variant
@@ -23,6 +23,9 @@ class Outcome:
     seconds: float
     level: Level
     reason: str = ""
+    low_s: float | None = None
+    high_s: float | None = None
+    """Range of what the machine's model leaves out; None if it leaves out nothing."""
 
     @property
     def simulated_s(self) -> float | None:
@@ -52,10 +55,11 @@ class SideBySide:
     def table(self) -> Table:
         """One row for each variant, and what no network could improve on."""
         today = self.outcomes[0].simulated_s
-        named = [(each.variant.words, each.seconds, each.level) for each in self.outcomes]
+        named = [(each.variant.words, each.seconds, each.level, _time(each)) for each in self.outcomes]
+        none = ("no network at all", self.least, COMPUTATION, f"at least {format_seconds(self.least)}")
         rows = [
-            (words, _time(seconds, level), _against(seconds, today, level), level.name, level.error)
-            for words, seconds, level in (*named, ("no network at all", self.least, COMPUTATION))
+            (words, time, _against(seconds, today, level), level.name, level.error)
+            for words, seconds, level, time in (*named, none)
         ]
         title = f"What if: {plural(self.ranks, 'rank')} on {self.fabric} (simulated)"
         columns = ("what is changed", "time", "against today", "from", "known error")
@@ -72,6 +76,11 @@ class SideBySide:
         best, _ = min(known)
         words = " or ".join(words for seconds, words in known if seconds < (1 + ALONE) * best)
         most = f"No network could save more than {max(0.0, 1 - self.least / today):.0%}."
+        if any(each.high_s is not None for each in self.outcomes):
+            most += (
+                " In brackets stand ranges of what the model leaves out: where two overlap, the network may turn their "
+                "order."
+            )
         if best > (1 - ALONE) * today:
             return f"Nothing that was tried saves {ALONE:.0%}. {most}"
         return f"What helps most: {words}, {1 - best / today:.0%} less time (simulated). {most}"
@@ -80,15 +89,17 @@ class SideBySide:
         """The numbers for JSON (schema ``weft-whatif/1``)."""
         rows = [
             {"variant": each.variant.name, "changed": each.variant.words, **_tree(each.seconds, each.level),
-             "run": each.folder.name}
+             "low_s": each.low_s, "high_s": each.high_s, "run": each.folder.name}
             for each in self.outcomes
         ]  # fmt: skip
         bound = _tree(self.least, COMPUTATION)
         return {"schema": "weft-whatif/1", "ranks": self.ranks, "variants": rows, "bound": bound}
 
 
-def _time(seconds: float, level: Level) -> str:
-    return f"{'at least ' if level.at_least else ''}{format_seconds(seconds)}"
+def _time(each: Outcome) -> str:
+    if each.high_s is None:
+        return f"{'at least ' if each.level.at_least else ''}{format_seconds(each.seconds)}"
+    return measured_seconds(each.seconds, each.low_s, each.high_s)
 
 
 def _against(seconds: float, today: float | None, level: Level) -> str:

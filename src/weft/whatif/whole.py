@@ -83,9 +83,10 @@ def _outcome(variant: Variant, trace: Path, folder: Path, compute: float, least:
     launcher = launcher_for(variant.fabric, None, progress.say)
     run_study(load_study(study), variant.fabric, folder, launcher, progress)
     view = load_view(folder)
-    warm = [row["median_s"] for row in view.rows if (row["call"], row["phase"]) == ("replay", "warm")]
-    if warm and warm[0] is not None:
-        return Outcome(variant, folder, warm[0], simulated(variant.fabric))
+    warm = next((row for row in view.rows if (row["call"], row["phase"]) == ("replay", "warm")), None)
+    if warm is not None and warm["median_s"] is not None:
+        level = simulated(variant.fabric)
+        return Outcome(variant, folder, warm["median_s"], level, low_s=warm["low_s"], high_s=warm["high_s"])
     hosts = next((cell.hosts for cell in view.plan.cells if cell.hosts and cell.kernel == view.plan.kernel), ())
     try:
         longest = fullest_link_s(variant.fabric, hosts, traffic_of_trace(trace))

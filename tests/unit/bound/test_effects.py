@@ -126,14 +126,52 @@ def test_a_modelled_time_is_told_as_its_range_and_a_measured_one_is_left_alone()
     bound = Bound(seconds=0.9, name="injection", terms={"injection": 0.9}, effects=(effect,))
     planned: Any = SimpleNamespace(**vars(shape), bounds={"C": bound}, oversubscribed=False)
     row: Any = {"call": "C", "median_s": 1.0, "low_s": None, "high_s": None, "interval": "none", "cell": "c000"}
-    row |= {"nodes": 4, "ranks": 8, "oversubscribed": False}
-    told = ranged(dict(row), planned)  # pyright: ignore[reportArgumentType]
+    row |= {"nodes": 4, "ranks": 8, "oversubscribed": False, "status": "ok", "kernel": "exchange"}
+    told = ranged(dict(row), planned, fabric(4))  # pyright: ignore[reportArgumentType]
     assert (told["low_s"], told["high_s"], told["interval"]) == (0.9, 1.5, "range of the model")  # not under the bound
-    (found,) = range_findings([told], {"c000": planned})
+    (found,) = range_findings([told], {"c000": planned}, fabric(4))
     assert found["what"].startswith("adaptive routing is not modelled")
     assert "between 900 ms and 1.50 s" in found["what"]
-    measured = ranged(row | {"interval": "over launches", "low_s": 0.99, "high_s": 1.01}, planned)
+    measured = ranged(row | {"interval": "over launches", "low_s": 0.99, "high_s": 1.01}, planned, fabric(4))
     assert (measured["low_s"], measured["high_s"]) == (0.99, 1.01)
+
+
+REPLAY = {"computed_ns": 200_000_000, "compute": 2.0}  # 0.4 s of a replay are computation
+
+
+@pytest.mark.parametrize(
+    ("network", "low_s", "high_s", "cause"),
+    [
+        (FLY | {"routing": "adaptive"}, 0.4, 1.0, "adaptive routing"),
+        (FLY | {"routing": "valiant"}, 0.4, 1.6, "valiant routing"),
+        ({"flow_penalty": 1.5}, 1.0, 1.3, "flows through one adapter"),
+        ({"transport": "tcp"}, 1.0, 6.4, "incast"),
+        ({}, None, None, ""),
+    ],
+)
+def test_a_replay_whose_traffic_nobody_knows_is_a_range_as_wide_as_its_calls(
+    network: dict[str, Any], low_s: float | None, high_s: float | None, cause: str
+) -> None:
+    # it had no bound, and so its time was a single number on any network
+    where = fabric(**network)
+    planned: Any = SimpleNamespace(**vars(cell(where, 4)) | {"kernel": "replay", "parameters": REPLAY}, bounds={})
+    row: Any = {"call": "replay", "median_s": 1.0, "low_s": None, "high_s": None, "interval": "none", "cell": "c0"}
+    row |= {"nodes": 4, "ranks": 8, "oversubscribed": False, "status": "ok", "kernel": "replay"}
+    told = ranged(row, planned, where)
+    assert (told["low_s"], told["high_s"]) == (low_s and pytest.approx(low_s), high_s and pytest.approx(high_s))
+    found = range_findings([told], {"c0": planned}, where)
+    assert [each["what"].split(" is not modelled")[0] for each in found] == ([cause] if cause else [])
+
+
+@pytest.mark.parametrize(
+    ("mode", "contention", "told"), [("isolated", False, 0), ("isolated", True, 1), ("all", False, 1)]
+)
+def test_pairs_that_meet_say_what_their_times_leave_out(mode: str, contention: bool, told: int) -> None:
+    where = fabric(**FLY, routing="adaptive")
+    values = {"mode": mode, "contention": contention}
+    planned: Any = SimpleNamespace(**vars(cell(where, 4)) | {"kernel": "pairs", "parameters": values}, bounds={})
+    row: Any = {"call": "pairs", "kernel": "pairs", "status": "ok", "cell": "c0", "interval": "", "median_s": None}
+    assert len(range_findings([row], {"c0": planned}, where)) == told
 
 
 def test_every_effect_has_its_words() -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from made.run import Made, make_run, tara_like
 from made.view import load_view
+from weft.analyse.checks import finding
+from weft.analyse.tables.answers import FINDINGS
 from weft.analyse.tables.ladder import LADDER, LadderRow
 from weft.analyse.tables.quality import QUALITY, Grade, QualityRow
 from weft.report.view import RunView
@@ -58,3 +60,14 @@ def test_a_sure_run_has_no_such_sentence(tmp_path: Path) -> None:
 
 def test_a_model_needs_no_further_launch(tmp_path: Path) -> None:
     assert "launch" not in as_text(explained(tmp_path / "run", 1, made=tara_like(samples=3)))
+
+
+def test_what_the_model_leaves_out_is_said_before_the_bars(tmp_path: Path) -> None:
+    # on a network that routes adaptively it was a single number, and nothing said so
+    view = explained(tmp_path / "run", 4, made=tara_like(samples=3))
+    said = "adaptive routing is not modelled: bytes spread over more links; this time lies between 1 ms and 2 ms"
+    FINDINGS.write(view.path, [finding("note", "range", "C, N = 2, p = 2", said, "take both ends")])
+    text = as_text(view_of(view.path))
+    assert f"C, N = 2, p = 2: {said}." in text
+    assert text.index(said) < text.index("contention adds 90 %")
+    assert any(said in each for each in json.loads(as_json(view_of(view.path)))["doubts"])

@@ -67,3 +67,13 @@ def test_what_helps_as_much_is_named_as_well(tmp_path: Path) -> None:
     outcomes = [Outcome(each, tmp_path, times.get(each.name, 2.0), simulated(fabric)) for each in found]
     said = SideBySide(16, "tara", outcomes, 0.0).sentence()
     assert said.startswith("What helps most: the best free nodes or twice the uplinks, 50% less time (simulated).")
+
+
+def test_a_time_that_the_model_cannot_narrow_stands_with_its_range(tmp_path: Path) -> None:
+    fabric = load_fabric("tara")
+    found, _ = variants(fabric, 16, 4, 1)
+    outcomes = [Outcome(each, tmp_path / each.name, 2.0, simulated(fabric), low_s=0.0, high_s=3.0) for each in found]
+    answers = SideBySide(16, "tara", outcomes, 0.25)
+    assert answers.table().rows[0][1] == "2.00 s (0.00–3.00)"
+    assert "In brackets stand ranges of what the model leaves out" in answers.sentence()
+    assert answers.as_tree()["variants"][0]["high_s"] == 3.0

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run folder as one side of a comparison."""
 
+import math
 from pathlib import Path
 
 from weft.analyse.compare.pair_points import pair_points
 from weft.analyse.compare.sides import Side, points_of
 from weft.analyse.floor import Floor
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS
+from weft.bound.effects import left_out
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.store.tables import read_table
@@ -52,5 +54,8 @@ def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
 
 def effects_left_out(plan: Plan) -> tuple[str, ...]:
     """Names of the effects that the model of a plan's fabric leaves out of some of its calls."""
-    bounds = (bound for cell in plan.cells for bound in cell.bounds.values())
-    return tuple(sorted({effect.cause for bound in bounds for effect in bound.effects}))
+    found: set[str] = set()
+    for cell in plan.cells:
+        for call in {*cell.bounds, *kernel_named(cell.kernel).operations(cell.parameters, cell.ranks)}:
+            found |= {effect.cause for effect in left_out(cell, call, plan.planned_fabric, math.inf)}
+    return tuple(sorted(found))

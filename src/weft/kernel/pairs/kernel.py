@@ -100,6 +100,10 @@ class Pairs(PlainKernel):
         """None: the route of each pair bounds it, which the table of pairs shows."""
         return {}
 
+    def calls_s(self, values: Mapping[str, Any], seconds: float) -> float:
+        """None of ``seconds`` where one pair runs at a time: no flows meet."""
+        return seconds if values["contention"] or values["mode"] != "isolated" else 0.0
+
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """One for all pairs; the times of each are in the table of pairs."""
         return [self.main]

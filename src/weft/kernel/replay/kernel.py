@@ -68,6 +68,10 @@ class Replay(PlainKernel):
         """The whole script."""
         return [OP]
 
+    def calls_s(self, values: Mapping[str, Any], seconds: float) -> float:
+        """What is left of a replay's ``seconds`` beside the computation of a rank, on average."""
+        return max(0.0, seconds - values["computed_ns"] / 1e9 * values["compute"])
+
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
         """The script."""
         return ["script"]

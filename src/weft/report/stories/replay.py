@@ -23,7 +23,8 @@ class ReplayStory(PlainStory):
         row = _fastest(view)
         if row is None:
             return "Not replayed"
-        return f"{measured_seconds(row['median_s'])} here, {format_seconds(_traced_s(view, row))} where it was traced"
+        time = measured_seconds(row["median_s"], row["low_s"], row["high_s"])
+        return f"{time} here, {format_seconds(_traced_s(view, row))} where it was traced"
 
     def finding(self, view: RunView) -> str:
         """Time of the replay beside that of the traced application; of several, the fastest and the slowest."""
@@ -37,7 +38,8 @@ class ReplayStory(PlainStory):
         slowest = max(rows, key=lambda each: each["median_s"])
         return (
             f"{text}, placed on {plural(row['nodes'], 'node')}; the slowest of {len(rows)} replays takes "
-            f"{measured_seconds(slowest['median_s'])} on {plural(slowest['nodes'], 'node')}."
+            f"{measured_seconds(slowest['median_s'], slowest['low_s'], slowest['high_s'])} "
+            f"on {plural(slowest['nodes'], 'node')}."
         )
 
     def answers(self, view: RunView) -> bool:
@@ -78,8 +80,10 @@ class ReplayStory(PlainStory):
         if row is None:
             return []
         here = max(row["median_s"] - _computed_s(view, row), 0.0)
+        traced_s = _traced_s(view, row)
+        ends = [value / traced_s if value is not None else None for value in (row["low_s"], row["high_s"])]
         return [
-            (measured_factor(row["median_s"] / _traced_s(view, row), what="times"), "the time where it was traced"),
+            (measured_factor(row["median_s"] / traced_s, *ends, what="times"), "the time where it was traced"),
             (_share(here, row), "of the time here is spent in MPI calls"),
         ]
 
