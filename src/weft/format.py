@@ -119,6 +119,12 @@ def measured_factor(factor: float, low: float | None = None, high: float | None 
     return _measured(factor, low, high, (what, 1.0))
 
 
+def relative_error(error: float, digits: int = 1) -> str:
+    """A fraction as a signed percentage: ``+2.2%``; ``0.0%`` without a sign, for that of a zero says nothing."""
+    text = f"{error:+.{digits}%}"
+    return text if any(digit in text for digit in "123456789") else text[1:]
+
+
 def capital(text: str) -> str:
     """A text as a sentence begins: its first letter large, the others as they are."""
     return text[:1].upper() + text[1:]

@@ -20,6 +20,7 @@ from weft.format import (
     measured_rate,
     measured_seconds,
     plural,
+    relative_error,
 )
 from weft.units import RATES, SIZES, parse_bytes, parse_rate, parse_seconds
 
@@ -156,3 +157,9 @@ def test_a_value_that_is_no_number_says_so() -> None:
 
 def test_nouns_agree_with_their_number() -> None:
     assert (plural(1, "launch"), plural(3, "launch"), plural(1200, "cell")) == ("1 launch", "3 launches", "1,200 cells")
+
+
+def test_an_error_of_nothing_has_no_sign() -> None:
+    # two runs of `weft fidelity` once differed by the sign of a zero
+    assert (relative_error(1e-7), relative_error(-1e-7), relative_error(-0.004, 0)) == ("0.0%", "0.0%", "0%")
+    assert (relative_error(-0.0351), relative_error(0.001)) == ("-3.5%", "+0.1%")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from weft.analyse.tables.times import CallRow
 from weft.fabric import Fabric, load_fabric
-from weft.format import measured_seconds
+from weft.format import measured_seconds, relative_error
 from weft.report.view import RunView, load_view
 
 
@@ -59,7 +59,7 @@ def error_text(simulated: float | None, paper: float | None, limit: str = "") ->
     """Relative error in per cent, or a dash if there is nothing to compare."""
     if simulated is None or not paper:
         return "–"
-    return f"{simulated / paper - 1:+.1%}{limit}"
+    return relative_error(simulated / paper - 1) + limit
 
 
 def paper_text(seconds: float | None, *, below: bool = False) -> str:

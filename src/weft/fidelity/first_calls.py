@@ -18,7 +18,7 @@ from weft.fidelity.bench import Bench, row_of, seconds_of
 from weft.files.atomic import write_atomic
 from weft.files.keys import put
 from weft.fit.squares import Floats, solve
-from weft.format import format_seconds
+from weft.format import format_seconds, relative_error
 from weft.report.tabular import Table
 
 STUDY = "tara-first-calls"
@@ -134,7 +134,7 @@ def table(found: Sequence[Explained]) -> Table:
             format_seconds(each.cost_s),
             *(format_seconds(seconds) for seconds in each.a_s.values()),
             "yes" if each.a_holds else "no",
-            *(f"{error:+.0%}" for error in each.b_errors.values()),
+            *(relative_error(error, 0) for error in each.b_errors.values()),
         )
         for each in found
     )

@@ -14,7 +14,7 @@ from weft.fabric.presets import with_presets
 from weft.files.reading import parse_toml, validate
 from weft.fit.inputs import MeasuredCell
 from weft.fit.run import simulation_model
-from weft.format import format_rate, measured_seconds
+from weft.format import format_rate, measured_seconds, relative_error
 from weft.report.tabular import Table
 
 Model = Literal["fair", "infiniband"]
@@ -90,7 +90,7 @@ def table(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> Table:
     rows = tuple(
         (
             cell.label, f"{cell.seconds:.2f} s",
-            *(text for m in MODELS for text in (measured_seconds(found[m][at]), f"{errors[m][at]:+.0%}")),
+            *(text for m in MODELS for text in (measured_seconds(found[m][at]), relative_error(errors[m][at], 0))),
         )
         for at, cell in enumerate(cells)
     )  # fmt: skip

@@ -13,7 +13,7 @@ from weft.fidelity.bench import Bench
 from weft.fit.inputs import PARAMETERS, MeasuredCell
 from weft.fit.run import fit_cells
 from weft.fit.squares import Cell, Fit
-from weft.format import format_rate, format_seconds
+from weft.format import format_rate, format_seconds, relative_error
 from weft.report.tabular import Table
 
 FITTED = ["copy_rate", "adapter_rate", "overhead"]
@@ -110,7 +110,7 @@ def label(nodes: int, series: str) -> str:
 def row(nodes: int, cell: Cell) -> tuple[str, ...]:
     """One line of a table."""
     what = "fitted" if cell.fitted else "predicted"
-    return (str(nodes), f"{cell.measured_s:.2f} s", f"{cell.modelled_s:.3f} s", f"{cell.error:+.1%}", what)
+    return (str(nodes), f"{cell.measured_s:.2f} s", f"{cell.modelled_s:.3f} s", relative_error(cell.error), what)
 
 
 def parameters_table(found: Fit) -> Table:

@@ -6,7 +6,7 @@ from rich.table import Table
 
 from weft.fit.inputs import PARAMETERS
 from weft.fit.squares import Fit
-from weft.format import format_rate, format_seconds
+from weft.format import format_rate, format_seconds, relative_error
 
 
 def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:
@@ -25,7 +25,11 @@ def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:
         if cell.name in fit.left_out:
             what += f" (left out: {fit.left_out[cell.name]:+.1%})"
         cells.add_row(
-            cell.name, format_seconds(cell.measured_s), format_seconds(cell.modelled_s), f"{cell.error:+.1%}", what
+            cell.name,
+            format_seconds(cell.measured_s),
+            format_seconds(cell.modelled_s),
+            relative_error(cell.error),
+            what,
         )
     unseen = f"mean error on cells the fit had not seen: {fit.leave_out_error:.1%}"
     sight = f"an error of 1 % in the fitted times moves the parameters by up to {1 / fit.sight:.1f} %"
