@@ -18,7 +18,7 @@ class SensitivityRow(TypedDict):
     in ``unit``. ``verdict`` is what the series says with ``value``. ``flips`` tells whether it says something else
     somewhere in the range, ``flips_at`` the nearest value where it does (null if nowhere), ``becomes`` what it says
     there. ``seconds`` is the predicted time at the last point, ``at`` nodes; ``least_s`` and ``most_s`` are the
-    shortest and the longest time there over the range. ``given_key`` is empty, or another assumed number that has
+    shortest and the longest time there over the range. ``given_key`` is empty, or another such number that has
     ``given_value`` meanwhile: neither turns the verdict alone, and both together do. ``basis``: the time there was
     ``simulated``, or comes from the ``closed form``.
     """
