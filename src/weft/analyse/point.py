@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One predicted time as a function of a fabric's numbers (:mod:`weft.analyse.sensitivity`)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -21,10 +21,12 @@ SCALED = {
     "network.adapter_rate": (INJECTION, True),
     "network.latency": (LATENCY, False),
 }
-KNOTS = 4
+KNOTS = 3
 """Values on either side of a link's rate at which the loads of the network are worked out; between them times follow
 power laws, as bytes over a rate do."""
 
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Ascending values of a rate, and the seconds that go with each; both of shape (k,)."""
 Values = Mapping[str, float]
 """Values of numbers of a fabric by their keys."""
 
@@ -36,17 +38,25 @@ class Point:
     ----------
     cell, row
         The cell, and its row of the main call: simulated, or without a time.
-    fabric, moved
-        The fabric, and those of its numbers that are moved.
+    fabric
+        The fabric.
     """
 
-    def __init__(self, cell: Cell, row: CallRow, fabric: Fabric, moved: Iterable[Doubtful]) -> None:
+    def __init__(self, cell: Cell, row: CallRow, fabric: Fabric) -> None:
         self.cell, self.fabric, self.call = cell, fabric, row["call"]
         self.terms: dict[str, float] = dict(cell.bounds[self.call].terms)
         self.closed_s = closed_form(self.terms, cell, fabric, cell.block_bytes)
         self.basis: Literal["simulated", "closed form"] = "simulated" if row["status"] == "ok" else "closed form"
         self.seconds = float(row["median_s"] or 0.0) if row["status"] == "ok" else self.closed_s
-        self.links = {each.key: self._curve(each) for each in moved if each.key in LINK_RATES}
+        self.links: dict[str, Curve] = {}
+
+    def learn(self, moved: Doubtful) -> None:
+        """Work out what a number does to the links' loads, if it is a rate of links.
+
+        Do so number by number for all points: each value is another network, and few are kept.
+        """
+        if moved.key in LINK_RATES:
+            self.links[moved.key] = self._curve(moved)
 
     def with_values(self, values: Values) -> float:
         """Seconds if numbers of the fabric, by key, had these values."""
@@ -62,7 +72,7 @@ class Point:
                 terms = scaled(terms, name, 1 / factor if is_rate else factor)
         return self.seconds * closed_form(terms, self.cell, there, self.cell.block_bytes) / self.closed_s
 
-    def _curve(self, moved: Doubtful) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _curve(self, moved: Doubtful) -> Curve:
         """Values of a link's rate from least to most, and the seconds of the most loaded link with each; both (k,).
 
         Which link that is may change: a fast uplink leaves the pods' links, which this rate may not move.

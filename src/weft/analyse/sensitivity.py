@@ -13,7 +13,7 @@ formula take some milliseconds, whatever the cells would take to simulate.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, product
 from typing import Literal
 
 from weft.analyse.point import Point, Values
@@ -80,12 +80,10 @@ def sensitivity_rows(plan: Plan, rows: Sequence[CallRow], call: str) -> list[Sen
     ]
     found: list[SensitivityRow] = []
     for series in plan.series:
-        own = {
-            row["nodes"]: Point(cells[row["cell"]], row, fabric, moved)
-            for row in judged
-            if series.name in row["series"]
-        }
+        own = {row["nodes"]: Point(cells[row["cell"]], row, fabric) for row in judged if series.name in row["series"]}
         if series.scaling != "none" and len(own) > 1:
+            for number, point in product(moved, own.values()):
+                point.learn(number)
             subject = Subject(series.name, series.scaling, call, own)
             alone = [sensitivity(subject, each) for each in moved]
             found += [*alone, *joint_flips(subject, moved, alone)]
