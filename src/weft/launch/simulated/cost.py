@@ -20,7 +20,7 @@ SETUP_MESSAGES = 60  # a rank's, for placement, communicators, clocks and barrie
 START_S = 1.0
 """Processor time of any simulation before its first message, which no estimate counts and no launch teaches."""
 START_PAIR_S = 2.6e-5
-"""What each pair of ranks adds to it: 28 s of processor time at 1,024 ranks, by `yellowstone-latency`."""
+"""Least for each pair of ranks, however few messages: 28 s of processor time at 1,024 ranks (`yellowstone-latency`)."""
 RANK_BYTES = 2**20
 PAIR_BYTES = 160  # counts and places of a rank for each other, twice
 BASE_BYTES = 400 * 2**20  # the program, the machine, and what all folded buffers share
@@ -60,7 +60,7 @@ def cost_of(ranks: int, messages: int, each_s: float, real_bytes: int = 0) -> Co
     """
     messages += SETUP_MESSAGES * ranks
     memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + real_bytes
-    return Cost(messages, START_PAIR_S * ranks * ranks + messages * each_s, memory)
+    return Cost(messages, max(START_PAIR_S * ranks * ranks, messages * each_s), memory)
 
 
 def expected_cost(
