@@ -53,7 +53,8 @@ void exchange_slice(BruckTeam const &team, Exchange const &exchange, std::int64_
 
 } // namespace
 
-bool bruck(Spec const &spec, Exchange const &exchange, State &state) {
+Kind bruck(Spec const &spec, Exchange const &exchange, State &state) {
+    check_own_block(exchange, state.rank());
     int const ranks = state.nodes().ranks();
     BruckTeam team{state.comm(), tag_bruck, {}, state.rank(), spec.radix};
     std::int64_t rounds = 1;
@@ -68,7 +69,7 @@ bool bruck(Spec const &spec, Exchange const &exchange, State &state) {
     for (std::int64_t first = 0; first < largest; first += slice) {
         exchange_slice(team, exchange, first, slice);
     }
-    return true;
+    return Kind::bruck;
 }
 
 } // namespace weft::alltoall

@@ -129,9 +129,9 @@ template <typename Call> Outcome perform(Call const &call, Spec const &spec) noe
         check(PMPI_Comm_size(call.comm, &ranks), "MPI_Comm_size");
         if (spec.kind != Kind::pmpi && inter == 0 && ranks > 1) {
             state = &state_of(call.comm);
-            if (run(spec, call.exchange(ranks), *state)) {
-                last_ran() = spec.kind;
-                return {MPI_SUCCESS, spec.kind};
+            if (Kind const ran = run(spec, call.exchange(ranks), *state); ran != Kind::pmpi) {
+                last_ran() = ran;
+                return {MPI_SUCCESS, ran};
             }
         }
         last_ran() = Kind::pmpi;

@@ -47,7 +47,7 @@ template <typename Count> inline constexpr bool has_counts<AlltoallCall<Count>> 
 /// Outcome of a call.
 struct Outcome {
     int code; // MPI_SUCCESS, or the code passed to the communicator's error handler
-    Kind ran; // pmpi after a fallback
+    Kind ran; // another than asked for after a fallback
 };
 
 /// Makes a call with the algorithm of `spec`. Errors are raised on the call's communicator.

@@ -7,7 +7,7 @@
 
 namespace weft::alltoall {
 
-bool flat_pairwise(Spec const &, Exchange const &exchange, State &state) {
+Kind flat_pairwise(Spec const &, Exchange const &exchange, State &state) {
     int const ranks = state.nodes().ranks();
     Order const order = (ranks & (ranks - 1)) == 0 ? Order::exclusive_or : Order::shift;
     copy_own_block(exchange, state.rank(), state.comm());
@@ -19,7 +19,7 @@ bool flat_pairwise(Spec const &, Exchange const &exchange, State &state) {
         flat.add(step);
         window.drain();
     }
-    return true;
+    return Kind::flat_pairwise;
 }
 
 } // namespace weft::alltoall

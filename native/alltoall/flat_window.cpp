@@ -10,7 +10,7 @@
 
 namespace weft::alltoall {
 
-bool flat_window(Spec const &spec, Exchange const &exchange, State &state) {
+Kind flat_window(Spec const &spec, Exchange const &exchange, State &state) {
     std::int64_t const fair = std::max<std::int64_t>(1, state.limits().requests_per_node / 2 / state.nodes().largest());
     int const steps_under_way = int(std::min<std::int64_t>({spec.window, fair, state.nodes().ranks()}));
     copy_own_block(exchange, state.rank(), state.comm());
@@ -22,7 +22,7 @@ bool flat_window(Spec const &spec, Exchange const &exchange, State &state) {
         flat.add(step);
     }
     window.drain();
-    return true;
+    return Kind::flat_window;
 }
 
 } // namespace weft::alltoall

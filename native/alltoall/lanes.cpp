@@ -11,54 +11,55 @@ std::int64_t Slice::of(std::int64_t block_bytes) const {
 
 namespace {
 
-/// Visits the blocks of one direction in memory order. `visit(lane, node, mine, rank, bytes)`: `mine` and
-/// `rank` are the ends of the block on this node (local index) and on the other.
-template <typename Visit>
-void walk_out(Nodes const &nodes, int home, NodeCounts const &counts, int lanes, Slice slice, Visit visit) {
-    for (int lane = 0; lane < lanes; ++lane) {
-        for (int node = 0; node < nodes.count(); ++node) {
-            for (int source = lane; source < nodes.size_of(home); source += lanes) {
-                for (int const target : nodes.members(node)) {
-                    visit(lane, node, source, target, slice.of(counts.sent(source, target)));
-                }
-            }
-        }
-    }
-}
-
-template <typename Visit>
-void walk_in(Nodes const &nodes, int home, NodeCounts const &counts, int lanes, Slice slice, Visit visit) {
-    for (int lane = 0; lane < lanes; ++lane) {
-        for (int node = 0; node < nodes.count(); ++node) {
-            for (int source = lane; source < nodes.size_of(node); source += lanes) {
-                int const rank = nodes.members(node)[std::size_t(source)];
-                for (int target = 0; target < nodes.size_of(home); ++target) {
-                    visit(lane, node, target, rank, slice.of(counts.received(target, rank)));
-                }
-            }
-        }
-    }
-}
-
-/// Records the positions of blocks and regions during a visit.
+/// What a walk over the blocks of one direction, in memory order, writes down: positions, and my lane's regions.
 struct Notes {
     std::vector<std::int64_t> &at; // [rank]: blocks of mine
     std::vector<Region> &regions;  // [node]: of my lane
-    int local;
     std::int64_t sum = 0;
 
-    void operator()(int lane, int node, int mine, int rank, std::int64_t bytes) {
-        if (mine == local) {
-            at[std::size_t(rank)] = sum;
-        }
-        if (lane == local) {
-            Region &region = regions[std::size_t(node)];
-            region.at = region.bytes == 0 ? sum : region.at;
-            region.bytes += bytes;
-        }
+    void block(int rank, std::int64_t bytes) {
+        at[std::size_t(rank)] = sum;
         sum += bytes;
     }
+    /// Of my lane: the bytes from `first` up to here.
+    void extend(int node, std::int64_t first) {
+        Region &region = regions[std::size_t(node)];
+        region.at = region.bytes == 0 ? first : region.at;
+        region.bytes += sum - first;
+    }
 };
+
+/// Bytes of slices of blocks: `bytes(i)` for each of `count`; of equal blocks a product, see NodeCounts.
+template <typename Bytes> std::int64_t sum_of(NodeCounts const &counts, Slice slice, int count, Bytes bytes) {
+    if (counts.out == nullptr) {
+        return slice.of(counts.uniform) * count;
+    }
+    std::int64_t sum = 0;
+    for (int i = 0; i < count; ++i) {
+        sum += slice.of(bytes(i));
+    }
+    return sum;
+}
+
+/// A row of outgoing data: the blocks of one source rank (local index) for a node.
+void out_row(Notes &notes, std::span<int const> targets, int source, bool mine, NodeCounts const &counts, Slice slice) {
+    if (!mine) {
+        notes.sum += sum_of(counts, slice, int(targets.size()),
+                            [&](int i) { return counts.sent(source, targets[std::size_t(i)]); });
+        return;
+    }
+    for (int const target : targets) {
+        notes.block(target, slice.of(counts.sent(source, target)));
+    }
+}
+
+/// A row of incoming data: the blocks of one source rank for all ranks of this node, of which I am `local`.
+void in_row(Notes &notes, int source, int local, int mates, NodeCounts const &counts, Slice slice) {
+    notes.sum += sum_of(counts, slice, local, [&](int i) { return counts.received(i, source); });
+    notes.block(source, slice.of(counts.received(local, source)));
+    notes.sum +=
+        sum_of(counts, slice, mates - local - 1, [&](int i) { return counts.received(local + 1 + i, source); });
+}
 
 } // namespace
 
@@ -68,11 +69,24 @@ LaneLayout lane_layout(Nodes const &nodes, int me, NodeCounts const &counts, int
     made.in_at.assign(std::size_t(nodes.ranks()), 0);
     made.out.assign(std::size_t(nodes.count()), Region{});
     made.in.assign(std::size_t(nodes.count()), Region{});
-    int const home = nodes.node_of(me);
-    Notes out{made.out_at, made.out, nodes.local_of(me)};
-    walk_out(nodes, home, counts, lanes, slice, [&](auto... block) { out(block...); });
-    Notes in{made.in_at, made.in, nodes.local_of(me)};
-    walk_in(nodes, home, counts, lanes, slice, [&](auto... block) { in(block...); });
+    int const mates = nodes.size_of(nodes.node_of(me)), local = nodes.local_of(me);
+    Notes out{made.out_at, made.out}, in{made.in_at, made.in};
+    for (int lane = 0; lane < lanes; ++lane) {
+        for (int node = 0; node < nodes.count(); ++node) {
+            auto const members = nodes.members(node);
+            std::int64_t const first_out = out.sum, first_in = in.sum;
+            for (int source = lane; source < mates; source += lanes) {
+                out_row(out, members, source, source == local, counts, slice);
+            }
+            for (int source = lane; source < int(members.size()); source += lanes) {
+                in_row(in, members[std::size_t(source)], local, mates, counts, slice);
+            }
+            if (lane == local) {
+                out.extend(node, first_out);
+                in.extend(node, first_in);
+            }
+        }
+    }
     made.out_bytes = out.sum;
     made.in_bytes = in.sum;
     return made;

@@ -97,9 +97,9 @@ class NodeBruck {
 
 } // namespace
 
-bool node_bruck(Spec const &spec, Exchange const &exchange, State &state) {
+Kind node_bruck(Spec const &spec, Exchange const &exchange, State &state) {
     if (state.nodes().count() == 1 || !stage(exchange, state)) {
-        return false;
+        return Kind::pmpi;
     }
     std::int64_t const largest = largest_block(exchange, state.comm());
     std::int64_t const blocks = std::int64_t(state.nodes().largest()) * state.nodes().ranks();
@@ -110,7 +110,7 @@ bool node_bruck(Spec const &spec, Exchange const &exchange, State &state) {
         return node_multi(multi, exchange, state);
     }
     guarded(state, [&] { NodeBruck(spec, exchange, state).run(largest, slice); });
-    return true;
+    return Kind::node_bruck;
 }
 
 } // namespace weft::alltoall

@@ -208,8 +208,8 @@ class Direct {
 
 } // namespace
 
-bool node_direct(Spec const &spec, Exchange const &exchange, State &state) {
-    return run_staged<Direct>(spec, exchange, state);
+Kind node_direct(Spec const &spec, Exchange const &exchange, State &state) {
+    return run_staged<Direct>(spec, exchange, state) ? Kind::node_direct : Kind::pmpi;
 }
 
 } // namespace weft::alltoall

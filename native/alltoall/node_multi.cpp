@@ -181,8 +181,8 @@ class Multi {
 
 } // namespace
 
-bool node_multi(Spec const &spec, Exchange const &exchange, State &state) {
-    return run_staged<Multi>(spec, exchange, state);
+Kind node_multi(Spec const &spec, Exchange const &exchange, State &state) {
+    return run_staged<Multi>(spec, exchange, state) ? Kind::node_multi : Kind::pmpi;
 }
 
 } // namespace weft::alltoall

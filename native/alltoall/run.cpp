@@ -3,14 +3,14 @@
 
 namespace weft::alltoall {
 
-bool run(Spec const &spec, Exchange const &exchange, State &state) {
+Kind run(Spec const &spec, Exchange const &exchange, State &state) {
     if (spec.kind == Kind::pmpi || state.nodes().ranks() == 1) {
-        return false;
+        return Kind::pmpi;
     }
     // All blocks of MPI_Alltoall have one size in bytes: by counts, ranks with an empty datatype would decide
     // differently.
     if (exchange.uniform() && exchange.receive.bytes(0) == 0 && exchange.send.bytes(0) == 0) {
-        return true;
+        return spec.kind;
     }
     switch (spec.kind) {
     case Kind::flat_window:

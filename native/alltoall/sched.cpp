@@ -7,10 +7,10 @@
 
 namespace weft::alltoall {
 
-bool sched(Spec const &spec, Exchange const &exchange, State &state) {
+Kind sched(Spec const &spec, Exchange const &exchange, State &state) {
     RoundFile const &file = state.rounds(spec.file);
     if (file.ranks != state.nodes().ranks()) {
-        return false; // it was made for another communicator of this application
+        return Kind::pmpi; // it was made for another communicator of this application
     }
     if (exchange.in_place) {
         return flat_pairwise(spec, exchange,
@@ -23,7 +23,7 @@ bool sched(Spec const &spec, Exchange const &exchange, State &state) {
         flat.add(round[std::size_t(state.rank())]);
         window.drain();
     }
-    return true;
+    return Kind::sched;
 }
 
 } // namespace weft::alltoall

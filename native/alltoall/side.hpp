@@ -70,7 +70,11 @@ struct Exchange {
 /// Bytes of the largest block of all ranks. Collective over `comm` for MPI_Alltoallv.
 std::int64_t largest_block(Exchange const &exchange, MPI_Comm comm);
 
-/// Copies the block that `rank` sends to itself; nothing with MPI_IN_PLACE.
+/// Throws Error (MPI_ERR_TRUNCATE) unless the block that `rank` sends to itself is as long as it expects. Of
+/// MPI_Alltoall that is every block.
+void check_own_block(Exchange const &exchange, int rank);
+
+/// Checks and copies the block that `rank` sends to itself; nothing with MPI_IN_PLACE.
 void copy_own_block(Exchange const &exchange, int rank, MPI_Comm comm);
 
 /// A copy of the data to send: needed with MPI_IN_PLACE if blocks arrive before all have been sent.

@@ -37,6 +37,7 @@ bool stage(Exchange const &exchange, State &state) {
 }
 
 NodeCounts publish(Exchange const &exchange, State &state) {
+    check_own_block(exchange, state.rank());
     NodeCounts counts;
     counts.ranks = state.nodes().ranks();
     if (exchange.uniform()) {
@@ -57,15 +58,6 @@ NodeCounts publish(Exchange const &exchange, State &state) {
 std::int64_t fragment_length(State const &state) {
     std::int64_t const share = state.staging_bytes() / std::clamp(state.nodes().count() - 1, 1, 16);
     return std::max(share, std::min(state.staging_bytes(), least_fragment));
-}
-
-void move_overlap(std::int64_t block_at, std::int64_t block_bytes, std::int64_t low, std::int64_t high,
-                  std::function<void(std::int64_t, std::int64_t, std::int64_t)> const &move) {
-    std::int64_t const first = std::max(block_at, low);
-    std::int64_t const last = std::min(block_at + block_bytes, high);
-    if (first < last) {
-        move(first - block_at, last - first, first - low);
-    }
 }
 
 } // namespace weft::alltoall

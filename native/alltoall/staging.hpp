@@ -7,7 +7,7 @@
 #include "state.hpp"
 #include "streams.hpp"
 
-#include <functional>
+#include <algorithm>
 
 namespace weft::alltoall {
 
@@ -24,8 +24,14 @@ std::int64_t fragment_length(State const &state);
 
 /// Calls `move(first byte of the block, bytes, offset in the window)` for the part of a block that lies in the window
 /// [low, high) of its stream.
-void move_overlap(std::int64_t block_at, std::int64_t block_bytes, std::int64_t low, std::int64_t high,
-                  std::function<void(std::int64_t, std::int64_t, std::int64_t)> const &move);
+template <typename Move>
+void move_overlap(std::int64_t block_at, std::int64_t block_bytes, std::int64_t low, std::int64_t high, Move move) {
+    std::int64_t const first = std::max(block_at, low);
+    std::int64_t const last = std::min(block_at + block_bytes, high);
+    if (first < last) {
+        move(first - block_at, last - first, first - low);
+    }
+}
 
 /// Runs `body`; if it throws, the ranks of the node stop waiting for each other.
 template <typename Body> void guarded(State &state, Body body) {

@@ -13,9 +13,30 @@ std::size_t at(int index) {
 
 } // namespace
 
+std::int64_t NodeCounts::sent_to(int local, std::span<int const> to) const {
+    if (out == nullptr) {
+        return uniform * std::int64_t(to.size());
+    }
+    std::int64_t sum = 0;
+    for (int const rank : to) {
+        sum += sent(local, rank);
+    }
+    return sum;
+}
+
+std::int64_t NodeCounts::received_by(int first, int last, int rank) const {
+    if (in == nullptr) {
+        return uniform * (last - first);
+    }
+    std::int64_t sum = 0;
+    for (int local = first; local < last; ++local) {
+        sum += received(local, rank);
+    }
+    return sum;
+}
+
 NodeStreams node_streams(Nodes const &nodes, int me, NodeCounts const &counts) {
-    int const home = nodes.node_of(me);
-    int const mates = nodes.size_of(home);
+    int const mates = nodes.size_of(nodes.node_of(me));
     int const local = nodes.local_of(me);
     NodeStreams made;
     made.out_bytes.assign(at(nodes.count()), 0);
@@ -23,26 +44,23 @@ NodeStreams node_streams(Nodes const &nodes, int me, NodeCounts const &counts) {
     made.out_at.assign(at(nodes.ranks()), 0);
     made.in_at.assign(at(nodes.ranks()), 0);
     for (int node = 0; node < nodes.count(); ++node) {
-        std::int64_t sum = 0;
+        auto const members = nodes.members(node);
+        std::int64_t &out = made.out_bytes[at(node)];
         for (int source = 0; source < mates; ++source) {
-            for (int const rank : nodes.members(node)) {
-                if (source == local) {
-                    made.out_at[at(rank)] = sum;
-                }
-                sum += counts.sent(source, rank);
+            if (source != local) {
+                out += counts.sent_to(source, members);
+                continue;
+            }
+            for (int const rank : members) {
+                made.out_at[at(rank)] = out;
+                out += counts.sent(local, rank);
             }
         }
-        made.out_bytes[at(node)] = sum;
-        sum = 0;
-        for (int const rank : nodes.members(node)) {
-            for (int target = 0; target < mates; ++target) {
-                if (target == local) {
-                    made.in_at[at(rank)] = sum;
-                }
-                sum += counts.received(target, rank);
-            }
+        std::int64_t &in = made.in_bytes[at(node)];
+        for (int const rank : members) {
+            made.in_at[at(rank)] = in + counts.received_by(0, local, rank);
+            in = made.in_at[at(rank)] + counts.received_by(local, mates, rank);
         }
-        made.in_bytes[at(node)] = sum;
     }
     return made;
 }
@@ -55,16 +73,17 @@ RankStreams rank_streams(Nodes const &nodes, int me, NodeCounts const &counts) {
     made.in_bytes.assign(at(nodes.ranks()), 0);
     made.out_at.assign(at(nodes.ranks()), 0);
     made.in_at.assign(at(nodes.ranks()), 0);
-    for (int rank = 0; rank < nodes.ranks(); ++rank) {
+    for (int node = 0; node < nodes.count(); ++node) {
+        auto const members = nodes.members(node);
         for (int mate = 0; mate < mates; ++mate) {
-            // the members of a node are ascending, so this is the order [destination rank]
-            std::int64_t &sum = made.out_bytes[at(mate) * at(nodes.count()) + at(nodes.node_of(rank))];
-            if (mate == local) {
-                made.out_at[at(rank)] = sum;
-                made.in_at[at(rank)] = made.in_bytes[at(rank)];
-            }
-            sum += counts.sent(mate, rank);
-            made.in_bytes[at(rank)] += counts.received(mate, rank);
+            made.out_bytes[at(mate) * at(nodes.count()) + at(node)] = counts.sent_to(mate, members);
+        }
+        std::int64_t sum = 0;
+        for (int const rank : members) {
+            made.out_at[at(rank)] = sum;
+            sum += counts.sent(local, rank);
+            made.in_at[at(rank)] = counts.received_by(0, local, rank);
+            made.in_bytes[at(rank)] = made.in_at[at(rank)] + counts.received_by(local, mates, rank);
         }
     }
     return made;

@@ -9,6 +9,7 @@
 #include "nodes.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace weft::alltoall {
@@ -26,6 +27,12 @@ struct NodeCounts {
     std::int64_t received(int local, int rank) const {
         return in == nullptr ? uniform : in[std::int64_t(local) * ranks + rank];
     }
+    // Sums. Of equal blocks they are products: with 96 ranks on each of 128 nodes to add up every block of the node
+    // would take longer than to send small ones.
+    /// Bytes from a rank of this node to the ranks `to`.
+    std::int64_t sent_to(int local, std::span<int const> to) const;
+    /// Bytes from `rank` to the ranks [first, last) of this node.
+    std::int64_t received_by(int first, int last, int rank) const;
 };
 
 /// Positions of the blocks of one rank in its node's streams.

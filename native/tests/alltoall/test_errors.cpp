@@ -237,6 +237,47 @@ TEST_CASE("a block shorter than its receiver expects is an error there, and not 
     }
 }
 
+TEST_CASE("a message that a failed call left behind is not taken by another algorithm") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count != 2) {
+        return;
+    }
+    oracle::Uniform fresh(40, ranks);
+    for (char const *spec : {"flat.window", "flat.pairwise", "node.multi", "node.direct", "node.bruck"}) {
+        CAPTURE(std::string(spec));
+        oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+        std::vector<unsigned char> const old(80, 0x11);
+        std::vector<unsigned char> receive(80);
+        fail_at = "receive"; // Bruck's sends first: rank 0 fails with a message of rank 1 on its way
+        fail_after = 0;
+        {
+            oracle::Hook const hook(ranks.me == 0 ? failing : nullptr);
+            int const code =
+                weft_alltoall("bruck", old.data(), 40, MPI_BYTE, receive.data(), 40, MPI_BYTE, placed.comm);
+            CHECK((code == MPI_SUCCESS) == (ranks.me == 1));
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        fresh.check(spec, false, placed.comm);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+TEST_CASE("an MPI_Alltoall that sends more than it receives is an error on every rank, and not a wrong result") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count == 1) {
+        return;
+    }
+    std::vector<unsigned char> send(std::size_t(ranks.count) * 100), receive(send.size(), oracle::guard);
+    for (char const *spec : {"flat.window", "flat.pairwise", "bruck", "node.multi", "node.direct", "node.bruck"}) {
+        CAPTURE(std::string(spec));
+        oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+        CHECK(class_of(weft_alltoall(spec, send.data(), 100, MPI_BYTE, receive.data(), 50, MPI_BYTE, placed.comm)) ==
+              MPI_ERR_TRUNCATE);
+        CHECK(std::string(weft_alltoall_error()).find("sends itself 100 bytes and expects 50") != std::string::npos);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 TEST_CASE("a wrong limit in the environment is refused on all ranks, by rank 0's value") {
     oracle::Ranks const ranks(MPI_COMM_WORLD);
     if (ranks.count == 1) {

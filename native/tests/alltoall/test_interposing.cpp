@@ -3,6 +3,7 @@
 #include "oracle.hpp"
 
 #include "call.hpp"
+#include "choice.hpp"
 #include "error.hpp"
 #include "json.hpp"
 #include "report.hpp"
@@ -65,7 +66,41 @@ TEST_CASE("the first rule that matches wins, ends included; none is the library'
     CHECK(table.choose(key).kind == Kind::pmpi);
     key.ranks = 200;
     CHECK(table.choose(key).kind == Kind::flat_pairwise);
+    for (int const beyond : {99, 201}) {
+        key.ranks = beyond;
+        CHECK(table.choose(key).kind == Kind::pmpi);
+    }
+    Key const within{false, 64, 4, 16, 32, 1};
+    CHECK(table.choose(within).kind == Kind::node_multi);
+    for (Key const &without : {Key{false, 1, 4, 16, 32, 1}, Key{false, 65, 4, 16, 32, 1}, Key{false, 64, 4, 17, 32, 1},
+                               Key{false, 64, 4, 16, 32, 0}, Key{true, 64, 4, 16, 32, 101}}) {
+        CHECK(table.choose(without).kind == Kind::pmpi);
+    }
     CHECK_FALSE(Table(table_of(R"({"op": "*", "algorithm": "pmpi"})")).needs_bytes());
+}
+
+TEST_CASE(
+    "all ranks choose by the size of the rank that sends most, reduced at the calls 2, 4, 8, ... and every 64th") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count == 1) {
+        return;
+    }
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+    Table const table(
+        table_of(R"({"op": "alltoallv", "bytes": [1000, 2000], "algorithm": "bruck", )" + evidence + "}"));
+    std::vector<int> const places(std::size_t(ranks.count));
+    for (std::int64_t number = 1; number <= 200; ++number) {
+        // from the call 70 on the last rank sends more than the rule has; the others always less
+        int const large = number < 70 ? 1500 : 2500;
+        std::vector<int> const counts(std::size_t(ranks.count), ranks.me + 1 == ranks.count ? large : 10);
+        char byte = 0;
+        AlltoallvCall<int, int> const call{&byte,         counts.data(), places.data(), MPI_BYTE,   &byte,
+                                           counts.data(), places.data(), MPI_BYTE,      placed.comm};
+        Choice const choice = choose(table, call, number, ranks.count);
+        bool const due = number > 1 && ((number & (number - 1)) == 0 || number % 64 == 0);
+        CHECK(choice.agreed == due);
+        CHECK(choice.spec.kind == (number > 1 && number < 128 ? Kind::bruck : Kind::pmpi)); // on every rank
+    }
 }
 
 TEST_CASE("a table that is wrong is refused with the place and the reason") {
@@ -130,6 +165,8 @@ TEST_CASE("a report counts calls, not ranks, and puts sizes into powers of two")
     for (int i = 0; i < 3; ++i) {
         report.add({"MPI_Alltoall", "bruck", ranks.count, 2, 8}, {1, 0.5 + ranks.me});
     }
+    // an MPI_Alltoallv of which the first rank sends less than the others: no rank knows that
+    report.add({"MPI_Alltoallv", "bruck", ranks.count, 2, ranks.me == 0 ? 8 : 64}, {1, 0.5, 1});
     report.pass("MPI_Ialltoall");
     std::string const path = "/tmp/weft-report-" + std::to_string(ranks.count) + "-" + std::to_string(getppid());
     report.write(path, MPI_COMM_WORLD);
@@ -142,6 +179,16 @@ TEST_CASE("a report counts calls, not ranks, and puts sizes into powers of two")
         Object const &line = *object.at("calls").get<Array>()->at(0).get<Object>();
         CHECK(*line.at("calls").get<double>() == 3);
         CHECK(*line.at("seconds").get<double>() == doctest::Approx(3 * (0.5 + ranks.count - 1))); // of the slowest rank
+        double calls = 0, verified = 0;
+        for (Value const &each : *object.at("calls").get<Array>()) {
+            Object const &one = *each.get<Object>();
+            if (*one.at("op").get<std::string>() == "MPI_Alltoallv") {
+                calls += *one.at("calls").get<double>();
+                verified += *one.at("verified").get<double>();
+            }
+        }
+        CHECK(calls == doctest::Approx(1));
+        CHECK(verified == doctest::Approx(1));
         CHECK(*object.at("passed_through_by_ranks").get<Object>()->at("MPI_Ialltoall").get<double>() == ranks.count);
     }
 }

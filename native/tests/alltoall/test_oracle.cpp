@@ -67,3 +67,16 @@ TEST_CASE("with little staging memory the same comes out, in many batches") {
         }
     }
 }
+
+TEST_CASE("what ran is told, where blocks are too large for Bruck's over the nodes") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    if (ranks.count == 1) {
+        return;
+    }
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:1", "4096");
+    for (auto const &[bytes, ran] : {std::pair{std::int64_t(8), "node.bruck"}, {std::int64_t(1) << 20, "node.multi"}}) {
+        oracle::Uniform uniform(bytes, ranks);
+        uniform.check("node.bruck", false, placed.comm);
+        CHECK(uniform.ran == ran);
+    }
+}

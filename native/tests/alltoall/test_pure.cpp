@@ -213,6 +213,34 @@ TEST_CASE("two nodes see one stream: what one sends lies where the other looks")
     }
 }
 
+TEST_CASE("equal blocks lie where a table of equal sizes puts them") {
+    for (std::string const &fake : fakes) {
+        int const p = 17;
+        Nodes const nodes = placed(fake, p);
+        std::vector<std::int64_t> const table(std::size_t(p * p), 1200);
+        NodeCounts const equal{1200, nullptr, nullptr, p}, listed{0, table.data(), table.data(), p};
+        for (int rank = 0; rank < p; ++rank) {
+            NodeStreams const one = node_streams(nodes, rank, equal), other = node_streams(nodes, rank, listed);
+            CHECK(one.out_bytes == other.out_bytes);
+            CHECK(one.in_bytes == other.in_bytes);
+            CHECK(one.out_at == other.out_at);
+            CHECK(one.in_at == other.in_at);
+            RankStreams const mine = rank_streams(nodes, rank, equal), same = rank_streams(nodes, rank, listed);
+            CHECK(mine.out_bytes == same.out_bytes);
+            CHECK(mine.in_bytes == same.in_bytes);
+            CHECK(mine.out_at == same.out_at);
+            CHECK(mine.in_at == same.in_at);
+            Slice const slice{500, 1000};
+            LaneLayout const lanes = lane_layout(nodes, rank, equal, nodes.smallest(), slice),
+                             also = lane_layout(nodes, rank, listed, nodes.smallest(), slice);
+            CHECK(lanes.out_at == also.out_at);
+            CHECK(lanes.in_at == also.in_at);
+            CHECK(lanes.out_bytes == also.out_bytes);
+            CHECK(lanes.in_bytes == also.in_bytes);
+        }
+    }
+}
+
 TEST_CASE("batches hold every fragment once, in one order, within the staging") {
     std::int64_t const length = 1000, capacity = 3000;
     for (int const p : {2, 5, 17, 48}) {
