@@ -67,8 +67,12 @@ void Session::configure() {
             alltoall::broadcast_file(path, "the selection table", alltoall::most_table_bytes, MPI_COMM_WORLD));
     }
     report_path_ = variable("WEFT_REPORT");
-    prewarm_ = variable("WEFT_PREWARM") == "1";
-    std::string const every = variable("WEFT_VERIFY");
+    std::string const warm = variable("WEFT_PREWARM"), every = variable("WEFT_VERIFY");
+    prewarm_ = warm == "1";
+    if (!prewarm_ && !warm.empty() && warm != "0") {
+        throw Error(MPI_ERR_ARG,
+                    "weft: WEFT_PREWARM is " + alltoall::shown(warm) + " -> set it to 1, or leave it unset");
+    }
     auto const [end, error] = std::from_chars(every.data(), every.data() + every.size(), verify_every_);
     if (!every.empty() && (error != std::errc() || *end != 0 || verify_every_ < 1)) {
         throw Error(MPI_ERR_ARG,

@@ -140,3 +140,13 @@ def test_a_wrong_spec_ends_the_job_with_what_there_is(suffix: str, tmp_path: Pat
     assert done.returncode != 0
     assert "all right" not in done.stdout
     assert 'no all-to-all algorithm is named "node.mutli" -> there are: pmpi, flat.window' in done.stderr
+
+
+def test_a_switch_that_is_neither_on_nor_off_ends_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who writes ``WEFT_PREWARM=yes`` wants it on: to run on without it would be told by nothing."""
+    site = Site("openmpi")
+    program = site.compiled("c", tmp_path)
+    monkeypatch.setenv("WEFT_PREWARM", "yes")
+    done = weft_exec([], [*site.start(1), str(program)], tmp_path, "block:1")
+    assert done.returncode != 0
+    assert 'WEFT_PREWARM is "yes" -> set it to 1, or leave it unset' in done.stderr
