@@ -24,7 +24,6 @@ class Weft(PythonPackage):
 
     depends_on("python@3.11:", type=("build", "run"))
     depends_on("py-scikit-build-core@1.0:", type="build")
-    depends_on("py-clustershell@1.9:", type="run")
     depends_on("py-cyclopts@4.0:", type="run")
     depends_on("py-jinja2@3.1:", type="run")
     depends_on("py-numpy@1.26:", type="run")

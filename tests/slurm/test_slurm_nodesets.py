@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import WeftError
+from weft.fabric.folding import fold
 from weft.fabric.nodeset import expand
 
 SCONTROL = shutil.which("scontrol")
@@ -58,6 +59,15 @@ def test_random_node_sets_name_the_hosts_that_slurm_names(configuration: Path) -
     for _ in range(100):
         text = ",".join(made_name(chance) for _ in range(chance.randint(1, 3)))
         assert set(expand(text)) == set(slurm_names(configuration, text)), text
+
+
+def test_slurm_reads_what_is_written_for_it(configuration: Path) -> None:
+    """--nodelist was folded to n[1-2]-ib, which Slurm refuses."""
+    chance = random.Random(5)
+    for _ in range(60):
+        ends = [chance.choice(["", "", "-ib", "a"]) for _ in range(6)]
+        names = {f"r{chance.randint(0, 3)}n{chance.choice(['1', '01', '2', '10'])}{end}" for end in ends}
+        assert set(slurm_names(configuration, fold(names))) == names
 
 
 def made_name(chance: random.Random) -> str:

@@ -177,9 +177,9 @@ def folded_names(hosts: Sequence[str]) -> str:
     for name in hosts:
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name, re.ASCII):
             raise FabricError(f"{name!r} cannot be the name of a node", "give it a name with --names FILE")
-    # Folding in several dimensions is slow and hard to read: list GUIDs instead.
     listed = ",".join(hosts)
-    if any(len(name) > 24 or len(re.findall(r"\d+", name)) > 2 for name in hosts):
-        return listed
+    # GUIDs have many numbers and seldom stand in a row: they are read better one by one
+    many = any(len(name) > 24 or len(re.findall(r"\d+", name)) > 2 for name in hosts)
     short = fold(hosts)
-    return short if len(short) < len(listed) and set(expand(short)) == set(hosts) else listed
+    shorter = len(short) < len(listed) / (4 if many else 1)
+    return short if shorter and set(expand(short)) == set(hosts) else listed
