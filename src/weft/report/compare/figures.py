@@ -16,17 +16,16 @@ from weft.report.compare.words import call_text, place, takes
 from weft.report.figures.labels import BYTES_LABEL, SECONDS_LABEL
 from weft.report.figures.theme import (
     BLUE,
-    CONFIG,
     GREEN,
     GREY,
     INK,
     ORANGE,
     RED,
     Figure,
-    configured,
-    specification,
+    beside,
     values,
 )
+from weft.text import plain
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, INK, GREY)
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
@@ -45,13 +44,12 @@ class Sheeted(Figure):
 
     def whole(self) -> dict[str, Any]:
         """The figure with its title, for its own file."""
-        title = alt.TitleParams(self.title, subtitle=self.key)
-        chart = alt.concat(*self.panels, columns=COLUMNS, title=title, spacing=30)
-        return specification(configured(chart).properties(padding=12))
+        title = {"text": plain(self.title), "subtitle": plain(self.key)}
+        return beside(self.drawn, COLUMNS, 30) | {"title": title, "padding": 12}
 
     def specifications(self) -> list[dict[str, Any]]:
         """Each panel for a page; a single panel keeps its size."""
-        return [specification(panel.configure(**CONFIG)) for panel in self.panels]
+        return self.drawn
 
 
 def all_figures(found: Compare) -> list[Figure]:
