@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Following jobs: one that an interrupted weft left is found and followed, never submitted twice; ports are counted."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -70,7 +71,9 @@ def test_the_job_that_an_interrupted_weft_left_is_followed_to_its_end(tmp_path: 
     walking = launcher(first, said).run(requests(tmp_path))
     assert next(walking).id == "c000.l1"
     walking.close()  # what Ctrl-C does to the walk
-    assert read_json(tmp_path / "job.json") == {"scheduler": "slurm", "job": "41"}
+    assert {**read_json(tmp_path / "job.json"), "inode": 0} == {
+        "scheduler": "slurm", "job": "41", "folder": str(tmp_path), "inode": 0,
+    }  # fmt: skip
     assert said[-1] == "slurm job 41 goes on: the same command follows it (--cancel: Ctrl-C ends it)"
     again = Queue(tmp_path, "rr12")
     outcomes = list(launcher(again, said).run(requests(tmp_path)[1:]))
@@ -186,7 +189,43 @@ def test_a_scheduler_that_stays_silent_is_given_up_and_the_job_is_kept(
     assert read_json(tmp_path / "job.json")["job"] == "41"
 
 
-@pytest.mark.parametrize("note", ["{", '{"scheduler": "pbs", "job": "7"}', '{"scheduler": "slurm"}'])
+def test_a_copy_of_a_folder_does_not_follow_the_job_of_the_original(tmp_path: Path) -> None:
+    """It waited for the job of the other run, cancelled it on Ctrl-C, and then called its launches lost."""
+    original, copy = tmp_path / "run", tmp_path / "copy"
+    original.mkdir()
+    walking = launcher(Queue(original, "0rrr"), []).run(requests(original))
+    next(walking)
+    walking.close()
+    shutil.copytree(original, copy)
+    queue = Queue(copy, "rrr012")
+    assert len(list(launcher(queue, [], cancel_on_interrupt=True).run(requests(copy)))) == 3
+    assert (queue.submitted, queue.cancelled) == (1, [])
+    moved = original.rename(tmp_path / "moved")
+    queue = Queue(moved, "rr012")
+    assert len(list(launcher(queue, []).run(requests(moved)))) == 3
+    assert queue.submitted == 0
+
+
+@pytest.mark.parametrize("text", ["", "0", "0 x\n", "-1 3\n", "0 3 4\n", "9" * 5000 + " 1\n"])
+def test_an_end_that_cannot_be_read_loses_that_launch_alone(text: str, tmp_path: Path) -> None:
+    """On a full disk the job left an empty one, which ended weft with a traceback."""
+    todo = requests(tmp_path)
+    end_file(todo[0]).write_text(text)
+    outcome = module.read_end(todo[0])
+    assert outcome is not None
+    assert outcome.returncode == module.LOST
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "{",
+        '{"scheduler": "pbs", "job": "7"}',
+        '{"scheduler": "slurm"}',
+        '{"scheduler": "slurm", "job": "--user=me"}',
+        '{"scheduler": "slurm", "job": "7 8"}',
+    ],
+)
 def test_a_note_of_a_job_that_nobody_can_follow_is_no_job(note: str, tmp_path: Path) -> None:
     todo = requests(tmp_path)
     (tmp_path / "job.json").write_text(note)

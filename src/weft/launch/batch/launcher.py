@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Launches through a batch scheduler: write the script, submit it, follow it, resume what a job left undone."""
 
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.errors import DataError, LaunchError
+from weft.errors import LaunchError
 from weft.fabric.batch import BatchSection
-from weft.files.atomic import file_errors, read_json, try_remove, write_json
+from weft.files.atomic import file_errors, try_remove
 from weft.files.plain import read_plain
+from weft.launch.batch.note import JobNote
 from weft.launch.batch.ports import collect_ports, install_script
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.script import Starter, render, write_script
 from weft.launch.launcher import LaunchRequest, Outcome, Rules
 from weft.text import plain
 
+END = re.compile(rb"([0-9]{1,9}) ([0-9]{1,9})\n")
+"""What the job's script notes of a launch that has ended: exit code and seconds."""
 LOST = 1
 """Exit code recorded for a launch that two jobs in a row did not finish."""
 
@@ -126,14 +130,14 @@ class BatchLauncher:
         LaunchError
             Somebody cancelled the job before its last launch ended: nothing is submitted in its place.
         """
-        note = folder / "job.json"
-        job = self._left_job(note)
+        note = JobNote(folder, self._scheduler)
+        job = note.left()
         if job:
             self._say(f"following {self._scheduler.name} job {job}, which an earlier weft left in the queue")
         else:
             job = self._scheduler.submit(script)
             self._say(f"submitted {script.name} as {self._scheduler.name} job {job}")
-        write_json(note, {"scheduler": self._scheduler.name, "job": job})
+        note.write(job)
         ended = False
         try:
             for _ in self._while_there(job):
@@ -154,7 +158,7 @@ class BatchLauncher:
             if waiting and not ended:
                 ended = self._interrupted(job)
             if ended or not waiting:
-                try_remove(note)
+                note.remove()
 
     def _while_there(self, job: str) -> Iterator[None]:
         """Poll a job until it has ended; a scheduler that does not answer is polled again.
@@ -190,22 +194,9 @@ class BatchLauncher:
         self._say(f"{self._scheduler.name} job {job} goes on: the same command follows it (--cancel: Ctrl-C ends it)")
         return False
 
-    def _left_job(self, note: Path) -> str | None:
-        """Id of a job of this run that an interrupted weft left in the queue, according to the scheduler."""
-        if not note.exists():
-            return None
-        try:
-            left = read_json(note)
-        except DataError:  # incomplete: the job's id is unknown
-            return None
-        job = str(left.get("job", ""))
-        if not job or left.get("scheduler") != self._scheduler.name:
-            return None
-        return job if self._scheduler.state(job) is not JobState.ENDED else None
-
     def _forget_unfollowed_ends(self, requests: Sequence[LaunchRequest]) -> None:
         """Remove the end files of launches to be repeated, unless a job of ours is still writing them."""
-        if self._left_job(requests[0].folder / "job.json") is None:
+        if JobNote(requests[0].folder, self._scheduler).left() is None:
             for request in requests:
                 try_remove(end_file(request))
 
@@ -220,7 +211,11 @@ def read_end(request: LaunchRequest) -> Outcome | None:
     path = end_file(request)
     if not path.exists():
         return None
-    code, seconds = (int(word) for word in read_plain(path).split())
+    with file_errors(path):
+        noted = END.fullmatch(read_plain(path))
+    if not noted:
+        return lost(request)
+    code, seconds = (int(word) for word in noted.groups())
     # `timeout` returns 124 if it terminated the command, 137 if it killed it
     return Outcome(request.id, code, float(seconds), code in (124, 137), request.log)
 
