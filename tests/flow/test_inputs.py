@@ -10,8 +10,10 @@ from weft.errors import DataError
 from weft.fabric import Fabric, load_fabric
 from weft.kernel.studies import load_study
 from weft.plan.stored import plan_of
+from weft.run.inputs import copy_inputs
 from weft.run.one import run_study
 from weft.run.refresh import refresh
+from weft.store.folder import RunFolder
 from weft.study import Study
 
 pytestmark = pytest.mark.usefixtures("only_measure")
@@ -121,3 +123,17 @@ def test_a_copy_that_was_edited_is_told_by_whoever_reads_the_run(
     copy.write_bytes(whole)
     refresh(into)
     run_study(skewed, here, into, FakeLauncher())
+
+
+def test_two_files_of_one_name_are_refused(skewed: Study, here: Fabric, matrix: Path, tmp_path: Path) -> None:
+    """The second copy replaced the first, and both were read as the second."""
+    plan = plan_of(run_study(skewed, here, tmp_path / "run", FakeLauncher()))
+    other = tmp_path / "other" / matrix.name
+    other.parent.mkdir()
+    named = [cell.model_copy(update={"parameters": {**cell.parameters, "table": str(other)}}) for cell in plan.cells]
+    both = plan.model_copy(update={"cells": tuple(named)})
+    other.write_text("0 1\n2 4\n")
+    with pytest.raises(DataError, match=r"also called traffic\.txt"):
+        copy_inputs(RunFolder(tmp_path / "second"), both)
+    other.write_bytes(matrix.read_bytes())
+    copy_inputs(RunFolder(tmp_path / "third"), both)

@@ -24,12 +24,21 @@ def copy_inputs(folder: RunFolder, plan: Plan) -> None:
     Raises
     ------
     DataError
-        A file is missing or no plain file, or the folder cannot be written.
+        A file is missing or no plain file, two have one name, or the folder cannot be written.
     """
-    for source in named(plan):
+    sources = list(named(plan))
+    for source in sources:
         if not source.is_file():
             raise DataError(f"{source} is no file, and the study names it", "write it, or name another in the study")
         _keep(source, folder)
+    # afterwards, by their contents: which names are one, case and accents, is for the file system to say
+    for source in sources:
+        if digest(source) != digest(folder.inputs / source.name):
+            raise DataError(
+                f"{source} is not what the run keeps of it in {folder.inputs}: another file that the study names is "
+                f"also called {source.name}, or this one was just changed",
+                "give the files of the study different names, then start the run again",
+            )
 
 
 def hand_inputs(folder: RunFolder, inner: RunFolder) -> None:
