@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kill real runs, and fill their disks, at random moments; count what was lost. Needs an MPI, and root for the disks.
 
-    python bench/kills.py [--kills 60] [--disks 6] [--seed 1] [--mpicxx mpicxx] [--on slurm]
+    python bench/kills.py [--kills 60] [--disks 6] [--quotas 6] [--seed 1] [--mpicxx mpicxx] [--on slurm]
 
 A kill is SIGKILL of weft, of mpiexec or of one rank, in turn; then the same command goes on. A disk is a file system of
-a few hundred KiB that runs full in mid-run, gets room, and the same command goes on. With `--on slurm` a kill is one of
-weft, of srun, of a rank or of a step's slurmstepd, or the job is cancelled, under a live Slurm of four nodes made
-here (needs root); the job of a weft that was killed goes on, and the same command follows it. Ends with exit code 1
-where a finished cell was changed or lost, a file under a final name was torn, or something was left behind.
+a few hundred KiB that runs full in mid-run, gets room, and the same command goes on. A quota is that of a folder on a
+large disk (btrfs, in a file; needs btrfs-progs). With `--on slurm` a kill is one of weft, of srun, of a rank, of a
+step's slurmstepd or of Slurm's daemons, which are started again, or the job is cancelled, under a live Slurm of four
+nodes made here (needs root); the job of a weft that was killed goes on, and the same command follows it. Ends with exit
+code 1 where a finished cell was changed or lost, a file under a final name was torn, or something was left behind.
 """
 
 import argparse
+import os
 import platform
 import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,23 +105,62 @@ def kills(make: Callable[[Path, int], Weft], wanted: int, dice: random.Random, w
     return told
 
 
-def disks(make: Callable[[Path, int], Weft], wanted: int) -> dict[str, int]:
-    """So many disks that run full."""
-    told = {"disks": 0, "filled": 0, "lost": 0, "torn": 0, "went on": 0}
+def run_command(*words: object) -> None:
+    """Run a command of the system; its failure ends this program."""
+    subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
+
+
+@contextmanager
+def small_disk(place: Path, size_kib: int) -> Generator[tuple[Path, Callable[[], None]]]:
+    """A folder on a disk of that size, and what gives it room."""
+    disk = place / "disk"
+    disk.mkdir()
+    run_command("mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "tmpfs", disk)
+    try:
+        yield disk, lambda: run_command("mount", "-o", "remount,size=64m", disk)
+    finally:
+        run_command("umount", "-l", disk)
+
+
+@contextmanager
+def small_quota(place: Path, size_kib: int) -> Generator[tuple[Path, Callable[[], None]]]:
+    """A folder on a large disk that may hold that much, and what raises its quota; needs btrfs-progs."""
+    image, disk = place / "image", place / "disk"
+    image.touch()
+    os.truncate(image, 300 << 20)
+    disk.mkdir()
+    run_command("mkfs.btrfs", "-q", image)
+    run_command("mount", "-o", "loop", image, disk)
+    try:
+        own = disk / "own"
+        for words in (
+            ["subvolume", "create", own],
+            ["quota", "enable", disk],
+            ["qgroup", "limit", f"{size_kib}k", own],
+        ):
+            run_command("btrfs", *words)
+        yield own, lambda: run_command("btrfs", "qgroup", "limit", "64M", own)
+    finally:
+        run_command("umount", "-l", disk)
+
+
+FULL = {"disks": (small_disk, "the disk is full"), "quotas": (small_quota, "the quota is used up")}
+
+
+def disks(make: Callable[[Path, int], Weft], wanted: int, kind: str = "disks") -> dict[str, int]:
+    """So many disks or quotas that run full."""
+    told = {kind: 0, "filled": 0, "lost": 0, "torn": 0, "went on": 0}
+    medium, said = FULL[kind]
     for size in SIZES_KIB[:wanted]:
-        with tempfile.TemporaryDirectory(prefix="weft-disks") as place, ExitStack() as after:
-            disk = Path(place, "disk")
-            disk.mkdir()
-            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", str(disk)], check=True)
-            after.callback(subprocess.run, ["umount", "-l", str(disk)], check=True)
+        with tempfile.TemporaryDirectory(prefix="weft-disks") as place, medium(Path(place), size) as (disk, give_room):
             weft = make(Path(place), 4)
             weft.folder = disk / "run"
             first = weft.run(300)
-            told["disks"] += 1
-            told["filled"] += first.returncode == 1 and "disk is full" in first.stderr
+            told[kind] += 1
+            told["filled"] += first.returncode == 1 and said in first.stderr
             told["torn"] += torn(weft.folder)
             before = weft.finished()
-            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+            give_room()
             told["went on"] += weft.run(300).returncode == 0
             told["lost"] += lost(before, weft.finished())
     return told
@@ -130,6 +171,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--disks", type=int, default=len(SIZES_KIB))
+    parser.add_argument("--quotas", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mpicxx")
     parser.add_argument("--on", choices=("local", "slurm"), default="local")
@@ -149,8 +191,9 @@ def main() -> int:
             return told_of(kills(make_there, given.kills, dice, SLURM))
     killed = kills(make, given.kills, dice) if given.kills else {}
     filled = disks(make, given.disks) if given.disks else {}
+    used_up = disks(make, given.quotas, "quotas") if given.quotas else {}
     print(f"{platform.machine()}, {mpi.wrapper}")
-    return told_of(killed, filled)
+    return told_of(killed, filled, used_up)
 
 
 def told_of(*counted: dict[str, int]) -> int:

@@ -18,7 +18,11 @@ from weft.format import format_bytes
 from weft.text import plain_tree
 
 ANEW = "it was changed or is incomplete: measure again with --into DIR"
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FULL = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota is used up",
+    errno.EFBIG: "the limit of a file's size is reached (ulimit -f, or the file system's own)",
+}
 FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -167,7 +171,7 @@ def explain(path: Path, error: OSError) -> DataError:
         return DataError(f"{strange} is {reason}", _put_back(strange))
     if error.errno in FULL:
         return DataError(
-            f"the disk is full: cannot write {place} ({reason}; {free_space(place)} free)",
+            f"{FULL[error.errno]}: cannot write {place} ({reason}; {free_space(place)} free on the disk)",
             "free some space and repeat the same command, which then continues; or use another disk: --into DIR",
         )
     if error.errno == errno.ELOOP:

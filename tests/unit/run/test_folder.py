@@ -158,7 +158,8 @@ def test_an_atomic_write_replaces_the_whole_file_or_nothing(tmp_path: Path, monk
     ("code", "words"),
     [
         (errno.ENOSPC, "disk is full"),
-        (errno.EDQUOT, "disk is full"),
+        (errno.EDQUOT, "quota is used up"),
+        (errno.EFBIG, "ulimit -f"),
         (errno.EROFS, "no permission to write"),
         (errno.EACCES, "no permission to write"),
         (errno.EIO, "Input/output error"),
