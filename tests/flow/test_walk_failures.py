@@ -147,16 +147,50 @@ def test_a_batch_that_dies_is_started_again_without_the_cell_that_killed_it(
     assert launcher.limits == [30.0, 30.0 - 2 * 7.0]
 
 
-def test_a_full_disk_in_the_ranks_ends_the_run_with_one_message(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("No space left on device", "disk is full"),
+        ("Disk quota exceeded", "quota is used up"),
+        ("File too large", "ulimit -f"),
+    ],
+)
+def test_a_full_disk_in_the_ranks_ends_the_run_with_one_message(
+    study: Study, fabric: Fabric, tmp_path: Path, reason: str, told: str
+) -> None:
     launcher = FakeLauncher({"c001.l1": "crash"})
     original = launcher._one
 
     def full(request: object) -> object:
         outcome = original(request)  # type: ignore[arg-type]
-        outcome.log.write_text("rank 0: cannot write cells/c001.l1.npy.part: No space left on device\n")
+        outcome.log.write_text(f"rank 0: cannot write cells/c001.l1.npy.part: {reason}\n")
         return outcome
 
     launcher._one = full  # type: ignore[method-assign,assignment]
-    with pytest.raises(DataError, match="disk is full"):
+    with pytest.raises(DataError, match=told):
         walk(study, fabric, tmp_path / "run", launcher)
     assert launcher.started[-1] == "c001.l1"
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_run_whose_folder_was_moved_does_not_go_on_in_the_one_that_took_its_place(
+    study: Study, fabric: Fabric, tmp_path: Path, replaced: bool
+) -> None:
+    """It wrote its plans and records over those of the other run, which holds the lock of another folder."""
+    place = tmp_path / "run"
+    launcher = FakeLauncher()
+
+    def moved(_: object) -> None:
+        if len(launcher.started) == 3:
+            place.rename(tmp_path / "moved")
+            walk(study, fabric, place, FakeLauncher())
+            if not replaced:
+                (place / "weft.json").unlink()
+
+    launcher.before = moved
+    with pytest.raises(DataError, match="run .* is there now" if replaced else "nothing is there now"):
+        walk(study, fabric, place, launcher)
+    assert len(launcher.started) == 3
+    again = FakeLauncher()
+    assert statuses(walk(study, fabric, tmp_path / "moved", again)) == {"ok": 12}
+    assert len(again.started) == 10

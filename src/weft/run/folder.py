@@ -40,6 +40,30 @@ def check_place(folder: RunFolder) -> None:
         )
 
 
+def check_still_there(folder: RunFolder, run: str) -> None:
+    """Check that the folder is still the run that is measured: another may have come into its place meanwhile.
+
+    The lock does not tell: it moves with the folder, and everything is written by the path.
+
+    Parameters
+    ----------
+    run
+        The run's id.
+
+    Raises
+    ------
+    DataError
+        The folder was removed, or moved, with or without another run in its place.
+    """
+    found = folder.run_id() if folder.meta.is_file() else ""
+    if found != run:
+        now = f"run {found} is there now" if found else "nothing is there now"
+        raise DataError(
+            f"{folder.path} was moved or removed while run {run} was measured: {now}",
+            "nothing more is written there; the same command with --into DIR goes on where it was moved to",
+        )
+
+
 def foreign_entry(folder: RunFolder) -> str:
     """Name of an entry that no killed start of a run would have left."""
     paths = (folder.study, folder.fabric, folder.plan, folder.lock_file, folder.inputs, folder.launches, folder.cells)

@@ -28,6 +28,7 @@ from weft.run.failure import (
     under_way,
     write_row,
 )  # fmt: skip
+from weft.run.folder import check_still_there
 from weft.run.progress import Progress
 from weft.run.watch import Watch
 from weft.store.cells import Origin, read_cell
@@ -83,7 +84,7 @@ class Walk:
         LaunchError
             The first launches all fail to start.
         DataError
-            The folder can no longer be written.
+            The folder can no longer be written, or is another run now.
         """
         steps = pending(self.folder, self.plan, mend=True)
         self.done = self.total - sum(len(step.cells) for step in steps)
@@ -98,12 +99,14 @@ class Walk:
 
     def _round(self, steps: Sequence[Step]) -> list[Step]:
         """Start each step once; returns the cells that a failed launch did not reach, as new steps."""
+        check_still_there(self.folder, self.origin.run)
         requests = [self._request(step) for step in steps]
         again: list[Step] = []
         self.progress.current(self._words(steps[0]))
         with Watch(self.folder, self.launcher, self.progress) as watch, closed(self.launcher.run(requests)) as outcomes:
             watch.turn_to(steps[0].launch.id)
             for place, outcome in enumerate(outcomes):
+                check_still_there(self.folder, self.origin.run)
                 step = steps[place]
                 ended = {"returncode": outcome.returncode, "wall_s": outcome.wall_s, "timed_out": outcome.timed_out}
                 write_json(self.folder.outcome(outcome.id), {"schema": "weft-outcome/1", **ended})
@@ -275,10 +278,10 @@ def refuse_full_disk(folder: RunFolder, outcome: Outcome) -> None:
     Raises
     ------
     DataError
-        The ranks reported that the disk is full, over quota or read-only.
+        The ranks reported that the disk is full, over quota or read-only, or a file too large.
     """
     text = "\n".join(log_tail(outcome.log, 40))
-    for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+    for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
         if os.strerror(code) in text:
             raise explain(folder.cells, OSError(code, os.strerror(code)))
 
