@@ -20,6 +20,7 @@ from weft.report.html import figure_values, fill, write_page
 from weft.report.remedies import NOTHING, remedy_table
 from weft.report.tables import all_tables, meaning
 from weft.report.view import RunView, load_view
+from weft.store.folder import RunFolder
 
 NO_TIME = "There is nothing to draw: no cell of this run has a time."
 NO_FIGURES = "Runs of this kernel have no figures: their times stand in the tables."
@@ -42,12 +43,15 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, front: 
     Raises
     ------
     DataError
-        A run cannot be read, or the page cannot be written.
+        A run cannot be read, or the page cannot be written, or its figures would be written out of the run's folder.
     WeftError
         No run was given.
     """
     if not folders:
         raise WeftError("no run was given to report on", "weft report RUN... -o report.html")
+    place = RunFolder(path.parent)
+    if place.meta.is_file():  # which may have come from somebody else
+        place.refuse_links(place.path / "figures")
     views = [load_view(folder) for folder in folders]
     figures = [all_figures(view) for view in views]
     write_page(path, render(views, figures, front))

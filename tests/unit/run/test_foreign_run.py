@@ -23,6 +23,7 @@ from weft.launch.launcher import LaunchRequest
 from weft.mpi.algorithms import algorithms, setting
 from weft.mpi.settings import check_settings
 from weft.plan.stored import HASH, hash_of, plan_of
+from weft.report.page import write
 from weft.run.folder import locked
 from weft.run.refresh import refresh
 from weft.store.files import write_parquet
@@ -258,3 +259,14 @@ def test_records_that_do_not_make_a_whole_are_one_message(folder: RunFolder) -> 
     path.write_text(json.dumps(record))
     with pytest.raises(DataError, match=r"warmup|no tables can be made"):
         refresh(folder.path)
+
+
+def test_a_report_writes_no_figure_out_of_the_run(folder: RunFolder, tmp_path: Path) -> None:
+    """Through a link named figures it wrote over files of others."""
+    refresh(folder.path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (folder.path / "figures").symlink_to(elsewhere)
+    with pytest.raises(DataError, match="figures is a link"):
+        write([folder.path], folder.report)
+    assert not list(elsewhere.iterdir())
