@@ -48,3 +48,9 @@ class CompareError(WeftError):
     """Runs cannot be compared as requested: a user's mistake, unlike a failed gate."""
 
     exit_code = 2
+
+
+class PathError(WeftError):
+    """A path that cannot even be looked at: in a folder of somebody else, or with a name that is too long."""
+
+    exit_code = 2

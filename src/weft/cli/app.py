@@ -10,9 +10,9 @@ from cyclopts import App, CycloptsError
 
 from weft import __version__
 from weft.cli.output import NobodyReadsError, guarded
-from weft.errors import WeftError
+from weft.errors import PathError, WeftError
 from weft.extras import how_to_report, is_of_report, missing_report, what_is_missing
-from weft.text import plain
+from weft.text import one_line, plain
 
 # Imported when they are used: `weft --help` must not wait for DuckDB. So their lines of help stand here.
 VERBS = {
@@ -40,6 +40,8 @@ VERBS = {
     "completion": ("weft.cli.completion:completion", "Print the script that completes verbs in bash, zsh or fish."),
     "help": ("weft.cli.app:main", "Explain a verb: weft help run."),
 }
+LONGEST_NAMED = 300
+"""Characters of a path in a message."""
 HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."
 
 # Plain text: parsing help as Markdown costs another 50 ms at each start.
@@ -68,7 +70,7 @@ def run_verb(words: list[str]) -> int:
         hint = f"did you mean {near[0]}? " if near else ""
         return tell(f'no verb "{words[0]}"', f"{hint}verbs: {', '.join(VERBS)}", 2)
     try:
-        result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        result = called(words)
         sys.stdout.flush()
     except NobodyReadsError as gone:
         return gone.exit_code
@@ -85,6 +87,24 @@ def run_verb(words: list[str]) -> int:
         sys.stderr.write("interrupted: the same command starts again\n")
         return 130
     return result if isinstance(result, int) else 0
+
+
+def called(words: list[str]) -> object:
+    """Call a verb, and return what it returns.
+
+    Raises
+    ------
+    PathError
+        A path cannot even be looked at.
+    """
+    try:
+        return app(words, exit_on_error=False, print_error=False, result_action="return_value")
+    except OSError as problem:
+        if not isinstance(problem.filename, str):
+            raise
+        named = one_line(problem.filename, LONGEST_NAMED)
+        told = f"{named}: {problem.strerror}"
+        raise PathError(told, "check the path, and whether you may read it (ls -ld)") from problem
 
 
 def tell(what: str, remedy: str, code: int) -> int:

@@ -20,7 +20,7 @@ def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_imports_none_of_the_heavy_libraries() -> None:
-    heavy = ["pydantic", "numpy", "duckdb", "ibis", "altair", "pyarrow", "ClusterShell", "jinja2"]
+    heavy = ["pydantic", "numpy", "duckdb", "ibis", "altair", "pyarrow", "jinja2"]
     code = (
         f"import sys; from weft.cli.app import main; main(['--help']); sys.exit(str(set({heavy!r}) & set(sys.modules)))"
     )
@@ -105,3 +105,26 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     done = subprocess.run(words, env=environment(), stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("why",),
+        ("report",),
+        ("compare",),
+        ("run", "contention", "--on", "local", "--into"),
+        ("trace", "import"),
+        ("init", "slurm", "-o"),
+    ],
+)
+def test_a_path_that_cannot_be_looked_at_is_one_message(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that is too long, or a folder of somebody else, ended in a traceback."""
+    assert app.main([*words, "x" * 300]) == 2
+    told = capsys.readouterr().err
+    assert "File name too long" in told
+    assert "ls -ld" in told
+    assert len(told) < 500
