@@ -19,6 +19,12 @@ from weft.files.plain import open_plain
 from weft.store.records import MEASURE_AGAIN, CellRecord, load_cell_record
 
 START, DURATION, TAINT = 0, 1, 2
+HEADER_BYTES = 128
+_OURS = re.compile(
+    rb"\x93NUMPY\x01\x00\x76\x00\{'descr': '<i8', 'fortran_order': False, "
+    rb"'shape': \((0|[1-9][0-9]{0,17}), (0|[1-9][0-9]{0,17}), 3\), \} *\n"
+)
+"""What the kernels write before the samples (native/measure/record/store.cpp)."""
 _NAME = re.compile(r"(?P<cell>[A-Za-z0-9_-]+)\.l(?P<launch>[1-9][0-9]*)\.json")
 
 
@@ -199,6 +205,10 @@ def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
 
 
 def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    head = file.read(HEADER_BYTES)
+    if ours := _OURS.fullmatch(head):  # NumPy would parse it as Python text, which takes a cell longer than its samples
+        return (int(ours[1]), int(ours[2]), 3), False, np.dtype("<i8")
+    file.seek(0)
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(file)

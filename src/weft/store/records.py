@@ -175,7 +175,7 @@ def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN
         # Without an escape, DEL or a letter beyond ASCII every text in it is plain already; a run of 5,000 cells has a
         # million of them, one after the other 26 s.
         easy = text.isascii() and b"\\" not in text and b"\x7f" not in text
-        raw = json.loads(text) if easy else plain_tree(json.loads(text))
+        raw = None if easy else plain_tree(json.loads(text))
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such {what}", remedy) from None
     except OSError as error:
@@ -183,9 +183,11 @@ def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN
     except (ValueError, RecursionError) as error:  # ValueError covers bad JSON and bad UTF-8
         raise DataError(f"{path}: torn {what}: {error}", remedy) from None
     try:
-        return kind.model_validate(raw)
+        return kind.model_validate_json(text) if easy else kind.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            raise DataError(f"{path}: torn {what}: {first['msg']}", remedy) from None
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
         seen = repr(first["input"])[:80]
         raise DataError(f"{path}: {where} is {seen}: {first['msg']}", remedy) from None
