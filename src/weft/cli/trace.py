@@ -88,14 +88,16 @@ def show(
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
     from weft.store.trace.folder import TraceFolder
+    from weft.trace.reading import reading_trace
     from weft.trace.take import bring_in
 
     folder = TraceFolder.open(run)
-    bring_in(folder)
-    if begin or end:
-        _show_stretch(folder, begin, end)
-    else:
-        _show_whole(folder, format, output, engine)
+    with reading_trace(run):
+        bring_in(folder)
+        if begin or end:
+            _show_stretch(folder, begin, end)
+        else:
+            _show_whole(folder, format, output, engine)
 
 
 def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine: str | None) -> None:
@@ -164,11 +166,13 @@ def export(run: Path, output: Path, /, *, to: Literal["perfetto", "otf2"] = "per
     from weft.store.trace.folder import TraceFolder
     from weft.trace.otf2.archive import write_otf2
     from weft.trace.perfetto import write_perfetto
+    from weft.trace.reading import reading_trace
     from weft.trace.take import bring_in
 
     folder = TraceFolder.open(run)
-    bring_in(folder)
-    calls = (write_otf2 if to == "otf2" else write_perfetto)(folder, output)
+    with reading_trace(run):
+        bring_in(folder)
+        calls = (write_otf2 if to == "otf2" else write_perfetto)(folder, output)
     sys.stderr.write(f"wrote {output}: {calls:,} calls\n")
 
 

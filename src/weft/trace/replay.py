@@ -13,6 +13,7 @@ from weft.files.atomic import write_atomic
 from weft.format import format_seconds, plural
 from weft.store.trace.convert import convert_trace, is_converted
 from weft.store.trace.folder import TraceFolder
+from weft.trace.reading import reading_trace
 from weft.trace.script import Made, make_script
 
 
@@ -49,9 +50,10 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
         The trace cannot be replayed (see :func:`weft.trace.script.make_script`).
     """
     folder = TraceFolder.open(trace)
-    if not is_converted(folder):
-        convert_trace(folder)
-    made = make_script(folder, folder.path / "replay.script")
+    with reading_trace(trace):
+        if not is_converted(folder):
+            convert_trace(folder)
+        made = make_script(folder, folder.path / "replay.script")
     nodes = asked.nodes or max(fewest_nodes(fabric, made.ranks) for fabric in fabrics)
     if made.ranks % nodes:
         raise StudyError(

@@ -13,6 +13,7 @@ from weft.route.given import matrix_of
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.events import each_event, groups_of
+from weft.trace.reading import reading_trace
 from weft.trace.take import bring_in
 
 MOST_RANKS = 8192
@@ -29,23 +30,31 @@ def traffic_of_trace(run: Path) -> npt.NDArray[np.float64]:
     DataError
         The folder is no trace, has no messages between ranks, or too many ranks for a matrix.
     """
-    folder = TraceFolder.open(run)
-    bring_in(folder)
-    if not has_trace_tables(folder):
-        make_trace_tables(folder)
-    ranks = 1 + max((row["rank"] for row in TRACE_RANKS.read(folder.path)), default=-1)
-    if ranks > MOST_RANKS:
-        raise DataError(f"{run} has {ranks:,} ranks; a traffic matrix has {MOST_RANKS:,} at most", "trace fewer ranks")
-    sent = np.zeros((ranks, ranks))
-    for row in MATRIX.read(folder.path):
-        if row["rank"] < ranks and row["peer"] < ranks:
-            sent[row["rank"], row["peer"]] += row["bytes"]
-    np.fill_diagonal(sent, 0)
+    with reading_trace(run):
+        sent = _sent(TraceFolder.open(run))
     if not sent.any():
         raise DataError(
             f"{run} has no messages from one rank to another",
             "trace an application that sends some; collective calls other than all-to-alls are not in the matrix",
         )
+    return sent
+
+
+def _sent(folder: TraceFolder) -> npt.NDArray[np.float64]:
+    """Bytes from each rank to each other, shape (ranks, ranks); DataError if there are too many ranks."""
+    bring_in(folder)
+    if not has_trace_tables(folder):
+        make_trace_tables(folder)
+    ranks = 1 + max((row["rank"] for row in TRACE_RANKS.read(folder.path)), default=-1)
+    if ranks > MOST_RANKS:
+        raise DataError(
+            f"{folder.path} has {ranks:,} ranks; a traffic matrix has {MOST_RANKS:,} at most", "trace fewer ranks"
+        )
+    sent = np.zeros((ranks, ranks))
+    for row in MATRIX.read(folder.path):
+        if 0 <= row["rank"] < ranks and 0 <= row["peer"] < ranks:
+            sent[row["rank"], row["peer"]] += row["bytes"]
+    np.fill_diagonal(sent, 0)
     return sent
 
 
@@ -70,14 +79,15 @@ def block_sizes_of_trace(run: Path) -> list[int]:
     DataError
         The folder is no trace, or has no all-to-all with blocks of one size.
     """
-    folder = TraceFolder.open(run)
-    bring_in(folder)
-    sizes = {number: group.size for number, group in groups_of(folder).items()}
-    found = {
-        event.bytes // sizes[event.comm]
-        for _, event in each_event(folder)
-        if event.call in ALL_TO_ALLS and event.bytes > 0 and sizes.get(event.comm, 0) > 1
-    }
+    with reading_trace(run):
+        folder = TraceFolder.open(run)
+        bring_in(folder)
+        sizes = {number: group.size for number, group in groups_of(folder).items()}
+        found = {
+            event.bytes // sizes[event.comm]
+            for _, event in each_event(folder)
+            if event.call in ALL_TO_ALLS and event.bytes > 0 and sizes.get(event.comm, 0) > 1
+        }
     if not found:
         raise DataError(
             f"{run} has no MPI_Alltoall with data", "give the sizes of blocks: weft tune --sizes 1KiB 64KiB"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A trace from somebody else is data: files that do not fit together end in one message, and its remedy works."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from made.traces import MadeRank
+from weft.analyse.trace.make import make_trace_tables
+from weft.cli.app import main
+from weft.errors import DataError
+from weft.store.trace.folder import TraceFolder
+from weft.trace.take import bring_in
+from weft.trace.traffic import traffic_of_trace
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> TraceFolder:
+    """Two ranks that send to each other, with all that is made of it."""
+    folder = TraceFolder(tmp_path_factory.mktemp("trace"))
+    for rank in range(2):
+        MadeRank(rank, 2).site(1, "f+0x2").call("MPI_Send", 0, 1000, peer=1 - rank, bytes=64).write(folder.raw)
+    bring_in(folder)
+    make_trace_tables(folder)
+    return folder
+
+
+def swapped(folder: TraceFolder) -> None:
+    """One table in the place of another."""
+    shutil.copyfile(folder.tables / "trace_sites.parquet", folder.tables / "trace_verdict.parquet")
+    shutil.copyfile(folder.tables / "trace_calls.parquet", next(folder.events.glob("*.parquet")))
+
+
+def without_events(folder: TraceFolder) -> None:
+    """The events are gone, and a table."""
+    next(folder.events.glob("*.parquet")).unlink()
+    (folder.tables / "trace_verdict.parquet").unlink()
+
+
+def without_a_column(folder: TraceFolder) -> None:
+    """A table of calls without their sites."""
+    path = folder.tables / "trace_sites.parquet"
+    pq.write_table(pq.read_table(path).drop_columns(["text"]), path)
+    (folder.tables / "trace_verdict.parquet").unlink()
+
+
+@pytest.mark.parametrize("spoil", [swapped, without_events, without_a_column])
+def test_files_that_do_not_fit_together_are_one_message_and_can_be_made_anew(
+    original: TraceFolder,
+    spoil: Callable[[TraceFolder], None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """DuckDB's own error, or a KeyError, came with a traceback."""
+    folder = TraceFolder(tmp_path / "trace")
+    shutil.copytree(original.path, folder.path)
+    spoil(folder)
+    assert main(["trace", "show", str(folder.path)]) == 1
+    told = capsys.readouterr().err
+    assert told.count("error:") == 1
+    assert f"rm -r {folder.events} {folder.counts} {folder.tables}" in told
+    for place in (folder.events, folder.counts, folder.tables):
+        shutil.rmtree(place)
+    assert main(["trace", "show", str(folder.path)]) == 0
+
+
+def test_traffic_of_a_spoilt_trace_is_one_message(original: TraceFolder, tmp_path: Path) -> None:
+    folder = TraceFolder(tmp_path / "trace")
+    shutil.copytree(original.path, folder.path)
+    without_events(folder)
+    with pytest.raises(DataError, match="do not fit together"):
+        traffic_of_trace(folder.path)
