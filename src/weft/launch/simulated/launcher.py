@@ -72,7 +72,7 @@ class SimulatedLauncher:
     @property
     def rules(self) -> Rules:
         """A time that is the same every time is not taken a hundred times, nor warmed up for."""
-        return Rules(io="posix", start="barrier", samples=self.simulation.samples, watchdog=False)
+        return Rules(io="posix", samples=self.simulation.samples, watchdog=False)
 
     def provenance(self) -> dict[str, Any]:
         """Describe the simulator and its options."""

@@ -149,7 +149,7 @@ def test_a_simulator_takes_one_sample_and_no_warm_up(tmp_path: Path) -> None:
     nowhere = Path("/nowhere")
     programs = Programs(nowhere, SimGrid(nowhere, nowhere, "3.32"))
     rules = SimulatedLauncher(fabric_of(tmp_path), programs, workers=1).rules
-    assert rules == Rules(io="posix", start="barrier", samples=1, watchdog=False)
+    assert rules == Rules(io="posix", samples=1, watchdog=False)
 
 
 SORT = {"n": 576, "m": 8, "data": "uniform"}
