@@ -6,6 +6,7 @@ endforeach()
 foreach(noun timed_teams size_sweep bandwidth)
   weft_test(${noun})
 endforeach()
+weft_test(collective_calls RANKS 1 3)
 weft_test(collective TIMEOUT 300) # nine calls in all their forms: 8 busy-waiting ranks on 2 cores take a minute
 
 # weft_parts_test(<name> <ranks> <exit code> <cell lines, joined by "|"> [-D...]): see scripts/run_parts.cmake

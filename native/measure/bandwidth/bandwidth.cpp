@@ -16,6 +16,7 @@
 #include "cell/size_sweep.hpp"
 #include "host/caches.hpp"
 #include "mpi/agree.hpp"
+#include "mpi/message.hpp"
 
 #include <algorithm>
 
@@ -92,7 +93,7 @@ Need bandwidth_need(Cell const &cell) {
                           std::to_string(cell.team().size),
                       "the plan names two `members`: start the study again", true);
     }
-    if (std::string const why = MessageWindow::refusal(sizes.back()); !why.empty()) {
+    if (std::string const why = message_refusal(sizes.back()); !why.empty()) {
         throw Refusal("fabric", why);
     }
     return {{{"messages under way", limits_of(cell).footprint},

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bandwidth/message_window.hpp"
 
+#include "mpi/message.hpp"
 #include "record/hash.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <cstring>
 
 namespace weft {
@@ -14,30 +14,6 @@ namespace {
 constexpr int message_tag = 0;
 constexpr int done_tag = 1;
 constexpr std::int64_t line_bytes = 64;
-
-#if MPI_VERSION >= 4
-constexpr bool wide_counts = true;
-#else
-constexpr bool wide_counts = false;
-#endif
-
-int send_bytes(std::byte const *from, std::int64_t bytes, Team const &team, MPI_Request *request) {
-#if MPI_VERSION >= 4
-    if (bytes > INT_MAX) {
-        return MPI_Isend_c(from, MPI_Count(bytes), MPI_BYTE, 1, message_tag, team.comm, request);
-    }
-#endif
-    return MPI_Isend(from, int(bytes), MPI_BYTE, 1, message_tag, team.comm, request);
-}
-
-int receive_bytes(std::byte *into, std::int64_t bytes, Team const &team, MPI_Request *request) {
-#if MPI_VERSION >= 4
-    if (bytes > INT_MAX) {
-        return MPI_Irecv_c(into, MPI_Count(bytes), MPI_BYTE, 0, message_tag, team.comm, request);
-    }
-#endif
-    return MPI_Irecv(into, int(bytes), MPI_BYTE, 0, message_tag, team.comm, request);
-}
 
 /// Calls `work(place, word, length)` for each word of a message.
 template <class Work> void for_each_word(std::byte *place, std::int64_t message, std::int64_t bytes, Work &&work) {
@@ -72,14 +48,6 @@ MessageWindow::MessageWindow(Team const &team, WindowLimits const &limits)
       places_(Buffer::make(team, std::size_t(limits.footprint), team.rank == 0 ? "send" : "receive")),
       requests_(std::size_t(limits.most_messages), MPI_REQUEST_NULL) {}
 
-std::string MessageWindow::refusal(std::int64_t bytes) {
-    if (wide_counts || bytes <= INT_MAX) {
-        return "";
-    }
-    return "a message of " + std::to_string(bytes) +
-           " bytes is more than an MPI-3 call counts: take sizes below 2 GiB, or an MPI 4 library";
-}
-
 void MessageWindow::set_size(std::int64_t bytes) {
     bytes_ = bytes;
     messages_ = limits_.messages(bytes);
@@ -93,13 +61,15 @@ std::byte *MessageWindow::place(std::int64_t first, std::int64_t message) const 
 
 void MessageWindow::send_messages() {
     for (std::int64_t k = 0; k < messages_; ++k) {
-        check(send_bytes(place(next_, k), bytes_, team_, &requests_[std::size_t(k)]), "MPI_Isend");
+        check(start_sending(place(next_, k), bytes_, 1, message_tag, team_.comm, &requests_[std::size_t(k)]),
+              "MPI_Isend");
     }
 }
 
 void MessageWindow::receive_messages() {
     for (std::int64_t k = 0; k < messages_; ++k) {
-        check(receive_bytes(place(next_, k), bytes_, team_, &requests_[std::size_t(k)]), "MPI_Irecv");
+        check(start_receiving(place(next_, k), bytes_, 0, message_tag, team_.comm, &requests_[std::size_t(k)]),
+              "MPI_Irecv");
     }
 }
 

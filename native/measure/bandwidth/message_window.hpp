@@ -32,9 +32,6 @@ class MessageWindow {
     /// Collective over two ranks.
     MessageWindow(Team const &team, WindowLimits const &limits);
 
-    /// The reason why this MPI cannot count a message of `bytes` bytes; empty if it can.
-    static std::string refusal(std::int64_t bytes);
-
     void set_size(std::int64_t bytes);
     [[nodiscard]] std::int64_t messages() const { return messages_; }
     [[nodiscard]] bool real() const { return places_.real(); }

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +39,23 @@ std::vector<CopyWay> copy_ways(std::size_t bytes);
 
 /// How many times each way of a size is tried before the fastest is measured.
 int copy_tries(std::size_t bytes) noexcept;
+
+/// The way with the shortest time of its slowest rank. The ways take turns, and the best of some tries counts: what
+/// disturbs a try does not decide. `once_ns(way)` tries once on this rank; `slowest_ns(mine)` is the most over all
+/// ranks.
+template <class Once, class Slowest>
+CopyWay fastest_of(std::span<CopyWay const> ways, int tries, Once &&once_ns, Slowest &&slowest_ns) {
+    std::vector<std::int64_t> best_ns(ways.size(), std::numeric_limits<std::int64_t>::max());
+    for (int k = 0; k < tries && ways.size() > 1; ++k) {
+        for (std::size_t w = 0; w < ways.size(); ++w) {
+            best_ns[w] = std::min<std::int64_t>(best_ns[w], once_ns(ways[w]));
+        }
+    }
+    for (std::int64_t &best : best_ns) {
+        best = slowest_ns(best);
+    }
+    return ways[std::size_t(std::min_element(best_ns.begin(), best_ns.end()) - best_ns.begin())];
+}
 
 /// Makes every byte of `to` differ from the one that must come.
 void fill_with_complement(std::span<std::byte> to, std::span<std::byte const> from) noexcept;

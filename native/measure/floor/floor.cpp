@@ -8,7 +8,7 @@
 #include "host/buffer.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <functional>
 #include <span>
 #include <sstream>
 #include <vector>
@@ -73,23 +73,16 @@ void measure_latency(Cell &cell) {
     cell.sampler().warm("swap", swap, {.of_one_rank = true});
 }
 
-/// Collective: the way by which the slowest rank copies fastest. The ways take turns, and the best of some tries
-/// counts: what disturbs a try does not decide.
-CopyWay fastest_way(Cell &cell, std::span<CopyWay const> ways, Buffer const &to, Buffer const &from) {
-    int const tries = copy_tries(to.bytes());
-    std::vector<std::int64_t> best_ns(ways.size(), std::numeric_limits<std::int64_t>::max());
-    for (int k = 0; k < tries && ways.size() > 1; ++k) {
-        for (std::size_t w = 0; w < ways.size(); ++w) {
-            cell.sampler().start().wait();
-            auto const begin = cell.sampler().clock().now();
-            ways[w].copy(to.data(), from.data(), to.bytes());
-            best_ns[w] = std::min(best_ns[w], cell.sampler().clock().now() - begin);
-        }
-    }
-    for (std::int64_t &best : best_ns) {
-        best = max_over(cell.team(), best);
-    }
-    return ways[std::size_t(std::min_element(best_ns.begin(), best_ns.end()) - best_ns.begin())];
+/// Collective: the way by which the slowest rank copies fastest.
+CopyWay fastest_way(Cell &cell, std::span<CopyWay const> ways, int tries,
+                    std::function<void(CopyWay const &)> const &copy) {
+    auto const once_ns = [&](CopyWay const &way) {
+        cell.sampler().start().wait();
+        auto const begin = cell.sampler().clock().now();
+        copy(way);
+        return cell.sampler().clock().now() - begin;
+    };
+    return fastest_of(ways, tries, once_ns, [&](std::int64_t mine) { return max_over(cell.team(), mine); });
 }
 
 /// How long a copy is sampled at least. Bounds take the shortest time, which goes on falling where the median stands
@@ -105,12 +98,12 @@ Flaws measure_copy(Cell &cell, std::int64_t bytes) {
     Buffer const from = Buffer::make(cell.team(), std::size_t(bytes), "copy from");
     Buffer const to = Buffer::make(cell.team(), std::size_t(bytes), "copy to");
     std::vector<CopyWay> const ways = copy_ways(std::size_t(bytes));
-    CopyWay const fastest = fastest_way(cell, ways, to, from);
-    auto const copy = [&] {
-        fastest.copy(to.data(), from.data(), std::size_t(bytes));
+    auto const copy = [&](CopyWay const &way) { // the one that is proved below
+        way.copy(to.data(), from.data(), to.bytes());
         asm volatile("" : : "r"(to.data()) : "memory"); // keeps the compiler from removing the copy
     };
-    cell.sampler().warm("copy-" + std::to_string(bytes) + fastest.suffix(), copy,
+    CopyWay const fastest = fastest_way(cell, ways, copy_tries(to.bytes()), copy);
+    cell.sampler().warm("copy-" + std::to_string(bytes) + fastest.suffix(), [&] { copy(fastest); },
                         {.of_one_rank = true, .least_ns = for_the_minimum_ns()});
     Flaws flaws;
     if (!from.real() || !to.real()) {
@@ -120,12 +113,12 @@ Flaws measure_copy(Cell &cell, std::int64_t bytes) {
     bool const spoiled = planted(cell, "corrupt") && cell.team().rank == cell.team().size - 1;
     std::string const who = "rank " + std::to_string(cell.team().rank);
     for (CopyWay const &way : ways) {
-        auto const by_way = [&](auto... given) { way.copy(given...); };
-        flaws.join(prove_copy(by_way, target, std::span(from.data(), std::size_t(bytes)), who, [&] {
-            if (spoiled) {
-                target[std::size_t(bytes / 2)] ^= std::byte{1};
-            }
-        }));
+        flaws.join(prove_copy([&](auto...) { copy(way); }, target, std::span(from.data(), std::size_t(bytes)), who,
+                              [&] {
+                                  if (spoiled) {
+                                      target[std::size_t(bytes / 2)] ^= std::byte{1};
+                                  }
+                              }));
     }
     return flaws;
 }

@@ -5,14 +5,11 @@
 #include "host/platform.hpp"
 #include "host/settings.hpp"
 #include "host/thresholds.hpp"
+#include "launch/sources.hpp"
 #include "mpi/agree.hpp"
 #include "record/json.hpp"
 
 #include <array>
-
-#ifndef WEFT_KERNEL_SOURCES
-#define WEFT_KERNEL_SOURCES "" // set by CMake
-#endif
 
 namespace weft {
 
@@ -80,7 +77,7 @@ std::string describe_launch(Team const &team, Plan const &plan, Clock const &clo
         .member("launch_index", plan.launch_index);
     json.member("mpi_library", library_version());
     json.member("mpi_standard", std::to_string(version) + "." + std::to_string(subversion));
-    json.member("processor", here.processor).member("kernel_sources", WEFT_KERNEL_SOURCES);
+    json.member("processor", here.processor).member("kernel_sources", kernel_sources());
     json.key("clock").begin_object();
     json.member("resolution_ns", clock.cost().resolution_ns).member("cost_ns", clock.cost().cost_ns);
     json.member("method", clock.shared() ? "shared" : "tree").member("residual_ns", clock.residual_ns());

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace weft {
 
@@ -143,7 +144,16 @@ void PairMeter::calibrate(PairRound const &round, PingPong const &ping, Timing &
         return fastest(round, pair_calibration_samples, settled_ns(cost));
     };
     std::int64_t const one_trip_ns = timing.unrecorded > 0 ? fastest(round, timing.batch, settled_ns(cost)) : lasted(1);
-    Batch const batch = calibrated(one_trip_ns, least_ns, cost, lasted);
+    BatchBook &book = cell_.sampler().batches();
+    std::string const &op = series_.back().op; // all series take the same
+    auto const decided = book.of(op);          // by the first launch, for all of them (METHOD 7)
+    Batch const batch = decided ? Batch{*decided, lasted(*decided)} : calibrated(one_trip_ns, least_ns, cost, lasted);
+    book.decide(op, batch.calls);
+    if (2 * batch.lasted_ns < least_ns && !std::exchange(has_warned_, true)) {
+        cell_.warn("batches of " + op + " last " + std::to_string(batch.lasted_ns) +
+                   " ns, as an earlier launch decided, and should last " + std::to_string(least_ns) +
+                   " ns; measure anew with --into DIR");
+    }
     timing.trips = {.timed = batch.calls, .lead = batch.lasted_ns < settled_ns(cost)};
 }
 

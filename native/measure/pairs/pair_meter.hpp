@@ -83,7 +83,8 @@ class PairMeter {
     std::shared_ptr<PairForwards> forwards_;
     Rules rules_;
     bool raw_;
-    bool met_ = false; ///< the pairs of the round
+    bool met_ = false;        ///< the pairs of the round
+    bool has_warned_ = false; ///< of samples that are short in this launch
     std::int64_t last_sent_ns_ = 0;
     std::vector<Series> series_;
     std::vector<std::int64_t> sizes_; ///< met so far

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/pair_values.hpp"
 
+#include "mpi/message.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -53,8 +55,7 @@ void PairValues::prove(PairRound const &round, std::int64_t bytes) {
     if (round.partner >= 0) {
         constexpr int tag = 14;
         std::fill(received.begin(), received.end(), std::byte{0xa5}); // data of an earlier message must not count
-        check(PMPI_Sendrecv(send_.data(), int(bytes), MPI_BYTE, round.partner, tag, receive_.data(), int(bytes),
-                            MPI_BYTE, round.partner, tag, cell_.team().comm, MPI_STATUS_IGNORE),
+        check(swap_bytes(send_.data(), receive_.data(), bytes, round.partner, tag, cell_.team().comm),
               "MPI_Sendrecv of the proof");
     }
     corrupt(round, bytes);

@@ -9,13 +9,13 @@
 //   pairs          these pairs, isolated: words `a-b`, pairs without common ranks joined by commas: `0-5,1-7 2-9`
 //   leaf, pod      of each node, for the classes that slow pairs are compared within; both optional
 #include "cell/kernels.hpp"
+#include "mpi/message.hpp"
 
 #include "pairs/pair_retrial.hpp"
 #include "pairs/pair_schedule.hpp"
 #include "pairs/pair_values.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <sstream>
 
 namespace weft {
@@ -81,10 +81,8 @@ PairsRequest pairs_request(Cell const &cell) {
     PairsRequest request;
     request.sizes = integers(cell, "bytes");
     request.modes = modes_of(cell);
-    bool const sizes_fit = std::all_of(request.sizes.begin(), request.sizes.end(),
-                                       [](std::int64_t bytes) { return bytes >= 0 && bytes <= INT_MAX; });
-    if (request.sizes.empty() || !sizes_fit) {
-        throw bad_value(cell, "`bytes " + cell.text("bytes") + "`: sizes from 0 to 2^31 - 1");
+    if (request.sizes.empty() || *std::min_element(request.sizes.begin(), request.sizes.end()) < 0) {
+        throw bad_value(cell, "`bytes " + cell.text("bytes") + "`: sizes from 0 on");
     }
     request.raw = cell.text("store", "raw") == "raw";
     if (cell.has("pairs")) {
@@ -163,6 +161,9 @@ void record_partner(Cell &cell, PairRound const &round) {
 
 Need pairs_need(Cell const &cell) {
     auto const request = pairs_request(cell);
+    if (std::string const why = message_refusal(request.largest()); !why.empty()) {
+        throw Refusal("fabric", why);
+    }
     Rules const &rules = cell.rules();
     constexpr std::int64_t beside = 3;             // cold, forward, again
     constexpr std::int64_t summary_rows = 7 + 128; // order statistics, and the most buckets that a slow tail fills
@@ -172,7 +173,7 @@ Need pairs_need(Cell const &cell) {
     constexpr auto row = std::int64_t(sizeof(Row));
     constexpr std::int64_t raw_forward = 16; // send and arrival time of each ping, until the clock is closed
     Need need;
-    need.parts.push_back({"messages", 2 * std::max<std::int64_t>(request.largest(), 1)});
+    need.parts.push_back({"messages", 2 * std::clamp<std::int64_t>(request.largest(), 1, std::int64_t{1} << 61)});
     // Twice, since the slab that is written is a copy.
     need.parts.push_back({"samples", 2 * operations * (kept + beside) * row +
                                          operations * rules.max_samples * raw_forward +

@@ -6,7 +6,7 @@
 namespace weft {
 
 PingPong::PingPong(MPI_Comm comm, Clock const &clock, Buffer const &send, Buffer const &receive, std::int64_t bytes)
-    : comm_(comm), clock_(clock), send_(send.data()), receive_(receive.data()), bytes_(int(bytes)) {}
+    : comm_(comm), clock_(clock), send_(send.data()), receive_(receive.data()), bytes_(bytes) {}
 
 // The usage read after a sample is also the one before the next: one system call a sample, outside of the timed part.
 void PingPong::initiate(int partner, Trips trips, std::span<Row> rows) const {
@@ -67,7 +67,7 @@ std::int64_t PingPong::accompany(int partner, bool initiates, std::function<bool
     }
     while (true) {
         MPI_Status status;
-        check(MPI_Recv(receive_, bytes_, MPI_BYTE, partner, MPI_ANY_TAG, comm_, &status), "MPI_Recv");
+        check(receive_bytes(receive_, bytes_, partner, MPI_ANY_TAG, comm_, &status), "MPI_Recv");
         if (status.MPI_TAG == farewell) {
             return last;
         }

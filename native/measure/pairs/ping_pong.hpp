@@ -3,6 +3,7 @@
 #pragma once
 
 #include "host/buffer.hpp"
+#include "mpi/message.hpp"
 #include "sample/recorder.hpp"
 #include "time/clock.hpp"
 
@@ -24,7 +25,7 @@ struct Trips {
 /// and the exit from a barrier would add to its time.
 class PingPong {
   public:
-    /// All arguments must outlive it. `bytes` must fit into an int and into both buffers.
+    /// All arguments must outlive it. `bytes` must fit into both buffers, and into a message of this MPI.
     PingPong(MPI_Comm comm, Clock const &clock, Buffer const &send, Buffer const &receive, std::int64_t bytes);
 
     /// Takes rows.size() samples.
@@ -46,9 +47,9 @@ class PingPong {
     void slow_down(std::int64_t ns) noexcept { delay_ns_ = ns; }
 
   private:
-    void ping(int partner) const { check(MPI_Send(send_, bytes_, MPI_BYTE, partner, tag, comm_), "MPI_Send"); }
+    void ping(int partner) const { check(send_bytes(send_, bytes_, partner, tag, comm_), "MPI_Send"); }
     void pong(int partner) const {
-        check(MPI_Recv(receive_, bytes_, MPI_BYTE, partner, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+        check(receive_bytes(receive_, bytes_, partner, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
     }
     void dawdle() const;
 
@@ -58,7 +59,7 @@ class PingPong {
     Clock const &clock_;
     std::byte const *send_;
     std::byte *receive_;
-    int bytes_;
+    std::int64_t bytes_;
     std::int64_t delay_ns_ = 0;
 };
 

@@ -2,46 +2,12 @@
 #include "replay/player.hpp"
 
 #include "mpi/check.hpp"
+#include "replay/counted.hpp"
 
-#include <climits>
 #include <cmath>
 #include <utility>
 
 namespace weft {
-
-namespace {
-
-/// Type and count of some bytes: over 2 GiB they are counted in doubles, rounded up.
-struct Counted {
-    int count;
-    MPI_Datatype type;
-    explicit Counted(std::int64_t bytes)
-        : count(int(bytes <= INT_MAX ? bytes : std::min<std::int64_t>((bytes + 7) / 8, INT_MAX))),
-          type(bytes <= INT_MAX ? MPI_BYTE : MPI_DOUBLE) {}
-};
-
-/// Operand of a reduction: doubles, or single bytes where the vector does not consist of doubles.
-struct Reduced {
-    int count;
-    MPI_Datatype type;
-    MPI_Op op;
-    explicit Reduced(std::int64_t bytes)
-        : count(int(std::min<std::int64_t>(bytes % 8 == 0 ? bytes / 8 : bytes, INT_MAX))),
-          type(bytes % 8 == 0 ? MPI_DOUBLE : MPI_BYTE), op(bytes % 8 == 0 ? MPI_SUM : MPI_BOR) {}
-};
-
-void set_counts(std::int64_t const *bytes, int size, std::vector<int> &counts, std::vector<int> &places) {
-    counts.resize(std::size_t(size));
-    places.resize(std::size_t(size));
-    std::int64_t place = 0;
-    for (int k = 0; k < size; ++k) {
-        counts[std::size_t(k)] = int(std::min<std::int64_t>(bytes[k], INT_MAX));
-        places[std::size_t(k)] = int(std::min<std::int64_t>(place, INT_MAX));
-        place += counts[std::size_t(k)];
-    }
-}
-
-} // namespace
 
 Player::Player(Team const &team, Script const &script, double compute, AllToAll algorithm)
     : team_(team), script_(script), compute_(compute), algorithm_(std::move(algorithm)), comms_{team.comm},
@@ -54,8 +20,12 @@ Player::Player(Team const &team, Script const &script, double compute, AllToAll 
 }
 
 void Player::allocate() {
-    send_ = Buffer::make(team_, std::size_t(script_.send_bytes), "messages sent");
-    receive_ = Buffer::make(team_, std::size_t(script_.receive_bytes), "messages received");
+    auto const rounded = std::size_t(8 * team_.size); // large parts of equal size are whole doubles, see Counted
+    send_ = Buffer::make(team_, std::size_t(script_.send_bytes) + rounded, "messages sent");
+    receive_ = Buffer::make(team_, std::size_t(script_.receive_bytes) + rounded, "messages received");
+    for (std::vector<int> *const each : {&counts_[0], &counts_[1], &places_[0], &places_[1]}) {
+        each->reserve(std::size_t(team_.size)); // nothing is allocated between two clock reads
+    }
 }
 
 MPI_Comm Player::comm_of(Action const &action) const {
@@ -154,29 +124,29 @@ void Player::parts(Action const &action, MPI_Comm comm) {
 void Player::listed(Action const &action, MPI_Comm comm) {
     int size = 1;
     check(PMPI_Comm_size(comm, &size), "MPI_Comm_size");
-    std::int64_t const *const listed = script_.counts.data() + action.value;
-    set_counts(listed, size, counts_[0], places_[0]);
+    auto const parts = std::span(script_.counts).subspan(std::size_t(action.value));
+    bool const both_ways = action.act == Act::alltoallv;
+    int const unit = unit_of(parts.first(std::size_t(both_ways ? 2 * size : size)), action);
+    MPI_Datatype const type = type_of(unit);
+    set_parts(parts.first(std::size_t(size)), unit, counts_[0], places_[0]);
     int const *const counts = counts_[0].data();
     int const *const places = places_[0].data();
-    int const out = Counted(action.bytes).count;
-    int const in = Counted(action.received).count;
+    int const out = int(action.bytes / unit);
+    int const in = int(action.received / unit);
     auto *const from = send_.data();
     auto *const into = receive_.data();
     switch (action.act) {
     case Act::gather:
-        return check(MPI_Gatherv(from, out, MPI_BYTE, into, counts, places, MPI_BYTE, action.peer, comm),
-                     "MPI_Gatherv");
+        return check(MPI_Gatherv(from, out, type, into, counts, places, type, action.peer, comm), "MPI_Gatherv");
     case Act::scatter:
-        return check(MPI_Scatterv(from, counts, places, MPI_BYTE, into, in, MPI_BYTE, action.peer, comm),
-                     "MPI_Scatterv");
+        return check(MPI_Scatterv(from, counts, places, type, into, in, type, action.peer, comm), "MPI_Scatterv");
     case Act::allgather:
-        return check(MPI_Allgatherv(from, out, MPI_BYTE, into, counts, places, MPI_BYTE, comm), "MPI_Allgatherv");
+        return check(MPI_Allgatherv(from, out, type, into, counts, places, type, comm), "MPI_Allgatherv");
     case Act::alltoallv:
-        set_counts(listed + size, size, counts_[1], places_[1]);
-        return algorithm_.alltoallv(from, counts, places, MPI_BYTE, into, counts_[1].data(), places_[1].data(),
-                                    MPI_BYTE, comm);
+        set_parts(parts.subspan(std::size_t(size), std::size_t(size)), unit, counts_[1], places_[1]);
+        return algorithm_.alltoallv(from, counts, places, type, into, counts_[1].data(), places_[1].data(), type, comm);
     default:
-        return check(MPI_Reduce_scatter(from, into, counts, MPI_BYTE, MPI_BOR, comm), "MPI_Reduce_scatter");
+        return check(MPI_Reduce_scatter(from, into, counts, type, MPI_BOR, comm), "MPI_Reduce_scatter");
     }
 }
 

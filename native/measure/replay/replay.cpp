@@ -7,6 +7,7 @@
 //
 // The operation `replay` is the whole script, from the first call to the last.
 #include "cell/kernels.hpp"
+#include "replay/counted.hpp"
 #include "replay/player.hpp"
 #include "replay/script.hpp"
 
@@ -43,6 +44,7 @@ void run_replay(Cell &cell) {
     Player player(team, script, double(cell.integer("compute_permille", 1000)) / 1000.0,
                   AllToAll(cell.text("algorithm", "")));
     refuse_together(team, "launch", wrong_action(script, player.sizes(), path));
+    refuse_together(team, "fabric", uncountable_action(script, player.sizes()));
     player.allocate();
     auto const play = [&] { player.play(); };
     cell.sampler().cold(operation, play, {.batch = false});

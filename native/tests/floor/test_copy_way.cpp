@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -70,4 +71,17 @@ TEST_CASE("small sizes are tried more often than large ones, and each at least t
     CHECK(copy_tries(1'048'576) == 16);
     CHECK(copy_tries(4'194'304) == 4);
     CHECK(copy_tries(1'073'741'824) == 2);
+}
+
+TEST_CASE("the way to copy is that of the shortest time of the slowest rank, whatever disturbed a try") {
+    std::vector<CopyWay> const ways{{}, {.piece = 4096}, {.piece = 8192}};
+    // of each way: three tries on this rank, and the best of another rank
+    std::map<std::size_t, std::vector<std::int64_t>> tries{
+        {0, {900, 50, 70}}, {4096, {40, 40, 40}}, {8192, {90, 80, 60}}};
+    std::map<std::int64_t, std::int64_t> const beside{{50, 55}, {40, 99}, {60, 10}};
+    std::map<std::size_t, std::size_t> looked;
+    auto const once = [&](CopyWay const &way) { return tries.at(way.piece).at(looked[way.piece]++); };
+    auto const slowest = [&](std::int64_t mine) { return std::max(mine, beside.at(mine)); };
+    CHECK(fastest_of(ways, 3, once, slowest).piece == 0);
+    CHECK(looked == std::map<std::size_t, std::size_t>{{0, 3}, {4096, 3}, {8192, 3}});
 }

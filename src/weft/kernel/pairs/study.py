@@ -11,7 +11,6 @@ from weft.study import MOST_CELLS, Count, Measure, Series, Study
 from weft.units import Seconds, parse_bytes
 
 MOST_DRAWN = 10_000
-MOST_BYTES = 2**31 - 1  # counts of MPI calls are ints
 
 
 def parse_sizes(value: object) -> tuple[int, ...]:
@@ -20,15 +19,13 @@ def parse_sizes(value: object) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        There is no size, one occurs twice, or one is larger than an MPI count.
+        There is no size, or one occurs twice.
     """
     listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
     few_enough(listed)
     sizes = tuple(parse_bytes(item) for item in listed)
     if not sizes or len(set(sizes)) != len(sizes):
         raise ValueError('a list of different sizes, such as ["0 B", "256 KiB"]')
-    if max(sizes) > MOST_BYTES:
-        raise ValueError(f"{max(sizes)} B is over {MOST_BYTES} B, the most that one MPI_Send can count")
     return sizes
 
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What holds for each sample of a pair: its disturbances, its batch, its largest message.
+#include "measured_pairs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/resource.h>
+
+using namespace weft;
+
+namespace {
+
+std::int64_t usage_reads = 0;
+
+} // namespace
+
+/// Replaces the C library's function: one switch between any two reads.
+int getrusage(int, rusage *used) noexcept {
+    *used = {};
+    used->ru_nivcsw = ++usage_reads;
+    return 0;
+}
+
+TEST_CASE("each sample of a pair has the disturbances since the one before it, and no others") {
+    MeasuredPairs measured(Values{{"bytes", "0"}});
+    if (measured.team().size == 1) {
+        return;
+    }
+    measured.run();
+    for (Segment const &segment : measured.recorder().segments()) {
+        bool const samples = segment.op.rfind("all.", 0) == 0 && segment.phase == Phase::warm;
+        for (std::size_t i = 0; samples && i < segment.rows.size(); ++i) {
+            CHECK(segment.rows[i].taint == (segment.rows[i].duration_ns > 0 ? 1 : 0)); // a bye has no samples
+        }
+    }
+}
+
+TEST_CASE("the round trips of a sample are those that the first launch chose, whatever luck a later one has") {
+    MeasuredPairs first(Values{{"bytes", "0"}});
+    if (first.team().size == 1) {
+        return;
+    }
+    first.run();
+    auto const chosen = first.cell().sampler().batches().of("all.r0@0");
+    REQUIRE(chosen.has_value());
+    CHECK(first.find("all.r0@0", Phase::warm)->batch == 2 * *chosen);
+    MeasuredPairs later(Values{{"bytes", "0"}});
+    std::int64_t const other = *chosen + 1;
+    later.cell().sampler().batches().decide("all.r0@0", other);
+    later.run();
+    CHECK(later.find("all.r0@0", Phase::warm)->batch == 2 * other);
+}
+
+TEST_CASE("a message of 2 GiB is counted where the library can, and refused with the reason where it cannot") {
+    if (make_team(MPI_COMM_WORLD).size < 2) {
+        return;
+    }
+    MeasuredPairs measured(Values{{"bytes", "8 2147483648"}});
+    if (MPI_VERSION >= 4) {
+        CHECK(measured.need().parts[0].bytes == 2 * 2147483648);
+    } else {
+        CHECK_THROWS_WITH_AS(measured.need(), doctest::Contains("a message of 2147483648 bytes is more than"), Refusal);
+    }
+}
