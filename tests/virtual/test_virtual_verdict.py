@@ -65,9 +65,9 @@ def test_the_verdict_follows_the_narrow_link(
     assert {nodes: each["name"] for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}, view.headline
     # the bound, which knows the file, and the counters, which know the wire, name the same link
     assert {nodes: each["bound"] for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}
-    named = {"injection": "the hosts' own links", "link leaf0 up": "link leaf0 up"}
+    named = {"injection": "the hosts' own links", "link leaf0 up": "the uplink of leaf0"}
     assert f"{named[four]} at N = 4 (" in held_back_sentence(view)
-    assert "memory copy at N = 1" in held_back_sentence(view)
+    assert "memory copying at N = 1" in held_back_sentence(view)
     # no link carries more than its rate while the counted operations ran, those of the ladder among them
     shares = {nodes: each["busiest"]["share"] for nodes, each in found.items() if each["busiest"]}
     assert all(share is not None and 0.25 < share < 1.05 for share in shares.values()), shares

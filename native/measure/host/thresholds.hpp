@@ -5,7 +5,8 @@
 
 namespace weft {
 
-/// The `variables` that set the sizes at which a library changes its protocol or algorithm, and the transports in use.
+/// The `variables` that set the sizes at which a library changes its protocol or algorithm, the transports in use,
+/// and how messages are copied inside a node.
 /// They name the change-over points in the times (src/weft/mpi/knobs.py reads them).
 Settings thresholds(Settings const &variables);
 

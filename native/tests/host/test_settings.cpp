@@ -48,8 +48,9 @@ TEST_CASE("the library tells its control variables") {
 
 TEST_CASE("thresholds are told whatever their values, other variables are not") {
     Settings const variables{
-        {"btl_sm_eager_limit", "4096"}, {"btl_sm_verbose", "0"}, {"pml", "ob1"}, {"pml_base", "x"}};
-    Settings const expected{{"btl_sm_eager_limit", "4096"}, {"pml", "ob1"}};
+        {"btl_sm_eager_limit", "4096"}, {"btl_sm_verbose", "0"}, {"pml", "ob1"}, {"pml_base", "x"}, {"smsc", ""},
+        {"smsc_cma_priority", "37"}};
+    Settings const expected{{"btl_sm_eager_limit", "4096"}, {"pml", "ob1"}, {"smsc", ""}, {"smsc_cma_priority", "37"}};
     CHECK(weft::thresholds(variables) == expected);
 }
 

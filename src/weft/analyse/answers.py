@@ -12,6 +12,7 @@ from weft.analyse.checks import by_gravity, common_findings
 from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.floor import Floor
 from weft.analyse.ladder import ladder_rows
+from weft.analyse.outcome import main_verdict
 from weft.analyse.pairs.findings import pair_findings
 from weft.analyse.protocol.changes import changes_of
 from weft.analyse.protocol.findings import protocol_findings
@@ -133,7 +134,9 @@ def write_answers(root: Path, found: Found) -> None:
     changes, slower = _changes(launches, found), _slower(found)
     trials = _trials(root, changes)
     changes = with_trials(changes, trials)
-    VERDICTS.write(root, _verdicts(found))
+    looks = read_looks(root)
+    told = _verdicts(found, looks)
+    VERDICTS.write(root, told)
     SENSITIVITY.write(root, sensitivity_rows(found.plan, found.calls, found.main))
     LOADS.write(root, loads)
     held_back = bottlenecks(found.calls, loads, found.main)
@@ -155,18 +158,19 @@ def write_answers(root: Path, found: Found) -> None:
     order = {name: place for place, name in enumerate(found.cells)}
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
-    against = _quality(found, read_looks(root))
+    against = _quality(found, looks, main_verdict(told))
     FINDINGS.write(root, _findings(root, found, changes, slower, trials, named=grade_of(against) != "D"))
     QUALITY.write(root, against)
 
 
-def _verdicts(found: Found) -> list[VerdictRow]:
+def _verdicts(found: Found, looks: Sequence[Look]) -> list[VerdictRow]:
     # ranks that share cores wait for each other even in an empty operation: their floor says nothing about other cells
     shapes = {(row["nodes"], row["ranks_per_node"]) for row in found.calls if not row["oversubscribed"]}
     empty = [found.floor.value("empty", *shape) or 0.0 for shape in shapes]
     scalings = {series.name: series.scaling for series in found.plan.series}
     judged = [row for row in found.calls if row["call"] == found.main]
-    doubted = doubts(judged, found.measured, found.floor)
+    disturbed = not KINDS[found.plan.fabric_kind].is_model
+    doubted = doubts(judged, found.medians, found.measured, found.floor, looks if disturbed else ())
     omitted = left_out(found.cells, found.main)
     return verdicts(found.calls, scalings, found.main, max(empty, default=0.0), doubted, omitted)
 
@@ -189,10 +193,13 @@ def _slower(found: Found) -> list[SlowerRow]:
     return [row for each in sorted(series, key=lambda one: order[one.cell]) for row in slower_than_double(each)]
 
 
-def _quality(found: Found, looks: Sequence[Look]) -> list[QualityRow]:
+def _quality(found: Found, looks: Sequence[Look], answer: VerdictRow | None) -> list[QualityRow]:
     modelled, precision = KINDS[found.plan.fabric_kind].is_model, found.plan.measure.precision
     crowded = frozenset(cell.id for cell in found.plan.cells if cell.oversubscribed)
-    return quality(_of_calls(found), found.measured, found.floor, precision, looks, modelled=modelled, crowded=crowded)
+    return quality(
+        _of_calls(found), found.measured, found.floor, precision, looks, medians=found.medians, answer=answer,
+        modelled=modelled, crowded=crowded,
+    )  # fmt: skip
 
 
 def _of_calls(found: Found) -> list[CallRow]:

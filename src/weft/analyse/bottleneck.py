@@ -9,6 +9,7 @@ help.
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from weft.analyse.tables.causes import part_in_words
 from weft.analyse.tables.links import HOSTS, BottleneckRow, LinkRow, Load, LoadRow
 from weft.analyse.tables.times import CallRow, TimedRow, timed
 
@@ -120,17 +121,22 @@ def _named(bound: str, known: Sequence[LoadRow]) -> str:
 
 
 def _statement(found: BottleneckRow) -> str:
-    """The point in words: ``link leaf0 up at N = 4 (85 % busy, the hosts' own links 16 %)``."""
+    """The point in words: ``the uplink of leaf0 at N = 4 (85 % busy, the hosts' own links 16 %)``."""
     at, busiest, other = f"at N = {found['nodes']}", found["busiest"], found["other"]
     if busiest is None or busiest["share"] is None:
-        return f"{found['name'] or 'nothing that is known'} {at}"
+        return f"{part_in_words(found['name']) or 'nothing that is known'} {at}"
     share = _percent(busiest["share"])
     if not found["name"]:
-        return f"no link {at} (the busiest, {busiest['link']}, was at {share})"
+        return f"no link {at} (the busiest, {_link_in_words(busiest)}, was at {share})"
     beside = ""
     if other is not None and other["share"] is not None and other["share"] >= IDLE:
-        beside = f", {HOSTS if other['host_link'] else other['link']} {_percent(other['share'])}"
-    return f"{HOSTS if busiest['host_link'] else found['name']} {at} ({share} busy{beside})"
+        beside = f", {_link_in_words(other)} {_percent(other['share'])}"
+    name = HOSTS if busiest["host_link"] else part_in_words(found["name"])
+    return f"{name} {at} ({share} busy{beside})"
+
+
+def _link_in_words(load: Load) -> str:
+    return HOSTS if load["host_link"] else part_in_words(load["link"])
 
 
 def _percent(share: float) -> str:

@@ -84,13 +84,15 @@ def _of_ladder(row: TimedRow, steps: Sequence[LadderRow]) -> CauseRow | None:
     if not steps:
         return None
     below = [0.0, *(step["seconds"] for step in steps)]
+    # alone, messages may take longer than the whole call: no step has more of it than what stands above the floor
+    whole, floor = steps[-1]["seconds"], steps[0]["seconds"] if steps[0]["step"] == "hardware" else 0.0
     added = [
-        (step["seconds"] - before, step)
+        (min(step["seconds"] - before, whole if step["step"] == "hardware" else whole - floor), step)
         for before, step in zip(below, steps, strict=False)
         if step["factor"] is None or (step["factor_low"] or step["factor"]) > 1
     ]
     most, step = max(added, key=lambda each: each[0])
-    share = min(1.0, most / steps[-1]["seconds"])
+    share = max(0.0, most) / whole
     if step["step"] == "hardware":
         short = what = part_in_words(step["name"])
     else:

@@ -171,7 +171,7 @@ def machine(cells: Sequence[MeasuredRow]) -> list[FindingRow]:
                 finding("warning", "swap", where, what, "use a smaller m or n: this time includes disk access")
             )
         if row["wall_ns"] and (row["steal_ns"] or 0) > 0.01 * row["wall_ns"]:
-            what = f"the hypervisor stole {row['steal_ns'] / row['wall_ns']:.0%} of the time"
+            what = f"the hypervisor stole {100 * row['steal_ns'] / row['wall_ns']:.0f} % of the time"
             found.append(finding("warning", "steal", where, what, "measure on dedicated nodes, or take more launches"))
         found += [recorded_warning(where, text) for text in row["warnings"] or []]
     return found
@@ -220,15 +220,28 @@ def wide(row: TimedRow, precision: float) -> list[FindingRow]:
     return [finding("warning", "wide", place(row), f"{what}, ±{precision:.0%} was asked", remedy)]
 
 
+def interrupted(rows: Sequence[TimedRow]) -> list[FindingRow]:
+    """METHOD 11: rows of which more than a tenth of the samples were interrupted."""
+    return [
+        finding(
+            "note",
+            "taint",
+            place(row),
+            f"{row['tainted']} of {row['samples']} samples were interrupted (context switches or page faults)",
+            "they are kept; stop other work on these nodes",
+        )
+        for row in rows
+        if row["tainted"] > TAINTED * row["samples"]
+    ]
+
+
 def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
     """Numbers to read with care: wide intervals, tainted samples, late starts, shared cores."""
     found: list[FindingRow] = []
     warm = timed(rows, phase="warm")
     for row in warm:
         found += wide(row, precision)
-        if row["tainted"] > TAINTED * row["samples"]:
-            what = f"{row['tainted']} of {row['samples']} samples were interrupted (context switches or page faults)"
-            found.append(finding("note", "taint", place(row), what, "they are kept; stop other work on these nodes"))
+        found += interrupted([row])
         if row["discarded"]:
             what = f"{row['discarded']} samples started late and were dropped"
             found.append(finding("note", "late", place(row), what, 'use start = "barrier" if that is many'))

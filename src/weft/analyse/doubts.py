@@ -1,12 +1,57 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run's own warnings doubt of each cell, so that no headline claims it (METHOD 20)."""
+r"""What a run's own warnings say against the times of a cell, weighed by what it could do to them (METHOD 20).
 
-from collections.abc import Iterable, Sequence
+A disturbance lengthens a time, and never to less than its lower bound. So each doubt is told as the least that the
+interval of a time could begin at without it:
 
-from weft.analyse.checks import below_floor, machine, self_checks
+steal
+    Of a launch in which the hypervisor took the share s of the time, the median lost at most 2 s of itself: half of
+    its samples have to be longer for it to be, so theft that falls evenly on the calls of a cell moves it by twice its
+    share at most. What fell on one call in one launch shows between the launches, which the interval counts.
+taint
+    The median of the samples that nobody interrupted, where there are five of them in a launch; else no more is known
+    of it than the lower bound. Long samples are interrupted more often than short ones, so this errs to the low side.
+swap, core, load
+    Nobody knows how much they took: the lower bound.
+
+What contradicts itself, lies below the noise floor or is a warning of the kernel says nothing of the time at all.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from weft.analyse.checks import TAINTED, below_floor, interrupted, machine, self_checks
 from weft.analyse.floor import Floor
-from weft.analyse.tables.times import CallRow
+from weft.analyse.interval import NO_INTERVAL, over_launches
+from weft.analyse.tables.answers import FindingRow
+from weft.analyse.tables.quality import Doubt
+from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
+from weft.store.load import Look
 from weft.store.rows import MeasuredRow
+
+#: Fewer samples that nobody interrupted tell no median.
+FEWEST_CLEAN = 5
+#: Share of the cores that had other work at the start from which on any time may have suffered.
+BUSY = 0.5
+#: The doubts behind the rules of findings.
+OF_RULE: Mapping[str, Doubt] = {
+    "self-check": "wrong", "below-floor": "floor", "swap": "swap", "steal": "steal", "shared-core": "core",
+    "kernel": "kernel",
+}  # fmt: skip
+
+Launches = Mapping[int, MedianRow]
+
+
+class Against(NamedTuple):
+    """What a run says against the warm times of a call of a cell.
+
+    ``keeps`` is how much of the interval's lower end surely remains, from 0 to 1, if the launches' medians are as long
+    as they would have been without the disturbance; None where the number says nothing at all.
+    """
+
+    doubt: Doubt
+    what: str
+    keeps: float | None
 
 
 def doubted_calls(rows: Iterable[CallRow], floor: Floor) -> frozenset[tuple[str, str]]:
@@ -26,18 +71,126 @@ def doubted_calls(rows: Iterable[CallRow], floor: Floor) -> frozenset[tuple[str,
     return frozenset((row["cell"], row["call"]) for row in warm if self_checks([row]) or below_floor([row], floor))
 
 
-def doubts(rows: Sequence[CallRow], measured: Iterable[MeasuredRow], floor: Floor) -> dict[str, str]:
-    """Cell to the first thing that its errors and warnings say against its warm times; cells without are left out.
+def doubts(
+    rows: Sequence[CallRow],
+    medians: Iterable[MedianRow],
+    measured: Iterable[MeasuredRow],
+    floor: Floor,
+    looks: Sequence[Look] = (),
+) -> dict[str, list[Against]]:
+    """Cell to all that is said against its warm times; cells without are left out.
 
     Wide intervals are no doubt, since a verdict counts them; nor is a bound that a sample beat: it is the bound that is
     wrong then, and a verdict does not name it.
+
+    Parameters
+    ----------
+    rows
+        The table of calls, of one call: the main one.
+    medians
+        Of the launches.
+    measured
+        The table of cells and launches.
+    floor
+        The noise floor of the run.
+    looks
+        What was busy on this host when ranks were about to start.
     """
-    found: dict[str, str] = {}
-    for row in rows:
-        if row["phase"] == "warm":
-            for each in (*self_checks([row]), *below_floor([row], floor)):
-                found.setdefault(row["cell"], f"{each['where']}: {each['what']}")
+    cells: dict[str, list[MeasuredRow]] = {}
     for cell in measured:
-        for each in machine([cell]):
-            found.setdefault(cell["cell"], f"{each['where']}: {each['what']}")
+        cells.setdefault(cell["cell"], []).append(cell)
+    by_call = by_launch(medians)
+    found: dict[str, list[Against]] = {}
+    for row in timed(rows, phase="warm"):
+        own = found.setdefault(row["cell"], [])
+        own += [_against(each, None) for each in (*self_checks([row]), *below_floor([row], floor))]
+        launches = by_call.get((row["cell"], row["call"]), {})
+        own += [*_of_machine(row, launches, cells.get(row["cell"], [])), *_of_taint(row, launches), *_of_load(looks)]
+    return {cell: own for cell, own in found.items() if own}
+
+
+def by_launch(medians: Iterable[MedianRow]) -> dict[tuple[str, str], dict[int, MedianRow]]:
+    """The warm medians of each call of a cell, by launch."""
+    found: dict[tuple[str, str], dict[int, MedianRow]] = {}
+    for each in medians:
+        if each["phase"] == "warm":
+            found.setdefault((each["cell"], each["call"]), {})[each["launch"]] = each
     return found
+
+
+def least_s(row: TimedRow, against: Iterable[Against]) -> float:
+    """Seconds from which on the interval of a time could begin without what is said against it: its bound at least."""
+    low, bound_s = reach(row)[0], row["bound_s"] or 0.0
+    for each in against:
+        low *= 0.0 if each.keeps is None else each.keeps
+    return max(low, min(bound_s, reach(row)[0]))
+
+
+def without_steal(median_s: float, cell: MeasuredRow) -> float:
+    """The least that a launch's median could be, in seconds, had the hypervisor taken nothing."""
+    share = (cell["steal_ns"] or 0) / cell["wall_ns"] if cell["wall_ns"] else 0.0
+    return median_s * max(0.0, 1 - 2 * share)
+
+
+def clean_s(launch: MedianRow) -> float | None:
+    """The median of a launch without interrupted samples, in seconds; None where too few are left.
+
+    It is the launch's own where too few were interrupted to matter.
+    """
+    if launch["tainted"] <= TAINTED * launch["samples"]:
+        return launch["median_s"]
+    return launch["clean_s"] if launch["samples"] - launch["tainted"] >= FEWEST_CLEAN else None
+
+
+def begins_s(values: Iterable[float]) -> float:
+    """Where the interval of the launches' medians begins, in seconds; 0 of none."""
+    listed = list(values)
+    if len(listed) < 2:
+        return listed[0] if listed else 0.0
+    return over_launches(listed, NO_INTERVAL).low or 0.0
+
+
+def _against(found: FindingRow, keeps: float | None) -> Against:
+    doubt = "bound" if found["rule"] == "self-check" and found["level"] == "warning" else OF_RULE[found["rule"]]
+    return Against(doubt, f"{found['where']}: {found['what']}", keeps)
+
+
+def _of_machine(row: TimedRow, launches: Launches, cells: Sequence[MeasuredRow]) -> list[Against]:
+    """What the machine did to a call, by rule: theft by its share, the rest without a limit in the launches it met."""
+    found: dict[Doubt, Against] = {}
+    known = {launch: each["median_s"] for launch, each in launches.items()}
+    least = {doubt: dict(known) for doubt in OF_RULE.values()}
+    for cell in cells:
+        for each in machine([cell]):
+            doubt = OF_RULE[each["rule"]]
+            if cell["launch"] in known:
+                before = known[cell["launch"]]
+                least[doubt][cell["launch"]] = without_steal(before, cell) if doubt == "steal" else 0.0
+            found.setdefault(doubt, _against(each, None if doubt == "kernel" else 0.0))
+    return [
+        each if each.keeps is None else each._replace(keeps=_kept(row, least[doubt].values()))
+        for doubt, each in found.items()
+    ]
+
+
+def _of_taint(row: TimedRow, launches: Launches) -> list[Against]:
+    if row["tainted"] <= TAINTED * row["samples"]:
+        return []
+    [told] = interrupted([row])
+    return [Against("taint", f"{told['where']}: {told['what']}", _kept(row, map(_clean_or_0, launches.values())))]
+
+
+def _clean_or_0(launch: MedianRow) -> float:
+    return clean_s(launch) or 0.0
+
+
+def _of_load(looks: Sequence[Look]) -> list[Against]:
+    busiest = max((look.share for look in looks), default=0.0)
+    what = f"{100 * busiest:.0f} % of the cores had other work at the start"
+    return [Against("load", what, 0.0)] if busiest >= BUSY else []
+
+
+def _kept(row: TimedRow, least: Iterable[float]) -> float:
+    """The share of the lower end of a row's interval that remains with other medians of its launches."""
+    low = reach(row)[0]
+    return min(1.0, begins_s(least) / low) if low else 0.0

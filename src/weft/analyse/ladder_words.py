@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from weft.analyse.outcome import MATTERS
 from weft.analyse.tables.ladder import LadderRow, Step
 from weft.analyse.tables.times import CallRow
 from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHEAD
@@ -35,7 +36,10 @@ def statement(row: LadderRow, ladder: Sequence[LadderRow]) -> str:
     """
     if row is not ladder[0]:
         return added(row)
-    shown = [each for each in ladder if each["step"] != "arrival" or (each["factor"] or 1) > 1 + SAME]
+    shown = [
+        each for each in ladder
+        if each["step"] != "arrival" or (each["factor"] or 1) > 1 + SAME or (each["factor_high"] or 1) > MATTERS
+    ]  # fmt: skip
     where = f"N = {row['nodes']}" if row["nodes"] > 1 else f"p = {row['ranks']}"
     steps = [floor(row), *(added(each) for each in shown[1:])]
     return f"{format_seconds(shown[-1]['seconds'])} at {where}: {', '.join(steps)}."
@@ -59,13 +63,12 @@ def added(row: LadderRow) -> str:
     if factor is None:
         return floor(row)
     many = row["step"] in MANY
+    low, high = row["factor_low"] or factor, row["factor_high"] or factor
+    if low <= 1 <= high and (low < 1 / MATTERS or high > MATTERS):  # it may as well be a large effect
+        return f"{name} {'are' if many else 'is'} undecided ({measured_factor(factor, low, high, 'times')})"
     if abs(factor - 1) < SAME:
         return f"{name} add nothing" if many else f"{name} adds nothing"
-    if (
-        row["factor_low"] is not None
-        and row["factor_high"] is not None
-        and row["factor_low"] <= 1 <= row["factor_high"]
-    ):
+    if low < high and low <= 1 <= high:
         return f"{name} {'show' if many else 'shows'} no effect"
     if factor >= 2:
         return f"{name} {'make' if many else 'makes'} it {measured_factor(factor)} times as long"
@@ -95,7 +98,7 @@ def mover(step: Step, call: CallRow, cell: Cell, library: str, values: Mapping[s
         link = call["bound"].removeprefix(LINK)
         return PARTS.get(call["bound"], f"more or faster cables on the way {link}; a placement that crosses it less")
     if step == "messages":
-        return message_knobs(library, values, where)
+        return message_knobs(library, values, where, call["block_bytes"] or cell.block_bytes)
     if step == "contention":
         return "which ranks share a node" if cell.nodes == 1 else "placement; routes"
     if step == "algorithm":

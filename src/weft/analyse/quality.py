@@ -4,15 +4,21 @@
 Each doubt is counted as the share of what it touches: warm rows, or cells in one launch. A rule says from which share
 on the run can be no better than B, C or D; the quality of the run is the worst of its doubts. So a further doubt, or
 more of one, never raises it.
+
+Where a run answers by a verdict, whose interval is its own, a doubt in `WEIGHED` costs no more than a B unless it could
+turn that answer (`weft.analyse.doubts`); one that could leaves a C at best, however little it touches.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
 from typing import NamedTuple, TypeVar
 
 from weft.analyse.checks import TAINTED, below_floor, more_launches, self_checks, wide
+from weft.analyse.doubts import BUSY, Launches, by_launch, clean_s
 from weft.analyse.floor import Floor
+from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.quality import Doubt, Grade, QualityRow
-from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, timed
+from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, is_beaten, timed
 from weft.format import measured_factor
 from weft.store.load import DISTURBS, Look
 from weft.store.rows import MeasuredRow
@@ -21,9 +27,11 @@ from weft.store.rows import MeasuredRow
 #: enough for C and D; of launches that differ ten- or a hundredfold, one row is.
 DISAGREE, TWICE, TENFOLD, HUNDREDFOLD = 1.25, 2.0, 10.0, 100.0
 TWICE_C, TWICE_D = 0.1, 0.5
-#: A hypervisor that takes more than this share of a cell's time disturbs it.
-STOLEN = 0.01
 NEVER = float("inf")
+#: What a verdict's own interval counts, what its points are free of, and what can only have lengthened them.
+WEIGHED: frozenset[Doubt] = frozenset(
+    {"launches", "precision", "floor", "oversubscribed", "steal", "swap", "core", "load", "taint"}
+)
 
 Item = TypeVar("Item")
 
@@ -50,10 +58,10 @@ RULES: dict[Doubt, Rule] = {
     "steal": Rule(0, 0.1, 0.5, "time stolen by the hypervisor", "measure on dedicated nodes"),
     "swap": Rule(0, 0.1, 0.5, "swapping to disk", "use smaller blocks, or stop other work"),
     "core": Rule(0, 0.1, 0.5, "two ranks on one core", "bind each rank to a core of its own"),
-    "load": Rule(DISTURBS, 0.5, 0.9, "other work on the cores at the start", "stop it, or use --wait"),
-    "taint": Rule(0, 0.5, NEVER, "over 10 % of the samples interrupted", "stop other work on these nodes"),
+    "load": Rule(DISTURBS, BUSY, 0.9, "other work on the cores at the start", "stop it, or use --wait"),
+    "taint": Rule(0, 0.5, NEVER, "times that hang on interrupted samples", "stop other work on these nodes"),
     "oversubscribed": Rule(0, 0.5, 1, "more ranks than cores", "set ranks_per_node to leave such rows out"),
-    "precision": Rule(0, 0.5, NEVER, "intervals wider than asked for", "raise budget and launches in [measure]"),
+    "precision": Rule(0, NEVER, NEVER, "intervals wider than asked for", "raise budget and launches in [measure]"),
     "kernel": Rule(0, 0.5, NEVER, "warnings of the kernel", "see the warnings of the run"),
 }
 
@@ -68,6 +76,8 @@ def quality(
     precision: float,
     looks: Sequence[Look] = (),
     *,
+    medians: Iterable[MedianRow] = (),
+    answer: VerdictRow | None = None,
     modelled: bool = False,
     crowded: frozenset[str] = frozenset(),
 ) -> list[QualityRow]:
@@ -85,6 +95,10 @@ def quality(
         The half width of the interval that the study asked for, relative.
     looks
         What was busy on this host when ranks were about to start.
+    medians
+        Of the launches.
+    answer
+        The verdict that answers, if the run's answer is one.
     modelled
         Whether the times come from a model: nothing disturbs it, its launches repeat themselves.
     crowded
@@ -93,21 +107,46 @@ def quality(
     warm = timed(rows, phase="warm")
     fair = [row for row in warm if row["cell"] not in crowded]
     found = [
-        *_of_rows(fair, floor, precision, modelled),
+        *_of_rows(fair, floor, precision, by_launch(medians), modelled),
         _counted("oversubscribed", lambda row: row["cell"] in crowded, warm),
     ]
-    found += _of_cells([row for row in measured if row["cell"] not in crowded], modelled)
+    found += _of_cells([row for row in measured if row["cell"] not in crowded], precision, modelled)
     lost = [row for row in rows if row["phase"] in ("warm", "")]
     found.append(_counted("failed", lambda row: row["status"] not in RESULTS, lost))
     if looks and not modelled:
         busiest = max(looks, key=lambda look: look.share)
         found.append(_doubt("load", round(100 * busiest.share), 100, f"{100 * busiest.share:.0f} % of them"))
     order = list(RULES)
-    told = [row for row in found if row is not None]
+    told = _weighed([row for row in found if row is not None], answer)
     return sorted(told, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
 
 
-def _of_rows(warm: Sequence[TimedRow], floor: Floor, precision: float, modelled: bool) -> list[QualityRow | None]:
+def _weighed(found: Sequence[QualityRow], answer: VerdictRow | None) -> list[QualityRow]:
+    """Doubts by what they could do to the answer of a run, if a verdict gives it."""
+    if answer is None:
+        return list(found)
+    told: list[QualityRow] = []
+    for row in found:
+        if row["doubt"] not in answer["doubts"]:
+            grade: Grade = min(row["grade"], "B") if row["doubt"] in WEIGHED else row["grade"]
+            told.append({**row, "grade": grade})
+    by_kind = {row["doubt"]: row for row in found}
+    for doubt in answer["doubts"]:
+        rule, row = RULES[doubt], by_kind.get(doubt)
+        what = f"{rule.what}, which could turn the answer: {answer['doubt']}"
+        one = QualityRow(doubt=doubt, grade="C", count=1, of=2, share=0.5, what="", remedy=rule.remedy)
+        worst: Grade = max(row["grade"], "C") if row else "C"
+        told.append({**(row or one), "grade": worst, "what": what})
+    return told
+
+
+def _of_rows(
+    warm: Sequence[TimedRow],
+    floor: Floor,
+    precision: float,
+    medians: Mapping[tuple[str, str], Launches],
+    modelled: bool,
+) -> list[QualityRow | None]:
     """The doubts about rows; what only a machine can do is not asked of a model."""
     by_rule: dict[Doubt, Callable[[TimedRow], bool]] = {
         "wrong": lambda row: any(each["level"] == "error" for each in self_checks([row])),
@@ -115,19 +154,30 @@ def _of_rows(warm: Sequence[TimedRow], floor: Floor, precision: float, modelled:
         "floor": lambda row: bool(below_floor([row], floor)),
     }
     if not modelled:
-        by_rule["taint"] = lambda row: row["tainted"] > TAINTED * row["samples"]
+        by_rule["taint"] = lambda row: _hangs_on_taint(row, medians.get((row["cell"], row["call"]), {}), precision)
         by_rule["precision"] = lambda row: bool(wide(row, precision))
     found = [_counted(doubt, touched, warm) for doubt, touched in by_rule.items()]
     return [*found, None if modelled else _launches(warm)]
 
 
-def _of_cells(measured: Sequence[MeasuredRow], modelled: bool) -> list[QualityRow | None]:
+def _hangs_on_taint(row: TimedRow, launches: Launches, precision: float) -> bool:
+    """Whether a row's median moves by more than was asked without its interrupted samples, or nobody knows."""
+    if row["tainted"] <= TAINTED * row["samples"]:
+        return False
+    clean = [seconds for each in launches.values() if (seconds := clean_s(each)) is not None]
+    if not launches or len(clean) < len(launches):
+        return True
+    return abs(median(clean) - row["median_s"]) > precision * row["median_s"]
+
+
+def _of_cells(measured: Sequence[MeasuredRow], precision: float, modelled: bool) -> list[QualityRow | None]:
     """The doubts that machine and kernel recorded about a cell in one launch."""
     if modelled:
         return []
     shared = "two ranks on one core"
     by_rule: dict[Doubt, Callable[[MeasuredRow], bool]] = {
-        "steal": lambda row: bool(row["wall_ns"]) and (row["steal_ns"] or 0) > STOLEN * row["wall_ns"],
+        # theft moves a median by twice its share at most (weft.analyse.doubts)
+        "steal": lambda row: bool(row["wall_ns"]) and 2 * (row["steal_ns"] or 0) > precision * row["wall_ns"],
         "swap": lambda row: bool((row["swap_in_pages"] or 0) + (row["swap_out_pages"] or 0)),
         "core": lambda row: any(text.startswith(shared) for text in row["warnings"] or []),
         "kernel": lambda row: any(not text.startswith(shared) for text in row["warnings"] or []),

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scaling verdicts: whether the time falls or rises as nodes (or ranks) are added, by what factor and interval."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
+from weft.analyse.doubts import Against, least_s
 from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
+from weft.analyse.outcome import answer_of
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, Outcome, VerdictRow
 from weft.analyse.tables.off_node import NO_STEP, OffNode, off_node_in_words
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, timed
@@ -21,7 +23,7 @@ def verdicts(
     scalings: Mapping[str, str],
     call: str,
     noise_s: float = 0.0,
-    doubts: Mapping[str, str] | None = None,
+    doubts: Mapping[str, Sequence[Against]] | None = None,
     left_out: Mapping[str, str] | None = None,
 ) -> list[VerdictRow]:
     """Verdict on each series that scales, in the study's order.
@@ -37,7 +39,7 @@ def verdicts(
     noise_s
         Time of an empty operation: a smaller difference is no difference (METHOD 21).
     doubts
-        Cell to what the run's own warnings doubt of it (`weft.analyse.doubts.doubts`).
+        Cell to what the run's own warnings say against it (`weft.analyse.doubts.doubts`).
     left_out
         Cell to what the model of the run's fabric leaves out of its time (`weft.analyse.ranges.left_out`).
     """
@@ -54,7 +56,7 @@ def verdict(
     kind: Literal["strong", "weak"],
     call: str,
     noise_s: float = 0.0,
-    doubts: Mapping[str, str] | None = None,
+    doubts: Mapping[str, Sequence[Against]] | None = None,
     left_out: Mapping[str, str] | None = None,
 ) -> VerdictRow:
     """Verdict on one series, without oversubscribed points, cold phases and rows without numbers.
@@ -83,12 +85,16 @@ def verdict(
         factor=factor, low=None if exact else low, high=None if exact else high, outcome=outcome,
         fastest=fastest, **off_node(points, axis, exact),
         bound=last["bound"] if bound_s else "", bound_ratio=ratio, left_out=omitted,
-        doubt=_of_both((first, last), doubts or {}, "; "), statement="",
+        doubts=[], doubt="", statement="",
     )  # fmt: skip
+    turning = _turning(found, first, last, doubts or {})
+    found["doubts"] = list(dict.fromkeys(each.doubt for each in turning))
+    found["doubt"] = "; ".join(dict.fromkeys(each.what for each in turning))
     if outcome == "no verdict":
         found["statement"] = _too_few(found, min(first["launches"], last["launches"]))
     else:
         found["statement"] = _statement(found, first, last, below_noise)
+        found["statement"] += _allowed(found, first, last, doubts or {})
     return found
 
 
@@ -150,6 +156,54 @@ def _between(first: TimedRow, last: TimedRow) -> tuple[float, float]:
     return last_low / first_high, last_high / first_low if first_low > 0 else float("inf")
 
 
+def _turning(
+    found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]]
+) -> list[Against]:
+    """What is said against two points that could turn the verdict's answer: alone, or else all of it together."""
+    said = [each for row in (first, last) for each in doubts.get(row["cell"], ())]
+
+    def turns(kept: Collection[Against]) -> bool:
+        if any(each.keeps is None for each in kept):
+            return True
+        return answer_of(found, *without(first, last, doubts, kept)) != answer_of(found)
+
+    if found["outcome"] == "no verdict" or not said or not turns(said):
+        return []
+    return [each for each in said if turns([each])] or said
+
+
+def without(
+    first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]], kept: Collection[Against] | None = None
+) -> tuple[float, float]:
+    """The interval of t(last) / t(first) if what is said against them is taken off as far as it can be.
+
+    Parameters
+    ----------
+    first, last
+        Points of a series.
+    doubts
+        Cell to what is said against it.
+    kept
+        The doubts to take off; None for all.
+    """
+    least = [
+        least_s(row, [each for each in doubts.get(row["cell"], ()) if kept is None or each in kept])
+        for row in (first, last)
+    ]
+    return least[1] / reach(first)[1], reach(last)[1] / least[0] if least[0] > 0 else float("inf")
+
+
+def _allowed(found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]]) -> str:
+    """A sentence on how far doubts that do not turn a verdict could move its factor; empty where they could not."""
+    low, high = without(first, last, doubts)
+    if found["doubts"] or not found["low"] or not found["high"] or (low, high) == _between(first, last):
+        return ""
+    if found["outcome"] == "falls":
+        low, high = 1 / high if high else float("inf"), 1 / low if low else float("inf")
+    bounds = f"at least {format_factor(low)}" if high == float("inf") else f"{format_factor(low)}–{format_factor(high)}"
+    return f" Without all that the run's warnings may have cost, that factor is {bounds}."
+
+
 def _turning_point(points: Sequence[TimedRow], axis: Axis) -> int | None:
     best = min(points, key=lambda row: row["median_s"])
     inside = best is not points[0] and best is not points[-1]
@@ -170,8 +224,8 @@ def _without(
     statement += f" ({left_out})." if left_out else "; two are needed."
     return VerdictRow(
         series=series, kind=kind, call=call, cell="", axis=axis, start=None, end=None, factor=None, low=None, high=None,
-        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, left_out="", doubt="",
-        statement=statement,
+        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, left_out="", doubts=[],
+        doubt="", statement=statement,
     )  # fmt: skip
 
 

@@ -56,7 +56,8 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
     Returns
     -------
     Expression
-        The key, samples, tainted, median_s, low_s, high_s, coverage, min_s, p5_s, p95_s, p99_s, max_s, mean_s.
+        The key, samples, tainted, median_s, low_s, high_s, coverage, min_s, p5_s, p95_s, p99_s, max_s, mean_s, clean_s
+        (the median of the samples that are not tainted; null without one).
     """
     joined = _ranked(times, key, counts)
 
@@ -76,6 +77,7 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
         p99_s=at("p99"),
         max_s=joined.time_s.max(),
         mean_s=joined.time_s.mean(),
+        clean_s=joined.time_s.median(where=~joined.tainted),
     )
 
 

@@ -75,6 +75,10 @@ FIRST = "this much of a larger message is sent with the rendezvous request"
 ALGORITHM = "the algorithm changes"
 CELLS = "larger messages need several cells"
 
+#: Up to how many times its value a block may be for a limit on what is sent at once to matter to it. Libraries set it
+#: where the handshake that it saves costs no more than the data: at four times that it is a fifth of both at most.
+REACHES: Mapping[str, int] = {EAGER: 4, FIRST: 4, CELLS: 4}
+
 #: Open MPI's ways to send that use none of its byte transfer layers (btl).
 OTHER_PMLS = frozenset({"ucx", "cm"})
 
@@ -207,6 +211,26 @@ class Knobs:
             return False  # each device lists the variables of both
         wanted = match.groupdict().get("collective")
         return wanted is None or wanted.lower() == collective.partition("-")[0]
+
+
+def matters(knob: Knob, value: int, block_bytes: int) -> bool:
+    """Whether moving a knob could change what a message of so many bytes costs.
+
+    A limit on what is sent at once matters to smaller messages, which it lets through, and to those that another limit
+    would let through at a price worth paying (`REACHES`). What rules only larger messages matters above its value.
+
+    Parameters
+    ----------
+    knob
+        The kind of variable.
+    value
+        Its present value in bytes.
+    block_bytes
+        Bytes of the message.
+    """
+    if knob.what in REACHES:
+        return block_bytes <= REACHES[knob.what] * value
+    return block_bytes > value
 
 
 def shares_memory(values: Mapping[str, str]) -> bool:

@@ -1,28 +1,50 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What rules the cost of one message: how it is copied inside a node, and up to which size it is sent at once."""
+"""What rules the cost of one message of a size: how often it is copied inside a node, and the limits near its size."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from weft.mpi.knobs import EAGER, KNOBS, USUAL, Where, bytes_of, carries, plain, shares_memory
+from weft.mpi.knobs import (
+    EAGER,
+    KNOBS,
+    PIECES,
+    USUAL,
+    Knob,
+    Where,
+    bytes_of,
+    carries,
+    matters,
+    plain,
+    shares_memory,
+    without_aliases,
+)
 from weft.mpi.library import parse_library
 
-ONCE, TWICE = "one copy, by the receiver", "copied in and out of shared memory"
+ONCE, TWICE = "one copy, by the receiver through the kernel", "copied in and out of shared memory"
+MAPPED = "one copy, from pages of the sender that the receiver maps"
 #: Variables that choose how messages are copied inside a node, and the meaning of their values. Open MPI 4's numbers
 #: are those of its source (btl_vader.h), which MPI_T gives; the environment has the words.
 COPIES: Mapping[str, Mapping[str, str]] = {
     r"btl_(vader|sm)_single_copy_mechanism": {
-        "0": f"XPMEM, {ONCE}", "1": f"CMA, {ONCE}", "2": f"KNEM, {ONCE}", "3": TWICE, "4": TWICE,
-        "xpmem": ONCE, "cma": ONCE, "knem": ONCE, "none": TWICE, "emulated": TWICE,
+        "0": f"XPMEM, {MAPPED}", "1": f"CMA, {ONCE}", "2": f"KNEM, {ONCE}", "3": TWICE, "4": TWICE,
+        "xpmem": MAPPED, "cma": ONCE, "knem": ONCE, "none": TWICE, "emulated": TWICE,
     },
-    r"smsc": {"cma": ONCE, "xpmem": ONCE, "knem": ONCE, "^cma": TWICE},
+    r"MPIR_CVAR_CH4_XPMEM_ENABLE": {"1": f"XPMEM, {MAPPED}"},
     r"MPIR_CVAR_CH4_CMA_ENABLE": {"1": f"CMA, {ONCE}", "0": TWICE},
     r"MV2_SMP_USE_CMA": {"1": f"CMA, {ONCE}", "0": TWICE},
 }  # fmt: skip
+#: Open MPI 5's mechanisms (framework smsc), the one that it prefers first. Only the one in use keeps its variables.
+MECHANISMS: Mapping[str, str] = {"xpmem": f"XPMEM, {MAPPED}", "knem": f"KNEM, {ONCE}", "cma": f"CMA, {ONCE}"}
+#: By default no library sends more than 64 KiB at once: to what is longer than four of these no such limit matters.
+LARGEST_USUAL = 4 * 2**16
+#: Of several knobs that could matter the likeliest are named.
+MOST = 2
 
 
-def message_knobs(library: str, values: Mapping[str, str], where: Where) -> str:
-    """The knobs that rule what a message costs, with their present values; the usual one where none is known.
+def message_knobs(library: str, values: Mapping[str, str], where: Where, block_bytes: int) -> str:
+    """What rules the cost of a message, with present values: the copies inside a node, and limits that can matter.
+
+    The usual knob stands for the limits where no value is known; nothing does where all are known and none matters.
 
     Parameters
     ----------
@@ -32,30 +54,52 @@ def message_knobs(library: str, values: Mapping[str, str], where: Where) -> str:
         Names and values: ``named_settings`` of a launch, and over them its ``settings``.
     where
         Whether the messages stay inside a node, cross the network, or both.
+    block_bytes
+        Bytes of one message.
     """
     known, family = plain(values), parse_library(library).family
     where = where if shares_memory(known) else "network"
-    ways = [] if where == "network" else _copying(known)
-    wheres = ("node", "network") if where == "both" else (where,)
-    for each in wheres:
-        ways += _eager(known, family, each) or [usual for usual in [USUAL.get((family, each), "")] if usual]
-    return "; ".join(ways)
+    ways: list[str] = []
+    for each in ("node", "network") if where == "both" else (where,):
+        limits = _limits(known, family, each)
+        copies = _copying(known, limits, block_bytes) if each == "node" else []
+        in_pieces = not any(way in text for text in copies for way in (ONCE, MAPPED))
+        near = [
+            f"{name} = {size:,} B"
+            for name, size, knob in limits
+            if matters(knob, size, block_bytes) and (in_pieces or knob.what != PIECES)
+        ]
+        usual = USUAL.get((family, each), "") if not limits and block_bytes <= LARGEST_USUAL else ""
+        ways += [*copies, *(near[:MOST] or filter(None, [usual]))]
+    return "; ".join(ways) or "how the transport moves long messages: no limit is near their size"
 
 
-def _copying(values: Mapping[str, str]) -> list[str]:
-    return [
+def _copying(values: Mapping[str, str], limits: Sequence[tuple[str, int, Knob]], block_bytes: int) -> list[str]:
+    """How a message is copied inside a node, as far as the settings tell; what is sent at once is copied twice anyway.
+
+    A variable whose value says nothing of it stands as it is.
+    """
+    if block_bytes <= max((size for _, size, knob in limits if knob.what == EAGER), default=0):
+        return []
+    found = [
         f"{name} = {values[name]}" + (f" ({words[values[name]]})" if values[name] in words else "")
         for pattern, words in COPIES.items()
         for name in sorted(values)
         if re.fullmatch(pattern, name)
     ]
+    if "smsc" in values:
+        used = [way for way in MECHANISMS if f"smsc_{way}_priority" in values]
+        told = MECHANISMS[used[0]] if used else TWICE
+        found.append(f"smsc = {values['smsc'] or (used or ['none'])[0]} ({told})")
+    return found[:1]
 
 
-def _eager(values: Mapping[str, str], family: str, where: str) -> list[str]:
-    found: list[str] = []
-    for knob in (each for each in KNOBS.get(family, ()) if each.what == EAGER and each.where == where):
-        for name in sorted(values):
-            size = bytes_of(values[name])
-            if size and re.fullmatch(knob.pattern, name) and carries(name, values):
-                found.append(f"{name} = {size:,} B")
-    return found[:2]
+def _limits(values: Mapping[str, str], family: str, where: str) -> list[tuple[str, int, Knob]]:
+    """The limits of messages between two ranks that were in force, the likeliest first, each under one name."""
+    return [
+        (name, size, knob)
+        for knob in KNOBS.get(family, ())
+        if knob.where == where and not knob.collective
+        for name in without_aliases(sorted(values))
+        if re.fullmatch(knob.pattern, name) and carries(name, values) and (size := bytes_of(values[name]))
+    ]

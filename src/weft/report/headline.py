@@ -3,7 +3,8 @@
 
 from collections.abc import Sequence
 
-from weft.analyse.tables.answers import MATTERS, VerdictRow
+from weft.analyse.outcome import answer_of, main_verdict
+from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.causes import CauseRow, part_in_words
 from weft.analyse.tables.off_node import off_node_in_words
 from weft.analyse.tables.quality import QualityRow, grade_of
@@ -46,23 +47,16 @@ def supposed(text: str) -> str:
     return f"If the numbers hold, {text if name else text[0].lower() + text[1:]}"
 
 
-def main_verdict(found: Sequence[VerdictRow]) -> VerdictRow | None:
-    """The verdict that answers: on weak scaling where there is one; None where none could be given."""
-    told = [each for each in found if each["outcome"] != "no verdict"]
-    return next((each for each in told if each["kind"] == "weak"), told[0] if told else None)
-
-
 def headline(found: Sequence[VerdictRow]) -> str:
     """The answer to "is it the bottleneck?" in one or two plain sentences, from a run's verdicts."""
     told = [each for each in found if each["outcome"] != "no verdict"]
-    doubt = next((each for each in told if each["doubt"]), None)
-    if doubt is not None:
-        return f"Not claimed, because the run's own warnings doubt it ({doubt['doubt']})."
     if not told:
         return found[0]["statement"] if found else "This study has no series that scales: no verdict."
     weak = next((each for each in told if each["kind"] == "weak"), None)
     strong = next((each for each in told if each["kind"] == "strong"), None)
     clause = _strong_clause(strong, weak) if strong is not None else ""
+    if strong is not None and weak is not None and strong["doubt"] and not weak["doubt"]:
+        clause = f"with one array divided among all nothing is shown, because the run doubts it ({strong['doubt']})"
     whole = "; ".join(filter(None, (_weak_opening(weak) if weak is not None else "", clause)))
     return f"{whole[0].upper()}{whole[1:]}.{_left_out(told)}"
 
@@ -72,15 +66,13 @@ def glance(found: Sequence[VerdictRow], cause: CauseRow | None) -> str:
     main = main_verdict(found)
     if main is None:
         return "No verdict"
-    if main["doubt"]:
-        return "Not claimed"
     span = f"up to {main['end']} {main['axis']}"
     if _undecided(main):
         return f"Undecided {span}"
     if main["kind"] == "strong" and main["outcome"] == "falls":
         assert main["factor"] is not None
         return f"It gets {measured_factor(1 / main['factor'], what='times')} faster {span}"
-    if main["outcome"] == "rises" and not _hardly(main):
+    if main["outcome"] == "rises" and answer_of(main) == "rises":
         return f"Yes: {cause['short']}" if cause and cause["short"] else "Yes, and the cause is not known"
     if main["kind"] == "strong":
         return f"It gets no faster {span}"
@@ -88,18 +80,7 @@ def glance(found: Sequence[VerdictRow], cause: CauseRow | None) -> str:
 
 
 def _undecided(row: VerdictRow) -> bool:
-    """Whether neither a change nor its absence is shown.
-
-    Weak scaling is limited by a rise, and strong scaling is not by a fall: so that end of the interval counts.
-    """
-    low, high = row["low"] or row["factor"] or 0.0, row["high"] or row["factor"] or 0.0
-    open_end = high > MATTERS if row["kind"] == "weak" else low < 1 / MATTERS
-    return row["outcome"] == "undecided" or (row["outcome"] == "no change shown" and open_end)
-
-
-def _hardly(row: VerdictRow) -> bool:
-    """Whether a rise surely is a small one."""
-    return (row["high"] or row["factor"] or 0.0) <= MATTERS
+    return answer_of(row) == "undecided"
 
 
 def scale_numbers(found: Sequence[VerdictRow]) -> list[Number]:
@@ -136,7 +117,7 @@ def _weak_opening(weak: VerdictRow) -> str:
     if one == "rank":
         return f"{weak['end']} ranks take {times} as long as {_count(weak['start'])}, with the same data on each"
     step = off_node_in_words(weak, weak["end"]) or f"it takes {times} as long {span}"
-    if _hardly(weak):
+    if answer_of(weak) == "hardly rises":
         return f"All-to-all communication hardly limits scaling up to here: with the same data on each node, {step}"
     return f"All-to-all communication limits scaling: with the same data on each node, {step}"
 

@@ -29,7 +29,7 @@ def remedy_sentence(view: RunView, cell: str, call: str) -> str:
 def remedy_table(view: RunView) -> Table | None:
     """Remedies of the slowest call of each cell, and every confirmed setting, what saves most of its time first.
 
-    None where none is known.
+    None where none is known. Calls of ranks that shared cores come last, as verdicts leave them out.
     """
     slowest: list[RemedyRow] = []
     for _, group in groupby(REMEDIES.read(view.path), key=lambda row: row["cell"]):
@@ -37,7 +37,7 @@ def remedy_table(view: RunView) -> Table | None:
         plain = [row for row in found if not row["setting"]]
         longest = max(plain or found, key=lambda row: row["seconds"])["call"]
         slowest += [row for row in found if row["call"] == longest or row["setting"]]
-    slowest.sort(key=lambda row: -row["saves_s"] / row["seconds"])
+    slowest.sort(key=lambda row: (view.plan.cell(row["cell"]).oversubscribed, -row["saves_s"] / row["seconds"]))
     rows = [
         (
             row["remedy"],

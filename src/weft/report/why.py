@@ -20,8 +20,9 @@ SCHEMA = "weft-why/1"
 
 
 def ladders(view: RunView) -> list[list[LadderRow]]:
-    """The steps of each call that has a ladder, from the floor up."""
-    return [list(group) for _, group in groupby(LADDER.read(view.path), key=lambda row: (row["cell"], row["call"]))]
+    """The steps of each call that has a ladder, from the floor up; calls of ranks that shared cores come last."""
+    found = [list(group) for _, group in groupby(LADDER.read(view.path), key=lambda row: (row["cell"], row["call"]))]
+    return sorted(found, key=lambda rows: view.plan.cell(rows[0]["cell"]).oversubscribed)
 
 
 def explained(view: RunView) -> list[list[LadderRow]]:

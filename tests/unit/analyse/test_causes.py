@@ -64,6 +64,12 @@ def test_a_step_that_may_add_nothing_is_no_cause() -> None:
     assert cause(call(), steps)["kind"] == "hardware"
 
 
+def test_messages_that_take_longer_alone_than_the_whole_call_are_not_most_of_it() -> None:
+    steps = ladder(("hardware", 0.8, None), ("messages", 1.8, 2.0), ("contention", 0.95, 0.5), ("algorithm", 1.0, 0.9))
+    found = cause(call(), steps)
+    assert (found["kind"], found["share"]) == ("hardware", pytest.approx(0.8))
+
+
 def test_a_ladder_of_another_cell_explains_nothing() -> None:
     steps = ladder(("hardware", 0.1, None), ("contention", 0.9, 4.0), cell="c1")
     assert cause(call(), steps)["kind"] == "unknown"

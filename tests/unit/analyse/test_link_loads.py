@@ -64,16 +64,16 @@ def test_the_verdict_names_the_uplink_where_it_is_narrow(narrow_uplinks: RunView
     assert found[2]["name"] == found[2]["bound"] == "injection"
     assert found[1]["name"] == "memory copy"
     text = narrow_uplinks.headline
-    assert "link leaf0 up at N = 4 (78 % busy, the hosts' own links 15 %)" in text
+    assert "the uplink of leaf0 at N = 4 (78 % busy, the hosts' own links 15 %)" in text
     assert "the hosts' own links at N = 2" in text
-    assert "memory copy at N = 1" in text
+    assert "memory copying at N = 1" in text
 
 
 def test_the_verdict_names_the_hosts_links_where_they_are_narrow(narrow_hosts: RunView) -> None:
     found = {each["nodes"]: each for each in held_back(narrow_hosts)}
     assert found[4]["name"] == found[4]["bound"] == "injection"
     assert "the hosts' own links at N = 4 (78 % busy" in narrow_hosts.headline
-    assert "memory copy at N = 1" in narrow_hosts.headline
+    assert "memory copying at N = 1" in narrow_hosts.headline
 
 
 def test_where_no_link_is_busy_none_is_named(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_where_no_link_is_busy_none_is_named(tmp_path: Path) -> None:
     found = {each["nodes"]: each for each in held_back(view)}
     assert found[4]["name"] == ""
     assert found[4]["bound"] == "link leaf0 up"
-    assert "no link at N = 4 (the busiest, link leaf" in view.headline
+    assert "no link at N = 4 (the busiest, the " in view.headline
     assert "no link" in render(view)
 
 

@@ -76,7 +76,7 @@ ROWS: dict[Doubt, Row] = {
     "precision": {"high_s": 1.2e-3},
 }
 CELLS: dict[Doubt, Row] = {
-    "steal": {"steal_ns": 2 * 10**7},
+    "steal": {"steal_ns": 3 * 10**7},
     "swap": {"swap_in_pages": 1},
     "core": {"warnings": ["two ranks on one core: 0 and 1"]},
     "kernel": {"warnings": ["something odd"]},

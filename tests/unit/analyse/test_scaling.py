@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.analyse.doubts import Against
 from weft.analyse.scaling import verdict, verdicts
 from weft.report.headline import glance, headline, scale_numbers
 from weft.report.show_json import verdict_fields
@@ -112,13 +113,12 @@ def test_a_bound_that_a_sample_beat_is_not_named() -> None:
     assert "bound" not in headline([found])
 
 
-def test_the_headline_does_not_claim_what_the_runs_warnings_doubt() -> None:
-    doubts = {"c2": "cell c2, launch 1: 9 pages were swapped during the cell", "c3": "another"}
+def test_the_verdict_names_what_turns_it_at_its_own_points_and_no_other() -> None:
+    swapped = Against("swap", "cell c2, launch 1: 9 pages were swapped during the cell", 0.0)
     rows = [point(1, 1.0), point(2, 2.0)]
-    doubted = headline([verdict(rows, "s", "weak", "C", doubts=doubts)])
-    told = "cell c2, launch 1: 9 pages were swapped during the cell"
-    assert doubted == f"Not claimed, because the run's own warnings doubt it ({told})."
-    assert "limits scaling" in headline([verdict(rows, "s", "weak", "C", doubts={"c3": "another"})])
+    found = verdict(rows, "s", "weak", "C", doubts={"c2": [swapped], "c3": [Against("swap", "another", 0.0)]})
+    assert (found["doubts"], found["doubt"]) == (["swap"], swapped.what)
+    assert verdict(rows, "s", "weak", "C", doubts={"c3": [swapped]})["doubts"] == []
 
 
 @pytest.mark.parametrize(

@@ -169,11 +169,11 @@ def test_without_shared_memory_a_node_has_the_knobs_of_the_network() -> None:
     knobs = Knobs(OPEN_MPI_5, by_tcp)
     assert names(knobs, 32769, 65536, "node") == [("btl_tcp_eager_limit",)]
     assert knobs.usual("node").startswith("btl_tcp_eager_limit")
-    assert message_knobs(OPEN_MPI_5, by_tcp, "node") == "btl_tcp_eager_limit = 65,536 B"
+    assert message_knobs(OPEN_MPI_5, by_tcp, "node", 65536) == "btl_tcp_eager_limit = 65,536 B"
     with_sm = by_tcp | {"OMPI_MCA_btl": "self,tcp,sm"}
-    assert message_knobs(OPEN_MPI_5, with_sm, "network") == "btl_tcp_eager_limit = 65,536 B"
-    assert "btl_sm_eager_limit = 4,096 B" in message_knobs(OPEN_MPI_5, with_sm, "node")
-    assert "btl_tcp" not in message_knobs(OPEN_MPI_5, with_sm, "node")
+    assert message_knobs(OPEN_MPI_5, with_sm, "network", 65536) == "btl_tcp_eager_limit = 65,536 B"
+    assert "btl_sm_eager_limit = 4,096 B" in message_knobs(OPEN_MPI_5, with_sm, "node", 4096)
+    assert "btl_tcp" not in message_knobs(OPEN_MPI_5, with_sm, "node", 4096)
 
 
 def test_mpich_names_its_netmods_knob_between_nodes_and_inside_them_where_nothing_is_local() -> None:

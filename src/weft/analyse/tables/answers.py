@@ -6,6 +6,7 @@ from typing import Literal, TypedDict
 import pyarrow as pa
 
 from weft.analyse.tables.off_node import OffNode
+from weft.analyse.tables.quality import Doubt
 from weft.store.typed import TableOf
 
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
@@ -29,9 +30,9 @@ class VerdictRow(OffNode):
     t(start), ``low`` and ``high`` its conservative interval, null for a model; ``left_out`` names what a model
     leaves out, whose range the interval then is, and ``undecided`` is what that range does not decide. ``fastest``
     is the point with the smallest time, if it is neither start nor end and significantly faster than the end.
-    ``bound_ratio`` is the time at the end over its nearest lower bound, null where a sample beat that. ``doubt`` is
-    what the run's own warnings doubt about start or end (METHOD 20). ``cell`` is that of the end, empty without
-    one.
+    ``bound_ratio`` is the time at the end over its nearest lower bound, null where a sample beat that. ``doubts``
+    are those of the run's own about start or end that could turn the answer, and ``doubt`` is what they say (METHOD
+    20): both empty where it stands whatever they did. ``cell`` is that of the end, empty without one.
     """
 
     series: str
@@ -49,6 +50,7 @@ class VerdictRow(OffNode):
     bound: str
     bound_ratio: float | None
     left_out: str
+    doubts: list[Doubt]
     doubt: str
     statement: str
 
@@ -161,7 +163,7 @@ VERDICTS = TableOf(
             ("end", INT), ("factor", REAL), ("low", REAL), ("high", REAL), ("outcome", TEXT), ("fastest", INT),
             ("bound", TEXT), ("bound_ratio", REAL), ("off_end", INT), ("off_factor", REAL), ("off_low", REAL),
             ("off_high", REAL), ("beyond_factor", REAL), ("beyond_low", REAL), ("beyond_high", REAL),
-            ("left_out", TEXT), ("doubt", TEXT), ("statement", TEXT),
+            ("left_out", TEXT), ("doubts", pa.list_(TEXT)), ("doubt", TEXT), ("statement", TEXT),
         ]
     ),
 )  # fmt: skip

@@ -55,9 +55,10 @@ class SummaryRow(MixedRow):
 
 
 class MedianRow(MixedRow):
-    """Order statistics of one call in one launch."""
+    """Order statistics of one call in one launch; ``clean_s`` is the median of the samples that nobody interrupted."""
 
     launch: int
+    clean_s: float | None
     median_s: float
     low_s: float
     high_s: float
@@ -203,7 +204,7 @@ ITERATIONS = TableOf(
 MEDIANS = TableOf(
     "medians",
     MedianRow,
-    pa.schema([*SAMPLE, ("samples", LONG), ("tainted", LONG), *((name, REAL) for name in STATISTICS)]),
+    pa.schema([*SAMPLE, ("samples", LONG), ("tainted", LONG), *((name, REAL) for name in (*STATISTICS, "clean_s"))]),
 )
 QUARTILES = TableOf(
     "quartiles", QuartileRow, pa.schema([*SAMPLE, *((name, REAL) for name in ("q1_s", "median_s", "q3_s"))])

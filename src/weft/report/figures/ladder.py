@@ -7,18 +7,23 @@ from typing import Any, TypedDict
 
 import altair as alt
 
+from weft.analyse.outcome import main_verdict
 from weft.analyse.tables.ladder import ROUND_TIMES, STEPS, LadderRow, RoundRow
 from weft.format import format_seconds
-from weft.report.figures.theme import BLUE, GREEN, GREY, INK, ORANGE, RED, Figure, unit_of, values
+from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, Figure, unit_of, values
 from weft.report.view import RunView
 from weft.report.why import factor_text, ladders, title
 
 COLOURS = {"hardware": GREY, "messages": BLUE, "contention": ORANGE, "algorithm": RED, "arrival": GREEN}
-MOST = 9
+#: So many ladders are drawn; `weft why` prints all.
+MOST = 6
+#: Height of a row in pixels, and how far the axis goes beyond the longest bar: room for the numbers at its end.
+ROW, ROOM = 24, 1.6
 KEY = (
-    "Each bar from the floor up: hardware (the nearest lower bound), messages (the same blocks alone), contention "
-    "(everybody at once, in plain rounds), algorithm (the library's call), arrival (late ranks). A hollow part is time "
-    "that a step takes away."
+    "Each group is a call, from the floor up, as shares of its time: hardware (the nearest lower bound), messages (the "
+    "same blocks alone), contention (everybody at once, in plain rounds), algorithm (the library's call), arrival "
+    "(late ranks). A hollow bar is time that a step takes away. At its end: the time up to this step, and its factor "
+    "over the step below."
 )
 ROUNDS_KEY = (
     "Blue: time of each round, the median over launches of the slowest rank; in round d every rank sends to the one d "
@@ -41,56 +46,78 @@ def slowest(found: Sequence[list[LadderRow]]) -> list[list[LadderRow]]:
 
 
 def _ladder_figure(view: RunView) -> Figure | None:
-    found = slowest(ladders(view))[:MOST]
+    found = slowest(ladders(view))
     if not found:
         return None
-    panels = tuple(_bar(rows, title(view, rows[0]), alone=len(found) == 1) for rows in found)
-    return Figure("ladder", view.titled("Why it takes its time"), KEY, found[-1][0]["statement"], panels)
+    main = told_first(view, found)
+    drawn = [main, *(rows for rows in found if rows is not main)][:MOST]
+    return Figure("ladder", view.titled("Why it takes its time"), KEY, main[0]["statement"], (_bars(view, drawn),))
+
+
+def told_first(view: RunView, found: Sequence[list[LadderRow]]) -> list[LadderRow]:
+    """The ladder that speaks for a run: of the cell that its verdict is about, else of the largest fair one."""
+    main = main_verdict(view.verdicts)
+    own = next((rows for rows in found if main and rows[0]["cell"] == main["cell"]), None)
+    fair = [rows for rows in found if not view.plan.cell(rows[0]["cell"]).oversubscribed]
+    return own or (fair or list(found))[-1]
 
 
 class Bar(TypedDict):
-    """A step of the ladder as part of a bar: where it begins and ends, in the unit of the axis."""
+    """A row of the figure: the name of a ladder, or a step of it, whose ends are shares of the call's time in percent.
 
+    ``row`` is its place from the top, with the name of the step for the axis.
+    """
+
+    row: str
     step: str
     start: float
     end: float
     hollow: bool
     text: str
     mover: str
-    statement: str
 
 
-def _bar(rows: Sequence[LadderRow], name: str, alone: bool) -> Any:
-    unit, size = unit_of(row["seconds"] for row in rows)
-    before, drawn = 0.0, list[Bar]()
-    for row in rows:
-        low, high = sorted((before, row["seconds"] / size))
+def _rows_of(place: int, rows: Sequence[LadderRow], name: str) -> list[Bar]:
+    whole, before = rows[-1]["seconds"] / 100, 0.0
+    drawn: list[Bar] = [
+        {"row": f"{place:02}|0|", "step": "", "start": 0.0, "end": 0.0, "hollow": False, "text": name, "mover": ""}
+    ]
+    for step, row in enumerate(rows, 1):
+        share = row["seconds"] / whole
+        low, high = sorted((before, share))
         drawn.append(
             {
-                "step": row["step"], "start": low, "end": high, "hollow": row["seconds"] / size < before,
-                "text": format_seconds(row["seconds"]) + factor_text(row), "mover": row["mover"],
-                "statement": row["statement"],
+                "row": f"{place:02}|{step}|{row['step']}", "step": row["step"], "start": low, "end": high,
+                "hollow": share < before, "text": format_seconds(row["seconds"]) + factor_text(row),
+                "mover": row["mover"],
             }
         )  # fmt: skip
-        before = row["seconds"] / size
-    steps = [row["step"] for row in rows]
-    y = alt.Y("step:N", sort=steps, title=None, axis=alt.Axis(labelLimit=120, ticks=False, domain=False))
+        before = share
+    return drawn
+
+
+def _bars(view: RunView, found: Sequence[list[LadderRow]]) -> Any:
+    """All ladders in one chart as wide as the page: each has its own hundred percent, so that a short call shows."""
+    drawn = [bar for place, rows in enumerate(found) for bar in _rows_of(place, rows, title(view, rows[0]))]
+    names = alt.Axis(labelExpr="split(datum.value, '|')[2]", labelLimit=120, ticks=False, domain=False)
+    y = alt.Y("row:N", sort=[bar["row"] for bar in drawn], title=None, axis=names)
     palette = alt.Scale(domain=list(STEPS), range=[COLOURS[step] for step in STEPS])
-    colour = alt.Color("step:N", scale=palette, legend=None)
-    stroke = alt.Stroke("step:N", scale=palette, legend=None)
-    most = max(each["end"] for each in drawn)
-    x = alt.X(
-        "start:Q", title=f"time ({unit})", scale=alt.Scale(domain=[0, most * (1.35 if alone else 1.5)], nice=False)
-    )
+    colour, stroke = alt.Color("step:N", scale=palette, legend=None), alt.Stroke("step:N", scale=palette, legend=None)
+    most = max(bar["end"] for bar in drawn)
+    ticks = alt.Axis(values=list(range(0, int(most) + 1, 25 if most < 250 else 100)), format="d")
+    scale = alt.Scale(domain=[0, most * ROOM], nice=False)
+    x = alt.X("start:Q", title="share of the call's time (%)", scale=scale, axis=ticks)
     tooltip = [alt.Tooltip("step:N"), alt.Tooltip("text:N"), alt.Tooltip("mover:N", title="what would move it")]
-    base = alt.Chart(values(drawn)).encode(y=y)
+    steps = alt.Chart(values(bar for bar in drawn if bar["step"])).encode(y=y)
+    heads = alt.Chart(values(bar for bar in drawn if not bar["step"])).encode(y=y)
     opacity = alt.condition("datum.hollow", alt.value(0.15), alt.value(0.9))
     return alt.layer(
-        base.mark_bar(height=18, strokeWidth=1).encode(
+        steps.mark_bar(height=16, strokeWidth=1).encode(
             x=x, x2="end:Q", color=colour, stroke=stroke, fillOpacity=opacity, tooltip=tooltip
         ),
-        base.mark_text(align="left", dx=5, fontSize=11, color=INK).encode(x="end:Q", text="text:N"),
-    ).properties(width=420, height=26 * len(rows), title=alt.TitleParams(name, fontSize=12, anchor="start"))
+        steps.mark_text(align="left", dx=5).encode(x="end:Q", text="text:N"),
+        heads.mark_text(align="left", baseline="middle", dy=3, fontWeight="bold").encode(x="start:Q", text="text:N"),
+    ).properties(height=ROW * len(drawn))
 
 
 def _round_figure(view: RunView) -> Figure | None:
@@ -100,7 +127,12 @@ def _round_figure(view: RunView) -> Figure | None:
     groups = [rows for rows in groups if len(rows) > 2]
     if not groups:
         return None
-    rows = max(groups, key=lambda found: (found[0]["nodes"], found[0]["ranks"], sum(row["seconds"] for row in found)))
+
+    def size(found: Sequence[RoundRow]) -> tuple[bool, int, int, float]:
+        fair = not view.plan.cell(found[0]["cell"]).oversubscribed
+        return fair, found[0]["nodes"], found[0]["ranks"], sum(row["seconds"] for row in found)
+
+    rows = max(groups, key=size)
     name = f"Rounds of a plain exchange by distance, {rows[0]['call']}, N = {rows[0]['nodes']}, p = {rows[0]['ranks']}"
     return Figure("rounds", view.titled(name), ROUNDS_KEY, round_reading(rows), (_rounds(rows),))
 

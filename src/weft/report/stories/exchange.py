@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from weft.analyse.outcome import main_verdict
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.causes import CAUSES, CauseRow
 from weft.analyse.tables.times import MEDIANS, CallRow, holding_bound_s, timed
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar
-from weft.report.headline import Number, glance, headline, main_verdict, scale_numbers
+from weft.report.headline import Number, glance, headline, scale_numbers
 from weft.report.intervals import interval_heading
 from weft.report.links import held_back, held_back_sentence, held_back_table
 from weft.report.numbers import bound_text, time_text
@@ -34,9 +35,8 @@ class ExchangeStory(Story):
         return headline(view.verdicts)
 
     def answers(self, view: RunView) -> bool:
-        """Whether there is a verdict that the run's own warnings do not doubt."""
-        main = main_verdict(view.verdicts)
-        return main is not None and not main["doubt"]
+        """Whether there is a verdict."""
+        return main_verdict(view.verdicts) is not None
 
     def caution(self, view: RunView) -> str:
         """On which guess a simulated verdict depends."""
@@ -106,9 +106,9 @@ class ExchangeStory(Story):
 
 
 def main_cause(view: RunView) -> CauseRow | None:
-    """The cause at the end of the series that answers, if it has a verdict that its warnings do not doubt."""
+    """The cause at the end of the series that answers."""
     main = main_verdict(view.verdicts)
-    if main is None or main["doubt"]:
+    if main is None:
         return None
     return next((row for row in CAUSES.read(view.path) if row["cell"] == main["cell"]), None)
 
