@@ -222,17 +222,13 @@ def wide(row: TimedRow, precision: float) -> list[FindingRow]:
 
 def interrupted(rows: Sequence[TimedRow]) -> list[FindingRow]:
     """METHOD 11: rows of which more than a tenth of the samples were interrupted."""
+    what = "{} of {} samples were interrupted (context switches or page faults)"
     return [
-        finding(
-            "note",
-            "taint",
-            place(row),
-            f"{row['tainted']} of {row['samples']} samples were interrupted (context switches or page faults)",
-            "they are kept; stop other work on these nodes",
-        )
+        finding("note", "taint", place(row), what.format(row["tainted"], row["samples"]),
+                "they are kept; stop other work on these nodes")
         for row in rows
         if row["tainted"] > TAINTED * row["samples"]
-    ]
+    ]  # fmt: skip
 
 
 def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:

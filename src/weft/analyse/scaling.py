@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scaling verdicts: whether the time falls or rises as nodes (or ranks) are added, by what factor and interval."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from weft.analyse.doubts import Against, least_s
+from weft.analyse.doubts import Against
 from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
-from weft.analyse.outcome import answer_of
+from weft.analyse.standing import allowed, turning
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, Outcome, VerdictRow
 from weft.analyse.tables.off_node import NO_STEP, OffNode, off_node_in_words
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, timed
@@ -87,14 +87,14 @@ def verdict(
         bound=last["bound"] if bound_s else "", bound_ratio=ratio, left_out=omitted,
         doubts=[], doubt="", statement="",
     )  # fmt: skip
-    turning = _turning(found, first, last, doubts or {})
-    found["doubts"] = list(dict.fromkeys(each.doubt for each in turning))
-    found["doubt"] = "; ".join(dict.fromkeys(each.what for each in turning))
+    against = turning(found, first, last, doubts or {})
+    found["doubts"] = list(dict.fromkeys(each.doubt for each in against))
+    found["doubt"] = "; ".join(dict.fromkeys(each.what for each in against))
     if outcome == "no verdict":
         found["statement"] = _too_few(found, min(first["launches"], last["launches"]))
     else:
         found["statement"] = _statement(found, first, last, below_noise)
-        found["statement"] += _allowed(found, first, last, doubts or {})
+        found["statement"] += allowed(found, first, last, doubts or {})
     return found
 
 
@@ -154,54 +154,6 @@ def _along(usable: Sequence[TimedRow]) -> tuple[Axis, list[TimedRow]]:
 def _between(first: TimedRow, last: TimedRow) -> tuple[float, float]:
     (first_low, first_high), (last_low, last_high) = reach(first), reach(last)
     return last_low / first_high, last_high / first_low if first_low > 0 else float("inf")
-
-
-def _turning(
-    found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]]
-) -> list[Against]:
-    """What is said against two points that could turn the verdict's answer: alone, or else all of it together."""
-    said = [each for row in (first, last) for each in doubts.get(row["cell"], ())]
-
-    def turns(kept: Collection[Against]) -> bool:
-        if any(each.keeps is None for each in kept):
-            return True
-        return answer_of(found, *without(first, last, doubts, kept)) != answer_of(found)
-
-    if found["outcome"] == "no verdict" or not said or not turns(said):
-        return []
-    return [each for each in said if turns([each])] or said
-
-
-def without(
-    first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]], kept: Collection[Against] | None = None
-) -> tuple[float, float]:
-    """The interval of t(last) / t(first) if what is said against them is taken off as far as it can be.
-
-    Parameters
-    ----------
-    first, last
-        Points of a series.
-    doubts
-        Cell to what is said against it.
-    kept
-        The doubts to take off; None for all.
-    """
-    least = [
-        least_s(row, [each for each in doubts.get(row["cell"], ()) if kept is None or each in kept])
-        for row in (first, last)
-    ]
-    return least[1] / reach(first)[1], reach(last)[1] / least[0] if least[0] > 0 else float("inf")
-
-
-def _allowed(found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]]) -> str:
-    """A sentence on how far doubts that do not turn a verdict could move its factor; empty where they could not."""
-    low, high = without(first, last, doubts)
-    if found["doubts"] or not found["low"] or not found["high"] or (low, high) == _between(first, last):
-        return ""
-    if found["outcome"] == "falls":
-        low, high = 1 / high if high else float("inf"), 1 / low if low else float("inf")
-    bounds = f"at least {format_factor(low)}" if high == float("inf") else f"{format_factor(low)}–{format_factor(high)}"
-    return f" Without all that the run's warnings may have cost, that factor is {bounds}."
 
 
 def _turning_point(points: Sequence[TimedRow], axis: Axis) -> int | None:
