@@ -12,7 +12,6 @@ from weft.analyse.checks import by_gravity, common_findings
 from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.floor import Floor
 from weft.analyse.ladder import ladder_rows
-from weft.analyse.outcome import main_verdict
 from weft.analyse.pairs.findings import pair_findings
 from weft.analyse.protocol.changes import changes_of
 from weft.analyse.protocol.findings import protocol_findings
@@ -41,6 +40,7 @@ from weft.analyse.tables.answers import (
 from weft.analyse.tables.causes import CAUSES
 from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
+from weft.analyse.tables.outcome import main_verdict
 from weft.analyse.tables.quality import QUALITY, QualityRow, grade_of
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.sensitivity import SENSITIVITY

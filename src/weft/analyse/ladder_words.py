@@ -3,8 +3,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from weft.analyse.outcome import MATTERS
 from weft.analyse.tables.ladder import LadderRow, Step
+from weft.analyse.tables.outcome import MATTERS
 from weft.analyse.tables.times import CallRow
 from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHEAD
 from weft.format import format_seconds, measured_factor

@@ -87,15 +87,21 @@ def verdict(
         bound=last["bound"] if bound_s else "", bound_ratio=ratio, left_out=omitted,
         doubts=[], doubt="", statement="",
     )  # fmt: skip
-    against = turning(found, first, last, doubts or {})
+    _judge(found, first, last, below_noise, doubts or {})
+    return found
+
+
+def _judge(
+    found: VerdictRow, first: TimedRow, last: TimedRow, below_noise: bool, doubts: Mapping[str, Sequence[Against]]
+) -> None:
+    """Write into a verdict what could turn it, and its words."""
+    against = turning(found, first, last, doubts)
     found["doubts"] = list(dict.fromkeys(each.doubt for each in against))
     found["doubt"] = "; ".join(dict.fromkeys(each.what for each in against))
-    if outcome == "no verdict":
+    if found["outcome"] == "no verdict":
         found["statement"] = _too_few(found, min(first["launches"], last["launches"]))
     else:
-        found["statement"] = _statement(found, first, last, below_noise)
-        found["statement"] += allowed(found, first, last, doubts or {})
-    return found
+        found["statement"] = _statement(found, first, last, below_noise) + allowed(found, first, last, doubts)
 
 
 def _outcome(first: TimedRow, last: TimedRow, below_noise: bool) -> Outcome:

@@ -4,8 +4,8 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from weft.analyse.doubts import Against, least_s
-from weft.analyse.outcome import answer_of
 from weft.analyse.tables.answers import VerdictRow
+from weft.analyse.tables.outcome import answer_of
 from weft.analyse.tables.times import TimedRow, reach
 from weft.format import format_factor
 

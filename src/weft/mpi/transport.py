@@ -63,7 +63,7 @@ def message_knobs(library: str, values: Mapping[str, str], where: Where, block_b
     for each in ("node", "network") if where == "both" else (where,):
         limits = _limits(known, family, each)
         copies = _copying(known, limits, block_bytes) if each == "node" else []
-        in_pieces = not any(way in text for text in copies for way in (ONCE, MAPPED))
+        in_pieces = each == "network" or any(TWICE in text for text in copies)
         near = [
             f"{name} = {size:,} B"
             for name, size, knob in limits
@@ -91,7 +91,7 @@ def _copying(values: Mapping[str, str], limits: Sequence[tuple[str, int, Knob]],
         used = [way for way in MECHANISMS if f"smsc_{way}_priority" in values]
         told = MECHANISMS[used[0]] if used else TWICE
         found.append(f"smsc = {values['smsc'] or (used or ['none'])[0]} ({told})")
-    return found[:1]
+    return found[:1] or ["how often it is copied (not recorded)"]
 
 
 def _limits(values: Mapping[str, str], family: str, where: str) -> list[tuple[str, int, Knob]]:

@@ -3,10 +3,10 @@
 
 from collections.abc import Sequence
 
-from weft.analyse.outcome import answer_of, main_verdict
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.causes import CauseRow, part_in_words
 from weft.analyse.tables.off_node import off_node_in_words
+from weft.analyse.tables.outcome import answer_of, main_verdict
 from weft.analyse.tables.quality import QualityRow, grade_of
 from weft.format import measured_factor
 

@@ -188,7 +188,7 @@ def test_the_quality_of_a_run_follows_what_its_doubts_could_do_to_its_answer() -
     sure = told([first, last], [*medians(first), *medians(last)], measured)
     found = graded(sure, [last, last], measured)
     assert [(each["doubt"], each["grade"]) for each in found] == [("steal", "B"), ("taint", "B")]
-    assert grade_of(graded(None, [last, last], measured)) == "C", "without a verdict, by how much is touched"
+    assert grade_of(graded(None, [last, last], measured)) == "D", "without a verdict, by how much is touched"
     near = told([first, point(4, 1.05, bound=0.1)], [*medians(first), *medians(point(4, 1.05, bound=0.1))], measured)
     found = graded(near, [first, last, first, first], measured)
     assert found[0]["grade"] == "C"

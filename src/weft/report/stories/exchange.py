@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from weft.analyse.outcome import main_verdict
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.causes import CAUSES, CauseRow
+from weft.analyse.tables.outcome import main_verdict
 from weft.analyse.tables.times import MEDIANS, CallRow, holding_bound_s, timed
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar
