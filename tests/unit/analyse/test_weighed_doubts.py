@@ -184,13 +184,14 @@ def graded(answer: VerdictRow | None, rows: list[Row], measured: list[Row]) -> A
 def test_the_quality_of_a_run_follows_what_its_doubts_could_do_to_its_answer() -> None:
     """Interrupted samples in all rows and theft in a quarter of the cells: "not shown", of a rise of 169 times."""
     first, last = point(1, 1.0, bound=0.1), point(4, 169.0, bound=0.9 * 169, tainted=100)
-    measured = [*cells(first), *cells(last, stolen=(0.03,) * LAUNCHES)]
+    measured = [*cells(first) * 4, *cells(last, stolen=(0.03,) * LAUNCHES)]
     sure = told([first, last], [*medians(first), *medians(last)], measured)
     found = graded(sure, [last, last], measured)
     assert [(each["doubt"], each["grade"]) for each in found] == [("steal", "B"), ("taint", "B")]
-    assert grade_of(graded(None, [last, last], measured)) == "D", "without a verdict, by how much is touched"
-    near = told([first, point(4, 1.05, bound=0.1)], [*medians(first), *medians(point(4, 1.05, bound=0.1))], measured)
-    found = graded(near, [first, last, first, first], measured)
+    assert grade_of(graded(None, [last, last], measured)) == "C", "without a verdict, by how much is touched"
+    close = point(4, 1.05, bound=0.1)
+    near = told([first, close], [*medians(first), *medians(close)], measured)
+    found = graded(near, [first, close], measured)
     assert found[0]["grade"] == "C"
     text = claimed(headline([near]), "", found)
     assert text.startswith("Not shown (quality C): time stolen by the hypervisor, which could turn the answer: cell c4")
