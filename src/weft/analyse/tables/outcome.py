@@ -4,11 +4,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from weft.analyse.tables.answers import VerdictRow
-
-#: A verdict of "no" needs an interval that leaves out a change by more than this factor: one that merely holds 1 may
-#: hold a doubling, too. A rise that surely stays below it hardly limits anything.
-MATTERS = 1.1
+from weft.analyse.tables.answers import MATTERS, VerdictRow
 
 Answer = Literal["falls", "rises", "hardly rises", "none", "undecided", "no verdict"]
 
