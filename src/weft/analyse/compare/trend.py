@@ -10,7 +10,7 @@ long.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -68,6 +68,9 @@ class Trend:
         Changes found, oldest first.
     why
         Why none could be looked for; empty if it was looked.
+    drift
+        Times that drift from run to run: the change of the row that shows it best, whose ``at`` dates nothing and whose
+        ``factor`` is that of the last run over the first by a straight line.
     """
 
     sides: tuple[Side, ...]
@@ -76,6 +79,7 @@ class Trend:
     relative: Reals
     changes: tuple[Change, ...]
     why: str = ""
+    drift: Change | None = None
 
     def overall(self) -> list[float]:
         """For each run the geometric mean over rows of its relative times."""
@@ -112,14 +116,43 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
         why = "simulated times have no scatter to test against"
     margin = float(np.log1p(max(run.precision for run in runs)))
     found = [] if why else changes_in(logs, margin)
+    rises = drift_in(logs, found)
+    changes = [Change(at, p, common[row], float(np.exp(step)), count) for at, p, row, step, count in found]
+    surest = min(zip(changes, found, strict=True), key=lambda each: each[0].p, default=None)
     return Trend(
         runs,
         tuple(times[each] for each in order),
         tuple(common),
         np.exp(logs - np.median(logs, axis=0)),
-        tuple(Change(at, p, common[row], float(np.exp(step)), count) for at, p, row, step, count in found),
+        () if rises is not None else tuple(changes),
         why,
+        replace(surest[0], factor=float(np.exp(rises[surest[1][2]]))) if rises is not None and surest else None,
     )
+
+
+def drift_in(logs: Reals, found: Sequence[tuple[int, float, int, float, int]]) -> Reals | None:
+    """How far each row drifts, last run over first in logarithms, where that explains its changes better than steps do.
+
+    A drift has a largest contrast too, and both its sides drift on: without this it would be dated, as several steps.
+    A straight line has two numbers, steps have more; if they leave more all the same, there is no step to be dated.
+
+    Parameters
+    ----------
+    logs
+        (runs, rows): logarithms of times in seconds.
+    found
+        The changes of :func:`changes_in`.
+    """
+    if not found:
+        return None
+    rows = sorted({row for _, _, row, _, _ in found})
+    run = np.arange(len(logs)) - (len(logs) - 1) / 2
+    middle = logs - logs.mean(axis=0)
+    slopes = run @ middle / (run @ run)
+    line = ((middle - run[:, None] * slopes)[:, rows] ** 2).sum()
+    parts = np.split(logs[:, rows], [at for at, *_ in found])
+    steps = sum(float(((part - part.mean(axis=0)) ** 2).sum()) for part in parts)
+    return slopes * (len(logs) - 1) if line < steps else None
 
 
 def changes_in(logs: Reals, margin: float, deals: int = DEALS) -> list[tuple[int, float, int, float, int]]:

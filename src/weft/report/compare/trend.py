@@ -31,6 +31,10 @@ def sentences(found: Trend) -> list[str]:
     head += f"{plural(len(found.keys), 'row')} in common"
     if found.why:
         return [f"{head}. {found.why}."]
+    if found.drift:
+        factor = f"{format_factor(found.drift.factor)} times the time of the first"
+        best = f"{place_of(found.drift.key)} takes {factor} in the last run, by a straight line"
+        return [f"{head}.", f"Times drift from run to run, which no step explains as well: {best}. No date is given."]
     if not found.changes:
         return [f"{head}: no change shown."]
     return [f"{head}.", *(_said(found, change) for change in found.changes)]
@@ -129,7 +133,9 @@ def render(found: Trend, format: str) -> str:
         }
         for change in found.changes
     ]
-    whole = {"schema": "weft-trend/1", "rows": len(found.keys), "runs": runs, "changes": changes, "why": found.why}
+    drift = found.drift and {"factor": found.drift.factor, "p": found.drift.p, "row": place_of(found.drift.key)}
+    whole = {"schema": "weft-trend/1", "rows": len(found.keys), "runs": runs, "changes": changes, "drift": drift}
+    whole["why"] = found.why
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 

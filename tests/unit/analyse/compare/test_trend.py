@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from made.sides import drawn_side, point, side
 from weft.analyse.compare.sides import Key
-from weft.analyse.compare.trend import FEWEST_RUNS, LEVEL, changes_in, contrasts, trend
+from weft.analyse.compare.trend import FEWEST_RUNS, LEVEL, changes_in, contrasts, drift_in, trend
 from weft.errors import CompareError
 
 BEGUN = datetime(2026, 1, 1)
@@ -42,6 +42,34 @@ def test_two_changes_of_one_history_are_both_found() -> None:
     logs = history(1, runs=24, at=8, step=0.4)
     logs[16:] += 0.4
     assert [change[0] for change in changes_in(logs, margin=0.05)] == [8, 16]
+
+
+@pytest.mark.parametrize("slope", [0.01, 0.02, -0.05])
+def test_a_drift_is_not_dated(slope: float) -> None:
+    """Times that grew by 2 % from run to run were said to have changed on three days."""
+    for seed in range(4):
+        logs = history(seed, runs=16) / 3 + slope * np.arange(16)[:, None]
+        found = changes_in(logs, margin=0.05, deals=199)
+        rise = drift_in(logs, found)
+        assert found and rise is not None, seed
+        assert rise[found[0][2]] == pytest.approx(15 * slope, abs=0.06)
+
+
+def test_steps_are_no_drift_however_many_go_one_way() -> None:
+    for at, again in ((6, None), (8, None), (5, 11), (4, 8)):
+        for seed in range(2):
+            logs = history(seed, runs=16, step=0.4, at=at)
+            if again:
+                logs[again:] += 0.4
+            assert drift_in(logs, changes_in(logs, margin=0.05, deals=199)) is None, (at, again, seed)
+
+
+def test_a_history_that_drifts_has_no_changes_and_says_how_far() -> None:
+    sides = [drawn_side(f"r{k}", k, 4, slower=lambda key, k=k: 1.04**k) for k in range(12)]
+    found = trend(sides, days(12))
+    assert found.changes == ()
+    assert found.drift is not None
+    assert found.drift.factor == pytest.approx(1.04**11, rel=0.15)
 
 
 def test_a_step_under_the_precision_is_none() -> None:
