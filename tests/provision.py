@@ -40,7 +40,6 @@ PACKAGES = (
     Package("fonts-dejavu-core", "/usr/share/fonts/truetype/dejavu", "tests/report: legible screenshots"),
     Package("iproute2", "ip", "tests/virtual: a cluster of namespaces"),
     Package("util-linux", "unshare", "tests/virtual: a cluster of namespaces"),
-    Package("procps", "sysctl", "tests/virtual: a cluster of namespaces"),
     Package("hostname", "hostname", "tests/virtual: a cluster of namespaces"),
     Package("tcpdump", "tcpdump", "tests/virtual: packet capture"),
     Package("libsimgrid-dev", "smpicxx", "tests/simulated: the simulated fabrics"),

@@ -44,6 +44,12 @@ class DataError(WeftError):
     """A run folder, cell or table cannot be read or written."""
 
 
+class NotThereError(DataError):
+    """A run or trace that a command names is not there, or is something else: a user's mistake."""
+
+    exit_code = 2
+
+
 class CompareError(WeftError):
     """Runs cannot be compared as requested: a user's mistake, unlike a failed gate."""
 

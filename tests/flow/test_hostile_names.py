@@ -149,7 +149,7 @@ def test_names_of_switches_in_a_dump_are_plain_text(
 
 
 def test_an_error_with_a_hostile_path_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "/tmp/\x1b]0;owned\x07[red]x"]) == 1
+    assert main(["show", "/tmp/\x1b]0;owned\x07[red]x"]) == 2
     said = capsys.readouterr().err
     assert not OBEYED.search(said)
     assert "[red]x" in said

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from weft import __version__
+from weft.cli.mistakes import default_in_words, what_is_wrong, which_help
 from weft.cli.output import NobodyReadsError, guarded
 from weft.errors import PathError, WeftError
 from weft.extras import how_to_report, is_of_report, missing_report, what_is_missing
@@ -47,7 +48,7 @@ HELP = "Is the interconnect of a parallel computer the bottleneck, why, what wou
 # Plain text: parsing help as Markdown costs another 50 ms at each start.
 app = App(
     name="weft", help=HELP, version=__version__, version_flags=("--version", "-V"), help_format="plaintext",
-    suppress_keyboard_interrupt=False,
+    suppress_keyboard_interrupt=False, default_parameter=Parameter(show_default=default_in_words),
 )  # fmt: skip
 for _name, (_path, _help) in VERBS.items():
     app.command(_path, name=_name, help=_help)
@@ -77,8 +78,7 @@ def run_verb(words: list[str]) -> int:
     except WeftError as problem:
         return tell(problem.what, problem.remedy, problem.exit_code)
     except CycloptsError as problem:
-        helps = " ".join(["weft", *words[:1], "--help"]) if words and words[0] in VERBS else "weft --help"
-        return tell(str(problem).strip(), helps, 2)
+        return tell(what_is_wrong(problem), which_help(problem), 2)
     except ModuleNotFoundError as problem:
         if not is_of_report(problem.name):
             raise

@@ -23,6 +23,7 @@ FULL = {
     errno.EDQUOT: "the quota is used up",
     errno.EFBIG: "the limit of a file's size is reached (ulimit -f, or the file system's own)",
 }
+MISTYPED = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
 FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -181,6 +182,8 @@ def explain(path: Path, error: OSError) -> DataError:
             f"no permission to write {place} ({reason})",
             "make the folder writable (chmod u+w, or mount it read-write), or choose another with --into DIR",
         )
+    if error.errno in MISTYPED:
+        return DataError(f"{place}: {reason}", "check the path")
     return DataError(f"{place}: {reason}", "check the path, or choose another folder with --into DIR")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from weft.errors import DataError
+from weft.errors import DataError, NotThereError
 from weft.files.atomic import read_json, refuse_strange
 
 SCHEMA = "weft-run/2"
@@ -57,8 +57,9 @@ class RunFolder:
         folder = cls(path)
         if not folder.meta.is_file():
             what = "does not exist" if not folder.path.exists() else "is not a run folder: it has no weft.json"
-            raise DataError(
-                f"{folder.path} {what}", "weft run STUDY --on FABRIC makes one; weft show RUN needs its path"
+            raise NotThereError(
+                f"{folder.path} {what}",
+                "weft list runs names those that are here; weft run STUDY --on FABRIC makes one",
             )
         folder.refuse_links()
         folder.refuse_strange()

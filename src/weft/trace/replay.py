@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import StudyError
+from weft.fabric.here import complete
 from weft.fabric.model import Fabric
 from weft.files.atomic import write_atomic
 from weft.format import format_seconds, plural
+from weft.host import read_host
 from weft.store.trace.convert import convert_trace, is_converted
 from weft.store.trace.folder import TraceFolder
 from weft.trace.reading import reading_trace
@@ -54,6 +56,7 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
         if not is_converted(folder):
             convert_trace(folder)
         made = make_script(folder, folder.path / "replay.script")
+    fabrics = [complete(fabric, read_host()) for fabric in fabrics]
     nodes = asked.nodes or max(fewest_nodes(fabric, made.ranks) for fabric in fabrics)
     if made.ranks % nodes:
         raise StudyError(
@@ -85,7 +88,8 @@ def fewest_nodes(fabric: Fabric, ranks: int) -> int:
         raise StudyError(
             f"{fabric.name} has {plural(len(fabric.hosts), 'node')} of {plural(cores, 'core')}, and the application "
             f"had {plural(ranks, 'rank')}: an equal share of one rank a core needs {plural(nodes, 'node')}",
-            "give a larger fabric, or share cores: --nodes",
+            "give a larger fabric, or share cores: "
+            f"--nodes {max(n for n in range(1, len(fabric.hosts) + 1) if ranks % n == 0)}",
         )
     return nodes
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from weft.errors import DataError, StudyError
 from weft.fabric import load_fabric
+from weft.fabric.here import complete
 from weft.files.atomic import file_errors, write_atomic
+from weft.host import read_host
 from weft.mpi.alltoall import PMPI
 from weft.mpi.selection import SCHEMA, SelectionTable, read_selection
 from weft.report.tabular import terminal
@@ -63,7 +65,7 @@ class Tuning:
     """
 
     def __init__(self, on: str, asked: Asked, into: Path | None, machine: Path | None = None) -> None:
-        self.on, self.fabric = on, load_fabric(on)
+        self.on, self.fabric = on, complete(load_fabric(on), read_host())
         ranks = asked.ranks_per_node or self.fabric.node.cores
         if ranks is None:
             raise StudyError(f"{self.fabric.path}: node.cores is not stated", "give --ranks-per-node")

@@ -60,7 +60,14 @@ def test_help_is_there_at_once() -> None:
     ("words", "said"),
     [
         (["pln"], 'error: no verb "pln"\n  -> did you mean plan?'),
-        (["plan"], "-> weft plan --help"),
+        (["plan"], "error: weft plan needs STUDY\n  -> weft plan --help"),
+        (["fabric", "show"], "error: weft fabric show needs FILE\n  -> weft fabric show --help"),
+        (["place", "tara"], "error: weft place needs --nodes\n  -> weft place --help"),
+        (["place", "tara", "--nodes"], "error: --nodes needs a value\n"),
+        (["why", "a", "b"], "error: weft why has no use for 'b'\n"),
+        (["show", "no-such-run"], "no-such-run does not exist\n  -> weft list runs names"),
+        (["why", "no-such-run"], "no-such-run does not exist\n"),
+        (["trace", "show", "no-such-run"], "no-such-run does not exist\n"),
         (["plan", "contention", "--onn", "x"], "--onn"),
         (["plan", "contention", "--format", "xml"], "xml"),
         (["plan", "contenton"], "error: no file 'contenton'\n  -> did you mean contention?"),
@@ -128,3 +135,22 @@ def test_a_path_that_cannot_be_looked_at_is_one_message(
     assert "File name too long" in told
     assert "ls -ld" in told
     assert len(told) < 500
+
+
+def test_help_shows_a_default_as_it_is_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    """It said `[default: ('local',)]`, and `[default: ()]` of what has none."""
+    assert app.main(["run", "--help"]) == 0
+    assert app.main(["tune", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "[default: local]" in text
+    assert "[default: (" not in text
+
+
+def test_a_file_that_is_not_there_is_no_reason_to_choose_another_run_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["tune", "export", str(tmp_path / "none.json"), "--to", "openmpi", "-o", str(tmp_path / "rules")]
+    assert app.main(words) != 0
+    said = capsys.readouterr().err
+    assert "none.json: No such file" in said
+    assert "-> check the path\n" in said

@@ -3,8 +3,9 @@
 
 from pathlib import Path
 
+from weft.host import read_host
 from weft.mpi.selection import Evidence, Rule, SelectionTable
-from weft.tune.whole import write_if_changed
+from weft.tune.whole import Asked, Tuning, write_if_changed
 
 RULE = Rule(
     op="alltoall", nodes=(8, 8), bytes=(8, 512), algorithm="node.direct",
@@ -34,3 +35,9 @@ def test_a_torn_table_is_written_anew(tmp_path: Path) -> None:
     path.write_text('{"schema": "weft-tuning/1", "ru')
     write_if_changed(table("2026-01-01", RULE), path)
     assert b"node.direct" in path.read_bytes()
+
+
+def test_on_this_host_its_own_cores_are_tuned(tmp_path: Path) -> None:
+    """`weft tune`, whose default is this host, ended with "node.cores is not stated"."""
+    what = Tuning("local", Asked(), tmp_path).what
+    assert (what.nodes, what.ranks_per_node) == ((1,), read_host().cores)

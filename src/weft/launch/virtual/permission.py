@@ -13,7 +13,7 @@ from pathlib import Path
 from weft.extras import apt_install
 
 CAP_SYS_ADMIN = 21
-NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "tc": "iproute2", "sysctl": "procps"}
+NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "tc": "iproute2", "hostname": "hostname"}
 SEARCH = os.pathsep.join((os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin"))
 
 

@@ -116,6 +116,11 @@ def switch_shaping(spec: VirtualSpec) -> str:
     return "".join(shaping(port.interface, port.rate) + "\n" for port in ports(spec) if not port.host)
 
 
+def settings() -> dict[str, str]:
+    """Files of the kernel's settings and what to write there: a bare Debian has no ``sysctl``."""
+    return {f"/proc/sys/{key.replace('.', '/')}": value for key, value in SETTINGS.items()}
+
+
 def host_script(spec: VirtualSpec, host: str) -> str:
     """Shell script that makes fresh namespaces into a host; the holder's tmpfs is still on /dev/shm when it starts."""
     rate = next(port.rate for port in ports(spec) if port.host == host)
@@ -124,7 +129,7 @@ def host_script(spec: VirtualSpec, host: str) -> str:
         f"hostname {shlex.quote(host)}",
         "mount --bind /dev/shm/weft/hosts /etc/hosts",
         "mount -t tmpfs -o mode=1777 shm /dev/shm",
-        *(f"sysctl -qe -w {key}={value}" for key, value in SETTINGS.items()),
+        *(f"[ ! -e {place} ] || echo {value} > {place}" for place, value in settings().items()),
         "ip link set lo up",
         f"ip addr add {address(spec, host)}/24 dev {INTERFACE}",
         f"ip link set {INTERFACE} up",
@@ -148,7 +153,7 @@ def orders(spec: VirtualSpec, agent: str) -> dict[str, Any]:
         "files": {"hosts": hosts_file(spec), "agent": agent},
         "record": {"name": spec.name, "hosts": list(spec.hosts), "switches": list(spec.switches), "links": links},
         "hosts": {host: host_script(spec, host) for host in spec.hosts},
-        "settings": [f"{key}={value}" for key, value in SETTINGS.items()],
+        "settings": settings(),
         "ip": switch_batch(spec),
         "tc": switch_shaping(spec),
     }

@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-from weft.errors import DataError
+from weft.errors import DataError, NotThereError
 from weft.files.atomic import read_json, refuse_strange, write_json
 
 SCHEMA = "weft-trace/1"
@@ -42,7 +42,7 @@ class TraceFolder:
             if any(folder.raw.glob("rank-*.trace")):
                 return folder
             what = "does not exist" if not folder.path.exists() else "is not a trace: it has neither weft.json nor raw/"
-            raise DataError(f"{folder.path} {what}", "weft trace -o RUN -- mpirun -n 4 ./application makes one")
+            raise NotThereError(f"{folder.path} {what}", "weft trace -o RUN -- mpirun -n 4 ./application makes one")
         schema = folder.metadata().get("schema")
         if schema != SCHEMA:
             raise DataError(

@@ -44,9 +44,9 @@ def test_a_missing_command_is_named_with_its_package(
     monkeypatch.setattr(permission, "SEARCH", str(tmp_path))
     monkeypatch.setattr("os.geteuid", lambda: user)
     assert permission.forbidden().startswith(
-        "unshare, nsenter, ip, tc, sysctl not found (package iproute2, procps, util-linux"
+        "unshare, nsenter, ip, tc, hostname not found (package hostname, iproute2, util-linux"
     )
-    assert permission.remedy() == f"{words} iproute2 procps util-linux"
+    assert permission.remedy() == f"{words} hostname iproute2 util-linux"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is wrong with a command line, in words, and the help to ask for."""
+
+from cyclopts import CycloptsError
+from cyclopts.exceptions import MissingArgumentError, UnusedCliTokensError
+
+
+def what_is_wrong(problem: CycloptsError) -> str:
+    """Say what is wrong with a command line: ``weft place needs --nodes``."""
+    verb = " ".join(("weft", *(problem.command_chain or ())))
+    if isinstance(problem, MissingArgumentError) and problem.argument is not None:
+        name = problem.argument.name
+        return f"{name} needs a value" if problem.keyword else f"{verb} needs {name}"
+    if isinstance(problem, UnusedCliTokensError) and problem.unused_tokens:
+        return f"{verb} has no use for {' '.join(problem.unused_tokens)!r}"
+    return str(problem).strip().replace("unable to convert", "cannot convert").replace(" into int", " into a number")
+
+
+def which_help(problem: CycloptsError) -> str:
+    """Return the command that explains the verb of a wrong command line, sub-verbs included."""
+    return " ".join(("weft", *(problem.command_chain or ()), "--help"))
+
+
+def default_in_words(default: object) -> str | None:
+    """Show the default of an option as it would be typed, and none where it is empty.
+
+    Python's own form, ``('local',)``, is not what anybody types.
+    """
+    if isinstance(default, (tuple, list)):
+        return " ".join(str(each) for each in default) or None  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return None if default in ("", False, None) else str(default)
