@@ -2,12 +2,9 @@
 // Failures of shared memory on one node, of any step of any algorithm, and of the caller's arguments.
 #include "hooked.hpp"
 
-#include "texts.hpp"
-
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -275,44 +272,5 @@ TEST_CASE("an MPI_Alltoall that sends more than it receives is an error on every
               MPI_ERR_TRUNCATE);
         CHECK(std::string(weft_alltoall_error()).find("sends itself 100 bytes and expects 50") != std::string::npos);
         MPI_Barrier(MPI_COMM_WORLD);
-    }
-}
-
-TEST_CASE("a wrong limit in the environment is refused on all ranks, by rank 0's value") {
-    oracle::Ranks const ranks(MPI_COMM_WORLD);
-    if (ranks.count == 1) {
-        return;
-    }
-    char byte = 0;
-    std::vector<char> receive(std::size_t(ranks.count));
-    for (auto const &[fake, staging] : {std::pair{"blocks:2", "64MiB"}, {"block:2", "lots"}}) {
-        oracle::Placed const placed(MPI_COMM_WORLD, fake, staging);
-        if (ranks.me != 0) {
-            setenv("WEFT_NODES_FAKE", "block:1", 1);
-            setenv("WEFT_STAGING_BYTES", "1MiB", 1);
-        }
-        std::vector<char> const all(std::size_t(ranks.count), byte);
-        int const code = weft_alltoall("bruck", all.data(), 1, MPI_BYTE, receive.data(), 1, MPI_BYTE, placed.comm);
-        CHECK(class_of(code) == MPI_ERR_ARG);
-    }
-}
-
-TEST_CASE("a file is read by rank 0 alone; where it cannot, all ranks say so and whose host it is") {
-    oracle::Ranks const ranks(MPI_COMM_WORLD);
-    std::string const path = "/tmp/weft-file-of-rank-0-" + std::to_string(getpid());
-    if (ranks.me == 0) {
-        std::ofstream(path) << std::string("+a\0b", 4);
-    }
-    std::string const read = a2a::broadcast_file(path, "the table", 4, MPI_COMM_WORLD); // of another name elsewhere
-    CHECK(read == std::string("+a\0b", 4));
-    std::remove(path.c_str());
-    try {
-        a2a::broadcast_file(path, "the table", 4, MPI_COMM_WORLD);
-        FAIL("it was read");
-    } catch (a2a::Error const &error) {
-        CHECK(error.code() == MPI_ERR_FILE);
-        std::string const what = error.what();
-        CHECK(what.find("weft: cannot read the table \"/tmp/weft-file-of-rank-0-") == 0);
-        CHECK(what.find(" -> name a readable file on the host of rank 0") != std::string::npos);
     }
 }

@@ -50,9 +50,10 @@ class RunFolder:
 
         Raises
         ------
+        NotThereError
+            It is not a run folder.
         DataError
-            It is not a run folder, or one of another version of the format, or something in it is a link, pipe, device
-            or socket.
+            It is one of another version of the format, or something in it is a link, pipe, device or socket.
         """
         folder = cls(path)
         if not folder.meta.is_file():

@@ -13,7 +13,7 @@ import pytest
 from made.run import Made, make_run, tara_like
 from made.view import load_view
 from weft.cli.app import main
-from weft.errors import DataError
+from weft.errors import NotThereError
 from weft.report.figures import all_figures
 from weft.report.html import parts
 from weft.report.latex import latex_table
@@ -210,7 +210,7 @@ def test_show_brings_tables_up_to_date_by_itself(tmp_path: Path, capsys: pytest.
 
 
 def test_show_of_a_folder_that_is_no_run_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", str(tmp_path)]) == DataError.exit_code
+    assert main(["show", str(tmp_path)]) == NotThereError.exit_code == 2
     error = capsys.readouterr().err
     assert "is not a run folder" in error
     assert "Traceback" not in error

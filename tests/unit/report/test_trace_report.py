@@ -137,7 +137,7 @@ def test_shares_keep_a_decimal_where_it_counts() -> None:
         (["trace"], 2, "weft trace has no command"),
         (["trace", "--most", "7 apples", "--", "true"], 2, "--most 7 apples"),
         (["trace", "--most", "1GB", "--", "true"], 2, "--most 1GB"),
-        (["trace", "show", "/nowhere/at/all"], 1, "does not exist"),
+        (["trace", "show", "/nowhere/at/all"], 2, "does not exist"),
     ],
 )
 def test_mistakes_are_told(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:

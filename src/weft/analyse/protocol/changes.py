@@ -13,7 +13,7 @@ itself steps, or a *bend* if only the cost per byte changes (a cache overflow al
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -101,18 +101,24 @@ def _without_spikes(series: SizeSeries) -> list[int]:
     for _ in range(MOST_SPIKES):
         if len(keep) <= 2 * LEAST:
             break
-        costs: dict[tuple[int, ...], float] = {}
-        for group in [*((place,) for place in _standing_out(series, keep)), *_ends(keep)]:
-            # under its own penalty: what stands out would count as noise, and make every cut dear
-            cost, penalty, _ = _penalised(
-                _fit(series, [place for place in keep if place not in group]), series.launches
-            )
-            costs[group] = cost + SPIKE_CUTS * len(group) * penalty
+        now, own, _ = _penalised(_fit(series, keep), series.launches)
+        # Inner sizes under the penalty of all. Ends under that of the rest: a step that no piece can lie beyond counts
+        # as noise, and makes every cut dear.
+        costs = {
+            group: cost + SPIKE_CUTS * len(group) * (penalty if group in ends else own)
+            for ends in [_ends(keep)]
+            for group in [*((place,) for place in _standing_out(series, keep)), *ends]
+            for cost, penalty, _ in [_penalised(_fit(series, _without(keep, group)), series.launches)]
+        }
         best = min(costs, key=lambda group: costs[group])
-        if costs[best] >= _penalised(_fit(series, keep), series.launches)[0]:
+        if costs[best] >= now:
             break
-        keep = [place for place in keep if place not in best]
+        keep = _without(keep, best)
     return keep
+
+
+def _without(keep: Sequence[int], group: Collection[int]) -> list[int]:
+    return [place for place in keep if place not in group]
 
 
 def _ends(keep: Sequence[int]) -> list[tuple[int, ...]]:

@@ -33,8 +33,10 @@ class TraceFolder:
 
         Raises
         ------
+        NotThereError
+            It is neither.
         DataError
-            It is neither, or of another version of the format, or something in it is a link, pipe, device or socket.
+            It is of another version of the format, or something in it is a link, pipe, device or socket.
         """
         folder = cls(path)
         refuse_strange((folder.meta,), (folder.raw, folder.events, folder.counts, folder.tables))
