@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all tests share."""
 
+import signal
+
 from altair.utils import schemapi
 from hypothesis import settings
 
@@ -11,3 +13,5 @@ import weft.report.figures.theme  # noqa: F401  # it turns the check off
 settings.register_profile("weft", deadline=None, derandomize=True)
 settings.load_profile("weft")
 schemapi.enable_debug_mode()  # here each chart is held against Vega-Lite's schema
+# what a test starts takes SIGINT as in a terminal, also where a shell that put the tests into the background ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -110,7 +110,7 @@ def _of_steps(rungs: Rungs, seen: Basis) -> Iterable[RemedyRow]:
     # more than what stands above its floor
     above_s = rungs["arrival"]["seconds"] - (floor["seconds"] if floor else 0.0)
     steps: list[tuple[str, str, Basis, str]] = [
-        ("messages", f"messages that cost less; now {rungs['messages']['mover']}", "only bounded",
+        ("messages", f"messages that cost less, which depends on {rungs['messages']['mover']}", "only bounded",
          "if messages cost no more than the hardware needs"),
         ("contention", "another placement, or other routes" if nodes > 1 else "another order of ranks on the node",
          "only bounded",

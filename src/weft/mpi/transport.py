@@ -91,7 +91,7 @@ def _copying(values: Mapping[str, str], limits: Sequence[tuple[str, int, Knob]],
         used = [way for way in MECHANISMS if f"smsc_{way}_priority" in values]
         told = MECHANISMS[used[0]] if used else TWICE
         found.append(f"smsc = {values['smsc'] or (used or ['none'])[0]} ({told})")
-    return found[:1] or ["how often it is copied (not recorded)"]
+    return found[:1] or ["how often each is copied (not recorded)"]
 
 
 def _limits(values: Mapping[str, str], family: str, where: str) -> list[tuple[str, int, Knob]]:

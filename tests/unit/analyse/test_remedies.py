@@ -45,7 +45,9 @@ def test_contention_can_at_most_be_taken_away() -> None:
 def test_no_step_saves_more_than_what_stands_above_the_floor() -> None:
     """Messages alone took 453 ms, the whole call 384 of which the link needs 343: "saves at most 29 %"."""
     times = {"hardware": 343e-3, "messages": 453e-3, "contention": 400e-3, "algorithm": 378e-3, "arrival": 384e-3}
-    assert saved(ladder(times))["messages that cost less; now what moves messages"][0] == pytest.approx(41e-3)
+    assert saved(ladder(times))["messages that cost less, which depends on what moves messages"][0] == pytest.approx(
+        41e-3
+    )
 
 
 def test_what_may_be_noise_is_no_remedy() -> None:
