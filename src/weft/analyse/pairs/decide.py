@@ -9,11 +9,12 @@ stands out. So a slow link is preferred to the nodes behind it, and a slow node 
 cross. A round trip may cross a cable or a switch once or twice; these have an effect for each case.
 
 One step at a time may take a wrong turn: where several causes meet at a leaf, a cable explains most of what a link and
-a node behind it did, or some nodes what a cable did. So where more than one link or node was chosen, the decomposition
-is repeated without nodes, and without cables as one; the one that leaves least, for its number of culprits, counts.
+a node behind it did, or some nodes what a cable did, or a node behind a slow link takes the link's part for its own. So
+the decomposition is repeated with each chosen node put last, its pairs hidden while the others are chosen, and without
+each other culprit. The one that leaves least, for its number of culprits, counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -36,9 +37,9 @@ MOST_CULPRITS = 12
 #: does not. A class with fewer pairs of nodes, each there and back, shows nothing.
 LEAST_OF_CLASS = 0.25
 FEWEST_OF_CLASS = 4
-#: Kinds that are left out by turns if several culprits were found.
-TURNS = ("node", "cable")
-#: A culprit more must explain so many standard deviations of a pair of nodes.
+#: The most culprits that are put last or left out, one by one, to see what others would leave.
+MOST_TURNS = 6
+#: A culprit more, or another decomposition, must explain so many standard deviations of a pair of nodes.
 WORTH = 30.0
 #: Nearly the same pairs use a node and the link down to it: if the two fit this equally well, the node is chosen.
 NODE_FIRST = 1.05
@@ -58,33 +59,48 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> De
     suspected
         All nodes, links, switches and pairs of leaves that may be slow.
     """
-    fits = [_chosen(times, places, suspected)]
-    if len(fits[0].chosen) > 1:
-        others = ([suspect for suspect in suspected if suspect.kind != kind] for kind in TURNS)
-        fits += [_chosen(times, places, other) for other in others]
+    first = _chosen(times, places, suspected)
+    fits = [first, *_repeated(first.chosen, times, places, suspected)]
     left = [fit.remainder() for fit in fits]
     known = [values[np.isfinite(values)] for values in left]
-    scale = min(deviation(values) for values in known)
-    costs = [float(np.abs(each).sum()) + WORTH * scale * fit.culprits for fit, each in zip(fits, known, strict=True)]
-    return fits[costs.index(min(costs))].result(LEAST_FACTOR)
+    worth = WORTH * min(deviation(values) for values in known)
+    costs = [float(np.abs(each).sum()) + worth * fit.culprits for fit, each in zip(fits, known, strict=True)]
+    best = costs.index(min(costs))
+    return fits[best if costs[best] < costs[0] - worth else 0].result(LEAST_FACTOR)
 
 
-def _chosen(times: Floats, places: Places, suspected: Sequence[Suspect]) -> Polish:
-    """Culprits chosen one after the other until none stands out."""
+def _repeated(
+    chosen: Sequence[Suspect], times: Floats, places: Places, suspected: Sequence[Suspect]
+) -> Iterator[Polish]:
+    """Other decompositions: with each chosen node put last, without each other culprit."""
+    for one in chosen[:MOST_TURNS]:
+        if one.kind == "node":
+            yield _chosen(times, places, suspected, last=one)
+        else:
+            yield _chosen(times, places, [each for each in suspected if each is not one and one not in each.parts])
+
+
+def _chosen(times: Floats, places: Places, suspected: Sequence[Suspect], last: Suspect | None = None) -> Polish:
+    """Culprits chosen one by one until none stands out; `last` after the others, which are judged without its pairs."""
     fit = Polish(times, places)
     able = [suspect for suspect in suspected if fit.contrasts(suspect)]
     while len(fit.chosen) < MOST_CULPRITS:
-        found = _most_telling(fit, able)
-        if found is None:
+        found = _most_telling(fit, able, last)
+        if found is None and last is None:
             break
-        fit.choose(found)
+        if found is None:
+            last = None
+        else:
+            fit.choose(found)
     return fit
 
 
-def _most_telling(fit: Polish, able: Sequence[Suspect]) -> Suspect | None:
-    """The suspect that explains most of the remainders, if any stands out."""
+def _most_telling(fit: Polish, able: Sequence[Suspect], hidden: Suspect | None) -> Suspect | None:
+    """The suspect that explains most of the remainders, if any stands out; none of those with a `hidden` one."""
     left = fit.remainder()
     left[fit.touched() > 1] = np.nan  # where two culprits meet, the remainder depends on both
+    if hidden is not None:
+        left[hidden.cells] = np.nan
     middles = _middles(left, able)
     gains: list[tuple[float, int]] = []
     for index, (suspect, middle) in enumerate(zip(able, middles.tolist(), strict=True)):

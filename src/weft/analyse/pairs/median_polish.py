@@ -185,9 +185,12 @@ class Polish:
             logs = np.log(np.maximum(factor, LEAST_LEFT))
         kinds = self.kind[culprit.slowed]
         own = np.zeros(len(kinds))
+        usable, alone = np.isfinite(logs), (self.touched()[cells] == 1) & (culprit.kind == "node")
         for kind in np.unique(kinds):
-            known = logs[(self.kind[cells] == kind) & np.isfinite(logs)]
-            own[kinds == kind] = np.median(known) if known.size else 0.0
+            known = usable & (self.kind[cells] == kind)
+            if (known & alone).sum() >= FEWEST_CLEAN:
+                known &= alone  # another culprit may add to this one or not, as their slow directions meet or not
+            own[kinds == kind] = np.median(logs[known]) if known.any() else 0.0
         return own
 
     def _set_base(self, quantile: float, usable: NDArray[np.bool_]) -> None:

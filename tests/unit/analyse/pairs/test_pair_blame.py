@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who is to blame: planted faults are all found and rightly named, and nobody else is."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ from weft.analyse.pairs.pair_times import placed, verdicts
 from weft.analyse.pairs.scratch import scratch
 
 BIG = Cluster()  # 64 nodes of 16 ranks under 8 leaves and 2 pods
-FLUKES = 30
+MIDDLING = Cluster(
+    nodes=32, per_node=4, per_pod=2
+)  # two nodes behind a cable down, as in BIG: one alone is not told from its cable
 
 
 @pytest.fixture(scope="module")
@@ -35,50 +38,97 @@ def titles(found: list[Culprit]) -> set[str]:
     return {culprit.title for culprit in found}
 
 
-def planted(seed: int) -> tuple[Faults, set[str]]:
+def planted(cluster: Cluster, seed: int) -> tuple[Faults, set[str]]:
     """Four faults drawn by the seed, and what they are called."""
     rng = np.random.default_rng([seed, 4711])
-    network, places = BIG.places.network, BIG.places
-    node, one, other = (int(draw) for draw in rng.choice(BIG.nodes, 3, replace=False))
+    nodes = cluster.places.nodes
+    node, one, other = (int(draw) for draw in rng.choice(cluster.nodes, 3, replace=False))
     sends = bool(rng.integers(2))
-    between = np.flatnonzero(network.switch_links)
-    leaf_links = [int(i) for i in between if any("leaf" in part for part in ends(int(i)))]
-    link = int(rng.choice(leaf_links))
-    low, high = sorted(int(each) * BIG.per_node + int(rng.integers(BIG.per_node)) for each in (one, other))
+    between = [ends(cluster, int(link)) for link in np.flatnonzero(cluster.places.network.switch_links)]
+    source, target = rng.choice([pair for pair in between if any("leaf" in end for end in pair)])
+    low, high = sorted(int(each) * cluster.per_node + int(rng.integers(cluster.per_node)) for each in (one, other))
     slow = {node: float(rng.uniform(1.6, 3.0))}
     faults = Faults(
         senders=slow if sends else {},
         receivers={} if sends else slow,
-        links={link: float(rng.uniform(1.8, 3.0))},
+        links={cluster.link(source, target): float(rng.uniform(1.8, 3.0))},
         pairs={(low, high): float(rng.uniform(3.0, 6.0))},
         sockets=float(rng.uniform(1.5, 12.0)),
-        flukes=FLUKES,
+        flukes=30,
     )
     named = {
-        f"node {places.nodes[node]} as {'sender' if sends else 'receiver'}",
-        f"link {' -> '.join(ends(link))}",
-        f"pair {low} on {places.nodes[low // BIG.per_node]} with {high} on {places.nodes[high // BIG.per_node]}",
+        f"node {nodes[node]} as {'sender' if sends else 'receiver'}",
+        f"link {source} -> {target}",
+        f"pair {low} on {nodes[low // cluster.per_node]} with {high} on {nodes[high // cluster.per_node]}",
         "pairs at 0 hops, same node",
     }
     return faults, named
 
 
-def ends(link: int) -> tuple[str, str]:
-    network = BIG.places.network
+def ends(cluster: Cluster, link: int) -> tuple[str, str]:
+    network = cluster.places.network
     return tuple(network.vertex_name(int(end[link])) for end in (network.links.source, network.links.target))  # type: ignore[return-value]
 
 
-@pytest.mark.timeout(1800)
-def test_four_faults_among_1024_ranks_are_found_and_nobody_else_over_fifty_seeds(
-    engine: Backend, tmp_path: Path
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("cluster", "seeds"), [(BIG, range(3)), (MIDDLING, range(50))], ids=["1024", "128"])
+def test_four_faults_are_found_and_nobody_else(
+    engine: Backend, tmp_path: Path, cluster: Cluster, seeds: Iterable[int]
 ) -> None:
     wrong: dict[int, set[str]] = {}
-    for seed in range(50):
-        faults, expected = planted(seed)
-        found = titles(blamed(engine, tmp_path, BIG, faults, seed))
+    for seed in seeds:
+        faults, expected = planted(cluster, seed)
+        found = titles(blamed(engine, tmp_path, cluster, faults, seed))
         if found != expected:
             wrong[seed] = found ^ expected
     assert not wrong
+
+
+#: Trees of two levels of switches and a core, with two to four nodes behind each cable of a leaf.
+TREES = {
+    "leaves of 4": Cluster(nodes=16, per_node=2, per_leaf=4, uplinks=2, per_pod=2, pod_uplinks=2),
+    "leaves of 8, 4 cables": Cluster(nodes=48, per_node=2, per_leaf=8, uplinks=4, per_pod=2, pod_uplinks=8),
+    "leaves of 8, 2 cables": Cluster(nodes=32, per_node=2, per_leaf=8, uplinks=2, per_pod=2, pod_uplinks=2),
+}
+#: Three causes among the four nodes of a leaf are not told apart (docs/pairs.md).
+LARGE_LEAVES = [tree for tree, cluster in TREES.items() if cluster.per_leaf >= 8]
+
+
+def at_one_leaf(cluster: Cluster, seed: int, second: bool) -> tuple[Faults, set[str]]:
+    """A slow link of a leaf and a slow node under it, drawn by the seed; or two nodes, one to send, one to receive."""
+    rng = np.random.default_rng([seed, 4712])
+    leaf = int(rng.integers(cluster.nodes // cluster.per_leaf))
+    one, other = (leaf * cluster.per_leaf + int(each) for each in rng.choice(cluster.per_leaf, 2, replace=False))
+    network = cluster.places.network
+    links = [ends(cluster, int(link)) for link in np.flatnonzero(network.switch_links)]
+    source, target = rng.choice([pair for pair in links if f"leaf{leaf}" in pair])
+    roles = ("sender", "receiver") if rng.integers(2) else ("receiver", "sender")
+    slow = {roles[0]: {one: float(rng.uniform(1.6, 3.0))}, roles[1]: {other: 2.2} if second else {}}
+    links = {cluster.link(source, target): float(rng.uniform(1.8, 3.0))}
+    named = {f"node {cluster.places.nodes[node]} as {role}" for role in roles for node in slow[role]}
+    return Faults(slow["sender"], slow["receiver"], links), named | {f"link {source} -> {target}"}
+
+
+@pytest.mark.parametrize("tree, second", [*((tree, False) for tree in TREES), *((tree, True) for tree in LARGE_LEAVES)])
+def test_a_slow_link_and_slow_nodes_under_its_leaf_are_told_apart_and_nobody_else_is_blamed(
+    engine: Backend, tmp_path: Path, tree: str, second: bool
+) -> None:
+    cluster, wrong = TREES[tree], dict[int, set[str]]()
+    for seed in range(16):
+        faults, expected = at_one_leaf(cluster, seed, second)
+        found = titles(blamed(engine, tmp_path, cluster, faults, seed))
+        if found != expected:
+            wrong[seed] = found ^ expected
+    assert not wrong
+
+
+def test_half_of_the_pairs_of_a_slow_receiver_cross_a_slow_link_and_its_other_ways_are_not_blamed(
+    engine: Backend, tmp_path: Path
+) -> None:
+    cluster = TREES["leaves of 8, 2 cables"]
+    faults = Faults(receivers={13: 2.84}, links={cluster.link("leaf1", "pod0-spine0"): 2.74})
+    found = titles(blamed(engine, tmp_path, cluster, faults, 14))
+    assert found == {"node n13 as receiver", "link leaf1 -> pod0-spine0"}
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
