@@ -14,6 +14,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from compiled import shared
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCTEST = Path("/usr/include/doctest/doctest.h")
 WRAPPERS = {
@@ -35,7 +37,8 @@ SANITIZERS = {
 def run(command: Sequence[str], folder: Path, more: Mapping[str, str] | None = None) -> int:
     """Run one build or test step in the open, with more variables in its environment."""
     print("+", " ".join(command), flush=True)
-    environment = {**os.environ, "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}", **(more or {})}
+    path = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"
+    environment = {**os.environ, **shared(ROOT / "build"), "PATH": path, **(more or {})}
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
 

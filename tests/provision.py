@@ -24,6 +24,7 @@ class Package(NamedTuple):
 PACKAGES = (
     Package("g++", "g++", "everything: the kernels are C++"),
     Package("python3-venv", "python:ensurepip", "everything: the tests live in a virtual environment"),
+    Package("ccache", "ccache", "nothing, but they take some minutes longer"),
     Package("doctest-dev", "/usr/include/doctest/doctest.h", "native tests"),
     Package("libopenmpi-dev", "/usr/bin/mpicxx", "tests under Debian's Open MPI 4.1"),
     Package("openmpi-bin", "/usr/bin/mpiexec", "tests under Debian's Open MPI 4.1"),
