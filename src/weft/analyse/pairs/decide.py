@@ -77,7 +77,9 @@ def _repeated(
         if one.kind == "node":
             yield _chosen(times, places, suspected, last=one)
         else:
-            yield _chosen(times, places, [each for each in suspected if each is not one and one not in each.parts])
+            # its pairs would be explained by all ways from its leaf to others, one by one, and better by some scatter
+            others = [each for each in suspected if each.kind != "leaves" and each is not one and one not in each.parts]
+            yield _chosen(times, places, others)
 
 
 def _chosen(times: Floats, places: Places, suspected: Sequence[Suspect], last: Suspect | None = None) -> Polish:

@@ -43,6 +43,14 @@ def test_a_slow_cable_is_blamed_in_its_direction_and_nobody_else_is(
     assert {culprit.title for culprit in blamed(engine, tmp_path, cluster, made.faults, spines)} == made.titles
 
 
+@pytest.mark.parametrize("seed", [2, 3, 6])
+def test_two_slow_links_of_a_tree_with_one_spine_are_not_taken_for_the_ways_of_a_leaf(
+    engine: Backend, tmp_path: Path, seed: int
+) -> None:
+    made = planted(tree(1, 2), "two links", seed)
+    assert {culprit.title for culprit in blamed(engine, tmp_path, tree(1, 2), made.faults, seed)} == made.titles
+
+
 @pytest.mark.parametrize("spines", [2, 4])
 def test_each_direction_of_a_cable_has_its_own_factor(engine: Backend, tmp_path: Path, spines: int) -> None:
     cluster = tree(spines, 2)
