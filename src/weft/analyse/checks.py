@@ -21,6 +21,8 @@ ORDERED: tuple[Statistic, ...] = ("min_s", "p5_s", "median_s", "p95_s", "p99_s",
 TOO_FAST = 1.2
 #: A row with more than this share of its samples interrupted is reported.
 TAINTED = 0.1
+#: ... and of the time that the hypervisor stole, from which on it is told.
+STOLEN = 0.01
 
 
 def common_findings(
@@ -170,11 +172,16 @@ def machine(cells: Sequence[MeasuredRow]) -> list[FindingRow]:
             found.append(
                 finding("warning", "swap", where, what, "use a smaller m or n: this time includes disk access")
             )
-        if row["wall_ns"] and (row["steal_ns"] or 0) > 0.01 * row["wall_ns"]:
-            what = f"the hypervisor stole {100 * row['steal_ns'] / row['wall_ns']:.0f} % of the time"
+        if stolen_share(row) > STOLEN:
+            what = f"the hypervisor stole {100 * stolen_share(row):.0f} % of the time"
             found.append(finding("warning", "steal", where, what, "measure on dedicated nodes, or take more launches"))
         found += [recorded_warning(where, text) for text in row["warnings"] or []]
     return found
+
+
+def stolen_share(cell: MeasuredRow) -> float:
+    """Share of a cell's time in one launch that the hypervisor gave to others, no unit; 0 where it is not known."""
+    return (cell["steal_ns"] or 0) / cell["wall_ns"] if cell["wall_ns"] else 0.0
 
 
 def not_fresh(rows: Sequence[CallRow]) -> list[FindingRow]:

@@ -20,7 +20,7 @@ What contradicts itself, lies below the noise floor or is a warning of the kerne
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.analyse.checks import TAINTED, below_floor, interrupted, machine, self_checks
+from weft.analyse.checks import TAINTED, below_floor, interrupted, machine, self_checks, stolen_share
 from weft.analyse.floor import Floor
 from weft.analyse.interval import NO_INTERVAL, over_launches
 from weft.analyse.tables.answers import FindingRow
@@ -128,8 +128,7 @@ def least_s(row: TimedRow, against: Iterable[Against]) -> float:
 
 def without_steal(median_s: float, cell: MeasuredRow) -> float:
     """The least that a launch's median could be, in seconds, had the hypervisor taken nothing."""
-    share = (cell["steal_ns"] or 0) / cell["wall_ns"] if cell["wall_ns"] else 0.0
-    return median_s * max(0.0, 1 - 2 * share)
+    return median_s * max(0.0, 1 - 2 * stolen_share(cell))
 
 
 def clean_s(launch: MedianRow) -> float | None:

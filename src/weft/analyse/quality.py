@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple, TypeVar
 
-from weft.analyse.checks import TAINTED, below_floor, more_launches, self_checks, wide
+from weft.analyse.checks import TAINTED, below_floor, more_launches, self_checks, stolen_share, wide
 from weft.analyse.doubts import BUSY, Launches, by_launch, clean_s
 from weft.analyse.floor import Floor
 from weft.analyse.tables.answers import VerdictRow
@@ -177,7 +177,7 @@ def _of_cells(measured: Sequence[MeasuredRow], precision: float, modelled: bool)
     shared = "two ranks on one core"
     by_rule: dict[Doubt, Callable[[MeasuredRow], bool]] = {
         # theft moves a median by twice its share at most (weft.analyse.doubts)
-        "steal": lambda row: bool(row["wall_ns"]) and 2 * (row["steal_ns"] or 0) > precision * row["wall_ns"],
+        "steal": lambda row: 2 * stolen_share(row) > precision,
         "swap": lambda row: bool((row["swap_in_pages"] or 0) + (row["swap_out_pages"] or 0)),
         "core": lambda row: any(text.startswith(shared) for text in row["warnings"] or []),
         "kernel": lambda row: any(not text.startswith(shared) for text in row["warnings"] or []),

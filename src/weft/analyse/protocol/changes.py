@@ -102,14 +102,13 @@ def _without_spikes(series: SizeSeries) -> list[int]:
         if len(keep) <= 2 * LEAST:
             break
         now, own, _ = _penalised(_fit(series, keep), series.launches)
-        # Inner sizes under the penalty of all. Ends under that of the rest: a step that no piece can lie beyond counts
-        # as noise, and makes every cut dear.
-        costs = {
-            group: cost + SPIKE_CUTS * len(group) * (penalty if group in ends else own)
-            for ends in [_ends(keep)]
-            for group in [*((place,) for place in _standing_out(series, keep)), *ends]
-            for cost, penalty, _ in [_penalised(_fit(series, _without(keep, group)), series.launches)]
-        }
+        ends = _ends(keep)
+        costs: dict[tuple[int, ...], float] = {}
+        for group in [*((place,) for place in _standing_out(series, keep)), *ends]:
+            cost, penalty, _ = _penalised(_fit(series, _without(keep, group)), series.launches)
+            # Inner sizes under the penalty of all. Ends under that of the rest: a step that no piece can lie beyond
+            # counts as noise, and makes every cut dear.
+            costs[group] = cost + SPIKE_CUTS * len(group) * (penalty if group in ends else own)
         best = min(costs, key=lambda group: costs[group])
         if costs[best] >= now:
             break
