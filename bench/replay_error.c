@@ -9,6 +9,54 @@ enum { TURNS = 4, BLOCK = 128 * 1024, VECTOR = 512 * 1024, MOST = 64 };
 
 static char *s, *r;
 static int rank, ranks, counts[MOST], from[MOST], places[MOST];
+static MPI_Comm row, column;
+
+static void compute(long us) {
+    struct timespec from, now;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000 + (now.tv_nsec - from.tv_nsec) / 1000 < us);
+}
+
+/// What applications make of several calls.
+static void pattern(char const *name) {
+    MPI_Comm const all = MPI_COMM_WORLD;
+    int const half = ranks / 2;
+    if (!strcmp(name, "halo")) { // a grid of two rows: messages under way while the inside is computed
+        int const beside[] = {(rank + 1) % half + rank / half * half, (rank + half - 1) % half + rank / half * half,
+                              (rank + half) % ranks};
+        MPI_Request q[6];
+        for (int i = 0; i < 3; ++i)
+            MPI_Irecv(r + i * BLOCK, BLOCK, MPI_CHAR, beside[i], i == 2 ? 2 : 1 - i, all, &q[i]);
+        for (int i = 0; i < 3; ++i)
+            MPI_Isend(s + i * BLOCK, BLOCK, MPI_CHAR, beside[i], i, all, &q[3 + i]);
+        compute(5000);
+        MPI_Waitall(6, q, MPI_STATUSES_IGNORE);
+    } else if (!strcmp(name, "skewed")) { // rank 0 gets eight times as much as others
+        int gives[MOST], gets[MOST];
+        for (int i = 0; i < ranks; ++i) {
+            gives[i] = i == 0 ? BLOCK : BLOCK / 8;
+            gets[i] = rank == 0 ? BLOCK : BLOCK / 8;
+        }
+        MPI_Alltoallv(s, gives, places, MPI_CHAR, r, gets, places, MPI_CHAR, all);
+    } else if (!strcmp(name, "nested")) { // sums in rows, exchanges in columns
+        MPI_Allreduce(s, r, BLOCK / 8, MPI_DOUBLE, MPI_SUM, row);
+        MPI_Alltoall(s, BLOCK, MPI_CHAR, r, BLOCK, MPI_CHAR, column);
+    } else if (!strcmp(name, "pipeline")) { // pieces from rank to rank
+        for (int piece = 0; piece < 8; ++piece) {
+            if (rank > 0)
+                MPI_Recv(r, BLOCK, MPI_CHAR, rank - 1, piece, all, MPI_STATUS_IGNORE);
+            if (rank + 1 < ranks)
+                MPI_Send(s, BLOCK, MPI_CHAR, rank + 1, piece, all);
+        }
+    } else if (!strcmp(name, "small")) {
+        for (int i = 0; i < 100; ++i)
+            MPI_Allreduce(s, r, 1, MPI_DOUBLE, MPI_SUM, all);
+    } else {
+        MPI_Abort(all, 2);
+    }
+}
 
 static void call(char const *name) {
     MPI_Comm const all = MPI_COMM_WORLD;
@@ -33,8 +81,12 @@ static void call(char const *name) {
         MPI_Allreduce(s, r, VECTOR / 8, MPI_DOUBLE, MPI_SUM, all);
     } else if (!strcmp(name, "bcast")) {
         MPI_Bcast(s, VECTOR, MPI_CHAR, 0, all);
+    } else if (!strcmp(name, "reduce")) {
+        MPI_Reduce(s, r, VECTOR / 8, MPI_DOUBLE, MPI_SUM, 0, all);
+    } else if (!strcmp(name, "gather")) {
+        MPI_Gather(s, BLOCK, MPI_CHAR, r, BLOCK, MPI_CHAR, 0, all);
     } else {
-        MPI_Abort(all, 2);
+        pattern(name);
     }
 }
 
@@ -51,6 +103,8 @@ int main(int argc, char **argv) {
         from[i] = counts[i];
         places[i] = i * 2 * BLOCK;
     }
+    MPI_Comm_split(MPI_COMM_WORLD, rank / (ranks / 2), rank, &row);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % (ranks / 2), rank, &column);
     struct timespec const pause = {0, 20 * 1000 * 1000};
     for (int each = 1; each < argc; ++each) {
         for (int turn = 0; turn < TURNS; ++turn) {

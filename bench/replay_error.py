@@ -29,7 +29,8 @@ from weft.report.view import load_view
 from weft.trace.replay import Asked, prepare
 
 GOAL = 0.10
-CALLS = ("sendrecv", "isend", "alltoall", "alltoallv", "allgather", "allreduce", "bcast")
+CALLS = ("sendrecv", "isend", "alltoall", "alltoallv", "allgather", "allreduce", "bcast", "reduce", "gather",
+         "halo", "skewed", "nested", "pipeline", "small")  # fmt: skip
 HOSTS = 8
 WIDER = (('"virtual-slow"', '"replay-error"'), ("node[0-5]", "node[0-7]"), ("nodes_per_leaf = 3", "nodes_per_leaf = 4"))
 CELLS = "N=4 m=512,N=8 m=512"

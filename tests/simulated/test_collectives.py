@@ -89,6 +89,22 @@ def test_a_large_message_within_a_collective_asks_first(tmp_path: Path, programs
     assert run.seconds("bcast@65536") == pytest.approx(160e-6 + 65536 / 2.62e9 + 1.2e-6, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "size", "algorithm", "messages"),
+    [(8, 524288, "flattree", 7), (4, 1048576, "chain", 3), (7, 1024, "binary_tree", 4)],
+)
+def test_open_mpis_broadcasts_send_the_message_whole(
+    nodes: int, size: int, algorithm: str, messages: int, tmp_path: Path, programs: Programs
+) -> None:
+    """Its "basic linear" was a chain of pieces of 8 KiB in SMPI: 0.45 of the measured time of a replay."""
+    call, said = f"bcast@{size}", {"calls": ["Bcast"], "ranks": 1, "sizes": [f"{size} B"], "root": 0}
+    run = Collectives(tmp_path / "a", programs, "ompi", nodes=nodes, **said)
+    assert run.algorithm(call) == algorithm
+    one = Collectives(tmp_path / "b", programs, "ompi", nodes=2, **said)
+    assert run.seconds(call) >= messages * size / 2.62e9
+    assert run.seconds(call) <= messages * one.seconds(call) * 1.05
+
+
 def test_splitting_a_communicator_by_node_opens_no_connection(tmp_path: Path, programs: Programs) -> None:
     # At 72 ranks connections are opened on demand, 2 ms for each end. The first MPI_Reduce took 120 ms: SMPI had every
     # rank tell every other which node it is on.

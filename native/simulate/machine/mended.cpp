@@ -20,7 +20,6 @@ bool pairs_up(Comm *comm, char const *call) {
 using Alltoall = int(void const *, int, Datatype *, void *, int, Datatype *, Comm *);
 using Alltoallv = int(void const *, int const *, int const *, Datatype *, void *, int const *, int const *, Datatype *,
                       Comm *);
-using Bcast = int(void *, int, Datatype *, int, Comm *);
 
 } // namespace
 
@@ -43,13 +42,6 @@ int alltoallv__pair(void const *send, int const *send_counts, int const *send_pl
     auto *const taken = pairs_up(comm, "smpi/alltoallv") ? own : alltoallv__ring;
     return taken(send, send_counts, send_places, send_type, receive, receive_counts, receive_places, receive_type,
                  comm);
-}
-
-// Divides by the elements of a segment, which are 0 if there is nothing to send.
-int bcast__ompi_pipeline(void *data, int count, Datatype *type, int root, Comm *comm) {
-    static auto *const own =
-        weft::simulate::of_simgrid<Bcast>("_ZN7simgrid4smpi20bcast__ompi_pipelineEPviPNS0_8DatatypeEiPNS0_4CommE");
-    return count == 0 ? MPI_SUCCESS : own(data, count, type, root, comm);
 }
 
 } // namespace simgrid::smpi
