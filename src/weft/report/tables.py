@@ -2,7 +2,8 @@
 """The tables of a run, and their output formats."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from weft.analyse.tables.quality import quality_in_words
@@ -17,6 +18,8 @@ from weft.report.view import RunView, load_view
 from weft.text import console, markdown_text
 
 GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
+#: A table of more rows is shown with so many at either end: they come in twos, a time and its bound.
+MOST_ROWS, AT_EITHER_END = 60, 20
 Format = Literal["text", "md", "csv", "json", "latex", "osu", "reframe", "openmetrics"]
 
 
@@ -77,12 +80,29 @@ def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
     _print_card(view, out)
     _print_findings(view, out)
     found = all_tables(view)
-    for table in found if every else found[:1]:
+    for table in found if every else map(shortened, found[:1]):
         out.print()
         out.print(terminal(fitting(table, out.width), out.width))
     out.print(meaning([view]), style="dim")
-    if len(found) > 1 and not every:
-        out.print(f"{plural(len(found) - 1, 'more table')}: weft show {shlex.quote(str(view.path))} --all", style="dim")
+    if not every and (hidden := _hidden(found)):
+        out.print(f"{hidden}: weft show {shlex.quote(str(view.path))} --all", style="dim")
+
+
+def _hidden(found: Sequence[Table]) -> str:
+    """What of a run's tables is not printed without ``--all``, in words."""
+    rows = sum(len(table.rows) - 2 * AT_EITHER_END for table in found[:1] if len(table.rows) > MOST_ROWS)
+    parts = [plural(rows, "more row")] if rows else []
+    parts += [plural(len(found) - 1, "more table")] if len(found) > 1 else []
+    return " and ".join(parts)
+
+
+def shortened(table: Table) -> Table:
+    """A table with its first and its last rows, if it is long."""
+    if len(table.rows) <= MOST_ROWS:
+        return table
+    left_out = ("...", *("" for _ in table.columns[1:]))
+    ends = (*table.rows[:AT_EITHER_END], left_out, *table.rows[-AT_EITHER_END:])
+    return replace(table, rows=ends)
 
 
 def _print_card(view: RunView, out: Any) -> None:

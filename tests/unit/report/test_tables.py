@@ -19,7 +19,7 @@ from weft.report.html import parts
 from weft.report.latex import latex_table
 from weft.report.numbers import bound_text
 from weft.report.show_json import FIELDS
-from weft.report.tables import all_tables, fitting, render
+from weft.report.tables import all_tables, fitting, render, shortened
 from weft.report.tabular import Table
 from weft.report.view import RunView
 from weft.text import latex
@@ -237,3 +237,13 @@ def test_a_run_with_nothing_measured_is_shown_all_the_same(tmp_path: Path) -> No
     text = render(load_view(run), "text")
     assert "No verdict" in text
     assert "planned" in text
+
+
+@pytest.mark.parametrize(("rows", "printed"), [(60, 60), (61, 41), (500, 41)])
+def test_a_long_table_is_shown_by_its_ends(rows: int, printed: int) -> None:
+    table = Table("T", ("name", "time"), tuple((f"r{row}", "1 s") for row in range(rows)))
+    names = [row[0] for row in shortened(table).rows]
+    assert len(names) == printed
+    assert names[:20] == [f"r{row}" for row in range(20)]
+    assert names[-20:] == [f"r{row}" for row in range(rows - 20, rows)]
+    assert ("..." in names) == (rows > 60)
