@@ -33,10 +33,12 @@ ranks_per_node = {ranks}
 class Collectives:
     """Calls of a library on some nodes of tara: the table of calls, by call and phase."""
 
-    def __init__(self, place: Path, programs: Programs, library: str = "mpich", **study: Any) -> None:
+    def __init__(
+        self, place: Path, programs: Programs, library: str = "mpich", simulation: str = "", **study: Any
+    ) -> None:
         place.mkdir()
         said = {"calls": ALL, "sizes": ["8 B", "64 KiB"], "root": '"rotating"', "nodes": 2, "ranks": 4} | study
-        (place / "fabric.toml").write_text(TARA.replace("mvapich2", library))
+        (place / "fabric.toml").write_text(TARA.replace("mvapich2", library) + simulation)
         fabric = load_fabric(place / "fabric.toml")
         self.folder = walked(place, STUDY.format(**said), fabric, SimulatedLauncher(fabric, programs))
         self.rows = {(row["call"], row["phase"]): row for row in rows_of(self.folder, "calls")}
@@ -81,6 +83,24 @@ def test_no_number_of_ranks_makes_a_call_wait_for_ever(
     # 64 KiB and more hung), and Open MPI's broadcast of nothing divided by none.
     run = Collectives(tmp_path / "a", programs, library, nodes=nodes, ranks=1, sizes=["8 B", "64 KiB", "1 MiB"])
     assert {row["status"] for row in run.rows.values()} == {"ok"}
+
+
+def test_intel_mpis_reductions_run_at_any_number_of_ranks(tmp_path: Path, programs: Programs) -> None:
+    # SMPI's selector took an algorithm for 15 ranks that refuses all but powers of two.
+    run = Collectives(tmp_path / "a", programs, "impi", calls=["Allreduce"], nodes=5, ranks=3, sizes=["16 KiB"])
+    assert run.seconds("allreduce@16384") > 0
+    assert run.algorithm("allreduce@16384") == "rab_rdb"
+
+
+def test_what_an_algorithm_refuses_is_said_by_its_row(tmp_path: Path, programs: Programs) -> None:
+    # The others then waited for ever, and the row said "hung: not done after its limit of 120 s".
+    asked = 'algorithms = { allreduce = "rab1" }'
+    run = Collectives(
+        tmp_path / "a", programs, simulation=asked, calls=["Allreduce"], nodes=3, ranks=1, sizes=["8 KiB"]
+    )
+    for row in run.rows.values():
+        assert row["status"] == "crash"
+        assert "rab1 algorithm can't be used with non power of two" in row["reason"]
 
 
 def test_a_large_message_within_a_collective_asks_first(tmp_path: Path, programs: Programs) -> None:

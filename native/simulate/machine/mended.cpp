@@ -20,9 +20,11 @@ bool pairs_up(Comm *comm, char const *call) {
 using Alltoall = int(void const *, int, Datatype *, void *, int, Datatype *, Comm *);
 using Alltoallv = int(void const *, int const *, int const *, Datatype *, void *, int const *, int const *, Datatype *,
                       Comm *);
+using Allreduce = int(void const *, void *, int, Datatype *, Op *, Comm *);
 
 } // namespace
 
+Allreduce allreduce__rab_rdb;
 Alltoall alltoall__ring;
 Alltoallv alltoallv__ring;
 
@@ -42,6 +44,16 @@ int alltoallv__pair(void const *send, int const *send_counts, int const *send_pl
     auto *const taken = pairs_up(comm, "smpi/alltoallv") ? own : alltoallv__ring;
     return taken(send, send_counts, send_places, send_type, receive, receive_counts, receive_places, receive_type,
                  comm);
+}
+
+// Intel MPI's selector takes Rabenseifner's algorithm at any number of ranks, which "rab1" refuses unless it is a power
+// of two; "rab_rdb" is the same algorithm for all. Asked for by its own name "rab1" still says what it cannot.
+int allreduce__rab1(void const *send, void *receive, int count, Datatype *type, Op *op, Comm *comm) {
+    static auto *const own = weft::simulate::of_simgrid<Allreduce>(
+        "_ZN7simgrid4smpi15allreduce__rab1EPKvPviPNS0_8DatatypeEPNS0_2OpEPNS0_4CommE");
+    auto const asked = simgrid::config::get_value<std::string>("smpi/allreduce") == "rab1";
+    auto *const taken = asked || pairs_up(comm, "smpi/allreduce") ? own : allreduce__rab_rdb;
+    return taken(send, receive, count, type, op, comm);
 }
 
 } // namespace simgrid::smpi

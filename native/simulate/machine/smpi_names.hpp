@@ -14,6 +14,8 @@ class Datatype {
     static int copy(void const *from, int from_count, Datatype *from_type, void *to, int to_count, Datatype *to_type);
 };
 
+class Op;
+
 class Comm {
   public:
     void init_smp();

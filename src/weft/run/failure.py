@@ -56,7 +56,10 @@ def status_of(outcome: Outcome, slots: Sequence[Slot]) -> str:
     """Status of a launch that left a cell without a record."""
     if outcome.refused:
         return BOUND
-    if outcome.timed_out or outcome.returncode == WATCHDOG_EXIT or any("timeout" in slot.state for slot in slots):
+    if outcome.timed_out or any("timeout" in slot.state for slot in slots):
+        return TIMEOUT
+    # in the simulator a rank that ends with an error leaves the others waiting: the error is what happened
+    if outcome.returncode == WATCHDOG_EXIT and not kernels_word(outcome.log):
         return TIMEOUT
     return CRASH if slots else LAUNCH
 
