@@ -39,7 +39,7 @@ def _nodes(fabric: "Fabric") -> list[Finding]:
     if node.sockets and node.cores and node.cores % node.sockets:
         findings.append(
             Finding(
-                "error",
+                "warning",
                 f"node.cores = {node.cores} is not a multiple of node.sockets = {node.sockets}",
                 "cores counts all sockets together",
                 "give the cores of the whole node",

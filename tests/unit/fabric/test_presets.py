@@ -9,6 +9,7 @@ from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.checks import check_fabric
 from weft.fabric.network import build_network
+from weft.fabric.numbers import doubtful
 from weft.fabric.presets import SECTIONS, presets
 from weft.kernel.studies import load_study
 from weft.launch.simulated.machine import describe_machine
@@ -73,6 +74,20 @@ def test_every_number_of_a_preset_has_a_source_and_is_a_key_of_its_section(secti
         fabric = load(tmp_path, TEN_LINES.replace(given, preset.name))
         build_network(fabric)
         assert preset.name in fabric.presets
+
+
+@pytest.mark.parametrize("preset", [each.name for each in presets("network")])
+def test_an_assumed_latency_is_moved_over_its_range_and_a_measured_one_is_not(tmp_path: Path, preset: str) -> None:
+    fabric = load(tmp_path, TEN_LINES.replace("hdr-infiniband", preset))
+    moved = {number.key: (number.low, number.high) for number in doubtful(fabric)}.get("network.latency")
+    if not fabric.sources["network.latency"].startswith(f"preset {preset}: assumed"):
+        assert moved is None
+    else:
+        assert fabric.network
+        assert fabric.network.latency
+        assert moved == pytest.approx((fabric.network.latency / 2, fabric.network.latency * 2))
+        if preset == "omni-path-100":
+            assert moved == pytest.approx((0.5e-6, 2e-6))
 
 
 def test_a_dragonfly_takes_both_its_links_from_the_preset(tmp_path: Path) -> None:
