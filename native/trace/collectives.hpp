@@ -215,10 +215,14 @@ struct NewComm : Plain<NewComm> {
     }
 };
 
-/// The new communicator may not be asked anything yet: it is defined at its first use.
+/// Libraries name the new communicator at once. It is numbered here, in the order that all members agree on: their
+/// first uses of two of them need not come in the same order.
 struct DuplicateLater : Plain<DuplicateLater> {
-    template <typename L> static void after(Event &e, auto comm, auto, auto request) {
+    template <typename L> static void after(Event &e, auto comm, auto made, auto request) {
         e.on(L::comm(comm));
+        if (L::comm_in(made) != MPI_COMM_NULL) {
+            tracer().groups().define_duplicate(L::comm_in(made), L::comm(comm), tracer().file());
+        }
         e.makes(L::request(request, 0), false, false);
     }
 };

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t window_records = 65536; // 4 MiB
 constexpr std::size_t window_bytes = window_records * sizeof(Record);
 constexpr std::size_t most_summaries = 4096;
+constexpr std::size_t most_definitions = 4096; // records of communicators behind the last single call
 
 void *map(int handle, std::size_t bytes, std::size_t at) noexcept {
     void *const found = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, handle, off_t(at));
@@ -61,7 +62,8 @@ std::string File::open(std::string const &path, std::int64_t most_bytes) {
     head_->most_bytes = most_bytes;
     window_ = static_cast<Record *>(start);
     used_ = sizeof(Head) / sizeof(Record);
-    most_records_ = std::max<std::size_t>(std::size_t(most_bytes) / sizeof(Record), most_summaries + 1024);
+    most_records_ =
+        std::max<std::size_t>(std::size_t(most_bytes) / sizeof(Record), most_summaries + most_definitions + 1024);
     return "";
 }
 
@@ -114,6 +116,10 @@ void File::write(Record const &record) noexcept {
     last_ = to;
 }
 
+bool File::has_room(std::size_t parts, std::size_t left) const noexcept {
+    return head_->records + parts + left < most_records_;
+}
+
 // Polls in a row become one record.
 bool File::fold(Record const &record) noexcept {
     if ((record.flags & unfinished) == 0 || last_ == nullptr || (last_->flags & unfinished) == 0 ||
@@ -130,7 +136,7 @@ void File::append(Record const &call, std::span<Record const> parts) noexcept {
     if (scratch_) {
         static Record place;
         place = call;
-    } else if (head_->records + parts.size() + most_summaries < most_records_) {
+    } else if (has_room(parts.size(), most_summaries + most_definitions)) {
         ++head_->events;
         if (!fold(call)) {
             write(call);
@@ -162,6 +168,17 @@ void File::define(std::span<Record const> parts) noexcept {
         last_ = nullptr;
     }
     lock_.unlock();
+}
+
+bool File::define_if_room(std::span<Record const> parts) noexcept {
+    lock_.lock();
+    bool const fits = has_room(parts.size(), most_summaries);
+    head_->state |= fits ? 0U : limited;
+    lock_.unlock();
+    if (fits) {
+        define(parts);
+    }
+    return fits;
 }
 
 void File::add_to(Record &sum, Record const &record) noexcept {

@@ -33,8 +33,10 @@ class File {
 
     /// Appends a call and what belongs to it, one behind the other. Beyond the size it is summarised instead.
     void append(Record const &call, std::span<Record const> parts = {}) noexcept;
-    /// Appends a record that is no call; never summarised, since summaries refer to it.
+    /// Appends records that are no call; also beyond the size, since summaries refer to them.
     void define(std::span<Record const> parts) noexcept;
+    /// The same of what a program may make without end: false, and nothing done, where the file has no room for it.
+    bool define_if_room(std::span<Record const> parts) noexcept;
     /// From here on records go to a scratch place, so that the cost of a call can be measured.
     void to_scratch(bool on) noexcept { scratch_ = on; }
     /// Writes the summaries, shortens the file to its records and marks it as complete.
@@ -44,6 +46,7 @@ class File {
     Record *room() noexcept;
     bool next_window() noexcept;
     void write(Record const &record) noexcept;
+    bool has_room(std::size_t parts, std::size_t left) const noexcept;
     bool fold(Record const &record) noexcept;
     void summarise(Record const &record) noexcept;
     static void add_to(Record &sum, Record const &record) noexcept;

@@ -52,8 +52,12 @@ void Groups::begin() {
     world.id = world_id;
     PMPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &world.size);
+    std::vector<std::int32_t> all(std::size_t(world.size), 0);
+    std::iota(all.begin(), all.end(), 0);
+    world.hash = hash_of(all);
     self.id = self_id;
     self.world = {world.rank};
+    self.hash = hash_of(self.world);
     known_[MPI_COMM_WORLD] = std::make_shared<Group>(world);
     known_[MPI_COMM_SELF] = std::make_shared<Group>(self);
 }
@@ -70,44 +74,50 @@ std::vector<std::int32_t> Groups::translated(MPI_Group group) const {
     return {there.begin(), there.end()};
 }
 
-// The same number on all ranks without communication: members, and how many communicators they had before. Making one
-// is collective, so its members agree on that.
-GroupPointer Groups::make(MPI_Comm comm, MPI_Comm parent, File &file) {
-    auto group = std::make_shared<Group>();
+Group Groups::asked(MPI_Comm comm) const {
+    Group group;
     int inter = 0;
     PMPI_Comm_test_inter(comm, &inter);
-    PMPI_Comm_rank(comm, &group->rank);
+    PMPI_Comm_rank(comm, &group.rank);
     MPI_Group mine = MPI_GROUP_NULL, other = MPI_GROUP_NULL;
     PMPI_Comm_group(comm, &mine);
-    std::vector<std::int32_t> const local = translated(mine);
+    group.world = translated(mine);
     PMPI_Group_free(&mine);
-    std::uint64_t hash = hash_of(local);
-    group->world = local;
-    if (inter != 0) {
+    group.hash = hash_of(group.world);
+    group.inter = inter != 0;
+    if (group.inter) {
         PMPI_Comm_remote_group(comm, &other);
-        group->world = translated(other);
+        group.world = translated(other);
         PMPI_Group_free(&other);
-        hash += hash_of(group->world); // either side's view
+        group.hash += hash_of(group.world); // either side's view
     }
-    group->inter = inter != 0;
-    group->size = int(group->world.size());
-    group->id = ++made_;
+    group.size = int(group.world.size());
+    return group;
+}
+
+// The same number on all ranks without communication: members, and how many communicators they had before. Making one
+// is collective, so its members agree on that.
+GroupPointer Groups::numbered(Group group, MPI_Comm parent, File &file) {
+    group.id = ++made_;
     auto const above = known_.find(parent);
-    bool const as_above = above != known_.end() && !group->inter && above->second->world == group->world;
+    bool const as_above = above != known_.end() && !group.inter && above->second->hash == group.hash;
+    bool const has_strangers = std::find(group.world.begin(), group.world.end(), no_peer) != group.world.end();
     Record head;
     head.call = communicator;
-    head.comm = group->id;
-    head.peer = group->rank;
-    head.begin_ns = std::int64_t((hash ^ (++made_of_members_[hash] * 0x9E3779B97F4A7C15ULL)) | 1ULL << 63);
-    head.end_ns = group->size;
+    head.comm = group.id;
+    head.peer = group.rank;
+    head.begin_ns = std::int64_t((group.hash ^ (++made_of_members_[group.hash] * 0x9E3779B97F4A7C15ULL)) | 1ULL << 63);
+    head.end_ns = group.size;
     head.bytes = above == known_.end() ? 0 : above->second->id;
-    head.received = (group->inter ? 1 : 0) | (as_above ? 2 : 0);
+    head.received = (group.inter ? 1 : 0) | (as_above ? 2 : 0) | (has_strangers ? 4 : 0);
     std::vector<Record> parts{head};
     if (!as_above) {
-        add_members(parts, *group);
+        add_members(parts, group);
     }
-    file.define(parts);
-    return group;
+    if (!file.define_if_room(parts)) {
+        group.id = 0;
+    }
+    return std::make_shared<Group>(std::move(group));
 }
 
 GroupPointer const &Groups::of(MPI_Comm comm, File &file) {
@@ -118,7 +128,7 @@ GroupPointer const &Groups::of(MPI_Comm comm, File &file) {
         std::lock_guard const lock(guard_);
         GroupPointer &place = known_[comm];
         if (!place) {
-            place = comm == MPI_COMM_NULL ? std::make_shared<Group>() : make(comm, MPI_COMM_NULL, file);
+            place = comm == MPI_COMM_NULL ? std::make_shared<Group>() : numbered(asked(comm), MPI_COMM_NULL, file);
         }
         found = place;
         last = comm;
@@ -129,8 +139,17 @@ GroupPointer const &Groups::of(MPI_Comm comm, File &file) {
 
 void Groups::define(MPI_Comm comm, MPI_Comm parent, File &file) {
     std::lock_guard const lock(guard_);
-    known_[comm] = make(comm, parent, file);
+    known_[comm] = numbered(asked(comm), parent, file);
     ++generation_;
+}
+
+void Groups::define_duplicate(MPI_Comm comm, MPI_Comm parent, File &file) {
+    std::lock_guard const lock(guard_);
+    if (auto const above = known_.find(parent); above != known_.end()) {
+        Group const same = *above->second;
+        known_[comm] = numbered(same, parent, file);
+        ++generation_;
+    }
 }
 
 GroupPointer Groups::of_window(MPI_Win window) {

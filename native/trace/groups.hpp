@@ -22,6 +22,7 @@ struct Group {
     int rank = 0;
     int size = 1; // of the group that collective sizes refer to: of an intercommunicator the other one
     bool inter = false;
+    std::uint64_t hash = 0;          // of the members in their order
     std::vector<std::int32_t> world; // by rank in it; empty: the same
 
     std::int32_t world_rank(int member) const noexcept;
@@ -37,12 +38,15 @@ class Groups {
     GroupPointer const &of(MPI_Comm comm, File &file);
     /// A communicator was made from `parent` by a collective call.
     void define(MPI_Comm comm, MPI_Comm parent, File &file);
+    /// A duplicate of `parent` is being made, and may not be asked anything yet.
+    void define_duplicate(MPI_Comm comm, MPI_Comm parent, File &file);
     GroupPointer of_window(MPI_Win window);
     void forget(MPI_Comm comm);
     void forget_window(MPI_Win window);
 
   private:
-    GroupPointer make(MPI_Comm comm, MPI_Comm parent, File &file);
+    Group asked(MPI_Comm comm) const;
+    GroupPointer numbered(Group group, MPI_Comm parent, File &file);
     std::vector<std::int32_t> translated(MPI_Group group) const;
 
     std::mutex guard_;

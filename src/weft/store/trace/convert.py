@@ -170,6 +170,7 @@ class _Rank:
             events = records if event.all() else records[event]
             if len(events):
                 yield self._table(events)
+        self.trace.damage.with_others = self.own.with_others
         for mine in sorted(self.own.communicators):
             self.numbers.comm(self.own, mine)
 

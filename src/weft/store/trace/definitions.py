@@ -17,6 +17,7 @@ from weft.store.trace.layout import (
     RECORD_BYTES,
     SELF,
     SITE,
+    WITH_OTHERS,
     WORLD,
 )
 from weft.store.trace.reader import Header, Records
@@ -52,10 +53,17 @@ class Communicator:
 
 @dataclass
 class Definitions:
-    """What the definitions read so far say, by number."""
+    """What the definitions read so far say, by number.
+
+    Attributes
+    ----------
+    with_others
+        Some communicator has processes of another program, which are in no file of this trace.
+    """
 
     communicators: dict[int, Communicator]
     sites: dict[int, str] = field(default_factory=dict[int, str])
+    with_others: bool = False
 
     @classmethod
     def of(cls, header: Header) -> "Definitions":
@@ -86,6 +94,7 @@ class Definitions:
 
     def _define(self, record: Any, size: int) -> None:
         number, parent, traits = int(record["comm"]), int(record["bytes"]), int(record["received"])
+        self.with_others |= bool(traits & WITH_OTHERS)
         uid = int(record["begin_ns"]) & (2**64 - 1)
         made = Communicator(uid, size, int(record["peer"]), parent, bool(traits & BETWEEN_GROUPS))
         if traits & AS_PARENT and parent in self.communicators:

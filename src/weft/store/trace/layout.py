@@ -73,8 +73,9 @@ PROC_NULL = -3
 
 COMPLETE, COUNTS, MEMBERS, SITE, COMMUNICATOR = 1, 2, 3, 4, 5
 """Records that are no calls: a request's end, counts of a call, members, a call site's text, a communicator."""
-BETWEEN_GROUPS, AS_PARENT = 1, 2
-"""Traits of a communicator: it connects two groups; it has the members of the one that it was made from."""
+BETWEEN_GROUPS, AS_PARENT, WITH_OTHERS = 1, 2, 4
+"""Traits of a communicator: it connects two groups; it has the members of the one that it was made from; some are
+processes of another program."""
 COUNTS_EACH, MEMBERS_EACH, TEXT_EACH = 6, 12, 48
 WORLD, SELF = 1, 2
 """Numbers of MPI_COMM_WORLD and MPI_COMM_SELF in every rank's records."""

@@ -93,6 +93,7 @@ class Damage:
     unclosed: bool = False
     cut_bytes: int = 0
     wrong_records: int = 0
+    with_others: bool = False
 
     def sentence(self, header: Header) -> str:
         """What is missing of the rank's trace, in words; empty if nothing is."""
@@ -105,6 +106,8 @@ class Damage:
             parts.append(f"the last {self.cut_bytes} bytes are no whole record")
         if self.wrong_records:
             parts.append(f"{plural(self.wrong_records, 'damaged record')} left out")
+        if self.with_others:
+            parts.append("it talked to processes that are not in this trace (MPI_Comm_spawn, MPI_Comm_connect)")
         return f"rank {header.rank}: {'; '.join(parts)}" if parts else ""
 
 
