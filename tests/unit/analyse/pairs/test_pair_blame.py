@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from made.pair_shapes import HEALTHY
 from made.pairs import Cluster, Faults
 from weft.analyse.engine import Backend, connect, read
 from weft.analyse.pairs.blame import blame
@@ -32,6 +33,12 @@ def blamed(engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed
     pq.write_table(cluster.pairs(faults, seed, **made), file)  # pyright: ignore[reportArgumentType]
     with scratch(engine, folder) as kept:
         return list(blame(placed(verdicts(read(engine, [file])), cluster.places), cluster.places, kept).culprits)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.parametrize("name", ["star of 12", "tree of 16", "torus of 4 x 4", "dragonfly of 16"])
+def test_a_healthy_network_accuses_nobody(engine: Backend, tmp_path: Path, name: str, noise: float) -> None:
+    assert blamed(engine, tmp_path, HEALTHY[name](noise), Faults(), seed=3) == []
 
 
 def titles(found: list[Culprit]) -> set[str]:
