@@ -41,6 +41,7 @@ from weft.analyse.tables.causes import CAUSES
 from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.outcome import main_verdict
+from weft.analyse.tables.pairs import CLASSES
 from weft.analyse.tables.quality import QUALITY, QualityRow, grade_of
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.sensitivity import SENSITIVITY
@@ -226,6 +227,7 @@ def _findings(
 ) -> list[FindingRow]:
     findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
     findings += unjudged(found.calls, found.plan.cells)
-    findings += range_findings(found.calls, found.cells, found.plan.planned_fabric)
+    classes = CLASSES.read(root) if found.of_pairs else []
+    findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
     findings += protocol_findings(changes, slower, found.cells, trials, named=named)
     return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])

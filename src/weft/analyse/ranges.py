@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ranges of modelled times: what the model of a fabric leaves out, as intervals of rows and as findings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from weft.analyse.checks import finding
 from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
 from weft.analyse.tables.answers import FindingRow
+from weft.analyse.tables.pairs import ClassRow
 from weft.analyse.tables.times import CallRow
-from weft.bound.effects import CAUSES
+from weft.bound.effects import CAUSES, FLOWS, INCAST, PORT_BUFFER
 from weft.bound.effects import left_out as effects_left_out
 from weft.fabric.model import Fabric
-from weft.format import measured_seconds
+from weft.format import format_bytes, measured_seconds
 from weft.kernel.line_name import cell_place
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell
@@ -31,10 +33,18 @@ def ranged(row: CallRow, cell: Cell, fabric: Fabric) -> CallRow:
     return row
 
 
-def range_findings(rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric) -> list[FindingRow]:
-    """A note for each effect that the model of the run's fabric leaves out, with the row that it widens most.
+class Span(NamedTuple):
+    """The range of the times of a hop class whose pairs run side by side, in seconds, and what of it is meant."""
 
-    Times of pairs stand in a table of their own, without ranges: the note says so.
+    low_s: float
+    high_s: float
+    where: str
+
+
+def range_findings(
+    rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric, classes: Sequence[ClassRow] = ()
+) -> list[FindingRow]:
+    """A note for each effect that the model of the run's fabric leaves out, with the row that it widens most.
 
     Parameters
     ----------
@@ -44,8 +54,10 @@ def range_findings(rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: F
         The plan's cells by id.
     fabric
         The fabric as planned.
+    classes
+        Times of the hop classes of pairs; none where no pairs were measured.
     """
-    told = [*_of_pairs(rows, cells, fabric)]
+    told = [*_of_pairs(rows, cells, fabric, classes)]
     own = [(row, _causes(row, cells, fabric)) for row in rows if row["interval"] == RANGE_OF_MODEL]
     for cause in sorted({cause for _, causes in own for cause in causes}):
         widened = [row for row, causes in own if cause in causes]
@@ -63,15 +75,41 @@ def _causes(row: CallRow, cells: Mapping[str, Cell], fabric: Fabric) -> set[str]
     return {effect.cause for effect in found}
 
 
-def _of_pairs(rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric) -> list[FindingRow]:
-    """A note for each effect that reaches pairs which run side by side."""
+def _of_pairs(
+    rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric, classes: Sequence[ClassRow]
+) -> Iterator[FindingRow]:
+    """A note for each effect that reaches pairs which run side by side, with the hop class that it widens most."""
     own = [row for row in rows if row["status"] == "ok" and kernel_named(row["kernel"]).has_pair_samples]
-    causes = {cause for row in own for cause in _causes(row, cells, fabric)}
-    text = "{} is not modelled: {}; times of pairs that run side by side are told without its range"
-    return [
-        finding("note", "range", own[0]["call"], text.format(cause, CAUSES[cause].what), CAUSES[cause].remedy)
-        for cause in sorted(causes)
-    ]
+    of_pairs = {(row["nodes"], row["ranks"]): cells[row["cell"]] for row in own}
+    for cause in sorted({cause for row in own for cause in _causes(row, cells, fabric)}):
+        spans = [span for row in classes for span in _spans(row, of_pairs, fabric, cause)]
+        if not spans:
+            continue
+        worst = max(spans, key=lambda span: span.high_s / span.low_s if span.low_s else 0.0)
+        more = f" (and {len(spans) - 1} more)" if len(spans) > 1 else ""
+        between = f"{measured_seconds(worst.low_s)} and {measured_seconds(worst.high_s)}"
+        text = f"{cause} is not modelled: {CAUSES[cause].what}; this time of pairs side by side lies between {between}"
+        yield finding("note", "range", worst.where + more, text, CAUSES[cause].remedy)
+
+
+def _spans(row: ClassRow, of_pairs: Mapping[tuple[int, int], Cell], fabric: Fabric, cause: str) -> Iterator[Span]:
+    """The range of a hop class by one effect; nothing if its pairs run alone, or inside a node.
+
+    No routing beats the latency and the bytes over one adapter. What a pair takes alone is no such end: adaptive routes
+    spread its own bytes too.
+    """
+    cell, network, seconds = of_pairs.get((row["nodes"], row["ranks"])), fabric.network, row["median_s"]
+    if cell is None or network is None or row["mode"] == "isolated" or not row["hops"]:
+        return
+    flows = cell.ranks_per_node if row["mode"] == "all" else 1
+    if (cause in (FLOWS, INCAST) and flows < 2) or (cause == INCAST and flows * row["bytes"] <= PORT_BUFFER):
+        return
+    wire_s = row["bytes"] / (network.adapter_rate * network.rails) if network.adapter_rate else 0.0
+    least_s = min(seconds, (network.latency or 0.0) + wire_s)
+    for effect in effects_left_out(cell, "pairs", fabric, seconds):
+        if effect.cause == cause:
+            where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
+            yield Span(max(least_s, seconds - effect.less_s), seconds + effect.more_s, where)
 
 
 def left_out(cells: Mapping[str, Cell], call: str) -> dict[str, str]:

@@ -39,6 +39,7 @@ class Cause(NamedTuple):
     remedy: str
 
 
+FLOWS, INCAST = "flows through one adapter", "incast"
 MEASURE = "measure one cell and fit to it: weft fabric fit"
 CAUSES: Mapping[str, Cause] = {
     "adaptive routing": Cause(
@@ -47,11 +48,11 @@ CAUSES: Mapping[str, Cause] = {
     "valiant routing": Cause(
         "bytes go by way of a random group, not by the minimal routes that are simulated", "take both ends of the range"
     ),
-    "flows through one adapter": Cause(
+    FLOWS: Cause(
         "credits and head-of-line blocking slow flows that share an adapter by up to network.flow_penalty",
         f'{MEASURE}; or set simulation.model = "infiniband"',
     ),
-    "incast": Cause(
+    INCAST: Cause(
         "TCP loses packets where many ranks send to one, and waits 200 ms and more for each retransmission", MEASURE
     ),
 }
@@ -106,9 +107,9 @@ def left_out(cell: BoundedCell, call: str, fabric: Fabric, seconds: float) -> tu
         twice_s = calls_s if network.routing == "valiant" else 0.0
         found.append(Effect(cause=f"{network.routing} routing", less_s=calls_s, more_s=twice_s))
     if network.flow_penalty is not None and not _has_penalty(fabric):
-        found.append(Effect(cause="flows through one adapter", more_s=(network.flow_penalty - 1) * calls_s))
+        found.append(Effect(cause=FLOWS, more_s=(network.flow_penalty - 1) * calls_s))
     if network.transport == "tcp":
-        found.append(Effect(cause="incast", more_s=max(RETRANSMISSION_S, (COLLAPSE - 1) * calls_s)))
+        found.append(Effect(cause=INCAST, more_s=max(RETRANSMISSION_S, (COLLAPSE - 1) * calls_s)))
     return tuple(found)
 
 
@@ -137,7 +138,7 @@ def _flows(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, f
     several = traffic.messages > 1 or cell.ranks_per_node > 1
     if _has_penalty(fabric) or not several or network.flow_penalty is None:
         return None
-    return Effect(cause="flows through one adapter", more_s=(network.flow_penalty - 1) * terms.get(INJECTION, 0.0))
+    return Effect(cause=FLOWS, more_s=(network.flow_penalty - 1) * terms.get(INJECTION, 0.0))
 
 
 def _incast(traffic: Traffic, cell: Placed, fabric: Fabric) -> Effect | None:
@@ -147,4 +148,4 @@ def _incast(traffic: Traffic, cell: Placed, fabric: Fabric) -> Effect | None:
     if network.transport != "tcp" or senders < 2 or arriving <= PORT_BUFFER or not network.adapter_rate:
         return None
     collapsed_s = (COLLAPSE - 1) * arriving / network.adapter_rate
-    return Effect(cause="incast", more_s=max(RETRANSMISSION_S, collapsed_s))
+    return Effect(cause=INCAST, more_s=max(RETRANSMISSION_S, collapsed_s))

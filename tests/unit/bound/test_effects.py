@@ -164,14 +164,30 @@ def test_a_replay_whose_traffic_nobody_knows_is_a_range_as_wide_as_its_calls(
 
 
 @pytest.mark.parametrize(
-    ("mode", "contention", "told"), [("isolated", False, 0), ("isolated", True, 1), ("all", False, 1)]
+    ("network", "mode", "span"),
+    [
+        ({"routing": "adaptive"}, "all", "17.0 us and 100 us"),  # 1 us, and 64 KB over an adapter of 4 GB/s
+        ({"routing": "valiant"}, "all", "17.0 us and 200 us"),
+        ({"flow_penalty": 1.5}, "all", "100 us and 150 us"),
+        ({"flow_penalty": 1.5}, "node", ""),  # one flow an adapter
+        ({"transport": "tcp"}, "all", "100 us and 200 ms"),  # of two times 8 B nothing is lost
+        ({"transport": "tcp"}, "node", ""),
+        ({}, "all", ""),
+        ({"routing": "adaptive"}, "isolated", ""),
+    ],
 )
-def test_pairs_that_meet_say_what_their_times_leave_out(mode: str, contention: bool, told: int) -> None:
-    where = fabric(**FLY, routing="adaptive")
-    values = {"mode": mode, "contention": contention}
+def test_times_of_pairs_side_by_side_are_told_with_their_range(network: dict[str, Any], mode: str, span: str) -> None:
+    # The note said that these times were told without it.
+    where = fabric(**FLY, **network)
+    values = {"mode": mode, "contention": False}
     planned: Any = SimpleNamespace(**vars(cell(where, 4)) | {"kernel": "pairs", "parameters": values}, bounds={})
     row: Any = {"call": "pairs", "kernel": "pairs", "status": "ok", "cell": "c0", "interval": "", "median_s": None}
-    assert len(range_findings([row], {"c0": planned}, where)) == told
+    row |= {"nodes": 4, "ranks": 8}
+    each: Any = {"nodes": 4, "ranks": 8, "bytes": 64_000, "mode": mode, "hops": 3, "class": "3 hops", "median_s": 1e-4}
+    small, within = each | {"bytes": 8, "median_s": 1e-6}, each | {"hops": 0}
+    found = range_findings([row], {"c0": planned}, where, [each, small, within])
+    told = [(note["where"].split(" (and")[0], note["what"].split(" lies between ")[1]) for note in found]
+    assert told == ([(f"62.5 KiB, {mode}, 3 hops", span)] if span else [])
 
 
 def test_every_effect_has_its_words() -> None:
