@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Intermediate results that several queries read: computed once and kept as a file of the engine meanwhile."""
 
+import fcntl
+import os
+import shutil
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +13,10 @@ from tempfile import TemporaryDirectory
 
 from weft.analyse.engine import Backend, Expression, read
 from weft.files.atomic import file_errors
+
+PREFIX = ".analysis-"
+IN_USE_S = 3600.0
+"""A folder that something was made in this short a while ago is left alone: a lock may not be seen on other hosts."""
 
 
 @dataclass(frozen=True)
@@ -46,5 +54,30 @@ def scratch(backend: Backend, beside: Path) -> Generator[Scratch]:
     """
     with file_errors(beside):
         beside.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".analysis-", dir=beside) as folder:
+        for left in beside.glob(f"{PREFIX}*"):
+            _remove_abandoned(left)
+        with TemporaryDirectory(prefix=PREFIX, dir=beside) as folder, _held(Path(folder)):
             yield Scratch(backend, Path(folder))
+
+
+@contextmanager
+def _held(folder: Path) -> Generator[bool]:
+    """Lock a folder; false if another process has it. The system lets go of it when this one ends, however it does."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held = True
+    except OSError:
+        held = False
+    try:
+        yield held
+    finally:
+        os.close(handle)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what a killed analysis left: up to the size of the events, which nobody would look for."""
+    if not folder.is_symlink() and folder.is_dir() and time.time() - folder.stat().st_mtime > IN_USE_S:
+        with _held(folder) as free:
+            if free:
+                shutil.rmtree(folder, ignore_errors=True)

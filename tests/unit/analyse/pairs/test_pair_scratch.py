@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The folder of intermediate results: what a killed analysis left goes, what another one uses stays."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.analyse.engine import connect
+from weft.analyse.pairs.scratch import scratch
+
+
+def test_what_a_killed_analysis_left_is_removed_and_what_another_uses_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.analyse.pairs.scratch.IN_USE_S", -1.0)
+    left = tmp_path / ".analysis-killed" / "spill"
+    left.mkdir(parents=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / ".analysis-link").symlink_to(elsewhere)
+    backend = connect("duckdb://")
+    with scratch(backend, tmp_path) as first:
+        assert not left.parent.exists()
+        with scratch(backend, tmp_path) as second:
+            assert first.folder.is_dir()
+            assert second.folder != first.folder
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".analysis-link", "elsewhere"]
