@@ -103,7 +103,7 @@ def remounted(disk: Path) -> bool:
 def test_a_disk_that_turns_read_only_is_one_message_and_the_same_command_goes_on(
     make: Callable[..., Weft], disk: Path
 ) -> None:
-    weft = make(launches=8)
+    weft = make(launches=3)
     weft.folder = disk / "run"
     process = weft.start()
     assert eventually(lambda: len(weft.finished()) >= 4, 60)
@@ -119,7 +119,7 @@ def test_a_disk_that_turns_read_only_is_one_message_and_the_same_command_goes_on
     again = weft.run()
     assert again.returncode == 0, again.stderr
     assert before.items() <= weft.finished().items()
-    assert len(weft.finished()) == 4 * 8
+    assert len(weft.finished()) == 4 * 3
     weft.nothing_is_left()
 
 
