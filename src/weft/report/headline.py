@@ -84,8 +84,8 @@ def _undecided(row: VerdictRow) -> bool:
 
 
 def scale_numbers(found: Sequence[VerdictRow]) -> list[Number]:
-    """Growth, and the bound's share of the time at the end of the series that answers."""
-    main = main_verdict(found) or next((each for each in found if each["factor"] is not None), None)
+    """Growth, and the bound's share of the time at the end of the series that answers; none without a verdict."""
+    main = main_verdict(found)
     if main is None or main["factor"] is None:
         return []
     span = f"from {main['start']} to {main['end']} {main['axis']}"

@@ -85,3 +85,4 @@ def test_a_made_run_of_three_launches_says_why_it_has_no_verdict(tmp_path: Path)
     card = card_of(load_view(make_run(tmp_path / "run", Made(samples=5, cores=8))))
     assert card.line == "No verdict"
     assert "it needs 4 launches, and has 3" in card.sentences[0]
+    assert [what.partition(":")[0] for _, what in card.numbers] == ["quality"], "a growth under No verdict is one"
