@@ -1,30 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The history of a study: whether its times changed from some run on, and when.
+"""The history of a study: whether its times changed from some run on, and when; or whether they drift."""
 
-The statistic of a row is the largest contrast over all splits of the runs (CUSUM, two runs a side at least), in units
-of the scatter within both sides. Whole runs are permuted: launches of a run share the machine's state of that day, so
-runs and not launches are exchangeable if nothing changed. The largest statistic of all rows is compared (max-T,
-Westfall and Young 1993): a history without a change shows one in 5 % of cases at most, however many rows it has.
-Either side is then looked at alone; times that rise and later fall back as far are found only where the sides are
-long.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from weft.analyse.compare.kept import Reals, hanging_together
 from weft.analyse.compare.sides import Key, Side
+from weft.analyse.compare.stretches import DEALS, FEWEST_RUNS, LEAST_SIDE, LEVEL, SEED, Found, chance, changes_in
 from weft.errors import CompareError
-
-FEWEST_RUNS = 8
-"""With fewer, no order of the runs is rare enough: of eight, a step between the fourth and fifth is 1 of 35."""
-LEVEL, DEALS, SEED = 0.05, 1999, 15
-LEAST_SIDE = 2
-
-Reals: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -115,8 +100,7 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
     elif any(run.modelled for run in runs):
         why = "simulated times have no scatter to test against"
     margin = float(np.log1p(max(run.precision for run in runs)))
-    found = [] if why else changes_in(logs, margin)
-    rises = drift_in(logs, found)
+    found, rises = ([], None) if why else judged(logs, margin)
     changes = [Change(at, p, common[row], float(np.exp(step)), count) for at, p, row, step, count in found]
     surest = min(zip(changes, found, strict=True), key=lambda each: each[0].p, default=None)
     return Trend(
@@ -130,18 +114,50 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
     )
 
 
-def drift_in(logs: Reals, found: Sequence[tuple[int, float, int, float, int]]) -> Reals | None:
+def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found], Reals | None]:
+    """The changes of a history, by `changes_in`; and how far its rows drift, by `drift_in`, if that is what happened.
+
+    Parameters
+    ----------
+    logs
+        (runs, rows): logarithms of times in seconds.
+    margin
+        Smallest step that counts, in logarithms.
+    deals
+        Random histories of each kind to compare with.
+    """
+    loose = changes_in(logs, margin, deals, sure=False)
+    rises = drift_in(logs, loose)
+    if rises is None:
+        return changes_in(logs, margin, deals) if loose else [], None
+    steep = steepness(logs).max()
+    drawn = [steepness(history).max() for history in hanging_together(logs, np.random.default_rng(SEED), deals)]
+    return (loose, rises) if chance(drawn, steep) <= LEVEL else ([], None)
+
+
+def steepness(logs: Reals) -> Reals:
+    """For each row, the slope of a straight line through its runs (runs, rows) over its standard error, absolute."""
+    runs = len(logs)
+    run = np.arange(runs) - (runs - 1) / 2
+    middle = logs - logs.mean(axis=0)
+    slopes = run @ middle / (run @ run)
+    left = ((middle - run[:, None] * slopes) ** 2).sum(axis=0)
+    return np.abs(slopes) / np.sqrt(np.maximum(left / (runs - 2), 1e-12) / (run @ run))
+
+
+def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
     """How far each row drifts, last run over first in logarithms, where that explains its changes better than steps do.
 
     A drift has a largest contrast too, and both its sides drift on: without this it would be dated, as several steps.
-    A straight line has two numbers, steps have more; if they leave more all the same, there is no step to be dated.
+    A straight line has two numbers, steps have more; if they leave more all the same, there is no step to be dated. A
+    step more than was found, which may be too short to be sure of, must halve what the line leaves.
 
     Parameters
     ----------
     logs
         (runs, rows): logarithms of times in seconds.
     found
-        The changes of :func:`changes_in`.
+        The changes of :func:`changes_in`, also those that are not sure.
     """
     if not found:
         return None
@@ -150,60 +166,15 @@ def drift_in(logs: Reals, found: Sequence[tuple[int, float, int, float, int]]) -
     middle = logs - logs.mean(axis=0)
     slopes = run @ middle / (run @ run)
     line = ((middle - run[:, None] * slopes)[:, rows] ** 2).sum()
-    parts = np.split(logs[:, rows], [at for at, *_ in found])
-    steps = sum(float(((part - part.mean(axis=0)) ** 2).sum()) for part in parts)
-    return slopes * (len(logs) - 1) if line < steps else None
+    cuts = {at for at, *_ in found}
+    steps = _left_by_steps(logs[:, rows], cuts)
+    more = min(_left_by_steps(logs[:, rows], cuts | {at}) for at in range(LEAST_SIDE, len(logs) - LEAST_SIDE + 1))
+    return slopes * (len(logs) - 1) if line < min(steps, 2 * more) else None
 
 
-def changes_in(logs: Reals, margin: float, deals: int = DEALS) -> list[tuple[int, float, int, float, int]]:
-    """Every change in a history: index of the first run after it, p, row, step of that row, rows that show it.
-
-    Parameters
-    ----------
-    logs
-        (runs, rows): logarithms of times.
-    margin
-        Smallest step that counts, in logarithms.
-    deals
-        Random orders of the runs to compare with.
-    """
-    if len(logs) < FEWEST_RUNS:
-        return []
-    rng = np.random.default_rng(SEED)
-    scores = contrasts(logs)
-    most = np.array([contrasts(logs[rng.permutation(len(logs))]).max() for _ in range(deals)])
-    split, row = (int(each) for each in np.unravel_index(int(scores.argmax()), scores.shape))
-    at, p = split + LEAST_SIDE, float((1 + (most >= scores[split, row] - 1e-9).sum()) / (1 + deals))
-    step = float(logs[at:, row].mean() - logs[:at, row].mean())
-    if p > LEVEL or abs(step) < margin:
-        return []
-    shown = int((scores[split] > np.quantile(most, 1 - LEVEL)).sum())
-    later = [(at + each[0], *each[1:]) for each in changes_in(logs[at:], margin, deals)]
-    return [*changes_in(logs[:at], margin, deals), (at, p, row, step, shown), *later]
-
-
-def contrasts(logs: Reals) -> Reals:
-    """The difference of both sides' means over its standard error by the scatter within the sides.
-
-    Parameters
-    ----------
-    logs
-        (runs, rows): logarithms of times in seconds.
-
-    Returns
-    -------
-    ndarray
-        (splits, rows): a ratio, of absolute value.
-    """
-    runs = len(logs)
-    before = np.arange(LEAST_SIDE, runs - LEAST_SIDE + 1)[:, None]
-    sums, squares = np.cumsum(logs, axis=0), np.cumsum(logs**2, axis=0)
-    left, after = sums[before[:, 0] - 1], runs - before
-    right = sums[-1] - left
-    within = squares[-1] - left**2 / before - right**2 / after
-    # rows without any scatter would divide by nothing; a clock's tick is some
-    error = np.sqrt(np.maximum(within / (runs - 2), 1e-12) * (1 / before + 1 / after))
-    return np.abs(right / after - left / before) / error
+def _left_by_steps(logs: Reals, cuts: Collection[int]) -> float:
+    """Sum of squares that means between some cuts leave."""
+    return sum(float(((part - part.mean(axis=0)) ** 2).sum()) for part in np.split(logs, sorted(cuts)))
 
 
 def _is_measured(run: Side, key: Key) -> bool:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs that hang together: how much each keeps of the one before, and histories in which nothing else happens."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAD_IN, MOST_KEPT = 30, 0.95
+"""Runs drawn before a history begins, and the most that a run may keep of the one before it."""
+CAUTION = 0.7
+"""Standard errors by which more is kept than was found, each 1 / sqrt(runs): too little would be an alarm."""
+UNUSUAL, MAD = 3.5, 1.4826
+"""Standard deviations, of 1.4826 median absolute differences, from which on a difference is a step."""
+
+Reals: TypeAlias = NDArray[np.float64]
+
+
+def hanging_together(logs: Reals, rng: np.random.Generator, deals: int) -> Iterator[Reals]:
+    """Histories (runs, rows) in which each run keeps as much of the one before as in `logs`, and nothing changes."""
+    runs, rows = logs.shape
+    differences = _differences(logs)
+    scale = np.sqrt(np.nanmean(_usual(differences) ** 2, axis=0)) + 1e-12
+    together = (logs / scale).mean(axis=1, keepdims=True)
+    kept = max(_kept(logs), _kept(together)) + CAUTION / np.sqrt(runs)
+    kept = min(max(kept, 0.0), MOST_KEPT)
+    news = differences[np.isfinite(_usual(differences)).all(axis=1)]
+    news = news - news.mean(axis=0) if len(news) else differences
+    for _ in range(deals):
+        history, now = np.empty((runs, rows)), np.zeros(rows)
+        for run, new in enumerate(news[rng.integers(len(news), size=LEAD_IN + runs)], start=-LEAD_IN):
+            now = kept * now + new
+            if run >= 0:
+                history[run] = now
+        yield history
+
+
+def _kept(logs: Reals) -> float:
+    """How much a run keeps of the one before, by what two steps make beside one: 1 + kept (Cochrane 1988).
+
+    A history (runs, rows) of a first-order autoregression is assumed. Steps far larger than the usual one are left
+    out: a change is not taken for runs that hang together.
+    """
+    once = _usual(_differences(logs))
+    twice = once[1:] + once[:-1]
+    ratios: Reals = np.nanmean(twice**2, axis=0) / (np.nanmean(once**2, axis=0) + 1e-18)
+    return float(np.nanmean(np.asarray(ratios, np.float64))) - 1
+
+
+def _differences(logs: Reals) -> Reals:
+    """Differences of neighbouring runs (runs - 1, rows), without a drift that all of them share."""
+    differences: Reals = np.diff(logs, axis=0)
+    return differences - np.median(differences, axis=0)
+
+
+def _usual(differences: Reals) -> Reals:
+    """Differences (runs - 1, rows), nan where one is larger than all but a few of its row."""
+    limit = UNUSUAL * MAD * np.median(np.abs(differences), axis=0) + 1e-12
+    return np.where(np.abs(differences) <= limit, differences, np.nan)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Changes in a history of runs: which stretch of runs differs most from all others, and whether chance would do it.
+
+The statistic of a row is the largest contrast of a stretch of runs with all others (circular binary segmentation,
+Olshen et al. 2004; two runs at least in the stretch, before and after it), in units of the scatter within both. So
+times that rise and fall back are two changes, and one slow run is none. Two things could make it large where nothing
+happened, and the larger of their chances counts:
+
+- an order by chance: whole runs are permuted, since launches of a run share the machine's state of that day, and the
+  largest statistic of all rows is compared (max-T, Westfall and Young 1993), however many rows there are;
+- runs that hang together, as those of a machine that others load for days: histories are drawn in which each run keeps
+  as much of the one before as these do (sieve bootstrap, Buehlmann 1997).
+
+Each stretch is then looked at alone.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.analyse.compare.kept import Reals, hanging_together
+
+FEWEST_RUNS = 8
+"""With fewer, no order of the runs is rare enough: of eight, a step between the fourth and fifth is 1 of 35."""
+LEVEL, DEALS, SEED = 0.05, 999, 15
+LEAST_SIDE = 2
+
+Found: TypeAlias = tuple[int, float, int, float, int]
+
+
+def changes_in(logs: Reals, margin: float, deals: int = DEALS, *, sure: bool = True) -> list[Found]:
+    """Every change in a history: index of the first run after it, p, row, step of that row, rows that show it.
+
+    Parameters
+    ----------
+    logs
+        (runs, rows): logarithms of times.
+    margin
+        Smallest step that counts, in logarithms.
+    deals
+        Random histories of each kind to compare with.
+    sure
+        Also compare with runs that hang together.
+    """
+    runs = len(logs)
+    if runs < FEWEST_RUNS:
+        return []
+    places, scores = stretches(runs), contrasts(logs)
+    place, row = (int(each) for each in np.unravel_index(int(scores.argmax()), scores.shape))
+    begin, end = (int(each) for each in places[place])
+    apart = np.delete(logs[:, row], np.s_[begin:end]).mean() - logs[begin:end, row].mean()
+    if abs(apart) < margin:
+        return []
+    rng = np.random.default_rng(SEED)
+    most = [contrasts(logs[rng.permutation(runs)]).max() for _ in range(deals)]
+    p = chance(most, scores[place, row])
+    if sure and p <= LEVEL:
+        drawn = [contrasts(history).max() for history in hanging_together(logs, rng, deals)]
+        p = max(p, chance(drawn, scores[place, row]))
+    if p > LEVEL:
+        return []
+    shown = int((scores[place] > np.quantile(most, 1 - LEVEL)).sum())
+    cuts: list[int] = sorted({0, begin, end, runs})
+    steps = [
+        logs[at:to, row].mean() - logs[back:at, row].mean()
+        for back, at, to in zip(cuts, cuts[1:], cuts[2:], strict=False)
+    ]
+    found = [(at, p, row, float(step), shown) for at, step in zip(cuts[1:-1], steps, strict=True)]
+    for first, last in pairwise(cuts):
+        found += [(first + each[0], *each[1:]) for each in changes_in(logs[first:last], margin, deals, sure=sure)]
+    return sorted(found)
+
+
+def chance(others: Sequence[float], score: float) -> float:
+    """Chance of so large a statistic among random histories, that one among them."""
+    return float((1 + (np.array(others) >= score - 1e-9).sum()) / (1 + len(others)))
+
+
+@cache
+def stretches(runs: int) -> NDArray[np.int64]:
+    """First run and run after the last of each stretch (stretches, 2) that can be held against all others.
+
+    It begins at the second run or later: whatever begins with the first is the rest of another. It, what is before it
+    and what is after it have `LEAST_SIDE` runs at least, if any.
+    """
+    return np.array(
+        [
+            (begin, end)
+            for begin in range(LEAST_SIDE, runs - LEAST_SIDE + 1)
+            for end in [*range(begin + LEAST_SIDE, runs - LEAST_SIDE + 1), runs]
+        ]
+    )
+
+
+def contrasts(logs: Reals) -> Reals:
+    """The difference of the means inside and outside each stretch over its standard error by the scatter within both.
+
+    Parameters
+    ----------
+    logs
+        (runs, rows): logarithms of times in seconds.
+
+    Returns
+    -------
+    ndarray
+        (stretches, rows): a ratio, of absolute value, for each of `stretches`.
+    """
+    runs = len(logs)
+    begin, end = stretches(runs).T
+    sums = np.concatenate([np.zeros((1, logs.shape[1])), np.cumsum(logs, axis=0)])
+    inside, count = sums[end] - sums[begin], (end - begin)[:, None]
+    outside, others = sums[-1] - inside, runs - count
+    within = (logs**2).sum(axis=0) - inside**2 / count - outside**2 / others
+    # rows without any scatter would divide by nothing; a clock's tick is some
+    error = np.sqrt(np.maximum(within / (runs - 2), 1e-12) * (1 / count + 1 / others))
+    return np.abs(outside / others - inside / count) / error
