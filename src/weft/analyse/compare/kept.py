@@ -18,7 +18,10 @@ Reals: TypeAlias = NDArray[np.float64]
 
 
 def hanging_together(logs: Reals, rng: np.random.Generator, deals: int) -> Iterator[Reals]:
-    """Histories (runs, rows) in which each run keeps as much of the one before as in `logs`, and nothing changes."""
+    """Histories (runs, rows) in which each run keeps as much of the one before as in `logs`, and nothing changes.
+
+    All are logarithms of times in seconds.
+    """
     runs, rows = logs.shape
     differences = _differences(logs)
     scale = np.sqrt(np.nanmean(_usual(differences) ** 2, axis=0)) + 1e-12

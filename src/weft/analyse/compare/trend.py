@@ -136,7 +136,10 @@ def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found],
 
 
 def steepness(logs: Reals) -> Reals:
-    """For each row, the slope of a straight line through its runs (runs, rows) over its standard error, absolute."""
+    """For each row, the slope of a straight line over its standard error, absolute: shape (rows,), no unit.
+
+    ``logs`` (runs, rows) are logarithms of times in seconds.
+    """
     runs = len(logs)
     run = np.arange(runs) - (runs - 1) / 2
     middle = logs - logs.mean(axis=0)
