@@ -16,6 +16,7 @@ from weft.report.figures.files import write_figures
 from weft.report.figures.theme import Figure
 from weft.report.html import parts
 from weft.report.page import write
+from weft.report.stories.sweep import changes_clause
 from weft.report.sweeps import lines_of
 from weft.report.tables import all_tables, render
 from weft.report.tabular import Table
@@ -275,3 +276,9 @@ def test_the_figures_become_files_and_the_page_is_written(runs: dict[str, RunVie
     page = write([runs["calls"].path], tmp_path / "page.html", files_too=False).read_text()
     assert "btl_sm_eager_limit" in page
     assert page.count('class="chart"') == 2
+
+
+def test_at_quality_d_change_overs_are_counted_and_no_knob_is_spoken_of(runs: dict[str, RunView]) -> None:
+    lines = lines_of(runs["calls"])
+    assert changes_clause(lines, "C") == "4 change-over points are found, all of them at a known knob"
+    assert changes_clause(lines, "D") == "4 change-over points are found"

@@ -83,7 +83,7 @@ def figure(found: Trend) -> Figure:
     ]
     mean = [{"time": time, "relative": overall[k]} for k, time in enumerate(found.times)]
     steps = [{"time": found.times[change.at]} for change in found.changes]
-    x = alt.X("time:T", title="begun")
+    x = alt.X("time:T", title="begun", axis=alt.Axis(labelOverlap="greedy", labelSeparation=8))
     y = alt.Y("relative:Q", title="time over the usual", scale=alt.Scale(zero=False))
     layers: list[Any] = [
         alt.Chart(values(lines)).mark_line(color=GREY, opacity=0.4, strokeWidth=1).encode(x=x, y=y, detail="row:N"),

@@ -31,7 +31,7 @@ class BandwidthStory(SweepStory):
     def cause(self, view: RunView) -> str:
         """The eager limit, if found."""
         lines = self.lines(view)
-        return self._limit(lines) if lines else ""
+        return self._limit(lines, view.grade) if lines else ""
 
     def _peak(self, line: Line) -> str:
         best = peak(line)
@@ -40,10 +40,10 @@ class BandwidthStory(SweepStory):
         text += exact_bytes(size_of(best))
         return text + (f" (half of that from {exact_bytes(size_of(half))})" if size_of(half) < size_of(best) else "")
 
-    def _limit(self, lines: tuple[Line, ...]) -> str:
+    def _limit(self, lines: tuple[Line, ...], grade: str) -> str:
         limits = [(line, change) for line in lines for change in line.changes if change["eager_limit"]]
         if not limits:
-            text = changes_clause(lines)
+            text = changes_clause(lines, grade)
             return f"{text[0].upper()}{text[1:]}; no eager limit shows in the times."
         sentences: dict[str, str] = {}
         for line, change in limits:  # a pair has the same limit hot and cold: sentences once
@@ -102,7 +102,7 @@ class BandwidthStory(SweepStory):
         reading = self.finding(view)
         rates = size_panel(drawn, "rate", small=False)
         costs = size_panel(drawn, "time", small=False)
-        said = changes_clause(self.lines(view))
+        said = changes_clause(self.lines(view), view.grade)
         return [
             Figure("bandwidth", view.titled("Bandwidth against message size"), RATE_KEY, reading, (rates,)),
             Figure("message-time", view.titled("Time of one message"), KEY, f"{said[0].upper()}{said[1:]}.", (costs,)),

@@ -52,7 +52,7 @@ class CollectiveStory(SweepStory):
         lines = self.own(view)
         if not lines:
             return ""
-        said = changes_clause(lines)
+        said = changes_clause(lines, view.grade)
         slower = sum(len(line.slower) for line in lines)
         text = f"{said[0].upper()}{said[1:]}"
         verb = "takes longer than its" if slower == 1 else "take longer than their"

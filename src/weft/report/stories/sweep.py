@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.analyse.tables.answers import CHANGES, SLOWER
 from weft.analyse.tables.trials import TRIALS
+from weft.format import plural
 from weft.report.story import Story
 from weft.report.sweeps import Line, lines_of
 from weft.report.tabular import Table
@@ -29,11 +30,13 @@ class SweepStory(Story):
         return {name: table.read(view.path) for name, table in tables.items()}
 
 
-def changes_clause(lines: Sequence[Line]) -> str:
-    """How many change-overs were found, and how many a knob explains; empty without change-overs."""
+def changes_clause(lines: Sequence[Line], grade: str) -> str:
+    """How many change-overs were found, and how many a knob explains, of which nothing is said at quality D."""
     jumps = [change for line in lines for change in line.jumps]
     if not jumps:
         return "no change-over point is found"
+    if grade == "D":
+        return f"{plural(len(jumps), 'change-over point')} {'is' if len(jumps) == 1 else 'are'} found"
     named = sum(bool(each["knobs"]) for each in jumps)
     if len(jumps) == 1:
         return f"1 change-over point is found, {'' if named else 'not '}at a known knob"
