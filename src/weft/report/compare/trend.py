@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def figure(found: Trend) -> Figure:
     ]
     mean = [{"time": time, "relative": overall[k]} for k, time in enumerate(found.times)]
     steps = [{"time": found.times[change.at]} for change in found.changes]
-    x = alt.X("time:T", title="begun", axis=alt.Axis(labelOverlap="greedy", labelSeparation=8))
+    x = alt.X("time:T", title="begun (UTC)", scale=alt.Scale(type="utc"), axis=_days(found.times))
     y = alt.Y("relative:Q", title="time over the usual", scale=alt.Scale(zero=False))
     layers: list[Any] = [
         alt.Chart(values(lines)).mark_line(color=GREY, opacity=0.4, strokeWidth=1).encode(x=x, y=y, detail="row:N"),
@@ -93,6 +94,14 @@ def figure(found: Trend) -> Figure:
         layers.append(alt.Chart(values(steps)).mark_rule(color=RED, strokeDash=[6, 4], strokeWidth=2).encode(x=x))
     panel = alt.layer(*layers).properties(width=720, height=280)
     return Figure("trend", "History of the times", KEY, " ".join(sentences(found)), (panel,))
+
+
+def _days(times: Sequence[str]) -> alt.Axis:
+    """An axis of some eight dates, with the time of the day where all runs are of a few days."""
+    first, last = (datetime.fromisoformat(time) if time else datetime.min for time in (times[0], times[-1]))
+    days = (last - first).days
+    form, count = ("%b %d", alt.TimeIntervalStep("day", days // 8 + 1)) if days > 4 else ("%b %d %H:%M", 6)
+    return alt.Axis(format=form, tickCount=count, labelOverlap="greedy", labelSeparation=8)
 
 
 def load_trend(folders: Sequence[Any]) -> tuple[Compare, Trend]:
