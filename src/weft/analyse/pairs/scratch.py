@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,7 +77,8 @@ def _held(folder: Path) -> Generator[bool]:
 
 def _remove_abandoned(folder: Path) -> None:
     """Remove what a killed analysis left: up to the size of the events, which nobody would look for."""
-    if not folder.is_symlink() and folder.is_dir() and time.time() - folder.stat().st_mtime > IN_USE_S:
-        with _held(folder) as free:
-            if free:
-                shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # it is somebody else's, or another analysis was first: no reason to refuse this one
+        if not folder.is_symlink() and folder.is_dir() and time.time() - folder.stat().st_mtime > IN_USE_S:
+            with _held(folder) as free:
+                if free:
+                    shutil.rmtree(folder, ignore_errors=True)
