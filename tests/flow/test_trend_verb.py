@@ -21,12 +21,12 @@ def made_on(root: Path, day: int, factor: float) -> Path:
 def test_a_change_is_dated_on_the_terminal_in_json_and_on_the_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    runs = [str(made_on(tmp_path, day, 1.5 if day > 4 else 1.0)) for day in range(1, 9)]
+    runs = [str(made_on(tmp_path, day, 1.5 if day > 5 else 1.0)) for day in range(1, 11)]
     page = tmp_path / "trend.html"
     assert main(["compare", "--trend", *reversed(runs), "-o", str(page), "--no-figures"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "Changed between 2026-11-04 08:00 and 2026-11-05 08:00, from r5 on" in told
-    assert "Changed between 2026-11-04" in page.read_text()
+    assert "Changed between 2026-11-05 08:00 and 2026-11-06 08:00, from r6 on" in told
+    assert "Changed between 2026-11-05" in page.read_text()
     assert main(["compare", "--trend", *runs, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["changes"][0]["factor"] == pytest.approx(1.5, rel=0.1)

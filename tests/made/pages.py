@@ -63,10 +63,10 @@ def make_pages(folder: Path) -> dict[str, Path]:
 
 
 def trend_page(folder: Path, page: Path) -> None:
-    """A history of eight runs, of which the last four are slower."""
+    """A history of ten runs, of which the last five are slower."""
     runs: list[Path] = []
-    for day in range(1, 9):
-        factor = 1.5 if day > 4 else 1.0
+    for day in range(1, 11):
+        factor = 1.5 if day > 5 else 1.0
         made = Made(samples=5, seconds=lambda nodes, ranks, local, by=factor: by * local * ranks / nodes / 4e9)
         run = make_run(folder / f"r{day}", made)
         meta = json.loads((run / "weft.json").read_text())

@@ -28,8 +28,8 @@ def hanging_together(logs: Reals, rng: np.random.Generator, deals: int) -> Itera
     together = (logs / scale).mean(axis=1, keepdims=True)
     kept = max(_kept(logs), _kept(together)) + CAUTION / np.sqrt(runs)
     kept = min(max(kept, 0.0), MOST_KEPT)
-    news = differences[np.isfinite(_usual(differences)).all(axis=1)]
-    news = news - news.mean(axis=0) if len(news) else differences
+    news = np.nan_to_num(_usual(differences))  # of hundreds of rows, one or another has an unusual step in each run
+    news -= news.mean(axis=0)
     for _ in range(deals):
         history, now = np.empty((runs, rows)), np.zeros(rows)
         for run, new in enumerate(news[rng.integers(len(news), size=LEAD_IN + runs)], start=-LEAD_IN):

@@ -98,8 +98,10 @@ def figure(found: Trend) -> Figure:
 
 def _days(times: Sequence[str]) -> alt.Axis:
     """An axis of some eight dates, with the time of the day where all runs are of a few days."""
-    first, last = (datetime.fromisoformat(time) if time else datetime.min for time in (times[0], times[-1]))
-    days = (last - first).days
+    try:
+        days = (datetime.fromisoformat(times[-1]) - datetime.fromisoformat(times[0])).days
+    except (ValueError, TypeError):  # runs of others, whose time was not recorded or has no zone
+        return alt.Axis()
     form, count = ("%b %d", alt.TimeIntervalStep("day", days // 8 + 1)) if days > 4 else ("%b %d %H:%M", 6)
     return alt.Axis(format=form, tickCount=count, labelOverlap="greedy", labelSeparation=8)
 

@@ -58,7 +58,7 @@ def test_one_slow_run_is_no_change(at: int) -> None:
     for seed in range(20):
         logs = history(seed, runs=20)
         logs[at] += 0.4
-        alarms += bool(changes_in(logs, margin=0.05, deals=99))
+        alarms += bool(judged(logs, margin=0.05, deals=99)[0])
     assert alarms <= 1
 
 
@@ -71,6 +71,24 @@ def test_runs_that_hang_together_are_seldom_taken_for_a_change() -> None:
             logs[run] += 0.6 * logs[run - 1]
         alarms += bool(judged(logs[30:], margin=0.05, deals=99)[0])
     assert alarms <= 6
+
+
+def test_a_sure_step_under_the_margin_hides_none_of_another_row() -> None:
+    rng = np.random.default_rng(3)
+    logs = rng.normal(0, [0.001, 0.03], (14, 2))
+    logs[4:, 0] += 0.01
+    logs[8:, 1] += 0.3
+    assert [(at, row) for at, _, row, _, _ in changes_in(logs, margin=0.05, deals=199)] == [(8, 1)]
+
+
+def test_runs_of_hundreds_of_rows_hang_together_too() -> None:
+    alarms = 0
+    for seed in range(12):
+        logs = history(seed, runs=50, rows=300)
+        for run in range(1, 50):
+            logs[run] += 0.6 * logs[run - 1]
+        alarms += bool(judged(logs[30:], margin=0.05, deals=39)[0])
+    assert alarms <= 1
 
 
 @pytest.mark.parametrize("slope", [0.01, 0.02, -0.05])
@@ -127,12 +145,12 @@ def test_too_few_runs_get_a_history_and_no_verdict() -> None:
     sides = [drawn_side(f"r{k}", k, 4) for k in range(FEWEST_RUNS - 1)]
     found = trend(sides, days(len(sides)))
     assert found.changes == ()
-    assert found.why == "7 runs: a change is looked for from 8 on"
+    assert found.why == "9 runs: a change is looked for from 10 on"
 
 
 def test_models_and_runs_of_nothing_in_common_are_told() -> None:
-    sides = [drawn_side(f"r{k}", k, 1, kind="simulated") for k in range(9)]
-    assert "no scatter" in trend(sides, days(9)).why
+    sides = [drawn_side(f"r{k}", k, 1, kind="simulated") for k in range(FEWEST_RUNS)]
+    assert "no scatter" in trend(sides, days(FEWEST_RUNS)).why
     other = side("other", {Key("collective", "reduce@8", "warm", 4, 16, None, None, ""): point(1.0)})
     with pytest.raises(CompareError, match="nothing in common"):
         trend([sides[0], other], days(2))
