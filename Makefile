@@ -33,8 +33,8 @@ native-tests:
 # Rooms whose tests start ranks, which want the cores to themselves, one test after the other. All other tests run two at
 # a time, and so do files of those rooms that ask what ranks wrote, not how long they took.
 RANK_ROOMS := tests/mpi tests/virtual tests/slurm
-UNTIMED := $(patsubst %,tests/mpi/test_%.py,applications bad_keys cgroups five_steps interposed kills limits \
-  replayed_applications trace trace_ends trace_new_calls tune_export)
+UNTIMED := $(patsubst %,tests/mpi/test_%.py,applications bad_keys cgroups five_steps interposed kills limits pairs_run \
+  replay replayed_applications surroundings sweeps trace trace_ends trace_new_calls tune_export)
 IN_PAIRS := $(VENV)/bin/python -m pytest --numprocesses 2 --dist worksteal
 
 python-tests:
