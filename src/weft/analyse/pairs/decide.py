@@ -59,8 +59,10 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> De
     suspected
         All nodes, links, switches and pairs of leaves that may be slow.
     """
-    first = _chosen(times, places, suspected)
-    fits = [first, *_repeated(first.chosen, times, places, suspected)]
+    start = Polish(times, places)
+    able = [suspect for suspect in suspected if start.contrasts(suspect)]
+    first = _chosen(times, places, able)
+    fits = [first, *_repeated(first.chosen, times, places, able)]
     left = [fit.remainder() for fit in fits]
     known = [values[np.isfinite(values)] for values in left]
     worth = WORTH * min(deviation(values) for values in known)
@@ -69,23 +71,20 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> De
     return fits[best if costs[best] < costs[0] - worth else 0].result(LEAST_FACTOR)
 
 
-def _repeated(
-    chosen: Sequence[Suspect], times: Floats, places: Places, suspected: Sequence[Suspect]
-) -> Iterator[Polish]:
+def _repeated(chosen: Sequence[Suspect], times: Floats, places: Places, able: Sequence[Suspect]) -> Iterator[Polish]:
     """Other decompositions: with each chosen node put last, without each other culprit."""
     for one in chosen[:MOST_TURNS]:
         if one.kind == "node":
-            yield _chosen(times, places, suspected, last=one)
+            yield _chosen(times, places, able, last=one)
         else:
             # its pairs would be explained by all ways from its leaf to others, one by one, and better by some scatter
-            others = [each for each in suspected if each.kind != "leaves" and each is not one and one not in each.parts]
+            others = [each for each in able if each.kind != "leaves" and each is not one and one not in each.parts]
             yield _chosen(times, places, others)
 
 
-def _chosen(times: Floats, places: Places, suspected: Sequence[Suspect], last: Suspect | None = None) -> Polish:
+def _chosen(times: Floats, places: Places, able: Sequence[Suspect], last: Suspect | None = None) -> Polish:
     """Culprits chosen one by one until none stands out; `last` after the others, which are judged without its pairs."""
     fit = Polish(times, places)
-    able = [suspect for suspect in suspected if fit.contrasts(suspect)]
     while len(fit.chosen) < MOST_CULPRITS:
         found = _most_telling(fit, able, last)
         if found is None and last is None:

@@ -91,6 +91,7 @@ class Polish:
             self.logs = np.where(off & (times > 0), np.log(times), np.nan).ravel()
         self.kind = places.classes.ravel().astype(np.int64)
         self.measured = np.isfinite(self.logs)
+        self.of_kind = np.bincount(self.kind[self.measured], minlength=self.kind.max() + 1)
         self.count = count
         self.chosen: list[Suspect] = []
         self.own: list[Floats] = []  # log factor of each culprit at each of its `slowed`
@@ -100,9 +101,8 @@ class Polish:
 
     def contrasts(self, suspect: Suspect) -> bool:
         """Whether some pairs of a class are touched and enough are not; otherwise the whole class is slow."""
-        inside = np.bincount(self.kind[suspect.cells][self.measured[suspect.cells]], minlength=self.kind.max() + 1)
-        whole = np.bincount(self.kind[self.measured], minlength=self.kind.max() + 1)
-        return bool(((inside >= FEWEST_CLEAN) & (inside <= MOST_OF_CLASS * whole)).any())
+        inside = np.bincount(self.kind[suspect.cells][self.measured[suspect.cells]], minlength=len(self.of_kind))
+        return bool(((inside >= FEWEST_CLEAN) & (inside <= MOST_OF_CLASS * self.of_kind)).any())
 
     def contrast(self, suspect: Suspect, left: Floats) -> tuple[float, float]:
         """How much slower a suspect's pairs are than untouched pairs of the same class, and the number of pairs used.
@@ -136,12 +136,13 @@ class Polish:
             if part not in self.chosen:
                 self.chosen.append(part)
                 self.own.append(np.zeros(len(part.slowed)))
+        touched = self.touched()
         for _ in range(SWEEPS):
             for index, culprit in enumerate(self.chosen):
                 self.way[culprit.slowed] -= self.own[index]
-                self.own[index] = self._factor(culprit)
+                self.own[index] = self._factor(culprit, touched)
                 self.way[culprit.slowed] += self.own[index]
-            self._set_base(0.5, self.measured & (self.touched() == 0))
+            self._set_base(0.5, self.measured & (touched == 0))
 
     def touched(self) -> NDArray[np.int16]:
         """Counts of culprits that touch each pair, shape (nodes * nodes,); the two links of a cable count as one."""
@@ -168,13 +169,15 @@ class Polish:
         turned = (suspect.cells % self.count) * self.count + suspect.cells // self.count
         return turned, slowed[suspect.cells], slowed[turned]
 
-    def _factor(self, culprit: Suspect) -> Floats:
+    def _factor(self, culprit: Suspect, touched: NDArray[np.int16]) -> Floats:
         """The log factor that explains most pairs, class by class: a constant delay has a larger factor on near pairs.
 
         Parameters
         ----------
         culprit
             A culprit whose factor is not in `way`.
+        touched
+            How many culprits touch each pair, as `touched` has it.
         """
         cells = culprit.cells
         turned, there, back = self._met(culprit)
@@ -185,7 +188,7 @@ class Polish:
             logs = np.log(np.maximum(factor, LEAST_LEFT))
         kinds = self.kind[culprit.slowed]
         own = np.zeros(len(kinds))
-        usable, alone = np.isfinite(logs), (self.touched()[cells] == 1) & (culprit.kind == "node")
+        usable, alone = np.isfinite(logs), (touched[cells] == 1) & (culprit.kind == "node")
         for kind in np.unique(kinds):
             known = usable & (self.kind[cells] == kind)
             if (known & alone).sum() >= FEWEST_CLEAN:
