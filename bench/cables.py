@@ -9,15 +9,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-import ibis
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from made.blamed import blamed
 from made.cables import CASES, TREES, planted, tree
 from weft.analyse.engine import connect
-from weft.analyse.pairs.blame import blame
-from weft.analyse.pairs.pair_times import placed, verdicts
-from weft.analyse.pairs.scratch import scratch
 
 
 def main(seeds: int) -> int:
@@ -29,9 +25,8 @@ def main(seeds: int) -> int:
         for case in CASES:
             for seed in range(seeds):
                 made = planted(cluster, case, seed)
-                pairs = ibis.memtable(cluster.pairs(made.faults, seed))
-                with tempfile.TemporaryDirectory() as folder, scratch(engine, Path(folder)) as kept:
-                    found = blame(placed(verdicts(pairs), cluster.places), cluster.places, kept).culprits
+                with tempfile.TemporaryDirectory() as folder:
+                    found = blamed(engine, Path(folder), cluster, made.faults, seed)
                 judged += 1
                 if frozenset(culprit.title for culprit in found) != made.titles:
                     wrong += 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often `weft run pairs` would accuse somebody on a network that has no fault (made times, nothing is started).
 
-    PYTHONPATH=tests python bench/pairs_healthy.py [--seeds 20] [--noise 0 0.05] [--only NAME]
+    python bench/pairs_healthy.py [--seeds 20] [--noise 0 0.05] [--only NAME]
 
 Times of all pairs on one switch, trees, tori and dragonflies of three sizes, with and without scatter, go through the
 analysis of a run. Prints for each how many of the seeds accuse anybody, and whom. Goal: none.
@@ -12,23 +12,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pyarrow.parquet as pq
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from made.blamed import blamed
 from made.pair_shapes import HEALTHY
 from made.pairs import Cluster, Faults
-from weft.analyse.engine import connect, read
-from weft.analyse.pairs.blame import blame
-from weft.analyse.pairs.pair_times import placed, verdicts
-from weft.analyse.pairs.scratch import scratch
+from weft.analyse.engine import connect
 
 
 def accused(folder: Path, cluster: Cluster, seed: int) -> list[str]:
     """The titles of all that are blamed on a made cluster without a fault."""
-    file, engine = folder / "made.parquet", connect()
-    pq.write_table(cluster.pairs(Faults(), seed), file)  # pyright: ignore
-    with scratch(engine, folder) as kept:
-        found = blame(placed(verdicts(read(engine, [file])), cluster.places), cluster.places, kept)
-        return [culprit.title for culprit in found.culprits]
+    return [culprit.title for culprit in blamed(connect(), folder, cluster, Faults(), seed)]
 
 
 def main() -> int:

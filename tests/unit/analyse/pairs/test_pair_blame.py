@@ -5,16 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
+from made.blamed import blamed
 from made.pair_shapes import HEALTHY
 from made.pairs import Cluster, Faults
-from weft.analyse.engine import Backend, connect, read
-from weft.analyse.pairs.blame import blame
+from weft.analyse.engine import Backend, connect
 from weft.analyse.pairs.culprit import Culprit
-from weft.analyse.pairs.pair_times import placed, verdicts
-from weft.analyse.pairs.scratch import scratch
 
 BIG = Cluster()  # 64 nodes of 16 ranks under 8 leaves and 2 pods
 MIDDLING = Cluster(
@@ -25,14 +22,6 @@ MIDDLING = Cluster(
 @pytest.fixture(scope="module")
 def engine() -> Backend:
     return connect()
-
-
-def blamed(engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed: int, **made: object) -> list[Culprit]:
-    """Who is blamed on a made cluster."""
-    file = folder / "made.parquet"  # Ibis never lets go of a table in memory
-    pq.write_table(cluster.pairs(faults, seed, **made), file)  # pyright: ignore[reportArgumentType]
-    with scratch(engine, folder) as kept:
-        return list(blame(placed(verdicts(read(engine, [file])), cluster.places), cluster.places, kept).culprits)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05])
@@ -97,7 +86,7 @@ TREES = {
     "leaves of 8, 4 cables": Cluster(nodes=48, per_node=2, per_leaf=8, uplinks=4, per_pod=2, pod_uplinks=8),
     "leaves of 8, 2 cables": Cluster(nodes=32, per_node=2, per_leaf=8, uplinks=2, per_pod=2, pod_uplinks=2),
 }
-#: Three causes among the four nodes of a leaf are not told apart (docs/pairs.md).
+#: Three causes among the four nodes of a leaf are not told apart (docs/slow-cluster.md).
 LARGE_LEAVES = [tree for tree, cluster in TREES.items() if cluster.per_leaf >= 8]
 
 

@@ -6,31 +6,18 @@ A seed for each tree and case; ``bench/cables.py`` draws fifty of each.
 
 from pathlib import Path
 
-import ibis
 import pyarrow as pa
 import pytest
 
+from made.blamed import blamed, blamed_for
 from made.cables import CASES, TREES, ends, planted, tree, uplinks
-from made.pairs import Cluster, Faults
+from made.pairs import Faults
 from weft.analyse.engine import Backend, connect
-from weft.analyse.pairs.blame import blame
-from weft.analyse.pairs.culprit import Culprit
-from weft.analyse.pairs.pair_times import placed, verdicts
-from weft.analyse.pairs.scratch import scratch
 
 
 @pytest.fixture(scope="module")
 def engine() -> Backend:
     return connect()
-
-
-def blamed(engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed: int, **made: bool) -> list[Culprit]:
-    return culprits(engine, folder, cluster, cluster.pairs(faults, seed, **made))  # pyright: ignore[reportArgumentType]
-
-
-def culprits(engine: Backend, folder: Path, cluster: Cluster, table: pa.Table) -> list[Culprit]:
-    with scratch(engine, folder) as kept:
-        return list(blame(placed(verdicts(ibis.memtable(table)), cluster.places), cluster.places, kept).culprits)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -86,6 +73,6 @@ def test_a_cable_slow_both_ways_at_one_size_and_one_way_at_another_is_one_culpri
     up = uplinks(cluster)[5]
     small, large = Faults(links={up: 1.6, up ^ 1: 1.1}), Faults(links={up: 2.5, up ^ 1: 1.6})
     table = pa.concat_tables([cluster.pairs(small, 1, sizes=(0,)), cluster.pairs(large, 2, sizes=(262_144,))])
-    (found,) = culprits(engine, tmp_path, cluster, table)
+    (found,) = blamed_for(engine, tmp_path, cluster, table)
     assert found.title == f"cable {' - '.join(ends(cluster, up & ~1))}"
     assert {seen.bytes for seen in found.sightings} == {0, 262_144}
