@@ -7,12 +7,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.pairs.median_polish import MAD
+
 LEAD_IN, MOST_KEPT = 30, 0.95
 """Runs drawn before a history begins, and the most that a run may keep of the one before it."""
 CAUTION = 0.7
 """Standard errors by which more is kept than was found, each 1 / sqrt(runs): too little would be an alarm."""
-UNUSUAL, MAD = 3.5, 1.4826
-"""Standard deviations, of 1.4826 median absolute differences, from which on a difference is a step."""
+UNUSUAL = 3.5
+"""Standard deviations, by the median absolute difference, from which on a difference is a step."""
 
 Reals: TypeAlias = NDArray[np.float64]
 
@@ -23,12 +25,12 @@ def hanging_together(logs: Reals, rng: np.random.Generator, deals: int) -> Itera
     All are logarithms of times in seconds.
     """
     runs, rows = logs.shape
-    differences = _differences(logs)
-    scale = np.sqrt(np.nanmean(_usual(differences) ** 2, axis=0)) + 1e-12
-    together = (logs / scale).mean(axis=1, keepdims=True)
-    kept = max(_kept(logs), _kept(together)) + CAUTION / np.sqrt(runs)
+    steps = _usual_steps(logs)
+    scale = np.sqrt(np.nanmean(steps**2, axis=0)) + 1e-12
+    together = _usual_steps((logs / scale).mean(axis=1, keepdims=True))
+    kept = max(_kept(steps), _kept(together)) + CAUTION / np.sqrt(runs)
     kept = min(max(kept, 0.0), MOST_KEPT)
-    news = np.nan_to_num(_usual(differences))  # of hundreds of rows, one or another has an unusual step in each run
+    news = np.nan_to_num(steps)  # of hundreds of rows, one or another has an unusual step in each run
     news -= news.mean(axis=0)
     for _ in range(deals):
         history, now = np.empty((runs, rows)), np.zeros(rows)
@@ -39,25 +41,20 @@ def hanging_together(logs: Reals, rng: np.random.Generator, deals: int) -> Itera
         yield history
 
 
-def _kept(logs: Reals) -> float:
+def _kept(steps: Reals) -> float:
     """How much a run keeps of the one before, by what two steps make beside one: 1 + kept (Cochrane 1988).
 
-    A history (runs, rows) of a first-order autoregression is assumed. Steps far larger than the usual one are left
-    out: a change is not taken for runs that hang together.
+    A first-order autoregression is assumed. Steps far larger than the usual one are left out: a change is not taken for
+    runs that hang together.
     """
-    once = _usual(_differences(logs))
-    twice = once[1:] + once[:-1]
-    ratios: Reals = np.nanmean(twice**2, axis=0) / (np.nanmean(once**2, axis=0) + 1e-18)
+    twice = steps[1:] + steps[:-1]
+    ratios: Reals = np.nanmean(twice**2, axis=0) / (np.nanmean(steps**2, axis=0) + 1e-18)
     return float(np.nanmean(np.asarray(ratios, np.float64))) - 1
 
 
-def _differences(logs: Reals) -> Reals:
-    """Differences of neighbouring runs (runs - 1, rows), without a drift that all of them share."""
-    differences: Reals = np.diff(logs, axis=0)
-    return differences - np.median(differences, axis=0)
-
-
-def _usual(differences: Reals) -> Reals:
-    """Differences (runs - 1, rows), nan where one is larger than all but a few of its row."""
-    limit = UNUSUAL * MAD * np.median(np.abs(differences), axis=0) + 1e-12
-    return np.where(np.abs(differences) <= limit, differences, np.nan)
+def _usual_steps(logs: Reals) -> Reals:
+    """Steps from run to run (runs - 1, rows) without a drift; nan where one is larger than all but a few of its row."""
+    steps: Reals = np.diff(logs, axis=0)
+    steps -= np.median(steps, axis=0)
+    limit = UNUSUAL * MAD * np.median(np.abs(steps), axis=0) + 1e-12
+    return np.where(np.abs(steps) <= limit, steps, np.nan)

@@ -14,10 +14,10 @@ happened, and the larger of their chances counts:
 Each stretch is then looked at alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,32 @@ FEWEST_RUNS = 10
 LEVEL, DEALS, SEED = 0.05, 999, 15
 LEAST_SIDE = 2
 
-Found: TypeAlias = tuple[int, float, int, float, int]
+
+class Found(NamedTuple):
+    """A change in a history.
+
+    Attributes
+    ----------
+    at
+        Index of the first run after it.
+    p, sure_p
+        Chance of so large a statistic if the order of the runs is chance; and if runs may hang together, too.
+    row, step
+        The row that shows it best, and its step in logarithms.
+    rows
+        How many rows show it on their own.
+    """
+
+    at: int
+    p: float
+    sure_p: float
+    row: int
+    step: float
+    rows: int
 
 
 def changes_in(logs: Reals, margin: float, deals: int = DEALS, *, sure: bool = True) -> list[Found]:
-    """Every change in a history: index of the first run after it, p, row, step of that row, rows that show it.
+    """Every change in a history that its order does not explain; of those, runs that hang together may explain some.
 
     Parameters
     ----------
@@ -44,7 +65,7 @@ def changes_in(logs: Reals, margin: float, deals: int = DEALS, *, sure: bool = T
     deals
         Random histories of each kind to compare with.
     sure
-        Also compare with runs that hang together.
+        Whether any can be surer than by its order: within a stretch that is not sure, none is.
     """
     runs = len(logs)
     if runs < FEWEST_RUNS:
@@ -52,26 +73,31 @@ def changes_in(logs: Reals, margin: float, deals: int = DEALS, *, sure: bool = T
     places, scores = stretches(runs), contrasts(logs, margin)
     place, row = (int(each) for each in np.unravel_index(int(scores.argmax()), scores.shape))
     begin, end = (int(each) for each in places[place])
-    if not scores[place, row]:
+    score = scores[place, row]
+    if not score:
         return []
     rng = np.random.default_rng(SEED)
     most = [contrasts(logs[rng.permutation(runs)], margin).max() for _ in range(deals)]
-    p = chance(most, scores[place, row])
-    if sure and p <= LEVEL:
-        drawn = [contrasts(history, margin).max() for history in hanging_together(logs, rng, deals)]
-        p = max(p, chance(drawn, scores[place, row]))
+    p = chance(most, score)
     if p > LEVEL:
         return []
+    drawn = hanging_together(logs, rng, deals) if sure else ()
+    sure_p = max(p, chance([contrasts(history, margin).max() for history in drawn], score))
     shown = int((scores[place] > np.quantile(most, 1 - LEVEL)).sum())
     cuts: list[int] = sorted({0, begin, end, runs})
-    steps = [
-        logs[at:to, row].mean() - logs[back:at, row].mean()
-        for back, at, to in zip(cuts, cuts[1:], cuts[2:], strict=False)
-    ]
-    found = [(at, p, row, float(step), shown) for at, step in zip(cuts[1:-1], steps, strict=True)]
+    found: list[Found] = []
+    for before, at, after in zip(cuts, cuts[1:], cuts[2:], strict=False):
+        step = float(logs[at:after, row].mean() - logs[before:at, row].mean())
+        found.append(Found(at, p, sure_p, row, step, shown))
     for first, last in pairwise(cuts):
-        found += [(first + each[0], *each[1:]) for each in changes_in(logs[first:last], margin, deals, sure=sure)]
+        inside = changes_in(logs[first:last], margin, deals, sure=sure_p <= LEVEL)
+        found += [each._replace(at=first + each.at) for each in inside]
     return sorted(found)
+
+
+def surely(found: Iterable[Found]) -> list[Found]:
+    """The changes that runs which hang together do not explain either, with that chance."""
+    return [each._replace(p=each.sure_p) for each in found if each.sure_p <= LEVEL]
 
 
 def chance(others: Sequence[float], score: float) -> float:

@@ -8,7 +8,17 @@ import numpy as np
 
 from weft.analyse.compare.kept import Reals, hanging_together
 from weft.analyse.compare.sides import Key, Side
-from weft.analyse.compare.stretches import DEALS, FEWEST_RUNS, LEAST_SIDE, LEVEL, SEED, Found, chance, changes_in
+from weft.analyse.compare.stretches import (
+    DEALS,
+    FEWEST_RUNS,
+    LEAST_SIDE,
+    LEVEL,
+    SEED,
+    Found,
+    chance,
+    changes_in,
+    surely,
+)
 from weft.errors import CompareError
 
 
@@ -101,7 +111,7 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
         why = "simulated times have no scatter to test against"
     margin = float(np.log1p(max(run.precision for run in runs)))
     found, rises = ([], None) if why else judged(logs, margin)
-    changes = [Change(at, p, common[row], float(np.exp(step)), count) for at, p, row, step, count in found]
+    changes = [Change(each.at, each.p, common[each.row], float(np.exp(each.step)), each.rows) for each in found]
     surest = min(zip(changes, found, strict=True), key=lambda each: each[0].p, default=None)
     return Trend(
         runs,
@@ -110,7 +120,7 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
         np.exp(logs - np.median(logs, axis=0)),
         () if rises is not None else tuple(changes),
         why,
-        replace(surest[0], factor=float(np.exp(rises[surest[1][2]]))) if rises is not None and surest else None,
+        replace(surest[0], factor=float(np.exp(rises[surest[1].row]))) if rises is not None and surest else None,
     )
 
 
@@ -126,13 +136,13 @@ def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found],
     deals
         Random histories of each kind to compare with.
     """
-    loose = changes_in(logs, margin, deals, sure=False)
-    rises = drift_in(logs, loose)
+    found = changes_in(logs, margin, deals)
+    rises = drift_in(logs, found)
     if rises is None:
-        return changes_in(logs, margin, deals) if loose else [], None
+        return surely(found), None
     steep = steepness(logs).max()
     drawn = [steepness(history).max() for history in hanging_together(logs, np.random.default_rng(SEED), deals)]
-    return (loose, rises) if chance(drawn, steep) <= LEVEL else ([], None)
+    return (found, rises) if chance(drawn, steep) <= LEVEL else ([], None)
 
 
 def steepness(logs: Reals) -> Reals:
@@ -140,12 +150,16 @@ def steepness(logs: Reals) -> Reals:
 
     ``logs`` (runs, rows) are logarithms of times in seconds.
     """
-    runs = len(logs)
-    run = np.arange(runs) - (runs - 1) / 2
+    run, slopes, left = _lines(logs)
+    return np.abs(slopes) / np.sqrt(np.maximum(left / (len(logs) - 2), 1e-12) / (run @ run))
+
+
+def _lines(logs: Reals) -> tuple[Reals, Reals, Reals]:
+    """Runs from their middle on (runs,); slope of a straight line through each row (rows,), and its squares left."""
+    run: Reals = np.arange(len(logs), dtype=np.float64) - (len(logs) - 1) / 2
     middle = logs - logs.mean(axis=0)
     slopes = run @ middle / (run @ run)
-    left = ((middle - run[:, None] * slopes) ** 2).sum(axis=0)
-    return np.abs(slopes) / np.sqrt(np.maximum(left / (runs - 2), 1e-12) / (run @ run))
+    return run, slopes, ((middle - run[:, None] * slopes) ** 2).sum(axis=0)
 
 
 def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
@@ -160,16 +174,14 @@ def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
     logs
         (runs, rows): logarithms of times in seconds.
     found
-        The changes of :func:`changes_in`, also those that are not sure.
+        The changes of `changes_in`, also those that are not sure.
     """
     if not found:
         return None
-    rows = sorted({row for _, _, row, _, _ in found})
-    run = np.arange(len(logs)) - (len(logs) - 1) / 2
-    middle = logs - logs.mean(axis=0)
-    slopes = run @ middle / (run @ run)
-    line = ((middle - run[:, None] * slopes)[:, rows] ** 2).sum()
-    cuts = {at for at, *_ in found}
+    rows = sorted({each.row for each in found})
+    _, slopes, left = _lines(logs)
+    line = left[rows].sum()
+    cuts = {each.at for each in found}
     steps = _left_by_steps(logs[:, rows], cuts)
     more = min(_left_by_steps(logs[:, rows], cuts | {at}) for at in range(LEAST_SIDE, len(logs) - LEAST_SIDE + 1))
     return slopes * (len(logs) - 1) if line < min(steps, 2 * more) else None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from made.sides import drawn_side, point, side
 from weft.analyse.compare.sides import Key
-from weft.analyse.compare.stretches import FEWEST_RUNS, LEVEL, changes_in, contrasts
+from weft.analyse.compare.stretches import DEALS, FEWEST_RUNS, LEVEL, Found, changes_in, contrasts, surely
 from weft.analyse.compare.trend import drift_in, judged, trend
 from weft.errors import CompareError
 
@@ -28,28 +28,32 @@ def history(seed: int, runs: int = 12, rows: int = 12, step: float = 0.0, at: in
     return logs
 
 
+def sure_changes(logs: NDArray[np.float64], margin: float, deals: int = DEALS) -> list[Found]:
+    return surely(changes_in(logs, margin, deals))
+
+
 def test_a_history_without_a_change_shows_one_as_rarely_as_promised() -> None:
-    false = sum(bool(changes_in(history(seed), margin=0.0, deals=199)) for seed in range(200))
+    false = sum(bool(sure_changes(history(seed), margin=0.0, deals=199)) for seed in range(200))
     assert false <= 200 * LEVEL + 2.5 * (200 * LEVEL * (1 - LEVEL)) ** 0.5, f"{false} of 200"
 
 
 def test_a_change_is_found_and_dated() -> None:
-    found = [changes_in(history(seed, step=0.3), margin=0.05, deals=199) for seed in range(40)]
-    assert sum(len(each) >= 1 and each[0][0] == 6 for each in found) >= 36
+    found = [sure_changes(history(seed, step=0.3), margin=0.05, deals=199) for seed in range(40)]
+    assert sum(len(each) >= 1 and each[0].at == 6 for each in found) >= 36
     assert sum(len(each) > 1 for each in found) <= 6
 
 
 def test_two_changes_of_one_history_are_both_found() -> None:
     logs = history(1, runs=24, at=8, step=0.4)
     logs[16:] += 0.4
-    assert [change[0] for change in changes_in(logs, margin=0.05)] == [8, 16]
+    assert [change.at for change in sure_changes(logs, margin=0.05)] == [8, 16]
 
 
 def test_times_that_rise_and_fall_back_are_two_changes() -> None:
     for seed in range(6):
         logs = history(seed, runs=20, step=0.3, at=8)
         logs[14:] -= 0.3
-        assert [change[0] for change in changes_in(logs, margin=0.05, deals=199)] == [8, 14], seed
+        assert [change.at for change in sure_changes(logs, margin=0.05, deals=199)] == [8, 14], seed
 
 
 @pytest.mark.parametrize("at", [0, 7, 19])
@@ -78,7 +82,7 @@ def test_a_sure_step_under_the_margin_hides_none_of_another_row() -> None:
     logs = rng.normal(0, [0.001, 0.03], (14, 2))
     logs[4:, 0] += 0.01
     logs[8:, 1] += 0.3
-    assert [(at, row) for at, _, row, _, _ in changes_in(logs, margin=0.05, deals=199)] == [(8, 1)]
+    assert [(each.at, each.row) for each in sure_changes(logs, margin=0.05, deals=199)] == [(8, 1)]
 
 
 def test_runs_of_hundreds_of_rows_hang_together_too() -> None:
@@ -98,7 +102,7 @@ def test_a_drift_is_not_dated(slope: float) -> None:
         logs = history(seed, runs=16) / 3 + slope * np.arange(16)[:, None]
         found, rise = judged(logs, margin=0.05, deals=199)
         assert found and rise is not None, seed
-        assert rise[found[0][2]] == pytest.approx(15 * slope, abs=0.06)
+        assert rise[found[0].row] == pytest.approx(15 * slope, abs=0.06)
 
 
 def test_steps_are_no_drift_however_many_go_one_way() -> None:
@@ -107,7 +111,7 @@ def test_steps_are_no_drift_however_many_go_one_way() -> None:
             logs = history(seed, runs=16, step=0.4, at=at)
             if again:
                 logs[again:] += 0.4
-            assert drift_in(logs, changes_in(logs, margin=0.05, deals=199, sure=False)) is None, (at, again, seed)
+            assert drift_in(logs, changes_in(logs, margin=0.05, deals=199)) is None, (at, again, seed)
 
 
 def test_a_history_that_drifts_has_no_changes_and_says_how_far() -> None:
@@ -121,13 +125,13 @@ def test_a_history_that_drifts_has_no_changes_and_says_how_far() -> None:
 def test_a_step_under_the_precision_is_none() -> None:
     logs = np.zeros((12, 1)) + np.random.default_rng(1).normal(0, 1e-5, (12, 1))
     logs[6:] += 0.01
-    assert changes_in(logs, margin=0.0)
-    assert not changes_in(logs, margin=0.05)
+    assert sure_changes(logs, margin=0.0)
+    assert not sure_changes(logs, margin=0.05)
 
 
 def test_rows_without_any_scatter_are_no_division_by_nothing() -> None:
     assert np.isfinite(contrasts(np.zeros((9, 3)))).all()
-    assert changes_in(np.zeros((9, 3)), margin=0.0) == []
+    assert sure_changes(np.zeros((9, 3)), margin=0.0) == []
 
 
 def test_runs_are_put_in_the_order_of_their_times() -> None:
