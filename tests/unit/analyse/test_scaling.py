@@ -7,28 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made.scaling import PAPER_STRONG, PAPER_WEAK, Row, point
 from weft.analyse.doubts import Against
 from weft.analyse.scaling import verdict, verdicts
 from weft.report.headline import glance, headline, scale_numbers
-from weft.report.show_json import verdict_fields
-
-Row = dict[str, Any]
-
-
-def point(nodes: int, median: float, *, half: float = 0.01, **changes: Any) -> Row:
-    """A row on ``nodes`` nodes of eight ranks with an interval of +-``half``, relative."""
-    low, high = median * (1 - half), median * (1 + half)
-    row: Row = {
-        "series": ["s"], "call": "C", "phase": "warm", "status": "ok", "oversubscribed": False, "nodes": nodes,
-        "ranks_per_node": 8, "ranks": 8 * nodes, "median_s": median, "low_s": low, "high_s": high,
-        "cell": f"c{nodes}", "min_s": low, "launches": 6, "interval": "over launches", "bound_s": median / 2,
-        "bound": "injection",
-    }  # fmt: skip
-    return row | changes
-
-
-PAPER_STRONG = [point(n, t) for n, t in ((1, 1.14), (3, 0.57), (9, 0.25), (18, 0.15), (36, 0.11))]
-PAPER_WEAK = [point(n, t) for n, t in ((1, 1.14), (3, 1.64), (9, 2.09), (18, 2.28), (36, 2.30))]
 
 
 def test_the_papers_strong_scaling_falls_about_tenfold() -> None:
@@ -215,73 +197,6 @@ def test_only_series_that_scale_get_a_verdict_in_the_order_of_the_study() -> Non
     assert [(each["series"], each["kind"]) for each in found] == [("a", "weak"), ("c", "strong")]
 
 
-def test_the_headline_says_both() -> None:
-    strong = verdict([row | {"series": ["g"]} for row in PAPER_STRONG], "g", "strong", "C")
-    weak = verdict(PAPER_WEAK, "s", "weak", "C")
-    text = headline([strong, weak])
-    assert text.startswith(
-        "All-to-all communication limits scaling: with the same data on each node, leaving the node costs 1.44 times"
-    )
-    assert "from 3 to 36 nodes the time grows 1.40 times (1.37–1.43)" in text
-    assert "with one array divided among all it gets 10.4 times faster" in text
-
-
-def test_a_flat_weak_series_is_said_not_to_limit() -> None:
-    text = headline([verdict([point(1, 1.0), point(8, 1.0)], "s", "weak", "C")])
-    assert "does not limit scaling up to here" in text
-    assert "no change is shown" in text
-
-
-def wide(n: int, seconds: float, low: float, high: float, **changes: Any) -> Any:
-    return point(n, seconds, **changes) | {"low_s": low, "high_s": high, "launch_low_s": low, "launch_high_s": high}
-
-
-def test_an_interval_that_holds_a_doubling_does_not_show_that_nothing_changed() -> None:
-    """It was told as "does not limit scaling", and as "No" at a glance."""
-    found = verdict([point(1, 1.0), wide(8, 1.1, 0.6, 2.3)], "s", "weak", "C")
-    assert found["outcome"] == "no change shown"
-    assert headline([found]).startswith("It is undecided whether all-to-all communication limits scaling")
-    assert glance([found], None) == "Undecided up to 8 nodes"
-    surely = verdict([point(1, 1.0), wide(8, 0.9, 0.4, 1.05)], "s", "weak", "C")
-    assert "does not limit scaling" in headline([surely])  # may have halved, which limits nothing
-    assert glance([surely], None) == "No, up to 8 nodes"
-
-
-def test_one_array_divided_among_all_is_said_to_get_no_faster_only_where_that_is_shown() -> None:
-    found = verdict([point(1, 1.0), wide(8, 0.9, 0.4, 1.05)], "s", "strong", "C")
-    assert glance([found], None) == "Undecided up to 8 nodes"
-    undecided = (
-        "With one array divided among all it is undecided whether it gets faster: 0.900 times (0.396–1.061) the time"
-    )
-    assert headline([found]) == f"{undecided}."
-    still = verdict([point(1, 1.0), point(8, 1.0)], "s", "strong", "C")
-    assert glance([still], None) == "It gets no faster up to 8 nodes"
-    hardly = verdict([point(1, 1.0), point(8, 0.9)], "s", "strong", "C")
-    assert glance([hardly], None) == "It gets 1.11 times faster up to 8 nodes"  # not "No": eight times were hoped for
-
-
-def test_a_rise_of_three_percent_hardly_limits() -> None:
-    found = verdict([point(1, 1.0), point(8, 1.03)], "s", "weak", "C")
-    assert found["outcome"] == "rises"
-    assert headline([found]).startswith("All-to-all communication hardly limits scaling up to here")
-    assert glance([found], None) == "Hardly, up to 8 nodes"
-    more = verdict([point(1, 1.0), wide(8, 1.05, 1.02, 1.2)], "s", "weak", "C")
-    assert headline([more]).startswith("All-to-all communication limits scaling")
-
-
-def test_two_series_that_go_opposite_ways_are_not_told_with_also() -> None:
-    weak = verdict([point(1, 1.0), point(8, 0.8)], "s", "weak", "C")
-    strong = verdict([point(1, 1.0) | {"series": ["g"]}, point(8, 2.0) | {"series": ["g"]}], "g", "strong", "C")
-    assert "with one array divided among all it even gets 2.00 times slower" in headline([strong, weak])
-    assert headline([strong]).startswith("With one array divided among all it gets 2.00 times slower")
-
-
-def test_json_calls_the_ends_from_and_to() -> None:
-    row = verdict_fields(verdict(PAPER_WEAK, "s", "weak", "C"))
-    assert (row["from"], row["to"]) == (1, 36)
-    assert "start" not in row
-
-
 times = st.floats(1e-9, 1e3)
 halves = st.floats(0, 0.5)
 
@@ -307,46 +222,3 @@ def test_the_unit_of_time_does_not_matter(a: float, b: float, scale: float) -> N
     one = verdict([point(1, a), point(2, b)], "s", "weak", "C")
     other = verdict([point(1, a * scale), point(2, b * scale)], "s", "weak", "C")
     assert one["factor"] == pytest.approx(other["factor"])
-
-
-def test_the_step_off_a_node_is_told_apart_from_what_comes_beyond_it() -> None:
-    """Issue 16: 301 times as long from 1 to 4 nodes was shared memory against a network, then twice as long."""
-    found = verdict([point(1, 1.0), point(2, 139.0), point(4, 299.0)], "s", "weak", "C")
-    assert (found["off_end"], found["off_factor"], found["beyond_factor"]) == (2, 139.0, pytest.approx(299 / 139))
-    text = headline([found])
-    assert "leaving the node costs 139 times (136–142) (shared memory against the network)" in text
-    assert "from 2 to 4 nodes the time grows 2.15 times (2.11–2.19)" in text
-    assert "299" not in text
-    assert "rises from N = 1 to 4 by a factor of 299 (293–305)" in found["statement"]
-
-
-def test_the_two_steps_are_the_whole() -> None:
-    for series in (PAPER_STRONG, PAPER_WEAK):
-        found = verdict(series, "s", "weak", "C")
-        assert found["off_factor"] * found["beyond_factor"] == pytest.approx(found["factor"])
-
-
-def test_beyond_the_node_no_change_is_said_to_be_none() -> None:
-    found = verdict([point(1, 1.0), point(2, 100.0), point(4, 101.0)], "s", "weak", "C")
-    assert "from 2 to 4 nodes no change is shown (factor 1.01 (0.99" in found["statement"]
-    strong = verdict(PAPER_STRONG, "s", "strong", "C")["statement"]
-    assert "on 3 nodes it is 2.00 times as fast as on one; from 3 to 36 nodes the time falls 5.18 times" in strong
-
-
-@pytest.mark.parametrize("points", [[point(2, 1.0), point(4, 2.0)], [point(1, 1.0), point(1, 2.0, ranks=16)]])
-def test_a_series_that_does_not_step_off_a_node_has_no_such_step(points: list[Row]) -> None:
-    found = verdict(points, "s", "weak", "C")
-    assert found["off_factor"] is None
-    assert "Taken apart" not in found["statement"]
-
-
-def test_two_points_have_a_step_and_nothing_beyond() -> None:
-    found = verdict([point(1, 1.0), point(2, 3.0)], "s", "weak", "C")
-    assert (found["off_factor"], found["beyond_factor"]) == (3.0, None)
-
-
-def test_a_model_has_steps_without_intervals() -> None:
-    exact = {"launches": 1, "interval": "none", "low_s": None, "high_s": None}
-    found = verdict([point(n, t, **exact) for n, t in ((1, 1.0), (2, 3.0), (4, 3.0))], "s", "weak", "C")
-    assert (found["off_low"], found["beyond_high"]) == (None, None)
-    assert "costs 3.00 times (shared memory against the network); from 2 to 4 nodes no change" in found["statement"]
