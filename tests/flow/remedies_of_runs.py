@@ -115,7 +115,7 @@ def compare_of_one(typed: Typed) -> None:
 def history_of_one(typed: Typed) -> None:
     run = run_here()
     assert "weft compare --trend RUN..." in typed.fails("compare", "--trend", run)
-    assert "a change is looked for from 8 on" in typed("compare", "--trend", run, shutil.copytree(run, "other"))
+    assert "a change is looked for from 10 on" in typed("compare", "--trend", run, shutil.copytree(run, "other"))
 
 
 @CASES.of("report/page.py", "weft report RUN... -o report.html")
