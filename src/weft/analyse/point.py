@@ -8,19 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.tables.times import CallRow
-from weft.bound.links import link_term
+from weft.bound.links import link_term, longest_way_s
 from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, closed_form
 from weft.fabric.model import Fabric
-from weft.fabric.numbers import LINK_RATES, Doubtful, number_of, with_number
+from weft.fabric.numbers import LINK_LATENCIES, LINK_RATES, Doubtful, number_of, with_number
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell
 
-#: The term of the closed form that a number scales, and whether it is a rate; all others it takes from the fabric.
-SCALED = {
-    "node.copy_rate": (COPY, True),
-    "network.adapter_rate": (INJECTION, True),
-    "network.latency": (LATENCY, False),
-}
+#: The term of the closed form that a rate scales; all other numbers it takes from the fabric.
+SCALED = {"node.copy_rate": COPY, "network.adapter_rate": INJECTION}
+#: The latency that a message takes on one node, and the one between nodes.
+LATENCIES = ("node.latency", "network.latency")
 KNOTS = 3
 """Values on either side of a link's rate at which the loads of the network are worked out; between them times follow
 power laws, as bytes over a rate do."""
@@ -44,19 +42,28 @@ class Point:
 
     def __init__(self, cell: Cell, row: CallRow, fabric: Fabric) -> None:
         self.cell, self.fabric, self.call = cell, fabric, row["call"]
+        self.traffic = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks)[self.call]
         self.terms: dict[str, float] = dict(cell.bounds[self.call].terms)
         self.closed_s = closed_form(self.terms, cell, fabric, cell.block_bytes)
         self.basis: Literal["simulated", "closed form"] = "simulated" if row["status"] == "ok" else "closed form"
         self.seconds = float(row["median_s"] or 0.0) if row["status"] == "ok" else self.closed_s
         self.links: dict[str, Curve] = {}
+        self.crossed: dict[str, float] = {}
+        """Links between switches that the longest way crosses, by the key of their latency."""
 
     def learn(self, moved: Doubtful) -> None:
-        """Work out what a number does to the links' loads, if it is a rate of links.
+        """Work out what a number does to the links' loads, if it is a rate of links, or to the longest way.
 
         Do so number by number for all points: each value is another network, and few are kept.
         """
         if moved.key in LINK_RATES:
             self.links[moved.key] = self._curve(moved)
+        elif moved.key in LINK_LATENCIES and self.cell.nodes > 1:
+            low, high = (
+                longest_way_s(self.cell, with_number(self.fabric, moved.key, value))
+                for value in (moved.low, moved.high)
+            )
+            self.crossed[moved.key] = (high - low) / (moved.high - moved.low)
 
     def with_values(self, values: Values) -> float:
         """Seconds if numbers of the fabric, by key, had these values."""
@@ -67,21 +74,30 @@ class Point:
             if key in self.links:
                 terms = scaled(terms, LINK, self._link_ratio(key, value))
             elif key in SCALED:
-                name, is_rate = SCALED[key]
-                factor = value / (number_of(self.fabric, key) or value)
-                terms = scaled(terms, name, 1 / factor if is_rate else factor)
-        return self.seconds * closed_form(terms, self.cell, there, self.cell.block_bytes) / self.closed_s
+                terms = scaled(terms, SCALED[key], (number_of(self.fabric, key) or value) / value)
+            elif key == LATENCIES[self.cell.nodes > 1]:
+                terms = scaled(terms, LATENCY, value / (number_of(self.fabric, key) or value))
+        closed_s = closed_form(terms, self.cell, there, self.cell.block_bytes) + self._crossing_s(values)
+        return self.seconds * closed_s / (self.closed_s + self._crossing_s({}))
+
+    def _crossing_s(self, values: Values) -> float:
+        """Seconds that the links of the longest way add, which the closed form does not count."""
+        return self.traffic.rounds * sum(
+            count * values.get(key, number_of(self.fabric, key) or 0.0) for key, count in self.crossed.items()
+        )
 
     def _curve(self, moved: Doubtful) -> Curve:
         """Values of a link's rate from least to most, and the seconds of the most loaded link with each; both (k,).
 
         Which link that is may change: a fast uplink leaves the pods' links, which this rate may not move.
         """
-        traffic = kernel_named(self.cell.kernel).traffic(self.cell.parameters, self.cell.ranks)[self.call]
         below = np.geomspace(moved.low, moved.value, KNOTS + 1)
         values = np.unique(np.concatenate([below, np.geomspace(moved.value, moved.high, KNOTS + 1)]))
         seconds = [
-            max(link_term(traffic, self.cell, with_number(self.fabric, moved.key, float(value))).values(), default=0.0)
+            max(
+                link_term(self.traffic, self.cell, with_number(self.fabric, moved.key, float(value))).values(),
+                default=0.0,
+            )
             for value in values
         ]
         return values, np.array(seconds)

@@ -111,6 +111,20 @@ def minimal_seconds(traffic: Traffic, cell: Placed, fabric: Fabric) -> float:
     return next(iter(_cable_term(traffic, cell, network, above=0.0).values()), 0.0)
 
 
+def longest_way_s(cell: Placed, fabric: Fabric) -> float:
+    """Seconds that the links between switches add to a message from the first node to the one that is furthest.
+
+    Raises
+    ------
+    FabricError
+        The network cannot be built.
+    """
+    if not cell.hosts:
+        return 0.0
+    network, _ = network_of(fabric)
+    return max(network.latency(cell.hosts[0], host) for host in cell.hosts)
+
+
 def _cable_term(traffic: Traffic, cell: Placed, network: Network, above: float) -> dict[str, float]:
     """The cable between switches with the longest time under the routes, if longer than the time of any cut."""
     loads = _loads(traffic, cell, network)

@@ -202,10 +202,12 @@ def messages_out(traffic: Traffic, cell: Placed) -> tuple[int, int]:
 def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_bytes: int) -> float:
     r"""Modelled seconds of an all-to-all exchange, from its terms; not a lower bound.
 
-    .. math:: T = \max(t_\mathrm{copy}, t_\mathrm{injection}, t_\mathrm{link}) + (p - r)\,\max(o, r g) + k\,L
+    .. math::
+        T = \max(t_\mathrm{copy}, t_\mathrm{injection}, t_\mathrm{link}) + (p - r)\,\max(o, r g) + (r - 1)\,c + k\,L
 
-    with LogGP's o and g of a block: while an adapter keeps one rank of r waiting for its gap, the others spend their
-    overhead. On one node the term with o and g is omitted.
+    with LogGP's o and g of a block, and c, what a message to a rank of the same node costs its sender: while an adapter
+    keeps one rank of r waiting for its gap, the others spend their overhead. On one node the term with o and g is
+    omitted.
 
     Parameters
     ----------
@@ -218,6 +220,8 @@ def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_
     """
     moving = largest({name: seconds for name, seconds in terms.items() if name not in PER_MESSAGE})
     seconds = (moving.seconds if moving else 0.0) + terms.get(LATENCY, 0.0)
+    if fabric.simulation is not None:
+        seconds += (min(cell.ranks, cell.ranks_per_node) - 1) * fabric.simulation.inside_cost
     network = fabric.network
     if cell.nodes == 1 or network is None:
         return seconds
