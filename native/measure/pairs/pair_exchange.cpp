@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/pair_exchange.hpp"
 
+#include "sample/taint.hpp"
+
 namespace weft {
 
 std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &round, PingPong const &ping,
@@ -25,12 +27,26 @@ std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &ro
             if (initiates) {
                 ping.initiate(partner, series.trips, series.rows);
             } else {
-                ping.respond(partner, series.trips, series.arrivals);
+                ping.respond(partner, series.trips, series.answers);
             }
         }
     };
     turns.take(series.mode, round, work, company);
     return last;
+}
+
+std::vector<Answer> swap_answers(Team const &team, int partner, std::span<Answer const> mine, std::span<Row> rows) {
+    constexpr int tag = 13;
+    static_assert(sizeof(Answer) == 2 * sizeof(std::int64_t));
+    int const count = 2 * int(mine.size());
+    std::vector<Answer> theirs(mine.size());
+    check(PMPI_Sendrecv(mine.data(), count, MPI_INT64_T, partner, tag, theirs.data(), count, MPI_INT64_T, partner, tag,
+                        team.comm, MPI_STATUS_IGNORE),
+          "MPI_Sendrecv of answers");
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+        rows[i].taint = both_taints(rows[i].taint, theirs[i].taint);
+    }
+    return theirs;
 }
 
 } // namespace weft

@@ -7,15 +7,16 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace weft {
 
-/// What to measure, and where the results go; as many rows as arrivals.
+/// What to measure, and where the results go; as many rows as answers.
 struct PairSeries {
     PairMode mode;
     Trips trips;
-    std::span<Row> rows;              ///< of the pings this rank begins
-    std::span<std::int64_t> arrivals; ///< of the pings it answers, on its own clock
+    std::span<Row> rows;       ///< of the pings this rank begins
+    std::span<Answer> answers; ///< of the pings it answers
     /// Whether the partners have communicated before. On first contact there may be no untimed message before or after.
     bool met = true;
 };
@@ -26,5 +27,8 @@ struct PairSeries {
 /// this rank's clock, of its last message of such background traffic; 0 if there was none.
 std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &round, PingPong const &ping,
                          PairSeries const &series);
+
+/// Collective over a pair: this rank's answers for those of its pings at the partner, whose taint is added to the rows.
+std::vector<Answer> swap_answers(Team const &team, int partner, std::span<Answer const> mine, std::span<Row> rows);
 
 } // namespace weft

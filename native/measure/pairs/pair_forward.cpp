@@ -12,17 +12,10 @@ std::shared_ptr<PairForwards> PairForwards::make(Cell &cell) {
     return made;
 }
 
-void PairForwards::keep(Segment &segment, int partner, std::span<Row const> pings,
-                        std::span<std::int64_t const> arrivals) {
-    constexpr int tag = 13;
-    int const count = int(pings.size());
-    std::vector<std::int64_t> theirs(pings.size());
-    check(PMPI_Sendrecv(arrivals.data(), count, MPI_INT64_T, partner, tag, theirs.data(), count, MPI_INT64_T, partner,
-                        tag, cell_.team().comm, MPI_STATUS_IGNORE),
-          "MPI_Sendrecv of arrivals");
+void PairForwards::keep(Segment &segment, int partner, std::span<Row const> pings, std::span<Answer const> answers) {
     Forward &forward = kept_.emplace_back(Forward{&segment, partner, {}});
     for (std::size_t i = 0; i < pings.size(); ++i) {
-        forward.raw.push_back({pings[i].start_ns, theirs[i]});
+        forward.raw.push_back({pings[i].start_ns, answers[i].arrived_ns});
     }
 }
 

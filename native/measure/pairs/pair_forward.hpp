@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cell/cell.hpp"
+#include "pairs/ping_pong.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +20,8 @@ class PairForwards {
     /// Registers with the cell for the closing of its clock.
     static std::shared_ptr<PairForwards> make(Cell &cell);
 
-    /// Collective over a pair: exchanges this rank's arrivals for those of its pings at the partner.
-    void keep(Segment &segment, int partner, std::span<Row const> pings, std::span<std::int64_t const> arrivals);
+    /// This rank's pings, and their answers at the partner.
+    void keep(Segment &segment, int partner, std::span<Row const> pings, std::span<Answer const> answers);
 
   private:
     explicit PairForwards(Cell &cell) : cell_(cell) {}

@@ -35,7 +35,7 @@ PairMeter::PairMeter(Cell &cell, PairTurns &turns, std::vector<PairMode> modes, 
     rules_.max_samples = std::max(rules_.max_samples, rules_.min_samples);
     auto const room = std::size_t(std::max(rules_.max_samples, room_at_least));
     for (PairMode const mode : modes) {
-        series_.push_back({mode, "", std::vector<Row>(room), std::vector<std::int64_t>(room), 0, {}});
+        series_.push_back({mode, "", std::vector<Row>(room), std::vector<Answer>(room), 0, {}});
     }
 }
 
@@ -75,8 +75,8 @@ std::int64_t PairMeter::turns_of(PairRound const &round) const {
 void PairMeter::take(PairRound const &round, PingPong const &ping, std::int64_t samples, Trips trips) {
     for (Series &series : series_) {
         auto const rows = std::span(series.rows).subspan(std::size_t(series.count), std::size_t(samples));
-        auto const arrivals = std::span(series.arrivals).subspan(std::size_t(series.count), std::size_t(samples));
-        last_sent_ns_ = take_series(team_, turns_, round, ping, {series.mode, trips, rows, arrivals, met_});
+        auto const answers = std::span(series.answers).subspan(std::size_t(series.count), std::size_t(samples));
+        last_sent_ns_ = take_series(team_, turns_, round, ping, {series.mode, trips, rows, answers, met_});
     }
 }
 
@@ -89,6 +89,9 @@ void PairMeter::first_contact(PairRound const &round, PingPong const &ping) {
     turns_.let_sleep(true);
     met_ = true;
     for (Series &series : series_) {
+        if (round.partner >= 0) {
+            swap_answers(team_, round.partner, std::span(series.answers).first(1), series.rows);
+        }
         Segment &segment = cell_.sampler().recorder().open(series.op, Phase::cold, 1);
         segment.rows[0] = series.rows[0];
         segment.count = 1;

@@ -44,8 +44,8 @@ class PairMeter {
     struct Series {
         PairMode mode;
         std::string op;
-        std::vector<Row> rows;              ///< of the pings this rank started
-        std::vector<std::int64_t> arrivals; ///< of the pings it answered, on its own clock
+        std::vector<Row> rows;       ///< of the pings this rank started
+        std::vector<Answer> answers; ///< to the pings of its partner
         std::int64_t count = 0;
         std::vector<std::int64_t> batches; ///< medians of the warm-up
     };
@@ -75,7 +75,7 @@ class PairMeter {
     void record(Series &series, PairRound const &round, PingPong const &ping, Timing const &timing);
     void record_samples(Series &series, Timing const &timing, bool idle);
     int kind_of(PairMode mode, std::int64_t bytes);
-    void record_forward(Series &series, PairRound const &round);
+    void record_forward(Series &series, PairRound const &round, std::span<Answer const> theirs);
 
     Cell &cell_;
     Team const &team_;

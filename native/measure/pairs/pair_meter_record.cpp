@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records the results of a meter of pairs.
+#include "pairs/pair_exchange.hpp"
 #include "pairs/pair_meter.hpp"
 #include "pairs/pair_summary.hpp"
 
@@ -13,8 +14,13 @@ void PairMeter::record(Series &series, PairRound const &round, PingPong const &p
     double const median_ns = idle ? 0.0 : double(median(durations)) / double(2 * timing.trips.timed);
     findings_.push_back({series.op, round.number, series.mode, kind_of(series.mode, ping.bytes()), round.partner,
                          ping.bytes(), series.count, timing.trips, median_ns});
+    std::vector<Answer> theirs;
+    if (!idle) {
+        theirs =
+            swap_answers(team_, round.partner, std::span(series.answers).first(std::size_t(series.count)), series.rows);
+    }
     record_samples(series, timing, idle);
-    record_forward(series, round);
+    record_forward(series, round, theirs);
 }
 
 int PairMeter::kind_of(PairMode mode, std::int64_t bytes) {
@@ -50,13 +56,12 @@ void PairMeter::record_samples(Series &series, Timing const &timing, bool idle) 
 }
 
 /// The one-way times of this rank's pings are known only when the clock is closed.
-void PairMeter::record_forward(Series &series, PairRound const &round) {
+void PairMeter::record_forward(Series &series, PairRound const &round, std::span<Answer const> theirs) {
     constexpr Columns columns{"start_ns", "forward_samples", "forward_ns"};
     Segment &segment = cell_.sampler().recorder().open("forward." + series.op, Phase::warm, 1, columns);
     segment.count = 1;
     if (round.partner >= 0) {
-        auto const n = std::size_t(series.count);
-        forwards_->keep(segment, round.partner, std::span(series.rows).first(n), std::span(series.arrivals).first(n));
+        forwards_->keep(segment, round.partner, std::span(series.rows).first(theirs.size()), theirs);
     }
 }
 

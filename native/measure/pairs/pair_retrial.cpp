@@ -75,9 +75,9 @@ bool is_suspect(Pair const &pair, std::span<Suspect const> suspects) {
 std::int64_t look_again(Team const &team, PairTurns &turns, std::span<Suspect const> suspects, PairFinding const &first,
                         PairRound const &round, PingPong const &ping) {
     std::vector<Row> rows(static_cast<std::size_t>(first.samples));
-    std::vector<std::int64_t> arrivals(static_cast<std::size_t>(first.samples));
+    std::vector<Answer> answers(static_cast<std::size_t>(first.samples));
     take_series(team, turns, same_company(team, round, first.mode, suspects), ping,
-                {first.mode, first.trips, rows, arrivals});
+                {first.mode, first.trips, rows, answers});
     bool const mine = std::any_of(suspects.begin(), suspects.end(),
                                   [&](Suspect const &suspect) { return suspect.source == team.rank; });
     auto durations = durations_of(rows);

@@ -177,7 +177,7 @@ Need pairs_need(Cell const &cell) {
     // Twice, since the slab that is written is a copy.
     need.parts.push_back({"samples", 2 * operations * (kept + beside) * row +
                                          operations * rules.max_samples * raw_forward +
-                                         modes * rules.max_samples * (row + 8)});
+                                         modes * rules.max_samples * (row + std::int64_t(sizeof(Answer)))});
     need.parts.push_back({"library staging", (std::int64_t{32} << 20) + (std::int64_t{128} << 10) * cell.team().size});
     return need;
 }

@@ -27,13 +27,14 @@ void PingPong::initiate(int partner, Trips trips, std::span<Row> rows) const {
     }
 }
 
-void PingPong::respond(int partner, Trips trips, std::span<std::int64_t> arrivals) const {
-    for (std::int64_t &arrival : arrivals) {
+void PingPong::respond(int partner, Trips trips, std::span<Answer> answers) const {
+    auto before = platform::usage();
+    for (Answer &answer : answers) {
         if (trips.lead) {
             wake(partner, false);
         }
         pong(partner);
-        arrival = clock_.now();
+        answer.arrived_ns = clock_.now();
         dawdle();
         ping(partner);
         for (std::int64_t call = 1; call < trips.timed; ++call) {
@@ -41,6 +42,9 @@ void PingPong::respond(int partner, Trips trips, std::span<std::int64_t> arrival
             dawdle();
             ping(partner);
         }
+        auto const after = platform::usage();
+        answer.taint = taint(before, after);
+        before = after;
     }
 }
 

@@ -21,6 +21,12 @@ struct Trips {
     bool lead = false;
 };
 
+/// What the responder knows of a sample.
+struct Answer {
+    std::int64_t arrived_ns; ///< the first timed ping, on the responder's clock
+    std::int64_t taint;      ///< of the responder
+};
+
 /// Ping-pongs of one size. There is no barrier between two samples: a ping-pong synchronises its two ranks by itself,
 /// and the exit from a barrier would add to its time.
 class PingPong {
@@ -28,10 +34,10 @@ class PingPong {
     /// All arguments must outlive it. `bytes` must fit into both buffers, and into a message of this MPI.
     PingPong(MPI_Comm comm, Clock const &clock, Buffer const &send, Buffer const &receive, std::int64_t bytes);
 
-    /// Takes rows.size() samples.
+    /// Takes rows.size() samples, with the taint of this rank.
     void initiate(int partner, Trips trips, std::span<Row> rows) const;
-    /// The responder's side. `arrivals`: the arrival time of the first timed ping of each sample, on this rank's clock.
-    void respond(int partner, Trips trips, std::span<std::int64_t> arrivals) const;
+    /// The responder's side of answers.size() samples.
+    void respond(int partner, Trips trips, std::span<Answer> answers) const;
     /// One untimed round trip, on either side, to warm caches and wake a rank that slept.
     void wake(int partner, bool initiates) const;
     /// The responder signals that it is ready. For a simulator, where a message starts only when its receive is posted,

@@ -91,7 +91,7 @@ def test_the_need_counts_two_messages_and_the_samples_of_every_round() -> None:
     plan = planned(study(bytes=["1 MiB"], measure={"max_samples": 100}), cluster())
     (cell,) = plan.measured
     assert "messages 2 MiB" in cell.memory.formula
-    samples = 2 * 7 * (100 + 3) * 24 + 7 * 100 * 16 + 100 * 32
+    samples = 2 * 7 * (100 + 3) * 24 + 7 * 100 * 16 + 100 * 40
     assert cell.memory.rank_bytes == 2 * 2**20 + samples + 32 * 2**20 + 8 * 128 * 2**10
     assert cell.block_bytes == 2**20
 

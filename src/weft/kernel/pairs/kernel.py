@@ -18,6 +18,7 @@ MOST_RANKS = 100_000
 PINGS = 8  # messages per sample of a pair: round trips that either rank starts, timed ones and those before them
 BESIDE = 3  # rows of a result besides its samples: cold, forward, again
 RAW_FORWARD_BYTES = 16  # send and arrival time of a ping
+ANSWER_BYTES = 16  # arrival time of a ping, and what disturbed the rank that answered it
 SUMMARY_ROWS = 7 + 128  # order statistics, and the most buckets that a slow tail fills
 
 
@@ -88,7 +89,7 @@ class Pairs(PlainKernel):
             "messages": 2 * max(1, *values["bytes"], 1),
             "samples": 2 * operations * (kept + BESIDE) * ROW_BYTES
             + operations * measure.max_samples * RAW_FORWARD_BYTES
-            + modes * measure.max_samples * (ROW_BYTES + 8),
+            + modes * measure.max_samples * (ROW_BYTES + ANSWER_BYTES),
             **staging(ranks),
         }
 
