@@ -13,7 +13,6 @@ namespace weft::trace {
 
 namespace {
 
-constexpr std::size_t window_records = 65536; // 4 MiB
 constexpr std::size_t window_bytes = window_records * sizeof(Record);
 constexpr std::size_t most_summaries = 4096;
 constexpr std::size_t most_definitions = 4096; // records of communicators behind the last single call
@@ -65,6 +64,14 @@ std::string File::open(std::string const &path, std::int64_t most_bytes) {
     most_records_ =
         std::max<std::size_t>(std::size_t(most_bytes) / sizeof(Record), most_summaries + most_definitions + 1024);
     return "";
+}
+
+std::string File::open_beside(File const &other) {
+    std::string problem = open(other.path_ + ".cost", std::int64_t(window_bytes));
+    if (problem.empty()) {
+        ::unlink(path_.c_str());
+    }
+    return problem;
 }
 
 void File::discard() noexcept {
@@ -133,10 +140,7 @@ bool File::fold(Record const &record) noexcept {
 
 void File::append(Record const &call, std::span<Record const> parts) noexcept {
     lock_.lock();
-    if (scratch_) {
-        static Record place;
-        place = call;
-    } else if (has_room(parts.size(), most_summaries + most_definitions)) {
+    if (has_room(parts.size(), most_summaries + most_definitions)) {
         ++head_->events;
         if (!fold(call)) {
             write(call);
@@ -161,12 +165,10 @@ void File::append(Record const &call, std::span<Record const> parts) noexcept {
 
 void File::define(std::span<Record const> parts) noexcept {
     lock_.lock();
-    if (!scratch_) {
-        for (Record const &part : parts) {
-            write(part);
-        }
-        last_ = nullptr;
+    for (Record const &part : parts) {
+        write(part);
     }
+    last_ = nullptr;
     lock_.unlock();
 }
 

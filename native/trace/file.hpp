@@ -12,6 +12,8 @@
 
 namespace weft::trace {
 
+constexpr std::size_t window_records = 65536; // 4 MiB
+
 /// Held for some tens of nanoseconds by whoever writes; a signal handler never writes.
 class SpinLock {
   public:
@@ -26,6 +28,8 @@ class File {
   public:
     /// Creates the file, which must not be there. Empty if that worked, else why not.
     std::string open(std::string const &path, std::int64_t most_bytes);
+    /// Creates one beside it that nobody sees, and which is gone with this process: to try out what writing costs.
+    std::string open_beside(File const &other);
     /// Removes the file again, as if it had never been opened.
     void discard() noexcept;
     bool is_open() const noexcept { return head_ != nullptr; }
@@ -37,8 +41,6 @@ class File {
     void define(std::span<Record const> parts) noexcept;
     /// The same of what a program may make without end: false, and nothing done, where the file has no room for it.
     bool define_if_room(std::span<Record const> parts) noexcept;
-    /// From here on records go to a scratch place, so that the cost of a call can be measured.
-    void to_scratch(bool on) noexcept { scratch_ = on; }
     /// Writes the summaries, shortens the file to its records and marks it as complete.
     void close(std::int64_t now_ns) noexcept;
 
@@ -60,7 +62,6 @@ class File {
     std::size_t window_start_ = 0; // byte in the file
     Record *last_ = nullptr;       // the last call, if polls may be added to it
     std::size_t most_records_ = 0;
-    bool scratch_ = false;
     std::vector<Record *> summaries_; // hash table of records in the file
     std::size_t kinds_ = 0;           // used of them
 };

@@ -120,17 +120,22 @@ GroupPointer Groups::numbered(Group group, MPI_Comm parent, File &file) {
     return std::make_shared<Group>(std::move(group));
 }
 
+// Under the lock.
+GroupPointer const &Groups::seen(MPI_Comm comm, File &file) {
+    GroupPointer &place = known_[comm];
+    if (!place) {
+        place = comm == MPI_COMM_NULL ? std::make_shared<Group>() : numbered(asked(comm), MPI_COMM_NULL, file);
+    }
+    return place;
+}
+
 GroupPointer const &Groups::of(MPI_Comm comm, File &file) {
     thread_local MPI_Comm last = MPI_COMM_NULL;
     thread_local std::uint64_t last_generation = 0;
     thread_local GroupPointer found;
     if (last != comm || last_generation != generation_.load(std::memory_order_acquire)) {
         std::lock_guard const lock(guard_);
-        GroupPointer &place = known_[comm];
-        if (!place) {
-            place = comm == MPI_COMM_NULL ? std::make_shared<Group>() : numbered(asked(comm), MPI_COMM_NULL, file);
-        }
-        found = place;
+        found = seen(comm, file);
         last = comm;
         last_generation = generation_;
     }
@@ -145,11 +150,8 @@ void Groups::define(MPI_Comm comm, MPI_Comm parent, File &file) {
 
 void Groups::define_duplicate(MPI_Comm comm, MPI_Comm parent, File &file) {
     std::lock_guard const lock(guard_);
-    if (auto const above = known_.find(parent); above != known_.end()) {
-        Group const same = *above->second;
-        known_[comm] = numbered(same, parent, file);
-        ++generation_;
-    }
+    known_[comm] = numbered(*seen(parent, file), parent, file);
+    ++generation_;
 }
 
 GroupPointer Groups::of_window(MPI_Win window) {

@@ -45,6 +45,7 @@ class Groups {
     void forget_window(MPI_Win window);
 
   private:
+    GroupPointer const &seen(MPI_Comm comm, File &file);
     Group asked(MPI_Comm comm) const;
     GroupPointer numbered(Group group, MPI_Comm parent, File &file);
     std::vector<std::int32_t> translated(MPI_Group group) const;

@@ -195,7 +195,7 @@ std::uint32_t Tracer::new_site(void const *address) {
             std::memcpy(reinterpret_cast<char *>(&part) + offsetof(Record, begin_ns), &text[first], valid);
             parts.push_back(part);
         }
-        file_.define(parts);
+        file().define(parts);
     }
     return found->second;
 }

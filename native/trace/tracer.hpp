@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace weft {
 class Clock;
@@ -32,7 +33,9 @@ class Tracer {
     /// Several threads may call MPI at once.
     bool many_threads() const noexcept { return many_threads_; }
 
-    File &file() noexcept { return file_; }
+    File &file() noexcept { return *written_; }
+    /// From here on records go to another file; the one until now.
+    File &write_to(File &other) noexcept { return *std::exchange(written_, &other); }
     Groups &groups() noexcept { return groups_; }
     Requests &requests() noexcept { return requests_; }
     Messages &messages() noexcept { return messages_; }
@@ -49,6 +52,7 @@ class Tracer {
     bool begun_ = false;
     bool many_threads_ = false;
     File file_;
+    File *written_ = &file_;
     Groups groups_;
     Requests requests_;
     Messages messages_;
@@ -61,7 +65,7 @@ Tracer &tracer();
 std::int64_t now_ns() noexcept;
 /// Number of the calling thread, from 0 in the order of first calls.
 std::uint32_t thread_number() noexcept;
-/// ns that a traced call costs, without the call itself (cost.cpp).
+/// ns that a traced call costs, without the call itself (cost.cpp); 0 if there is no room to measure it.
 double measured_cost();
 
 } // namespace weft::trace
