@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from disks import fill, mounted
 from real_weft import Weft, eventually
 
 BIG = """\
@@ -68,28 +69,7 @@ def test_the_limit_of_this_process_is_untouched_by_that_test() -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 1 MiB."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system to fill")
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True, check=False
-    )
-    if mount.returncode:
-        pytest.skip(f"a small file system cannot be mounted here: {mount.stderr.decode().strip()}")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def fill(path: Path) -> None:
-    """Take all the room there is."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT)
-    try:
-        with pytest.raises(OSError, match="No space left"):
-            while True:
-                os.write(handle, b"x" * 4096)
-    finally:
-        os.close(handle)
+    yield from mounted(tmp_path / "disk", "1m")
 
 
 def whole(weft: Weft) -> None:

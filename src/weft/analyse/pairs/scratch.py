@@ -12,9 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from weft.analyse.engine import Backend, Expression, read
-from weft.files.atomic import file_errors
+from weft.errors import DataError, WeftError
+from weft.files.atomic import file_errors, free_space
 
 PREFIX = ".analysis-"
+FULL = ("No space left on device", "Disk quota exceeded", "max_temp_directory_size")
+"""In what engines say when a result or a spilled piece cannot be written; DuckDB leaves a tenth of the disk free."""
 IN_USE_S = 3600.0
 """A folder that something was made in this short a while ago is left alone: a lock may not be seen on other hosts."""
 
@@ -50,14 +53,30 @@ def scratch(backend: Backend, beside: Path) -> Generator[Scratch]:
     Raises
     ------
     DataError
-        The folder cannot be written.
+        The folder cannot be written, or the disk is full.
     """
     with file_errors(beside):
         beside.mkdir(parents=True, exist_ok=True)
         for left in beside.glob(f"{PREFIX}*"):
             _remove_abandoned(left)
-        with TemporaryDirectory(prefix=PREFIX, dir=beside) as folder, _held(Path(folder)):
+        with _full_told(beside), TemporaryDirectory(prefix=PREFIX, dir=beside) as folder, _held(Path(folder)):
             yield Scratch(backend, Path(folder))
+
+
+@contextmanager
+def _full_told(beside: Path) -> Generator[None]:
+    """Turn an engine's own error on a full disk into a :class:`DataError`."""
+    try:
+        yield
+    except WeftError:
+        raise
+    except Exception as problem:  # each engine has its own
+        if not any(words in str(problem) for words in FULL):
+            raise
+        raise DataError(
+            f"the disk is full: intermediate results do not fit in {beside} ({free_space(beside)} free)",
+            "free some space and repeat the same command",
+        ) from problem
 
 
 @contextmanager
