@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 from made.traces import MadeRank
+from weft.analyse.tables.traces import MATRIX
 from weft.analyse.trace.make import make_trace_tables
 from weft.analyse.trace.timeline import timeline
 from weft.cli.app import main
@@ -159,8 +159,16 @@ def test_ranks_without_a_trace_leave_gaps(tmp_path: Path) -> None:
     convert_trace(folder)
     make_trace_tables(folder)
     found = load_trace(folder)
-    assert np.argwhere(found.matrix("bytes")).tolist() == [[0, 1], [2, 1]]
+    assert [(row["rank"], row["peer"], row["bytes"]) for row in MATRIX.read(tmp_path)] == [(0, 1, 8), (2, 1, 8)]
+    assert found.matrix("bytes").tolist() == [[0, 0], [0, 0]]
     assert [len(each.svg) > 0 for each in matrix_pictures(found)] == [True, True]
+
+
+def test_a_trace_that_says_to_be_one_of_millions_of_ranks_is_drawn_as_the_one_that_it_is(tmp_path: Path) -> None:
+    """A matrix of all its ranks was asked of the memory: 2 PiB, and a traceback."""
+    MadeRank(2**24 - 1, 2**24).call("MPI_Send", 0, 5, peer=2**24 - 1, bytes=8).write(tmp_path / "raw")
+    assert main(["trace", "show", str(tmp_path), "-o", str(tmp_path / "page.html")]) == 0
+    assert load_trace(TraceFolder(tmp_path)).matrix("bytes").tolist() == [[8]]
 
 
 def test_the_matrix_alone_is_a_drawing(folder: TraceFolder, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def _picture(view: TraceView, what: str) -> Picture:
     order = sorted(range(len(view.ranks)), key=lambda index: (view.ranks[index]["node"], view.ranks[index]["rank"]))
     ranks = [view.ranks[index]["rank"] for index in order]
     nodes = [view.ranks[index]["node"] for index in order]
-    values = view.matrix(what)[np.ix_(ranks, ranks)]
+    values = view.matrix(what)[np.ix_(order, order)]
     parts = [nodes.count(node) for node in view.nodes]
     told = _by_node(values, parts)
     sent = np.where(values > 0, values, np.nan)

@@ -52,13 +52,22 @@ class TraceView:
         return {node: f"{host}/{node}" if several else host for node, host in sorted(hosts.items())}
 
     def matrix(self, what: str) -> Floats:
-        """``bytes`` or ``messages`` that each rank sent to each, shape (ranks, ranks), bytes or counts; 0 for none."""
+        """``bytes`` or ``messages`` that each rank sent to each, by their places in `ranks`; 0 for none.
+
+        Shape (ranks, ranks), bytes or counts. Of a rank without a trace nothing is drawn: a trace that was damaged may
+        say that it is one of millions.
+        """
         table = read_table(self.path, MATRIX.name)
-        count = max(row["rank"] for row in self.ranks) + 1
-        found = np.zeros((count, count))
+        own = np.array([row["rank"] for row in self.ranks], np.int64)
+        order = np.argsort(own)
+        found = np.zeros((len(own), len(own)))
         rank, peer = table["rank"].to_numpy(), table["peer"].to_numpy()
-        inside = (rank < count) & (peer < count)  # of a rank without a trace nothing is drawn
-        np.add.at(found, (rank[inside], peer[inside]), table[what].to_numpy()[inside])
+        from_place, to_place = (
+            np.minimum(np.searchsorted(own, each, sorter=order), len(own) - 1) for each in (rank, peer)
+        )
+        inside = (own[order[from_place]] == rank) & (own[order[to_place]] == peer)
+        places = (order[from_place[inside]], order[to_place[inside]])
+        np.add.at(found, places, table[what].to_numpy()[inside])
         return found
 
 
