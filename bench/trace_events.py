@@ -48,6 +48,7 @@ def write_rank(folder: Path, rank: int, ranks: int, rounds: int) -> None:
             piece["end_ns"] = piece["begin_ns"] + length
             piece["request"] = np.where(one["request"] > 0, one["request"] + 4 * number[:, None].astype(np.uint64), 0)
             file.records.append(piece.tobytes())
+            file.flush()
 
 
 def measured(step: str, folder: Path, engine: str) -> tuple[float, float, float]:
@@ -69,7 +70,13 @@ def run_step(step: str, folder: TraceFolder, engine: str) -> None:
 
         make_trace_tables(folder, engine)
     used = resource.getrusage(resource.RUSAGE_SELF)
-    print(used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20)
+    print(used.ru_utime + used.ru_stime, peak_gib())
+
+
+def peak_gib() -> float:
+    """Peak memory of this program; that of getrusage may be of the process that started it."""
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) / 2**20
 
 
 def main() -> None:
@@ -91,11 +98,14 @@ def main() -> None:
             write_rank(folder.raw, rank, asked.ranks, rounds)
         folder.describe()
         events = rounds * asked.ranks * len(ROUND)
-        print(f"{events:,} records of {asked.ranks} ranks, {events * RECORD_BYTES / 1e9:.2f} GB")
+        print(f"{events:,} records of {asked.ranks} ranks, {events * RECORD_BYTES / 1e9:.2f} GB", flush=True)
         for step in ("convert", "show"):
             wall, processor, peak = measured(step, folder.path, asked.engine)
             million = events / 1e6
-            print(f"{step}: {wall:.1f} s, {processor / million:.2f} s of processor a million, peak {peak:.2f} GiB")
+            said = f"{step}: {wall:.1f} s, {processor / million:.2f} s of processor a million, peak {peak:.2f} GiB"
+            print(said, flush=True)
+            for file in folder.raw.iterdir():  # of 500 million records 32 GB, which the disk may need for the tables
+                file.unlink()
 
 
 if __name__ == "__main__":

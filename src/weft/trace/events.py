@@ -18,6 +18,8 @@ from weft.store.trace.layout import COMPLETE, NUMBERS
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE
 
 AT_ONCE = 1 << 14
+ALONE = 1
+"""Number of MPI_COMM_SELF, behind that of the world: their members are in no table."""
 Columns = dict[str, npt.NDArray[Any]]
 
 
@@ -67,8 +69,8 @@ def groups_of(folder: TraceFolder) -> dict[int, Group]:
         members.setdefault(row["comm"], {})[row["member"]] = row["rank"]
     found: dict[int, Group] = {}
     for row in COMMUNICATORS.read(folder.path):
-        own = members.get(row["comm"])
-        listed = tuple(own.get(place, -1) for place in range(row["size"])) if own else None
+        own = members.get(row["comm"], {})
+        listed = tuple(own.get(place, -1) for place in range(row["size"])) if row["comm"] > ALONE else None
         found[row["comm"]] = Group(row["name"], row["size"], listed, row["inter"])
     return found
 

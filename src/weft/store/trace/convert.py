@@ -4,13 +4,14 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
-from weft.store.files import Column, Table, write_parquet
+from weft.store.files import Column, Schema, Table, write_parquet
 from weft.store.trace.definitions import Definitions
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import (
@@ -33,7 +34,6 @@ from weft.store.trace.tables import (
     SITES,
     TRACE_RANKS,
     CommunicatorRow,
-    MemberRow,
     TraceRankRow,
 )
 
@@ -61,7 +61,7 @@ class Numbers:
     """Communicators and call sites of all ranks, numbered anew: ranks number their own."""
 
     communicators: list[CommunicatorRow] = field(default_factory=list[CommunicatorRow])
-    members: list[MemberRow] = field(default_factory=list[MemberRow])
+    members: list[Table] = field(default_factory=list[Table])
     sites: dict[str, int] = field(default_factory=lambda: {"": 0})
     _of_uid: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -85,8 +85,8 @@ class Numbers:
             CommunicatorRow(comm=number, name=name, size=found.size, parent=parent, inter=found.inter)
         )
         if mine not in (WORLD, SELF):
-            several = enumerate(found.world_ranks())
-            self.members += [MemberRow(comm=number, member=member, rank=rank) for member, rank in several]
+            places, ranks = found.known()
+            self.members.append(_table([np.full(len(places), number, np.int32), places, ranks], MEMBER_TABLE.schema))
         return number
 
     def site(self, own: Definitions, mine: int) -> int:
@@ -123,7 +123,8 @@ def convert_trace(folder: TraceFolder) -> None:
         write_parquet(folder.counts / name, batches, COUNT_ROWS, "weft-counts/1", differences=("event",))
         rows += [rank.row() for rank in ranks]
     COMMUNICATORS.write(folder.path, numbers.communicators)
-    MEMBER_TABLE.write(folder.path, numbers.members)
+    named = f"weft-{MEMBER_TABLE.name}/1"
+    write_parquet(MEMBER_TABLE.path(folder.path), numbers.members, MEMBER_TABLE.schema, named)
     SITES.write(folder.path, [{"site": number, "text": text} for text, number in numbers.sites.items()])
     TRACE_RANKS.write(folder.path, rows)
 
@@ -196,7 +197,7 @@ class _Rank:
             np.where(summary, total, end - begin), events["flags"].astype(np.int32),
             np.where(summary, 0, events["thread"]).astype(np.int32),
         ]  # fmt: skip
-        return pa.Table.from_arrays([pa.array(column) for column in columns], schema=EVENTS)
+        return _table(columns, EVENTS)
 
     def counts(self) -> Iterator[Table]:
         """Rows of COUNT_ROWS, with peers as world ranks; counts of zero are left out. Once `events` was read."""
@@ -218,13 +219,13 @@ class _Rank:
         peer = np.full(member.shape, -1, np.int32)
         for comm in np.unique(records["comm"]):
             if found := self.own.communicators.get(int(comm)):
-                world = np.array(found.world_ranks(), np.int32)
+                world = found.world_ranks()
                 inside = (records["comm"] == comm)[:, None] & (member < len(world))
                 peer[inside] = world[member[inside]]
         used &= peer >= 0
         rank = np.full(int(used.sum()), self.trace.header.rank, np.int32)
         columns = [rank, np.broadcast_to(event[:, None], used.shape)[used], peer[used], sent[used]]
-        return pa.Table.from_arrays([pa.array(column) for column in columns], schema=COUNT_ROWS)
+        return _table(columns, COUNT_ROWS)
 
     def row(self) -> TraceRankRow:
         """The rank's row, once its events are written."""
@@ -235,6 +236,10 @@ class _Rank:
             clock_shared=State.SHARED_CLOCK in header.state, cost_ns=header.cost_ns,
             closed=State.CLOSED in header.state, missing=self.trace.damage.sentence(header),
         )  # fmt: skip
+
+
+def _table(columns: list[Any], schema: Schema) -> Table:
+    return pa.Table.from_arrays([pa.array(column) for column in columns], schema=schema)
 
 
 def _mapped(numbers: np.ndarray[tuple[int], np.dtype[np.uint32]], common: Callable[[int], int]) -> Column:

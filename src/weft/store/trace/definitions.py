@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Communicators and call sites of a rank's trace: what its events refer to by number."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.store.trace.layout import (
     AS_PARENT,
@@ -22,6 +25,8 @@ from weft.store.trace.layout import (
 )
 from weft.store.trace.reader import Header, Records
 
+Ints: TypeAlias = NDArray[np.int32]
+
 
 @dataclass
 class Communicator:
@@ -36,7 +41,8 @@ class Communicator:
     parent
         This rank's number of the communicator that it was made from; 0 if unknown.
     members
-        World rank of each member, by rank in it; of an intercommunicator those of the other group.
+        World rank of each member that is known, by rank in it; of an intercommunicator those of the other group. A
+        range where all ranks are members.
     """
 
     uid: int
@@ -44,11 +50,21 @@ class Communicator:
     rank: int
     parent: int = 0
     inter: bool = False
-    members: dict[int, int] = field(default_factory=dict[int, int])
+    members: Mapping[int, int] | range = field(default_factory=dict[int, int])
 
-    def world_ranks(self) -> list[int]:
-        """World rank of each member, by rank in it; -1 where a torn trace does not say."""
-        return [self.members.get(rank, NO_PEER) for rank in range(self.size)]
+    def known(self) -> tuple[Ints, Ints]:
+        """Members that are known: their ranks in it, and in the world; two arrays of shape (members,), ranks."""
+        if isinstance(self.members, range):
+            return (everybody := np.arange(self.size, dtype=np.int32)), everybody
+        places, ranks = np.array([*self.members.items()], np.int32).reshape(-1, 2).T
+        return places, ranks
+
+    def world_ranks(self) -> Ints:
+        """World rank of each member, by rank in it, shape (size,), ranks; -1 where a torn trace does not say."""
+        found = np.full(self.size, NO_PEER, np.int32)
+        places, ranks = self.known()
+        found[places] = ranks
+        return found
 
 
 @dataclass
@@ -68,7 +84,7 @@ class Definitions:
     @classmethod
     def of(cls, header: Header) -> "Definitions":
         """The two communicators that every rank has."""
-        world = Communicator(WORLD, header.ranks, header.rank, members={rank: rank for rank in range(header.ranks)})
+        world = Communicator(WORLD, header.ranks, header.rank, members=range(header.ranks))
         own = Communicator(SELF, 1, 0, members={0: header.rank})
         return cls({WORLD: world, SELF: own})
 
@@ -83,14 +99,19 @@ class Definitions:
             elif record["call"] == COMMUNICATOR:
                 size = min(max(int(record["end_ns"]), 0), ranks)
                 self._define(record, size)
-            elif found := self.communicators.get(int(record["comm"])):
+            elif isinstance((members := self._members(int(record["comm"]))), dict):
+                size = self.communicators[int(record["comm"])].size
                 several = np.frombuffer(raw, "<i4")[: min(max(int(record["peer"]), 0), MEMBERS_EACH)]
                 first = int(record["site"])
-                found.members |= {
+                members |= {
                     first + place: int(rank)
                     for place, rank in enumerate(several)
-                    if first + place < found.size and 0 <= rank < ranks
+                    if first + place < size and 0 <= rank < ranks
                 }
+
+    def _members(self, number: int) -> Mapping[int, int] | range:
+        found = self.communicators.get(number)
+        return found.members if found else range(0)
 
     def _define(self, record: Any, size: int) -> None:
         number, parent, traits = int(record["comm"]), int(record["bytes"]), int(record["received"])
@@ -98,5 +119,6 @@ class Definitions:
         uid = int(record["begin_ns"]) & (2**64 - 1)
         made = Communicator(uid, size, int(record["peer"]), parent, bool(traits & BETWEEN_GROUPS))
         if traits & AS_PARENT and parent in self.communicators:
-            made.members = self.communicators[parent].members
+            same = self.communicators[parent].members
+            made.members = same if isinstance(same, range) else MappingProxyType(same)
         self.communicators[number] = made

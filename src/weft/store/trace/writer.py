@@ -133,8 +133,12 @@ class RankFile(RankRecords):
         """Add a call as :meth:`RankRecords.call`, and write what is held once it is a piece."""
         super().call(name, begin_ns, end_ns, **rest)
         if len(self.records) >= AT_ONCE:
-            with file_errors(self.path):
-                self._write()
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        with file_errors(self.path):
+            self._write()
 
     def _write(self) -> None:
         self._file.write(b"".join(self.records))
