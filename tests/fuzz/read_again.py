@@ -5,6 +5,7 @@ An AssertionError is a finding: the file was misread.
 """
 
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from weft.files.matrix import read_matrix
 from weft.launch.links import read_cell_links, read_links, write_links
 from weft.route.subnet import ibsim_text
 from weft.store.cells import CellData
+from weft.store.trace.folder import TraceFolder
+from weft.store.trace.layout import CALLS
+from weft.store.trace.tables import TRACE_RANKS
 
 
 def same_names(hosts: tuple[str, ...]) -> None:
@@ -138,3 +142,16 @@ def cables(network: Network) -> list[tuple[bool, int, bool, int]]:
     hosts, links = len(network.hosts), network.links
     columns = (links.source < hosts, links.source_port, links.target < hosts, links.target_port)
     return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def same_trace(path: Path, folder: TraceFolder) -> None:
+    """A rank's records, one after the other by the page of the format: those that can be are its events, no others."""
+    content = path.read_bytes()
+    (ranks,) = struct.unpack_from("<i", content, 28)
+    found = 0
+    for at in range(512, len(content) - 63, 64):
+        call, flags, _, _, peer, begin, end, sent, received = struct.unpack_from("<HHIIiqqqq", content, at)
+        known = call == 1 or call in CALLS
+        found += known and end >= begin and min(sent, received) >= 0 and peer >= -3 and (peer < ranks or flags & 64 > 0)
+    rows = TRACE_RANKS.read(folder.path)
+    assert [row["events"] for row in rows if row["rank"] == 0] in ([found], [])

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import run_folder
+import trace_folder
 from read_again import (
     same_cables,
     same_links,
@@ -28,6 +29,7 @@ from read_again import (
     same_tables,
 )
 
+from made.dumpi import rank_text
 from weft.errors import WeftError
 from weft.fabric.checks import check_network
 from weft.fabric.dump_checks import check_dump
@@ -222,5 +224,8 @@ TARGETS = {
     "run-file": Target(run_folder.as_run_with_file, "", run_folder.file_seeds, 6),
     "run-value": Target(run_folder.as_run_with_value, "", run_folder.value_seeds, 6),
     "run-table": Target(run_folder.as_run_with_table, "", run_folder.table_seeds, 6),
+    "trace": Target(trace_folder.as_records, ".trace", (trace_folder.rank_bytes(trace_folder.made_rank(0)),), 25),
+    "dumpi": Target(trace_folder.as_dumpi, ".txt", (rank_text(1).encode(),), 25),
+    "trace-file": Target(trace_folder.as_trace_with_file, "", trace_folder.file_seeds, 6),
     "plan": Target(as_plan, ".json", (made_plan(),)),
 }
