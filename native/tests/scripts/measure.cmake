@@ -7,8 +7,22 @@
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 
+# Removes what a launch that was aborted left in /dev/shm, as the keeper of a run does: its ranks noted the names there
+# (measure/host/shared_memory.hpp). MPICH leaves one file of some MiB for each such launch.
+function(sweep session)
+  if(EXISTS ${session}/shared)
+    file(STRINGS ${session}/shared names)
+    list(TRANSFORM names PREPEND /dev/shm/)
+    file(REMOVE ${names})
+  endif()
+  file(REMOVE_RECURSE ${session})
+endfunction()
+
 # Starts a launch of the plan; it must end with EXIT and say SAYS. Sets `output`.
 macro(measure plan)
+  string(RANDOM LENGTH 12 random)
+  set(ENV{TMPDIR} /tmp/weft-${random}) # short, since sockets lie in it
+  file(MAKE_DIRECTORY $ENV{TMPDIR})
   set(ENV{WEFT_PLANT} "${PLANT}")
   if(FAKE)
     set(ENV{WEFT_FAKE_RANKS_PER_NODE} ${FAKE})
@@ -19,6 +33,7 @@ macro(measure plan)
   endif()
   execute_process(COMMAND ${launch} -n ${RANKS} ${MEASURE} ${plan} RESULT_VARIABLE exit OUTPUT_VARIABLE output
                   ERROR_VARIABLE output)
+  sweep($ENV{TMPDIR})
   if(EXIT STREQUAL "not 0")
     if(exit STREQUAL "0")
       message(FATAL_ERROR "exit code 0; output:\n${output}")
