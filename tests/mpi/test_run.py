@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -149,23 +150,30 @@ def test_a_corrupted_exchange_is_invalid_and_the_exit_code_says_so(make: Callabl
     assert weft.statuses()["c000.l1"] == "ok"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_keeps_what_is_done_and_leaves_nothing(make: Callable[..., Weft], number: int) -> None:
-    weft = make(launches=4)
-    with heard(number):
-        process = weft.start()
-    assert eventually(lambda: len(weft.finished()) >= 3, 60)
-    assert eventually(lambda: any("mpiexec" in words for words in working_on(weft.folder)))
-    process.send_signal(number)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == 130, out + err
-    assert "the same command continues" in err
-    assert "Traceback" not in err
-    weft.nothing_is_left()
-    before = weft.finished()
+def test_each_signal_that_ends_a_run_keeps_what_is_done_and_leaves_nothing(make: Callable[..., Weft]) -> None:
+    weft = make(launches=5)
+    before: dict[str, tuple[bytes, bytes]] = {}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        with heard(number):
+            process = weft.start()
+        assert eventually(partial(has_more_than, len(before), weft), 60)
+        assert eventually(lambda: any("mpiexec" in words for words in working_on(weft.folder)))
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 130, out + err
+        assert "the same command continues" in err
+        assert "Traceback" not in err
+        weft.nothing_is_left()
+        assert before.items() <= weft.finished().items()
+        before = weft.finished()
     assert weft.run().returncode == 0
     assert before.items() <= weft.finished().items()
-    assert len(weft.finished()) == 4 * 4
+    assert len(weft.finished()) == 5 * 4
+
+
+def has_more_than(count: int, weft: Weft) -> bool:
+    """Whether more cells are finished."""
+    return len(weft.finished()) > count
 
 
 def test_under_nohup_a_run_outlives_its_terminal(make: Callable[..., Weft]) -> None:

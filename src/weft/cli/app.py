@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 from weft import __version__
 from weft.cli.mistakes import default_in_words, what_is_wrong, which_help
 from weft.cli.output import NobodyReadsError, guarded
+from weft.cli.signals import heed_signals
 from weft.errors import PathError, WeftError
 from weft.extras import how_to_report, is_of_report, missing_report, what_is_missing
 from weft.text import one_line, plain
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 success, 1 a failed run, 2 a user's mistake, 130 after Ctrl-C."""
     gc.set_threshold(100_000, 50)  # rows of tables hold no cycles: looking for some took a fifth of a large `show`
     words = list(sys.argv[1:] if arguments is None else arguments)
+    heed_signals()
     with guarded():
         return run_verb(words)
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verb ``run``."""
 
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -70,9 +68,6 @@ def run(
     from weft.run.many import PREPARING, Measuring
 
     overrides = Overrides(parse_nodes(nodes) if nodes else (), launches, budget, quick)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # with nohup a run outlives its terminal
-            signal.signal(number, interrupted)
     measuring = None
     try:
         measuring = Measuring(
@@ -82,8 +77,3 @@ def run(
     except KeyboardInterrupt:
         sys.stderr.write(f"interrupted: {measuring.what_is_kept() if measuring else PREPARING}\n")
         return 130
-
-
-def interrupted(number: int, frame: FrameType | None) -> None:
-    """Treat SIGTERM (from a scheduler or a shutdown) and SIGHUP (from a closed terminal) like Ctrl-C."""
-    raise KeyboardInterrupt

@@ -29,7 +29,9 @@ def trace_variables(folder: Path, most_bytes: int) -> dict[str, str]:
 
 
 def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
-    """Run a command on this terminal and return its exit code, as a shell would; Ctrl-C reaches it, not us.
+    """Run a command on this terminal and return its exit code, as a shell would.
+
+    Ctrl-C reaches it, not us; what else would end us (see ``cli/signals.py``) ends it, and we wait for that.
 
     Raises
     ------
@@ -41,7 +43,11 @@ def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = Non
         started = subprocess.Popen(
             list(command), env={**os.environ, **(environment or {})}, preexec_fn=_take_interrupts
         )  # the application must not inherit that we ignore interrupts
-        code = started.wait()
+        try:
+            code = started.wait()
+        except KeyboardInterrupt:
+            started.terminate()
+            code = started.wait()  # what it recorded is kept
     except OSError as error:
         raise LaunchError(f"{command[0]} cannot be started: {error.strerror}", "name a program, or its path") from error
     finally:
