@@ -14,7 +14,7 @@ from pathlib import Path
 
 from real_weft import ROOT, STUDY, Weft, eventually, processes
 
-from weft.launch.slurm_here import FABRIC, RootlessSlurm
+from weft.launch.slurm_here import CORES, FABRIC, SETTINGS, RootlessSlurm
 
 VICTIMS = ("weft", "srun", "rank", "slurmstepd", "scancel")
 SHORT = (("1 s", "200 ms"), ("1 h", "10 min"))
@@ -38,7 +38,7 @@ class WeftUnderSlurm(Weft):
         words = super().command()
         words[words.index("local")] = str(self.fabric)
         given = {"PYTHONPATH": str(ROOT / "src"), "WEFT_MPICXX": str(self.mpicxx), **self.cluster.environment()}
-        kept = {name: given[name] for name in ("PYTHONPATH", "WEFT_MPICXX", "SLURM_CONF", "PATH")}
+        kept = {name: given[name] for name in ("PYTHONPATH", "WEFT_MPICXX", "SLURM_CONF", "PATH", *SETTINGS)}
         place = f"--chdir={self.study.parent}"
         return self.cluster.inside("env", place, *(f"{name}={value}" for name, value in kept.items()), *words)
 
@@ -85,7 +85,7 @@ def make(slurm: RootlessSlurm, place: Path, launches: int, mpicxx: Path) -> Weft
     """A small study in a new folder."""
     study, fabric, temporary = place / "small.toml", place / "slurm.toml", place / "t"
     study.write_text(STUDY.format(launches=launches, limit="30 s").replace("nodes = 1", "nodes = [1, 2]"))
-    text = FABRIC
+    text = FABRIC.format(cores=CORES)
     for name, value in SHORT:
         text = text.replace(f'"{name}"', f'"{value}"')
     fabric.write_text(text)

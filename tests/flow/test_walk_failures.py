@@ -9,6 +9,7 @@ from walked import record, walk
 from made.fake_kernel import FakeLauncher
 from weft.errors import DataError, LaunchError
 from weft.fabric import Fabric
+from weft.launch.launcher import LaunchRequest, Outcome
 from weft.plan.records import Plan
 from weft.run.folder import locked
 from weft.run.one import begin, exit_code, statuses
@@ -122,6 +123,24 @@ def test_an_old_status_file_does_not_turn_a_failed_start_into_a_crash(
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c001.l1": "crash"}))
     walk(study, fabric, tmp_path / "run", FakeLauncher({"c001.l1": "start"}))
     assert record(folder, "c001", 1)["status"] == "launch"
+
+
+class Followed(FakeLauncher):
+    """Follows a job in which a launch has ended while no weft looked."""
+
+    def _one(self, request: LaunchRequest) -> Outcome:
+        if request.id == "c001.l1":
+            return Outcome(request.id, 139, 3.0, False, request.log, before=True)
+        return super()._one(request)
+
+
+def test_a_crash_in_a_followed_job_is_told_with_what_its_ranks_had_written_before(
+    study: Study, fabric: Fabric, tmp_path: Path
+) -> None:
+    walk(study, fabric, tmp_path / "run", FakeLauncher({"c001.l1": "crash"}))
+    row = record(walk(study, fabric, tmp_path / "run", Followed()), "c001", 1)
+    assert row["status"] == "crash"
+    assert "last seen: rank 0: C warm measuring" in str(row["reason"])
 
 
 def batched(plan: Plan) -> Plan:

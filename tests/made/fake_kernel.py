@@ -83,8 +83,11 @@ def measure(request: LaunchRequest, plan: FlatPlan, cell: dict[str, str], verdic
 
 def launch_record(request: LaunchRequest, plan: FlatPlan) -> None:
     """Write the provenance of a launch."""
+    hosts = [
+        request.nodes[r // request.ranks_per_node] if len(request.nodes) > 1 else "here" for r in range(request.ranks)
+    ]
     ranks = [
-        {"rank": r, "host": "here", "node": 0, "local_rank": r, "cpus": str(r), "core": r, "pid": os.getpid()}
+        {"rank": r, "host": hosts[r], "node": 0, "local_rank": r, "cpus": str(r), "core": r, "pid": os.getpid()}
         for r in range(request.ranks)
     ]
     record = {

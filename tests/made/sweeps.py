@@ -173,6 +173,9 @@ def write_launch(path: Path, made: MadeSweep, launch: LaunchPlan) -> None:
         "start": "barrier",
         "settings": dict(launch.settings),
         "named_settings": dict(made.named_settings),
-        "ranks": [{"rank": rank, "host": "made", "cpus": str(rank)} for rank in range(launch.ranks)],
+        "ranks": [
+            {"rank": rank, "host": f"made{rank // launch.ranks_per_node}", "cpus": str(rank)}
+            for rank in range(launch.ranks)
+        ],
     }
     (path / "launches" / f"{launch.id}.json").write_text(json.dumps(record))

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from weft.fabric import load_fabric
+from weft.launch.slurm_here import CORES, RootlessSlurm, why_not
 from weft.launch.slurm_here import FABRIC as SHIPPED
-from weft.launch.slurm_here import RootlessSlurm, why_not
 
 pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}")]
 
@@ -44,7 +44,7 @@ m = 4
 """
 
 FABRIC = (
-    SHIPPED.replace('"slurm-here"', '"rootless"').replace('"1 GiB"', '"3 GiB"')
+    SHIPPED.format(cores=CORES).replace('"slurm-here"', '"rootless"').replace('"1 GiB"', '"3 GiB"')
     .replace('"1 s"', '"200 ms"').replace('"1 h"', '"10 min"')
 )  # fmt: skip
 
@@ -96,7 +96,7 @@ def test_init_writes_a_file_of_this_cluster_that_passes_the_check(slurm: Rootles
         done = slurm.run(*place, *words)
         assert done.returncode == 0, done.stdout + done.stderr
     fabric = load_fabric(tmp_path / "mine.toml")
-    assert (fabric.name, fabric.hosts) == ("virtual", ("n0", "n1", "n2", "n3"))
+    assert (fabric.name, fabric.hosts) == ("slurm-here", ("n0", "n1", "n2", "n3"))
     assert (fabric.node.cores, fabric.node.memory) == (4, 4000 * 2**20)
     assert fabric.batch is not None
     assert (fabric.batch.partition, fabric.batch.time_limit) == ("batch", 3600)
@@ -112,7 +112,7 @@ def test_slurm_here_runs_a_command_and_leaves_nothing(tmp_path: Path) -> None:
         "slurm-here",
         "sh",
         "-c",
-        "sinfo -h -o %D; ls *.toml; pgrep -o slurmctld; exit 7",
+        "sinfo -h -o %D; ls *.toml; pgrep -o slurmctld; srun -N1 printenv OMPI_MCA_btl; exit 7",
     ]
     done = subprocess.run(
         words,
@@ -124,7 +124,8 @@ def test_slurm_here_runs_a_command_and_leaves_nothing(tmp_path: Path) -> None:
         timeout=240,
     )
     assert done.returncode == 7, done.stderr
-    nodes, file, controller = done.stdout.split()
+    nodes, file, controller, transports = done.stdout.split()
+    assert transports == "self,tcp", "of a job of any fabric file: the nodes share one /dev/shm"
     assert (nodes, file) == ("4", "slurm-here.toml")
     assert int(controller) > 1  # in a namespace of its own, which has ended
     assert "a Slurm of 4 nodes is up on this host, described by slurm-here.toml" in done.stderr

@@ -7,9 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
 from made.fake_kernel import FakeLauncher
 from weft.cli.app import main
+from weft.cli.doctor import show_probe
 from weft.doctor import measured, ready
 from weft.doctor.here import FOR_DEVELOPERS, PROGRAMS, Probe, examine
 from weft.doctor.measured import clocks, doctor_study, nodes, ranks
@@ -77,6 +79,7 @@ def test_a_fabric_on_which_a_cell_fails_is_not_ready_and_its_log_is_kept(
 
 def test_nodes_that_share_a_host_are_a_warning(four: Fabric) -> None:
     assert nodes(launch(("a", "0"), ("b", "0"), ("c", "0"), ("d", "0")), four).verdict == "ok"
+    assert "4 of 4 took part" in nodes(launch(("a", "0"), ("b", "0"), ("c", "0"), ("d", "0")), four).found
     probe = nodes(launch(("a", "0"), ("a", "1"), ("b", "0"), ("b", "1")), four)
     assert probe.verdict == "warn"
     assert probe.found == "4 ranks for 4 nodes ran on 2: a,b"
@@ -86,6 +89,31 @@ def test_two_ranks_on_one_core_are_a_warning() -> None:
     assert ranks([launch(("a", "0"), ("a", "1"), ("b", "0"))]).found == "3 ranks, 3 of them bound to a core each"
     assert ranks([launch(("a", "0-3"), ("a", "0-3"))]).found == "2 ranks, not bound to single cores"
     assert ranks([launch(("a", "0"), ("a", "0"))]).verdict == "warn"
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 110])
+def test_no_word_of_a_probe_is_broken_at_the_edge_of_a_terminal(columns: int) -> None:
+    lines: list[Text] = []
+    show_probe(Probe("counters", "no link is counted", "warn", "a verdict names none", "read /dev/infiniband/umad0"),
+               lines.append, columns)  # fmt: skip
+    said = [line.plain.rstrip() for line in lines]
+    assert max(map(len, said)) <= columns
+    words = " ".join(said).split()
+    assert words == [
+        "warn",
+        "counters",
+        "no",
+        "link",
+        "is",
+        "counted:",
+        "a",
+        "verdict",
+        "names",
+        "none",
+        "->",
+        "read",
+        "/dev/infiniband/umad0",
+    ]
 
 
 @pytest.mark.parametrize(("residual_ns", "verdict"), [(800, "ok"), (25_000, "warn")])

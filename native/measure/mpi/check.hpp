@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// A failed MPI call: the rank, the call and MPI's error text.
+/// A failed MPI call: the call and MPI's error text. Whoever prints it names the rank.
 class MpiError : public std::runtime_error {
   public:
     MpiError(int code, std::string const &call) : std::runtime_error(describe(code, call)), code_(code) {}
@@ -20,9 +20,7 @@ class MpiError : public std::runtime_error {
         char text[MPI_MAX_ERROR_STRING] = "";
         int length = 0;
         PMPI_Error_string(code, text, &length);
-        int rank = -1;
-        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        return "rank " + std::to_string(rank) + ": " + call + " failed: " + std::string(text, std::size_t(length));
+        return call + " failed: " + std::string(text, std::size_t(length));
     }
 
     int code_;

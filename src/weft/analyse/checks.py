@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Literal, TypeVar
 
 from weft.analyse.floor import Floor
+from weft.analyse.hosts import SHARED_HOST
 from weft.analyse.interval import RANGE_OF_MODEL
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, phase_in_words, timed
@@ -199,6 +200,10 @@ def recorded_warning(where: str, text: str) -> FindingRow:
     if text.startswith("two ranks on one core"):
         remedy = "bind each rank to its own core, or start fewer ranks per node"
         return finding("warning", "shared-core", where, text, remedy)
+    if text.startswith(SHARED_HOST):
+        what = f"{text}: messages between them pass through its memory, not the network"
+        remedy = "check the placement of ranks: [batch] starter and options, and node.names"
+        return finding("warning", "shared-host", where, what, remedy)
     return finding("warning", "kernel", where, text, "see the cell's .json")
 
 

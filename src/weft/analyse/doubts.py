@@ -14,7 +14,8 @@ taint
 swap, core, load
     Nobody knows how much they took: the lower bound.
 
-What contradicts itself, lies below the noise floor or is a warning of the kernel says nothing of the time at all.
+What contradicts itself, lies below the noise floor, is a warning of the kernel or was measured between nodes that are
+one host says nothing of the time at all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +37,7 @@ BUSY = 0.5
 #: The doubts behind the rules of findings.
 OF_RULE: Mapping[str, Doubt] = {
     "self-check": "wrong", "below-floor": "floor", "swap": "swap", "steal": "steal", "shared-core": "core",
-    "kernel": "kernel",
+    "shared-host": "host", "kernel": "kernel",
 }  # fmt: skip
 
 Launches = Mapping[int, MedianRow]
@@ -165,7 +166,7 @@ def _of_machine(row: TimedRow, launches: Launches, cells: Sequence[MeasuredRow])
             if cell["launch"] in known:
                 before = known[cell["launch"]]
                 least[doubt][cell["launch"]] = without_steal(before, cell) if doubt == "steal" else 0.0
-            found.setdefault(doubt, _against(each, None if doubt == "kernel" else 0.0))
+            found.setdefault(doubt, _against(each, None if doubt in ("kernel", "host") else 0.0))
     return [
         each if each.keeps is None else each._replace(keeps=_kept(row, least[doubt].values()))
         for doubt, each in found.items()

@@ -8,6 +8,7 @@ from typing import Any
 from weft.analyse import calls, floor, links
 from weft.analyse.answers import WRITTEN, Found, write_answers
 from weft.analyse.engine import Backend, Expression, connect, read
+from weft.analyse.hosts import with_shared_hosts
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.summary import summaries
@@ -53,6 +54,8 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     plan = plan_of(RunFolder(root))
     cells = {cell.id: cell for cell in plan.cells}
     launches = MEASURED.read(root)
+    if not KINDS[plan.fabric_kind].is_model:
+        launches = with_shared_hosts(launches, plan, root)
     segments = SEGMENT_TABLE.read(root)
     backend = connect(engine)
     of_pairs = {name for name, cell in cells.items() if kernel_named(cell.kernel).has_pair_samples}

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 from weft.analyse.checks import TAINTED, below_floor, more_launches, self_checks, stolen_share, wide
 from weft.analyse.doubts import BUSY, Launches, by_launch, clean_s
 from weft.analyse.floor import Floor
+from weft.analyse.hosts import SHARED_HOST
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.quality import Doubt, Grade, QualityRow
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, is_beaten, timed
@@ -58,6 +59,7 @@ RULES: dict[Doubt, Rule] = {
     "steal": Rule(0, 0.1, 0.5, "time stolen by the hypervisor", "measure on dedicated nodes"),
     "swap": Rule(0, 0.1, 0.5, "swapping to disk", "use smaller blocks, or stop other work"),
     "core": Rule(0, 0.1, 0.5, "two ranks on one core", "bind each rank to a core of its own"),
+    "host": Rule(0, 0.1, 0.5, "nodes that are one host", "check the placement of ranks: [batch] starter, options"),
     "load": Rule(DISTURBS, BUSY, 0.9, "other work on the cores at the start", "stop it, or use --wait"),
     "taint": Rule(0, 0.5, NEVER, "times that hang on interrupted samples", "stop other work on these nodes"),
     "oversubscribed": Rule(0, 0.5, 1, "more ranks than cores", "set ranks_per_node to leave such rows out"),
@@ -175,12 +177,14 @@ def _of_cells(measured: Sequence[MeasuredRow], precision: float, modelled: bool)
     if modelled:
         return []
     shared = "two ranks on one core"
+    told = (shared, SHARED_HOST)
     by_rule: dict[Doubt, Callable[[MeasuredRow], bool]] = {
         # theft moves a median by twice its share at most (weft.analyse.doubts)
         "steal": lambda row: 2 * stolen_share(row) > precision,
         "swap": lambda row: bool((row["swap_in_pages"] or 0) + (row["swap_out_pages"] or 0)),
         "core": lambda row: any(text.startswith(shared) for text in row["warnings"] or []),
-        "kernel": lambda row: any(not text.startswith(shared) for text in row["warnings"] or []),
+        "host": lambda row: any(text.startswith(SHARED_HOST) for text in row["warnings"] or []),
+        "kernel": lambda row: any(not text.startswith(told) for text in row["warnings"] or []),
     }
     return [_counted(doubt, touched, measured, "cells and launches") for doubt, touched in by_rule.items()]
 

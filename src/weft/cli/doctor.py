@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from weft.doctor.here import Probe
 
+WIDE = 80
+"""Columns from which on what was found stands beside its name."""
+
 
 def doctor(
     *,
@@ -67,24 +70,42 @@ def show(probes: "Sequence[Probe]", last: str) -> None:
     from weft.text import console
 
     out = console(soft_wrap=True)
+    columns = out.width if out.is_terminal else None
     for probe in probes:
         if not probe.developers:
-            show_probe(probe, out.print)
+            show_probe(probe, out.print, columns)
     of_developers = [probe for probe in probes if probe.developers]
     if of_developers:
         out.print(Text("For those who work on Weft:"))
     for probe in of_developers:
-        show_probe(probe, out.print)
+        show_probe(probe, out.print, columns)
     out.print(Text(last, "bold"))
 
 
-def show_probe(probe: "Probe", say: "Callable[[Text], None]") -> None:
-    """Print what was found, and the command that installs or corrects it."""
+def show_probe(probe: "Probe", say: "Callable[[Text], None]", columns: int | None) -> None:
+    """Print what was found, and the command that installs or corrects it; on a terminal no word is broken."""
     from rich.text import Text
 
     colours = {"ok": "green", "warn": "yellow", "missing": "dim"}
     colour = "red" if probe.needed and probe.verdict == "missing" else colours[probe.verdict]
     found = ": ".join(text for text in (probe.found, probe.needed_for) if text)
-    say(Text(f"{probe.verdict:8}", colour).append(f"{probe.name:26}", "bold").append(found, "default"))
-    if probe.remedy:
-        say(Text(f"{'':34}-> {probe.remedy}"))
+    head = Text(f"{probe.verdict:8}", colour).append(f"{probe.name:26}", "bold")
+    margin = 34 if columns is None or columns >= WIDE else 8
+    first, *more = wrapped(found, margin, columns)
+    if margin < len(head.plain):
+        head.rstrip()
+        more = [first, *more] if first else more
+    else:
+        head.append(first, "default")
+    say(head)
+    for line in (*more, *(wrapped(f"-> {probe.remedy}", margin, columns) if probe.remedy else ())):
+        say(Text(f"{'':{margin}}{line}"))
+
+
+def wrapped(text: str, margin: int, columns: int | None) -> list[str]:
+    """Lines of a text that fit beside a margin, broken between words only; one line where nothing limits them."""
+    from textwrap import wrap
+
+    if columns is None:
+        return [text]
+    return wrap(text, max(columns - margin, 1), break_long_words=False, break_on_hyphens=False) or [""]

@@ -15,6 +15,7 @@ from weft.format import format_seconds
 from weft.host import read_host
 from weft.kernel.studies import make_study
 from weft.launch import launcher_for
+from weft.mpi.library import parse_library
 from weft.plan.records import Plan
 from weft.run.folder import check_place, locked
 from weft.run.one import begin
@@ -110,7 +111,8 @@ def judged(folder: RunFolder, plan: Plan, fabric: Fabric) -> list[Probe]:
     launches = [
         load_launch_record(path) for path in folder.launches.glob("*.json") if "." not in path.stem.partition(".l")[2]
     ]
-    widest = max(launches, key=lambda launch: len(set(launch.ranks.node)))
+    every_node = max(plan.launches, key=lambda launch: launch.nodes)
+    widest = load_launch_record(folder.launches / f"{every_node.id}.json")
     return [
         nodes(widest, fabric),
         ranks(launches),
@@ -151,9 +153,7 @@ def ranks(launches: list[LaunchRecord]) -> Probe:
 
 def library(launch: LaunchRecord) -> Probe:
     """The MPI library that really ran."""
-    return Probe(
-        "MPI", f"{launch.mpi_library.splitlines()[0][:100]}, on {launch.processor or 'a processor unknown'}", "ok"
-    )
+    return Probe("MPI", f"{parse_library(launch.mpi_library)}, on {launch.processor or 'a processor unknown'}", "ok")
 
 
 def counters(folder: RunFolder, fabric: Fabric) -> Probe:

@@ -131,6 +131,9 @@ class Outcome:
         Which limit of the launcher's own ended it, in words; empty where it was the cell's.
     processor_s
         Seconds of processor time that all its processes took; 0 where they are not counted.
+    before
+        Whether it had ended before the launcher was asked for it: in a job that an earlier weft left in the queue. What
+        its ranks wrote is then older than the request, and holds all the same.
     """
 
     id: str
@@ -141,6 +144,7 @@ class Outcome:
     refused: str = ""
     limit: str = ""
     processor_s: float = 0.0
+    before: bool = False
 
 
 class Launcher(Protocol):

@@ -17,10 +17,21 @@ from typing import Self
 
 from weft.errors import LaunchError
 from weft.files.atomic import file_errors
+from weft.mpi.starting import cores_here
 
 NODES = 4
 CORES = 4
 PORT = 17000
+# The virtual nodes share one /dev/shm, where Open MPI's ranks of different nodes would meet and crash: TCP alone. On
+# busy cores they die in MPI_Init now and then under Slurm's usual fence, never seen under its ring (docs/limits.md).
+# Ranks that poll without yielding keep each other off the few cores. All of it stands in the environment of whoever
+# types in here, which Slurm hands to jobs: so it holds for any fabric file, that of ``weft init`` too.
+SETTINGS = {
+    "SLURM_PMIX_FENCE": "ring",
+    "OMPI_MCA_btl": "self,tcp",
+    "OMPI_MCA_btl_tcp_if_include": "lo",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
 NEEDS = ("munged", "slurmctld", "slurmd", "sbatch", "unshare", "nsenter")
 PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
 
@@ -28,7 +39,7 @@ PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
 # per job there and the second slurmd would find it taken. The address on lo beside 127.0.0.1 is for glibc's
 # AI_ADDRCONFIG, which resolves nothing on a host that has only loopback addresses.
 CONFIGURATION = """\
-ClusterName=virtual
+ClusterName=slurm-here
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
@@ -55,7 +66,8 @@ KillWait=2
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 SchedulerParameters=bf_interval=1,sched_interval=1
-NodeName=n[0-{last}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] CPUs={cores} RealMemory=4000
+NodeName=n[0-{last}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] \
+  SocketsPerBoard=1 CoresPerSocket={cores} ThreadsPerCore=1 RealMemory=4000
 PartitionName=batch Nodes=ALL Default=YES MaxTime=60 State=UP
 """
 
@@ -101,10 +113,13 @@ class RootlessSlurm:
     ----------
     folder
         An empty folder with a short path (sockets lie in it).
+    cores
+        Cores of each node, as Slurm believes.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, cores: int = CORES) -> None:
         self.folder = folder
+        self.cores = cores
         self.nodes = [f"n{i}" for i in range(NODES)]
         self._holder: subprocess.Popen[bytes] | None = None
 
@@ -138,8 +153,9 @@ class RootlessSlurm:
         return self.run("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.strip() == str(NODES)
 
     def environment(self) -> dict[str, str]:
-        """The environment in which Slurm's commands find this Slurm."""
-        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), "D": str(self.folder), "PATH": PATH}
+        """The environment in which Slurm's commands find this Slurm, and jobs run on nodes that are one host."""
+        own = {"SLURM_CONF": str(self.folder / "slurm.conf"), "D": str(self.folder), "PATH": PATH}
+        return {**os.environ, **SETTINGS, **own}
 
     def inside(self, *command: str) -> list[str]:
         """The command line that runs `command` inside the cluster's namespaces; LaunchError if it is not up."""
@@ -158,7 +174,7 @@ class RootlessSlurm:
         prepare_folder(self.folder, self.nodes)
         text = CONFIGURATION.format(
             host=os.uname().nodename, folder=self.folder, port=PORT, last=NODES - 1, first_port=PORT + 1,
-            last_port=PORT + NODES, cores=CORES,
+            last_port=PORT + NODES, cores=self.cores,
         )  # fmt: skip
         (self.folder / "slurm.conf").write_text(text)
         (self.folder / "topology.conf").write_text(TOPOLOGY)
@@ -178,8 +194,6 @@ class RootlessSlurm:
         )
 
 
-# The virtual nodes share one /dev/shm, where Open MPI's ranks of different nodes would meet: TCP alone. On busy cores
-# they die in MPI_Init now and then under Slurm's usual fence, never seen under its ring (docs/limits.md).
 FABRIC = """\
 # Written by weft fabric slurm-here: four nodes that are all this host, under a real Slurm.
 # Times are not those of a network.
@@ -188,7 +202,7 @@ kind = "slurm"
 title = "A Slurm of four nodes, all of them this host"
 [node]
 names = "n[0-3]"
-cores = 4
+cores = {cores}
 memory = "1 GiB"
 [network]
 latency = "10 us"
@@ -198,8 +212,12 @@ partition = "batch"
 mpi = "pmix"                 # pmi2 for MPICH
 poll = "1 s"
 time_limit = "1 h"
-setup = ["export SLURM_PMIX_FENCE=ring OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo"]
 """
+
+
+def cores_a_node() -> int:
+    """Cores that each of the nodes has for itself: its share of this host's, at least one."""
+    return max(1, cores_here().physical // NODES)
 
 
 def session(command: Sequence[str], fabric: Path, say: Callable[[str], None]) -> int:
@@ -227,10 +245,12 @@ def session(command: Sequence[str], fabric: Path, say: Callable[[str], None]) ->
     if fabric.exists():
         raise LaunchError(f"{fabric} is there already", "remove it, or name another file: --output OTHER.toml")
     folder = Path(tempfile.mkdtemp(prefix="wslurm"))  # short: sockets lie in it
+    cores = cores_a_node()
+    text = FABRIC.format(cores=cores)
     try:
-        with RootlessSlurm(folder) as slurm:
+        with RootlessSlurm(folder, cores) as slurm:
             with file_errors(fabric):
-                fabric.write_text(FABRIC)
+                fabric.write_text(text)
             say(f"a Slurm of {NODES} nodes is up on this host, described by {fabric}; it ends with this command")
             if not command:
                 say(f"next: weft run contention --quick --on {fabric}   (also: sinfo, squeue, sbatch; exit ends it)")
@@ -240,5 +260,5 @@ def session(command: Sequence[str], fabric: Path, say: Callable[[str], None]) ->
             return subprocess.run(inside, env=slurm.environment(), check=False).returncode
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        if fabric.is_file() and fabric.read_text() == FABRIC:
+        if fabric.is_file() and fabric.read_text() == text:
             fabric.unlink()

@@ -153,7 +153,7 @@ class Walk:
             return []
         refuse_full_disk(self.folder, outcome)
         words = self.folder.status_file(step.launch.id)
-        slots = read_slots(words, self.before.get(words))
+        slots = read_slots(words, None if outcome.before else self.before.get(words))
         status = status_of(outcome, slots)
         if status == LAUNCH:
             return self._failed_start(step, missing, outcome)

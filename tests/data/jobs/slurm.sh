@@ -27,6 +27,7 @@ launch() {
     shift 2
     [ -e "launches/$name.end" ] && return
     ports "$name" before
+    rm -f "launches/$name.status" # of an earlier start
     local began=$SECONDS
     timeout --kill-after=10 "$limit" "$@" >"launches/$name.log" 2>&1 </dev/null
     local code=$? took=$((SECONDS - began))

@@ -79,6 +79,7 @@ CELLS: dict[Doubt, Row] = {
     "steal": {"steal_ns": 3 * 10**7},
     "swap": {"swap_in_pages": 1},
     "core": {"warnings": ["two ranks on one core: 0 and 1"]},
+    "host": {"warnings": ["nodes share a host: 2 nodes ran on 1 host, vm"]},
     "kernel": {"warnings": ["something odd"]},
 }
 

@@ -78,9 +78,19 @@ def test_the_job_that_an_interrupted_weft_left_is_followed_to_its_end(tmp_path: 
     again = Queue(tmp_path, "rr12")
     outcomes = list(launcher(again, said).run(requests(tmp_path)[1:]))
     assert [(outcome.id, outcome.returncode) for outcome in outcomes] == [("c001.l1", 0), ("c002.l1", 0)]
+    assert not any(outcome.before for outcome in outcomes)
     assert (first.submitted, again.submitted) == (1, 0)
     assert "following slurm job 41, which an earlier weft left in the queue" in said
     assert not (tmp_path / "job.json").exists()
+
+
+def test_what_ranks_of_a_followed_job_wrote_before_weft_came_back_is_told_from_what_is_stale(tmp_path: Path) -> None:
+    walking = launcher(Queue(tmp_path, "0rrr"), []).run(requests(tmp_path))
+    next(walking)
+    walking.close()
+    end_file(requests(tmp_path)[1]).write_text("139 3\n")  # crashed while no weft looked
+    outcomes = list(launcher(Queue(tmp_path, "rr2"), []).run(requests(tmp_path)[1:]))
+    assert [(outcome.returncode, outcome.before) for outcome in outcomes] == [(139, True), (0, False)]
 
 
 class Cancelled(Queue):

@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,13 @@ class BatchLauncher:
         if not requests:
             return
         self._forget_unfollowed_ends(requests)
+        before = {request.id for request in requests if end_file(request).exists()}
         left = list(requests)
         while left:
             done_before = len(left)
             for outcome in self._one_job(left):
                 left.pop(0)
-                yield outcome
+                yield replace(outcome, before=outcome.id in before)
             if left and len(left) == done_before:
                 # the job ended without finishing its first launch: that launch is lost, the others may be fine
                 yield lost(left.pop(0))
