@@ -48,12 +48,6 @@ def paint(browser: Browser, scheme: str, media: str = "screen") -> None:
     browser.call("Emulation.setEmulatedMedia", media=media, features=features)
 
 
-def faults(browser: Browser, page: Path, width: int) -> list[str]:
-    """What is wrong with a page in a window so wide, in the light scheme."""
-    show(browser, page, width)
-    return browser.ask(FAULTS)
-
-
 @pytest.mark.parametrize("kind", (*RUNS, *OTHERS))
 def test_a_page_is_whole_at_any_width_and_in_either_scheme(kind: str, pages: dict[str, Path], browser: Browser) -> None:
     found: list[str] = []
@@ -99,9 +93,16 @@ def test_the_schemes_differ(pages: dict[str, Path], browser: Browser) -> None:
 def test_a_broken_page_is_seen_by_this_very_test(
     broken: str, told: str, pages: dict[str, Path], browser: Browser
 ) -> None:
-    assert faults(browser, pages["exchange"], 1400) == []
+    show(browser, pages["exchange"], 1400)  # whole, as is tested above
     browser.ask(broken)
     assert any(told in fault for fault in browser.ask(FAULTS))
+
+
+@pytest.mark.parametrize("style", ["width: 90px; overflow-x: hidden", "width: 900px"])
+def test_a_table_that_is_cut_on_a_narrow_page_is_seen(style: str, pages: dict[str, Path], browser: Browser) -> None:
+    show(browser, pages["exchange"], 800)
+    browser.ask(f"document.querySelector('.wide').style.cssText = '{style}'")
+    assert any("a table is clipped" in fault for fault in browser.ask(FAULTS))
 
 
 def test_a_table_is_copied_as_csv(pages: dict[str, Path], browser: Browser) -> None:

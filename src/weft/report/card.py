@@ -17,7 +17,7 @@ class Card:
     line
         The answer in a few words.
     numbers
-        Large values with what they are; the last one is the quality, at quality D the only one.
+        Large values with what they are; the last one is the quality, at quality C and D the only one.
     sentences
         Two at most: what was found, then its cause with what to try; or why nothing is shown, then what was found.
     caution
@@ -31,9 +31,9 @@ class Card:
 
 
 def card_of(view: RunView) -> Card:
-    """The card of a run; at quality C and D it says why nothing is shown, at D without large numbers but the grade."""
+    """The card of a run; at quality C and D it says why nothing is shown, with the grade as its only large number."""
     story, doubt = view.story, doubted(view.quality)
-    own = [] if view.grade == "D" else story.numbers(view)[:2]  # a large number is read without its "if"
+    own = [] if doubt else story.numbers(view)[:2]  # a large number is read without its "if"
     numbers = (*own, (view.grade, f"quality: {MEANING[view.grade]}"))
     finding = story.finding(view)
     line, answers = story.line(view), story.answers(view)

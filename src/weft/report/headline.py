@@ -47,6 +47,12 @@ def supposed(text: str) -> str:
     return f"If the numbers hold, {text if name else text[0].lower() + text[1:]}"
 
 
+def as_shown(verdict: VerdictRow, quality: Sequence[QualityRow]) -> str:
+    """The statement of a verdict; where the quality of its run is C or D, as a supposition."""
+    statement = verdict["statement"]
+    return supposed(statement) if doubted(quality) and verdict["outcome"] != "no verdict" else statement
+
+
 def headline(found: Sequence[VerdictRow]) -> str:
     """The answer to "is it the bottleneck?" in one or two plain sentences, from a run's verdicts."""
     told = [each for each in found if each["outcome"] != "no verdict"]

@@ -16,6 +16,7 @@ from weft.report.figures.files import write_figures
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 from weft.report.front import Front
+from weft.report.headline import as_shown
 from weft.report.html import figure_values, fill, write_page
 from weft.report.remedies import NOTHING, remedy_table
 from weft.report.tables import all_tables, meaning
@@ -104,7 +105,7 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "grade": view.grade,
         "card": card_of(view),
         "command": again(view),
-        "verdicts": view.verdicts,
+        "verdicts": [{**verdict, "statement": as_shown(verdict, view.quality)} for verdict in view.verdicts],
         "help": remedy_table(view),
         "no_help": NOTHING,
         "no_figures": NO_TIME if not timed(view.rows) else NO_FIGURES,

@@ -12,6 +12,7 @@ from weft.format import plural, with_title
 from weft.report.bars import bar_lines
 from weft.report.card import card_of
 from weft.report.condense import condensed
+from weft.report.headline import as_shown
 from weft.report.intervals import interval_meaning
 from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.report.view import RunView, load_view
@@ -121,7 +122,9 @@ def _print_card(view: RunView, out: Any) -> None:
         out.print(line)
     for verdict in view.verdicts:
         if not any(verdict["statement"] in text for text in card.sentences):
-            out.print(f"- {verdict['kind'].capitalize()} scaling ({verdict['series']}): {verdict['statement']}")
+            out.print(
+                f"- {verdict['kind'].capitalize()} scaling ({verdict['series']}): {as_shown(verdict, view.quality)}"
+            )
     if view.grade == "B":  # the card of a worse one opens with its doubts
         out.print(f"Quality {quality_in_words(view.quality)}", style=GRADES[view.grade])
 

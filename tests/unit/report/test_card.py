@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verdict card and the terminal: the answer first, then what was found, then a short table; names stay whole."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from made.run import Made, make_run, tara_like
 from made.view import load_view
 from weft.report.bars import BOUND, WIDTH, Bar, bar_lines
 from weft.report.card import card_of
+from weft.report.figures import all_figures
+from weft.report.figures.theme import Figure
 from weft.report.tables import print_view
 from weft.report.tabular import Table, terminal
 from weft.report.view import RunView
@@ -17,7 +20,10 @@ from weft.text import console
 
 @pytest.fixture(scope="module")
 def view(tmp_path_factory: pytest.TempPathFactory) -> RunView:
-    return load_view(make_run(tmp_path_factory.mktemp("card") / "run", tara_like(samples=5)))
+    """A run that may claim what it found: of its few samples three rows beat their bound, else a C."""
+    made = load_view(make_run(tmp_path_factory.mktemp("card") / "run", tara_like(samples=5)))
+    vars(made)["quality"] = []
+    return made
 
 
 def printed(view: RunView, width: int = 100, *, every: bool = False) -> str:
@@ -36,6 +42,18 @@ def test_the_card_is_a_line_three_numbers_and_at_most_two_sentences(view: RunVie
         "quality",
     ]
     assert 1 <= len(card.sentences) <= 2
+
+
+def test_at_quality_c_every_statement_is_a_supposition(view: RunView) -> None:
+    bad = replace(view)
+    vars(bad)["quality"] = [{"grade": "C", "what": "made to be bad", "remedy": "make it good"}]
+    text = " ".join(printed(bad).split())
+    assert text.count("scaling (constant") == 2
+    assert text.count("): If the numbers hold, ") == 2
+    assert "times the time from" not in text
+    readings = [figure.reading for figure in all_figures(bad) if isinstance(figure, Figure) and "time-" in figure.name]
+    assert readings
+    assert all(reading.startswith("If the numbers hold, ") for reading in readings)
 
 
 def test_findings_stand_after_the_verdict_and_before_the_first_table(view: RunView) -> None:

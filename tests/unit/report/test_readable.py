@@ -134,15 +134,16 @@ def test_a_name_without_a_title_has_no_colon() -> None:
     assert with_title("made", "") == "made"
 
 
-def test_at_quality_d_the_grade_is_the_only_large_number(sweeps: list[RunView]) -> None:
+@pytest.mark.parametrize("grade", ["C", "D"])
+def test_at_quality_c_and_d_the_grade_is_the_only_large_number(sweeps: list[RunView], grade: str) -> None:
     limits = sweeps[1]
     assert any("eager limit" in what for _, what in card_of(limits).numbers)
     bad = replace(limits)
-    vars(bad)["quality"] = [{"grade": "D", "what": "made to be bad", "remedy": "make it good"}]
+    vars(bad)["quality"] = [{"grade": grade, "what": "made to be bad", "remedy": "make it good"}]
     card = card_of(bad)
-    assert card.line == "Not shown: quality D"
+    assert card.line == f"Not shown: quality {grade}"
     assert card.sentences[0] == "Reason: made to be bad. To try: make it good."  # which does not say it again
-    assert [value for value, _ in card.numbers] == ["D"]
+    assert [value for value, _ in card.numbers] == [grade]
     assert "eager limit" not in " ".join(card.sentences)
 
 

@@ -25,6 +25,7 @@ from weft.report.figures.theme import (
     unit_of,
     values,
 )
+from weft.report.headline import as_shown
 from weft.report.numbers import bound_text
 from weft.report.view import RunView, call_name, m_text
 
@@ -113,7 +114,8 @@ def scaling_figure(
     # a fall is a straight line on logarithmic axes; a rise is judged from zero
     logarithmic = series.scaling != "weak" and grows_by([point["y"] for point in points]) >= 8 and grows_by(xs) >= 4
     title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
-    reading = found["statement"] if found else f"{len(rows)} points; the study asks for no verdict on this series."
+    asked = f"{len(rows)} points; the study asks for no verdict on this series."
+    reading = as_shown(found, view.quality) if found else asked
     model = view.plan.planned_fabric.is_model
     said = "simulated" if model else "measured"
     chart = _chart(along(axis, xs, logarithmic), points, [] if model else dots, missing, unit, logarithmic, said)
