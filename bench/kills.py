@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kill real runs, and fill their disks, at random moments; count what was lost. Needs an MPI, and root for the disks.
 
-    python bench/kills.py [--kills 60] [--disks 6] [--quotas 6] [--seed 1] [--mpicxx mpicxx] [--on slurm]
+    python bench/kills.py [--kills 60] [--launches 6] [--disks 6] [--quotas 6] [--seed 1] [--mpicxx mpicxx] [--on slurm]
 
 A kill is SIGKILL of weft, of mpiexec or of one rank, in turn; then the same command goes on. A disk is a file system of
 a few hundred KiB that runs full in mid-run, gets room, and the same command goes on. A quota is that of a folder on a
@@ -31,6 +31,7 @@ import kills_slurm  # noqa: E402
 from real_weft import STUDY, Weft, eventually, working_on  # noqa: E402
 from test_kills import VICTIMS, kill_one  # noqa: E402
 
+from weft.cli.signals import heed_signals  # noqa: E402
 from weft.errors import WeftError  # noqa: E402
 from weft.launch.build import build_kernels  # noqa: E402
 from weft.mpi.library import find_mpi  # noqa: E402
@@ -74,12 +75,14 @@ LOCAL = Way(VICTIMS, kill_one, lambda _, process: process.terminate(), lambda we
 SLURM = Way(kills_slurm.VICTIMS, kills_slurm.kill_one, kills_slurm.end, kills_slurm.left)
 
 
-def kills(make: Callable[[Path, int], Weft], wanted: int, dice: random.Random, way: Way = LOCAL) -> dict[str, int]:
-    """So many kills, over as many runs as they need."""
+def kills(
+    make: Callable[[Path, int], Weft], wanted: int, dice: random.Random, launches: int, way: Way = LOCAL
+) -> dict[str, int]:
+    """So many kills, over as many runs of so many launches as they need."""
     told = {**dict.fromkeys(way.victims, 0), "runs": 0, "cells": 0, "lost": 0, "torn": 0, "left": 0}
     while sum(told[what] for what in way.victims) < wanted:
         with tempfile.TemporaryDirectory(prefix="weft-kills") as place:
-            weft = make(Path(place), 6)
+            weft = make(Path(place), launches)
             told["runs"] += 1
             kept: dict[str, tuple[bytes, bytes]] = {}
             for _ in range(20):
@@ -87,6 +90,7 @@ def kills(make: Callable[[Path, int], Weft], wanted: int, dice: random.Random, w
                 process = weft.start()
                 killed = way.kill(weft, process, what, dice.uniform(0.0, 0.6)) not in (None, False)
                 told[what] += killed
+                print(f"run {told['runs']}: {what} {'killed' if killed else 'had ended'}", file=sys.stderr, flush=True)
                 if what != "weft" and process.poll() is None:
                     way.end(weft, process)
                 process.communicate(timeout=120)
@@ -172,10 +176,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--disks", type=int, default=len(SIZES_KIB))
     parser.add_argument("--quotas", type=int, default=0)
+    parser.add_argument("--launches", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mpicxx")
     parser.add_argument("--on", choices=("local", "slurm"), default="local")
     given = parser.parse_args()
+    heed_signals()  # a Slurm or a disk that is up here goes with this program
     mpi = find_mpi(given.mpicxx)
     build_kernels(mpi)  # else the first run would be killed while it compiles
 
@@ -188,8 +194,8 @@ def main() -> int:
     dice = random.Random(given.seed)
     if given.on == "slurm":
         with kills_slurm.cluster(mpi.wrapper) as make_there:
-            return told_of(kills(make_there, given.kills, dice, SLURM))
-    killed = kills(make, given.kills, dice) if given.kills else {}
+            return told_of(kills(make_there, given.kills, dice, given.launches, SLURM))
+    killed = kills(make, given.kills, dice, given.launches) if given.kills else {}
     filled = disks(make, given.disks) if given.disks else {}
     used_up = disks(make, given.quotas, "quotas") if given.quotas else {}
     print(f"{platform.machine()}, {mpi.wrapper}")

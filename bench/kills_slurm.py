@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kills under a live Slurm of four nodes, all of them this host: who can be killed there, and how (bench/kills.py)."""
+"""Kills under a live Slurm of four nodes, all of them this host: who can be killed there, and how (bench/kills.py).
+
+A daemon of Slurm that is killed is started again a second later; slurmctld then knows nothing of the jobs from before.
+"""
 
 import os
 import random
@@ -12,11 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from real_weft import ROOT, STUDY, Weft, eventually, processes
+from real_weft import ROOT, STUDY, Weft, eventually, processes, processes_below
 
 from weft.launch.slurm_here import CORES, FABRIC, SETTINGS, RootlessSlurm
 
-VICTIMS = ("weft", "srun", "rank", "slurmstepd", "scancel")
+VICTIMS = ("weft", "srun", "rank", "slurmstepd", "scancel", "slurmctld", "slurmd")
+DAEMONS = ("slurmctld", "slurmd")
 SHORT = (("1 s", "200 ms"), ("1 h", "10 min"))
 
 
@@ -49,7 +53,9 @@ class WeftUnderSlurm(Weft):
 
 def victims(weft: Weft, process: subprocess.Popen[str]) -> dict[str, list[int]]:
     """Processes by what they are: weft itself is the child of nsenter."""
-    found = processes()
+    # below this process alone: daemons and ranks of somebody else's Slurm on this host have the same names
+    every = processes()
+    found = {pid: every[pid] for pid in processes_below(os.getpid()) if pid in every}
     named = {pid: Path(words.split(" ")[0].rstrip(":")).name for pid, (_, words) in found.items() if words}
     return {
         "weft": [pid for pid, (parent, words) in found.items() if parent == process.pid and str(weft.folder) in words],
@@ -57,6 +63,7 @@ def victims(weft: Weft, process: subprocess.Popen[str]) -> dict[str, list[int]]:
         # of a step: that of the batch script itself is missed by Slurm's controller after minutes only
         "slurmstepd": [pid for pid, name in named.items() if name == "slurmstepd" and ".batch]" not in found[pid][1]],
         "rank": [pid for pid, name in named.items() if name == "weft-measure"],
+        **{daemon: [pid for pid, name in named.items() if name == daemon] for daemon in DAEMONS},
     }
 
 
@@ -70,10 +77,15 @@ def kill_one(weft: WeftUnderSlurm, process: subprocess.Popen[str], what: str, de
     there = victims(weft, process)[what]
     if process.poll() is not None or not there:
         return False
+    chosen = random.choice(there)
+    words = processes().get(chosen, (0, ""))[1]
     try:
-        os.kill(random.choice(there), signal.SIGKILL)
+        os.kill(chosen, signal.SIGKILL)
     except ProcessLookupError:
         return False
+    if what in DAEMONS:  # as systemd would, a moment later; with its output closed, which a daemon would hold
+        time.sleep(1.0)
+        weft.cluster.run("sh", "-c", f"{words} >/dev/null 2>&1")
     return True
 
 
@@ -84,7 +96,8 @@ def _done(process: subprocess.CompletedProcess[str]) -> bool:
 def make(slurm: RootlessSlurm, place: Path, launches: int, mpicxx: Path) -> WeftUnderSlurm:
     """A small study in a new folder."""
     study, fabric, temporary = place / "small.toml", place / "slurm.toml", place / "t"
-    study.write_text(STUDY.format(launches=launches, limit="30 s").replace("nodes = 1", "nodes = [1, 2]"))
+    # Slurm's srun waits for a slurmstepd that was killed until the launch's limit ends it
+    study.write_text(STUDY.format(launches=launches, limit="10 s").replace("nodes = 1", "nodes = [1, 2]"))
     text = FABRIC.format(cores=CORES)
     for name, value in SHORT:
         text = text.replace(f'"{name}"', f'"{value}"')
