@@ -8,6 +8,7 @@ Pages are written by templates that escape everything, drawings by ``html.escape
 
 import re
 from functools import lru_cache
+from shutil import get_terminal_size
 from typing import Any
 
 from weft.errors import FabricError
@@ -118,6 +119,8 @@ def console(otherwise: int | None = None, **options: Any) -> Any:
     made = _console_type()(highlight=False, markup=False, emoji=False, **options)
     if otherwise and not made.is_terminal:
         made.width = otherwise
+    if made.is_dumb_terminal:
+        made.size = tuple(get_terminal_size((80, 25)))  # rich takes each of them for one of 80 columns
     return made
 
 

@@ -80,3 +80,12 @@ def test_every_console_is_this_one() -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert words.stdout == "", "no text is put together as markup"
+
+
+@pytest.mark.parametrize("columns", [40, 132])
+def test_a_terminal_that_knows_no_control_codes_has_its_own_width(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert console(force_terminal=True).width == columns
