@@ -55,7 +55,7 @@ def measured(step: str, folder: Path, engine: str) -> tuple[float, float, float]
     """Seconds, seconds of processor and peak GiB of a step, in a process of its own."""
     began = time.perf_counter()
     words = [sys.executable, __file__, "--step", step, "--folder", str(folder), "--engine", engine]
-    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    said = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
     return time.perf_counter() - began, float(said[0]), float(said[1])
 
 

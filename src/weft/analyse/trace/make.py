@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Making a trace's tables of answers from its events."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from weft.analyse.trace.waiting import collectives, per_call, receives
 from weft.store.files import write_parquet
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS
+from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceRankRow
 from weft.store.typed import TableOf
 
 WRITTEN = (CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, VERDICT)
 MOST_MEMORY = "768MiB"
 """Of the engine's buffers, however many events there are; what does not fit goes to the trace's folder meanwhile."""
+MOST_EVENTS = 32_000_000
+"""Of the ranks whose receives are matched with their messages at a time; each piece reads all events once more."""
 
 
 def has_trace_tables(folder: TraceFolder) -> bool:
@@ -54,7 +57,7 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     seconds = _seconds(folder)
     with scratch(backend, folder.tables) as kept:
         bound_memory(backend, MOST_MEMORY, kept.subfolder("spill"))
-        waited = _waited(kept, events, communicators)
+        waited = _waited(kept, events, communicators, pieces(TRACE_RANKS.read(root), MOST_EVENTS))
         _write(root, CALL_TIMES, by_call(events, waited, sum(seconds.values())))
         _write(root, CALL_SIZES, by_size(events))
         _write(root, COMM_TIMES, by_communicator(events, communicators))
@@ -81,7 +84,22 @@ def _write(root: Path, table: TableOf[Any], rows: Expression) -> None:
     write_parquet(table.path(root), [found], table.schema, f"weft-{table.name}/1")
 
 
-def _waited(kept: Scratch, events: Expression, communicators: Expression) -> Expression:
+def pieces(rows: Sequence[TraceRankRow], most: int) -> list[tuple[int, int]]:
+    """First and last rank of pieces of a trace that have at most so many events, or one rank."""
+    found: list[tuple[int, int]] = []
+    held = most
+    for row in sorted(rows, key=lambda row: row["rank"]):
+        held += row["events"]
+        if held > most or not found:
+            found.append((row["rank"], row["rank"]))
+            held = row["events"]
+        found[-1] = (found[-1][0], row["rank"])
+    return found
+
+
+def _waited(
+    kept: Scratch, events: Expression, communicators: Expression, several: Sequence[tuple[int, int]]
+) -> Expression:
     """rank, event, call, waiting_ns, culprit, comm of each call whose waiting is known."""
     import ibis
 
@@ -90,8 +108,15 @@ def _waited(kept: Scratch, events: Expression, communicators: Expression) -> Exp
         "collectives",
         collectives(events, communicators).select(*columns, "comm", "number", "last_ns", "done_ns"),
     )
-    came = kept.keep("receives", per_call(receives(events), events).select(*columns))
-    return kept.keep("waited", ibis.union(together.select(*columns), came))
+    # all at once, the matching of 500 million events ended with an error of the engine
+    came = [
+        kept.keep(
+            f"receives-{ranks[0]}",
+            per_call(receives(events, ranks), events.filter(events.rank.between(*ranks))).select(*columns),
+        )
+        for ranks in several
+    ]
+    return kept.keep("waited", ibis.union(together.select(*columns), *came))
 
 
 def _members(backend: Backend, root: Path, ranks: Expression, communicators: Expression) -> Expression:

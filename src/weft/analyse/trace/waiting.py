@@ -61,18 +61,26 @@ def _with_waiting(rows: Expression) -> Expression:
     return rows.mutate(waiting_ns=waiting, culprit=culprit.cast("int32"))
 
 
-def receives(events: Expression) -> Expression:
+def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
     """Each receive of a known message: ``waiting_ns`` in its call, and the sender (``culprit``).
 
     Messages of a pair, communicator and tag are received in the order in which receives were posted (MPI 3.5), so the
     n-th such receive has the n-th such message.
+
+    Parameters
+    ----------
+    events
+        All events.
+    ranks
+        First and last rank whose receives are asked for: what one rank receives depends on no other's receives.
     """
     import ibis
 
-    came = without(events, LOST)
+    own = events.filter(events.rank.between(*ranks))
+    came = without(own, LOST)
     completed = came.filter((came.call == FINISH) & ((came.flags & int(Flag.RECEIVE)) != 0) & (came.peer >= 0))
     blocking = came.filter(came.call.isin(["MPI_Recv", "MPI_Mrecv"]) & (came.peer >= 0))
-    starts = events.filter((events.request > 0) & (events.call != FINISH) & (events.call != "MPI_Request_free"))
+    starts = own.filter((own.request > 0) & (own.call != FINISH) & (own.call != "MPI_Request_free"))
     starts = starts.group_by(["rank", "request"]).agg(posted=starts.event.min())
     started = completed.filter(completed.request > 0).join(starts, ["rank", "request"])
     columns = ["rank", "event", "peer", "comm", "tag", "begin_ns", "end_ns", "site"]
@@ -82,7 +90,7 @@ def receives(events: Expression) -> Expression:
         beside.select(*columns, posted=beside.event),
     )  # fmt: skip
     numbered = posted.mutate(number=_number(["rank", "peer", "comm", "tag"], "posted"))
-    sends = sends_of(events)
+    sends = sends_of(events.filter(events.peer.between(*ranks)))
     sends = sends.mutate(number=_number(["rank", "peer", "comm", "tag"], "event"))
     sent = sends.select("comm", "tag", "number", peer=sends.rank, rank=sends.peer, sent_ns=sends.begin_ns)
     both = numbered.join(sent, ["rank", "peer", "comm", "tag", "number"])

@@ -19,6 +19,12 @@ from weft.store.trace.layout import Flag
 MS = 1_000_000
 
 
+@pytest.fixture(autouse=True)
+def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Receives are matched a rank at a time, as those of large traces are; elsewhere all at once."""
+    monkeypatch.setattr(make, "MOST_EVENTS", 1)
+
+
 def analysed(folder: Path, *ranks: MadeRank) -> Path:
     """Tables of a trace."""
     for made in ranks:
@@ -287,3 +293,10 @@ def test_a_better_placement_may_spare_every_message_of_a_chain_its_way(tmp_path:
 def test_a_program_without_communication_has_no_remedy(tmp_path: Path) -> None:
     made = [MadeRank(rank, 2).call("MPI_Comm_dup", 0, 0).call("MPI_Comm_free", 100 * MS, 100 * MS) for rank in (0, 1)]
     assert VERDICT.read(analysed(tmp_path, *made)) == []
+
+
+def test_pieces_have_so_many_events_or_one_rank() -> None:
+    rows = [{"rank": rank, "events": events} for rank, events in ((3, 4), (0, 5), (5, 100), (1, 5), (6, 1), (9, 0))]
+    assert make.pieces(rows, 10) == [(0, 1), (3, 3), (5, 5), (6, 9)]
+    assert make.pieces(rows, 1000) == [(0, 9)]
+    assert make.pieces([], 10) == []
