@@ -125,6 +125,19 @@ def test_open_mpis_broadcasts_send_the_message_whole(
     assert run.seconds(call) <= messages * one.seconds(call) * 1.05
 
 
+@pytest.mark.parametrize(
+    ("nodes", "size", "algorithm", "levels"), [(16, 24576, "ompi_binomial", 4), (4, 32768, "ompi_pipeline", 3)]
+)
+def test_open_mpis_reductions_send_the_message_whole(
+    nodes: int, size: int, algorithm: str, levels: int, tmp_path: Path, programs: Programs
+) -> None:
+    # SMPI cut it into pieces of 1 KiB, which no longer ask first, and sent along two chains at once
+    said = {"calls": ["Reduce"], "ranks": 1, "nodes": nodes, "sizes": [f"{size} B"], "root": 0}
+    run = Collectives(tmp_path / "a", programs, "ompi", **said)
+    assert run.algorithm(f"reduce@{size}") == algorithm
+    assert run.seconds(f"reduce@{size}") == pytest.approx(levels * (160e-6 + size / 2.62e9 + 1.2e-6), rel=0.05)
+
+
 def test_splitting_a_communicator_by_node_opens_no_connection(tmp_path: Path, programs: Programs) -> None:
     # At 72 ranks connections are opened on demand, 2 ms for each end. The first MPI_Reduce took 120 ms: SMPI had every
     # rank tell every other which node it is on.

@@ -109,7 +109,7 @@ void split_by_node(MPI_Comm comm);
 /// Records the algorithm of a collective call under a name for the call, which all ranks give as they begin it. Only
 /// possible in a simulator.
 void watch_algorithm(std::string const &call);
-/// The recorded algorithm, such as "bruck"; empty if there is none.
+/// The recorded algorithm, such as "bruck"; empty if there is none. All ranks ask as they end the call.
 std::string noted_algorithm(std::string const &call);
 
 /// The planted faults of tests.

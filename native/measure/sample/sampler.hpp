@@ -64,8 +64,9 @@ class Sampler {
             call();
         };
         measure_cold({&op, 1}, how, [&](std::int64_t samples, std::int64_t calls) { take(samples, calls, watched); });
+        auto const noted = platform::noted_algorithm(name);
         auto const &ran = AllToAll::ran();
-        recorder_.segments().back().algorithm = ran.empty() ? platform::noted_algorithm(name) : ran;
+        recorder_.segments().back().algorithm = ran.empty() ? noted : ran;
     }
 
     /// Warm-up, then samples until the stop rule ends them.

@@ -12,13 +12,22 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace weft::simulate {
 namespace {
 
+// Messages after which a call has no algorithm of SMPI's: it is a replay's own messages, or one of Weft's all-to-alls.
+constexpr int most_looks = 4096;
+
 struct Watch {
     std::string call;  // the watched call; "" for none
     std::string noted; // the algorithm
+    int begun = 0;     // ranks that have begun the call
+    int ended = 0;     // and that have ended it
+    int looks = 0;     // at the stack of a rank that sends
+
+    bool open() const { return ended < begun && noted.empty() && looks < most_looks; }
 };
 
 // All ranks are threads of one process, of which one runs at a time.
@@ -50,6 +59,18 @@ std::optional<Frame> parsed(std::string_view symbol) {
     return Frame{name.substr(0, split), name.substr(split + 2)};
 }
 
+// The parts of the name of the function that returns to an address. Looking one up goes through all names of a library,
+// and the same few addresses are on the stack at each message.
+std::optional<Frame> const &function_at(void *address) {
+    static std::unordered_map<void *, std::optional<Frame>> known;
+    auto const [found, unknown] = known.try_emplace(address);
+    Dl_info about{};
+    // this is the return address, which may be the first byte of the next function
+    if (unknown && dladdr(static_cast<char *>(address) - 1, &about) != 0 && about.dli_sname)
+        found->second = parsed(about.dli_sname);
+    return found->second;
+}
+
 // Functions that choose an algorithm and are not algorithms themselves.
 bool chooses(std::string_view name) {
     constexpr std::array<std::string_view, 5> selectors{"default", "mpich", "ompi", "impi", "mvapich2"};
@@ -64,11 +85,7 @@ std::string on_stack() {
     std::string_view called;
     std::string found;
     for (auto i = depth - 1; i >= 0; --i) {
-        Dl_info about{};
-        // this is the return address, which may be the first byte of the next function
-        if (dladdr(static_cast<char *>(places[static_cast<std::size_t>(i)]) - 1, &about) == 0 || !about.dli_sname)
-            continue;
-        auto const frame = parsed(about.dli_sname);
+        auto const &frame = function_at(places[static_cast<std::size_t>(i)]);
         if (!frame)
             continue;
         called = called.empty() ? frame->collective : called;
@@ -84,8 +101,10 @@ std::string on_stack() {
 
 void note_algorithm() {
     auto &the = watch();
-    if (!the.call.empty() && the.noted.empty())
+    if (the.open()) {
+        ++the.looks;
         the.noted = on_stack();
+    }
 }
 
 } // namespace weft::simulate
@@ -94,9 +113,13 @@ extern "C" void weft_watch_algorithm(char const *call) {
     auto &the = weft::simulate::watch();
     if (the.call != call)
         the = {call, {}};
+    ++the.begun;
 }
 
 extern "C" char const *weft_noted_algorithm(char const *call) {
-    auto const &the = weft::simulate::watch();
-    return the.call == call ? the.noted.c_str() : "";
+    auto &the = weft::simulate::watch();
+    if (the.call != call)
+        return "";
+    ++the.ended;
+    return the.noted.c_str();
 }

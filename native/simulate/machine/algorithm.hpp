@@ -11,8 +11,10 @@ void note_algorithm();
 
 // Used by the ranks' platform (native/measure/host/platform_simulated.cpp), which finds them by name.
 extern "C" {
-// Every rank calls it before the collective; the first rank with a new name starts a new watch.
+// Every rank calls it before the collective; the first rank with a new name starts a new watch, which lasts until as
+// many ranks have asked what was noted: a walk up the stack takes longer than simulating a message.
 void weft_watch_algorithm(char const *call);
-// The algorithm seen in the watched call, such as "bruck"; "" if none was seen or another call is watched.
+// Every rank calls it after the collective: the algorithm seen in it, such as "bruck"; "" if none was seen or another
+// call is watched.
 char const *weft_noted_algorithm(char const *call);
 }

@@ -7,7 +7,10 @@
 #include <smpi/smpi.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -101,12 +104,26 @@ Free::~Free() {
     --free_now();
 }
 
+namespace {
+
+// Writes the number of messages of the whole simulation to a file, for those who ask what one costs.
+void count_messages(std::shared_ptr<std::int64_t const> const &messages, std::string const &file) {
+    simgrid::s4u::Engine::on_simulation_end_cb([messages, file] { std::ofstream(file) << *messages << '\n'; });
+}
+
+} // namespace
+
 void charge_messages(Zone const &zone) {
     if (zone.net().library_copies)
         charge_library_copies();
     auto const costs = std::make_shared<Costs>(zone);
-    auto const charge = [costs](std::size_t bytes, simgrid::s4u::Host *source, simgrid::s4u::Host *destination) {
+    auto const messages = std::make_shared<std::int64_t>(0);
+    if (auto const *const file = std::getenv("WEFT_COUNT_MESSAGES"))
+        count_messages(messages, file);
+    auto const charge = [costs, messages](std::size_t bytes, simgrid::s4u::Host *source,
+                                          simgrid::s4u::Host *destination) {
         note_algorithm();
+        ++*messages;
         weft_settle_copies(); // what is sent has been packed
         return (*costs)(bytes, source, destination);
     };

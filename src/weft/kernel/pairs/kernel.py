@@ -127,13 +127,14 @@ class Pairs(PlainKernel):
         return found | {key: values[key] for key in ("leaf", "pod") if key in values}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Eight messages per sample of a pair, and a barrier before each round."""
+        """Eight messages per sample of a pair, in one mode or both, and a barrier before each round."""
         if "pairs" in values:
             rounds, pairs = 1, sum(map(len, values["pairs"]))
         else:
             rounds = count_rounds(values)
             pairs = rounds * ranks // 2
-        return len(values["bytes"]) * (2 * PINGS * calls * pairs + rounds * barrier_messages(ranks))
+        modes = 1 + bool(values.get("contention"))  # contention is measured beside isolated pairs
+        return modes * len(values["bytes"]) * (2 * PINGS * calls * pairs + rounds * barrier_messages(ranks))
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """Whether the smallest size is sent eagerly."""

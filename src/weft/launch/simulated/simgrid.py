@@ -16,6 +16,8 @@ REMEDY = "on Debian: apt install libsimgrid-dev (3.32 or newer); elsewhere: http
 
 # Selectors that crash or wait for ever: SMPI's plain algorithm runs there, and each row names it.
 CRASHING = {("impi", "bcast")}
+# Calls that an algorithm of a library's call makes: its "non-overlapping" ones are a reduction and a broadcast.
+CALLING = {("ompi", "allreduce"): ("reduce", "bcast"), ("ompi", "reduce_scatter"): ("reduce",)}
 MODELS = {"fair": "SMPI", "infiniband": "IB"}
 # The InfiniBand model divides the bound of a flow, and without a TCP window (so large that it binds nobody) there is
 # none.
@@ -96,11 +98,13 @@ def options(simulation: SimulationSection, eager_limit: int | None, measured: Co
     eager_limit
         Bytes up to which a message is sent without asking first; SMPI's own where the fabric states none.
     measured
-        Collective calls that are measured, in small letters: they take the algorithms of the fabric's library. The
-        others are Weft's own traffic, and stay plain: a library's broadcast of a table to a thousand ranks is a ring.
+        Collective calls that are measured, in small letters: they, and the calls that their algorithms make, take the
+        algorithms of the fabric's library. The others are Weft's own traffic, and stay plain: a library's broadcast of
+        a table to a thousand ranks is a ring.
     """
     library = simulation.collectives
-    selected = {call: library for call in sorted(measured) if (library, call) not in CRASHING}
+    inner = {each for call in measured for each in CALLING.get((library, call), ())}
+    selected = {call: library for call in sorted({*measured, *inner}) if (library, call) not in CRASHING}
     asked = {call: name for call, name in simulation.algorithms.items() if call in measured}
     chosen = {f"smpi/{call}": name for call, name in (selected | asked).items()}
     return {

@@ -312,3 +312,11 @@ def test_simgrid_that_is_too_old_is_told_with_its_version(tmp_path: Path, monkey
 def test_another_mpis_wrapper_cannot_simulate() -> None:
     with pytest.raises(LaunchError, match=r"only SimGrid's smpicxx can"):
         find_simgrid("/usr/bin/mpicxx")
+
+
+def test_what_a_measured_call_calls_takes_the_librarys_algorithm_too() -> None:
+    # Open MPI's allreduce may be a reduction and a broadcast: these were SMPI's plain ones
+    ours = options(section("ompi"), None, {"allreduce"})
+    assert {ours[f"smpi/{call}"] for call in ("allreduce", "reduce", "bcast")} == {"ompi"}
+    others = options(section("mpich"), None, {"allreduce"})
+    assert "smpi/reduce" not in others
