@@ -87,7 +87,8 @@ def sensitivity_rows(plan: Plan, rows: Sequence[CallRow], call: str) -> list[Sen
             subject = Subject(series.name, series.scaling, call, own)
             alone = [sensitivity(subject, each) for each in moved]
             found += [*alone, *joint_flips(subject, moved, alone)]
-    return sorted(found, key=lambda row: (not row["flips"], -row["most_s"] / row["least_s"]))
+    # rounded, so that ties keep the order of the numbers whatever the last bits of a ratio are
+    return sorted(found, key=lambda row: (not row["flips"], -round(row["most_s"] / row["least_s"], 6)))
 
 
 @dataclass(frozen=True)

@@ -48,10 +48,10 @@ def sensitivity_words(rows: Sequence[SensitivityRow]) -> str:
     """How many of the moved numbers turn a verdict, and how they were moved, as a sentence."""
     flips = sum(row["flips"] for row in rows)
     return (
-        f"{flips} of the {len(rows)} rows of the next table turn a verdict. A fitted number moves by 10 % either way, "
-        "an assumed one over what machines of this kind have; one at a time, and two together where neither turns "
-        "the verdict alone. It costs nothing: the closed form gives the ratio, and nothing is simulated "
-        "again."
+        f"{flips} of the {len(rows)} rows of the next table turn{'s' if flips == 1 else ''} a verdict. A fitted number "
+        "moves by 10 % either way, an assumed one over what machines of this kind have; one at a time, and two "
+        "together where neither turns the verdict alone. It costs nothing: the closed form gives the ratio, and "
+        "nothing is simulated again."
     )
 
 
