@@ -143,10 +143,10 @@ def test_a_job_killed_by_its_time_limit_in_mid_study_is_taken_up_again(slurm: Ro
     hold = tmp_path / "hold"
     hold.touch()
     # in the first job alone one cell hangs for longer than the job may last
-    setup = f'setup = ["[ -e {hold} ] && rm {hold} && export WEFT_PLANT=hang:c001; true", "'
+    setup = f'setup = ["[ -e {hold} ] && rm {hold} && export WEFT_PLANT=hang:c001; true"]\n'
     weft(
         slurm, tmp_path, study=STUDY.replace('"50 s"', '"10 min"'),
-        fabric=FABRIC.replace('setup = ["', setup).replace('"10 min"', '"1 min"'),
+        fabric=FABRIC.replace('"10 min"', '"1 min"') + setup,
     )  # fmt: skip
     assert not hold.exists()
     assert jobs(tmp_path) == 2
@@ -165,7 +165,7 @@ sleep 1; kill -TERM $weft; wait $weft
 
 def test_a_job_that_an_interrupted_weft_left_in_the_queue_is_followed(slurm: RootlessSlurm, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    slow = FABRIC.replace('setup = ["', f'setup = ["until [ -e {gate} ]; do sleep 0.2; done", "')
+    slow = FABRIC + f'setup = ["until [ -e {gate} ]; do sleep 0.2; done"]\n'
     said = weft(slurm, tmp_path, "sh", "-c", INTERRUPTED, "sh", fabric=slow)
     assert "goes on: the same command follows it" in said
     (note,) = json.loads((tmp_path / "run/job.json").read_text())["job"].split()
@@ -182,7 +182,7 @@ touch {gate}; wait $weft"""
 
 
 def test_an_interrupted_weft_ends_its_job_where_that_is_asked(slurm: RootlessSlurm, tmp_path: Path) -> None:
-    endless = FABRIC.replace('setup = ["', 'setup = ["sleep 600", "')
+    endless = FABRIC + 'setup = ["sleep 600"]\n'
     said = weft(slurm, tmp_path, "sh", "-c", f'set -- "$@" --cancel; {INTERRUPTED}', "sh", fabric=endless)
     assert "cancelled slurm job" in said
     assert slurm.run("squeue", "--noheader", "--states", "PD,R", "--format", "%i").stdout.strip() == ""
