@@ -22,7 +22,7 @@ from weft.analyse.protocol.slower import slower_than_double
 from weft.analyse.protocol.trials import trial_rows, with_trials
 from weft.analyse.quality import quality
 from weft.analyse.ranges import left_out, range_findings
-from weft.analyse.remedies import knob_remedies, remedies
+from weft.analyse.remedies import bound_remedies, knob_remedies, remedies
 from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
 from weft.analyse.sensitivity import sensitivity_rows
@@ -155,7 +155,11 @@ def write_answers(root: Path, found: Found) -> None:
     sure = [row for row in ladder if (row["cell"], row["call"]) not in doubted]
     clear = [row for row in found.calls if (row["cell"], row["call"]) not in doubted]
     modelled = KINDS[found.plan.fabric_kind].is_model
-    helps = [*remedies(sure, won, found.cells, modelled), *knob_remedies(trials, clear, modelled)]
+    helps = [
+        *remedies(sure, won, found.cells, modelled),
+        *bound_remedies(clear, ladder, found.cells),
+        *knob_remedies(trials, clear, modelled),
+    ]
     order = {name: place for place, name in enumerate(found.cells)}
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))

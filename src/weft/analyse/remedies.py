@@ -9,12 +9,13 @@ with it: of the slowest call of the sweep among the sizes at which it was.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from weft.analyse.protocol.gain import Gain, gains
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.ladder import LadderRow
 from weft.analyse.tables.remedies import Basis, RemedyRow
-from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, timed
 from weft.analyse.tables.trials import TrialRow
 from weft.bound.terms import COPY, INJECTION, LINK
 from weft.format import exact_bytes, measured_factor
@@ -26,6 +27,16 @@ LEAST = 0.01
 
 Rungs = Mapping[str, LadderRow]
 Terms = Mapping[str, float]
+
+
+class Whole(NamedTuple):
+    """A call as a whole: which it is, and its seconds."""
+
+    cell: str
+    call: str
+    nodes: int
+    ranks: int
+    seconds: float
 
 
 def remedies(
@@ -46,10 +57,38 @@ def remedies(
     """
     seen: Basis = "simulated" if modelled else "measured"
     found: list[RemedyRow] = []
-    for (cell, call), group in groupby(ladder, key=lambda row: (row["cell"], row["call"])):
+    for (cell, _), group in groupby(ladder, key=lambda row: (row["cell"], row["call"])):
         rungs = {row["step"]: row for row in group}
-        own = [*_of_steps(rungs, seen), *_of_winners(rungs, winners, seen), *_of_hardware(rungs, cells[cell], call)]
+        top, floor = rungs["arrival"], rungs.get("hardware")
+        whole = Whole(top["cell"], top["call"], top["nodes"], top["ranks"], top["seconds"])
+        own = [*_of_steps(rungs, whole, seen), *_of_winners(whole, winners, seen)]
+        if floor is not None:
+            own += _of_hardware(whole, floor["name"], floor["seconds"], cells[cell])
         found += sorted(own, key=lambda row: -row["saves_s"])
+    return [row for row in found if row["saves_s"] > LEAST * row["seconds"]]
+
+
+def bound_remedies(calls: Iterable[CallRow], ladder: Iterable[LadderRow], cells: Mapping[str, Cell]) -> list[RemedyRow]:
+    """What a faster part of the machine could save of calls without a ladder, by their bounds alone.
+
+    Parameters
+    ----------
+    calls
+        The run's calls, without those for which nothing is to be advised.
+    ladder
+        Of all calls that have one.
+    cells
+        The plan's cells by id.
+    """
+    told = {(row["cell"], row["call"]) for row in ladder}
+    found: list[RemedyRow] = []
+    for row in timed(calls, phase="warm"):
+        floor_s = row["bound_s"]
+        if (row["cell"], row["call"]) in told or floor_s is None or is_beaten(row):
+            continue
+        whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
+        own = _of_hardware(whole, row["bound"], floor_s, cells[row["cell"]])
+        found += sorted(own, key=lambda each: -each["saves_s"])
     return [row for row in found if row["saves_s"] > LEAST * row["seconds"]]
 
 
@@ -91,12 +130,8 @@ def _among(calls: Iterable[TimedRow], trial: TrialRow, gain: Gain) -> Iterable[T
             yield row
 
 
-def _row(rungs: Rungs, remedy: str, saves_s: float, basis: Basis, why: str) -> RemedyRow:
-    top = rungs["arrival"]
-    return RemedyRow(
-        cell=top["cell"], call=top["call"], nodes=top["nodes"], ranks=top["ranks"], seconds=top["seconds"],
-        remedy=remedy, saves_s=saves_s, basis=basis, why=why, setting="",
-    )  # fmt: skip
+def _row(whole: Whole, remedy: str, saves_s: float, basis: Basis, why: str) -> RemedyRow:
+    return RemedyRow(**whole._asdict(), remedy=remedy, saves_s=saves_s, basis=basis, why=why, setting="")
 
 
 def surely_adds(row: LadderRow) -> bool:
@@ -104,17 +139,17 @@ def surely_adds(row: LadderRow) -> bool:
     return (row["factor_low"] or row["factor"] or 0.0) > 1.0
 
 
-def _of_steps(rungs: Rungs, seen: Basis) -> Iterable[RemedyRow]:
-    nodes, floor = rungs["contention"]["nodes"], rungs.get("hardware")
+def _of_steps(rungs: Rungs, whole: Whole, seen: Basis) -> Iterable[RemedyRow]:
+    floor = rungs.get("hardware")
     # alone, messages may take longer than the whole call, whose messages fill each other's gaps: the call cannot save
     # more than what stands above its floor
-    above_s = rungs["arrival"]["seconds"] - (floor["seconds"] if floor else 0.0)
+    above_s = whole.seconds - (floor["seconds"] if floor else 0.0)
     steps: list[tuple[str, str, Basis, str]] = [
         ("messages", f"messages that cost less, which depends on {rungs['messages']['mover']}", "only bounded",
          "if messages cost no more than the hardware needs"),
-        ("contention", "another placement, or other routes" if nodes > 1 else "another order of ranks on the node",
-         "only bounded",
-         "if nobody were in anybody's way"),
+        ("contention",
+         "another placement, or other routes" if whole.nodes > 1 else "another order of ranks on the node",
+         "only bounded", "if nobody were in anybody's way"),
         ("algorithm", f"another algorithm: plain rounds ({rungs['contention']['name']}) are faster", seen,
          "these rounds were timed beside the library's call"),
         ("arrival", "ranks that come together", seen, "the call from the last arrival on was timed as well"),
@@ -123,31 +158,29 @@ def _of_steps(rungs: Rungs, seen: Basis) -> Iterable[RemedyRow]:
         row = rungs.get(step)
         if row and row["factor"] and surely_adds(row):
             saves_s = row["seconds"] * (1 - 1 / row["factor"])
-            yield _row(rungs, remedy, min(saves_s, above_s), basis, why)
+            yield _row(whole, remedy, min(saves_s, above_s), basis, why)
 
 
-def _of_winners(rungs: Rungs, winners: Sequence[WinnerRow], seen: Basis) -> Iterable[RemedyRow]:
-    top = rungs["arrival"]
+def _of_winners(whole: Whole, winners: Sequence[WinnerRow], seen: Basis) -> Iterable[RemedyRow]:
     for winner in winners:
-        same = (winner["nodes"], winner["ranks"]) == (top["nodes"], top["ranks"])
-        if same and op_name(winner["call"], winner["bytes"]) == top["call"] and winner["high"] and winner["high"] < 1:
+        same = (winner["nodes"], winner["ranks"]) == (whole.nodes, whole.ranks)
+        if same and op_name(winner["call"], winner["bytes"]) == whole.call and winner["high"] and winner["high"] < 1:
             saved = winner["default_s"] - winner["median_s"]
             why = f"it takes {measured_factor(winner['ratio'])} of the time"
-            yield _row(rungs, f"the algorithm {winner['algorithm']}", saved, seen, why)
+            yield _row(whole, f"the algorithm {winner['algorithm']}", saved, seen, why)
 
 
-def _of_hardware(rungs: Rungs, cell: Cell, call: str) -> Iterable[RemedyRow]:
-    floor = rungs.get("hardware")
-    planned = cell.bounds.get(call)
-    if floor is None or planned is None:
+def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell) -> Iterable[RemedyRow]:
+    planned = cell.bounds.get(whole.call)
+    if planned is None:
         return
-    terms = {**planned.terms, floor["name"]: floor["seconds"]}
-    for remedy, better in _better(floor["name"], terms, cell):
+    terms = {**planned.terms, name: floor_s}
+    for remedy, better in _better(name, terms, cell):
         lower = max(better.values())
-        if lower < floor["seconds"]:
-            saves = rungs["arrival"]["seconds"] * (1 - lower / floor["seconds"])
+        if lower < floor_s:
+            saves = whole.seconds * (1 - lower / floor_s)
             nearest = max(better, key=lambda name: better[name])
-            yield _row(rungs, remedy, saves, "only bounded", f"the floor falls to that of {nearest}")
+            yield _row(whole, remedy, saves, "only bounded", f"the floor falls to that of {nearest}")
 
 
 def _better(name: str, terms: Terms, cell: Cell) -> Iterable[tuple[str, Terms]]:

@@ -6,9 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from weft.analyse.remedies import remedies
+from weft.analyse.remedies import bound_remedies, remedies
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.ladder import STEPS, LadderRow
+from weft.analyse.tables.times import CallRow
 
 TIMES = {"hardware": 8e-3, "messages": 8e-3, "contention": 10e-3, "algorithm": 10e-3, "arrival": 10e-3}
 
@@ -89,5 +90,33 @@ def test_an_algorithm_that_won_is_named() -> None:
     assert found["the algorithm pairwise"] == (pytest.approx(6e-3), "measured")
 
 
-def test_nothing_is_said_without_a_ladder() -> None:
+def test_nothing_is_said_without_a_ladder_or_a_bound() -> None:
     assert remedies([], [], {}, False) == []
+    assert by_bound(call(bound_s=None, bound="")) == {}
+
+
+def call(**changed: Any) -> CallRow:
+    row = {"cell": "c000", "call": "C", "nodes": 4, "ranks": 8, "phase": "warm", "status": "ok"}
+    row |= {"median_s": 10e-3, "min_s": 9e-3, "bound_s": 8e-3, "bound": "link leaf0 up"}
+    return cast(CallRow, row | changed)
+
+
+def by_bound(row: CallRow, ladders: list[LadderRow] | None = None, **terms: float) -> dict[str, float]:
+    of = cell(**(terms or {"link_leaf0_up": 8e-3, "injection": 6e-3}))
+    found = bound_remedies([row], ladders or [], cast(Any, {"c000": of}))
+    assert {each["basis"] for each in found} <= {"only bounded"}
+    return {each["remedy"]: each["saves_s"] for each in found}
+
+
+def test_without_a_ladder_the_bound_says_what_a_faster_part_saves_at_most() -> None:
+    assert by_bound(call()) == {"twice the cables between switches": pytest.approx(2.5e-3)}, "down to injection"
+    found = by_bound(call(bound="injection"), injection=8e-3, memory_copy=1e-3)
+    assert found["an adapter twice as fast"] == pytest.approx(5e-3)
+
+
+def test_a_bound_that_a_sample_beat_advises_nothing() -> None:
+    assert by_bound(call(min_s=7e-3)) == {}
+
+
+def test_a_call_with_a_ladder_is_advised_by_that_alone() -> None:
+    assert by_bound(call(), ladder()) == {}
