@@ -107,10 +107,10 @@ def _model(fabric: "Fabric") -> list[Finding]:
         return []
     network = fabric.network
     dumped = network is not None and network.topology == "dump"
-    alone = network is None or len(fabric.hosts) < 2  # nothing leaves the only node
+    alone = len(fabric.hosts) < 2  # nothing leaves the only node
     stated = {
         "node.copy_rate": fabric.node.copy_rate,
-        "network.adapter_rate": alone or dumped or network.adapter_rate,
+        "network.adapter_rate": alone or dumped or network is None or network.adapter_rate,
     }
     return [
         Finding(
