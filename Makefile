@@ -34,7 +34,8 @@ native-tests:
 # a time, and so do files of those rooms that ask what ranks wrote, not how long they took.
 RANK_ROOMS := tests/mpi tests/virtual tests/slurm
 UNTIMED := $(patsubst %,tests/mpi/test_%.py,applications bad_keys cgroups five_steps interposed kills limits pairs_run \
-  replay replayed_applications surroundings sweeps trace trace_ends trace_new_calls tune_export)
+  replay replayed_applications surroundings sweeps trace trace_communicators trace_ends trace_full_disk trace_new_calls \
+  tune_export)
 IN_PAIRS := $(VENV)/bin/python -m pytest --numprocesses 2 --dist worksteal
 
 python-tests:
