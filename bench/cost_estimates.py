@@ -33,8 +33,17 @@ RANKS_PER_NODE = 8
 LIBRARIES = ("mvapich2", "mpich", "ompi", "impi")
 CALLS = ("bcast", "scatter", "gather", "allgather", "allreduce", "reduce", "reduce_scatter", "alltoall", "alltoallv")
 SIZES = {"small": ["64 B"], "large": ["256 KiB"]}
-HEAD = 'name = "{name}"\nkernel = "{kernel}"\nexplain = {explain}\n[measure]\nlaunches = 1\nseed = 1\n'
-SERIES = '[[series]]\nname = "one"\nscaling = "weak"\nnodes = {nodes}\nranks_per_node = 8\n'
+
+
+def study_of(kernel: str, ranks: int, section: str, explain: str = "", more: str = "") -> str:
+    """A study of one series of a kernel; those that have a ladder say whether it is wanted."""
+    nodes = ranks // RANKS_PER_NODE
+    scaled = f'scaling = "weak"\nnodes = [{nodes}]\n' if explain else f"nodes = {nodes}\n"
+    ladder = f"explain = {explain}\n" if explain else ""
+    return (
+        f'name = "{kernel}"\nkernel = "{kernel}"\n{ladder}[measure]\nlaunches = 1\nseed = 1\n[{kernel}]\n{section}'
+        f'[[series]]\nname = "one"\n{scaled}ranks_per_node = {RANKS_PER_NODE}\n{more}'
+    )
 
 
 def exchange(ranks: int) -> Iterator[tuple[str, str]]:
@@ -43,54 +52,27 @@ def exchange(ranks: int) -> Iterator[tuple[str, str]]:
         ("A B", 8, '["A", "B"]', "false"), ("C small", 8, '["C"]', "false"), ("C large", 8192, '["C"]', "false"),
         ("C explained", 8192, '["C"]', "true"),
     ):  # fmt: skip
-        yield (
-            name,
-            (
-                HEAD.format(name="exchange", kernel="exchange", explain=explain)
-                + f'[exchange]\ndata = "contention"\ncalls = {calls}\n'
-                + SERIES.format(nodes=[ranks // RANKS_PER_NODE])
-                + f"n = {ranks * ranks}\nm = {m}\n"
-            ),
-        )
+        section = f'data = "contention"\ncalls = {calls}\n'
+        yield name, study_of("exchange", ranks, section, explain, f"n = {ranks * ranks}\nm = {m}\n")
 
 
 def collective(ranks: int) -> Iterator[tuple[str, str]]:
     """Each call at a small and a large size, with rotating roots."""
     for call in CALLS:
         for name, sizes in SIZES.items():
-            yield (
-                f"{call} {name}",
-                (
-                    HEAD.format(name="collective", kernel="collective", explain="false")
-                    + f"[collective]\ncollectives = [{call.capitalize()!r}]\nsizes = {sizes}\n"
-                    + SERIES.format(nodes=[ranks // RANKS_PER_NODE])
-                ),
-            )
+            section = f"collectives = [{call.capitalize()!r}]\nsizes = {sizes}\n"
+            yield f"{call} {name}", study_of("collective", ranks, section, "false")
 
 
 def pairs(ranks: int) -> Iterator[tuple[str, str]]:
     """All pairs of ranks, alone and all at once."""
     for name, more in (("alone", ""), ("at once", "contention = true\n")):
-        yield (
-            name,
-            (
-                HEAD.format(name="pairs", kernel="pairs", explain="false").replace("explain = false\n", "")
-                + f'[pairs]\nbytes = ["0 B", "256 KiB"]\n{more}'
-                + SERIES.format(nodes=ranks // RANKS_PER_NODE).replace('scaling = "weak"\n', "")
-            ),
-        )
+        yield name, study_of("pairs", ranks, f'bytes = ["0 B", "256 KiB"]\n{more}')
 
 
 def bandwidth(ranks: int) -> Iterator[tuple[str, str]]:
     """The shipped study, on so many ranks."""
-    yield (
-        "shipped sizes",
-        (
-            HEAD.format(name="bandwidth", kernel="bandwidth", explain="false").replace("explain = false\n", "")
-            + "[bandwidth]\n"
-            + SERIES.format(nodes=ranks // RANKS_PER_NODE).replace('scaling = "weak"\n', "")
-        ),
-    )
+    yield "shipped sizes", study_of("bandwidth", ranks, "")
 
 
 def tune(ranks: int) -> Iterator[tuple[str, str]]:

@@ -93,7 +93,8 @@ def test_the_schemes_differ(pages: dict[str, Path], browser: Browser) -> None:
 def test_a_broken_page_is_seen_by_this_very_test(
     broken: str, told: str, pages: dict[str, Path], browser: Browser
 ) -> None:
-    show(browser, pages["exchange"], 1400)  # whole, as is tested above
+    show(browser, pages["exchange"], 1400)
+    assert browser.ask(FAULTS) == []
     browser.ask(broken)
     assert any(told in fault for fault in browser.ask(FAULTS))
 
@@ -101,6 +102,7 @@ def test_a_broken_page_is_seen_by_this_very_test(
 @pytest.mark.parametrize("style", ["width: 90px; overflow-x: hidden", "width: 900px"])
 def test_a_table_that_is_cut_on_a_narrow_page_is_seen(style: str, pages: dict[str, Path], browser: Browser) -> None:
     show(browser, pages["exchange"], 800)
+    assert browser.ask(FAULTS) == []
     browser.ask(f"document.querySelector('.wide').style.cssText = '{style}'")
     assert any("a table is clipped" in fault for fault in browser.ask(FAULTS))
 

@@ -36,6 +36,9 @@ std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &ro
 }
 
 std::vector<Answer> swap_answers(Team const &team, int partner, std::span<Answer const> mine, std::span<Row> rows) {
+    if (partner < 0) {
+        return {};
+    }
     constexpr int tag = 13;
     static_assert(sizeof(Answer) == 2 * sizeof(std::int64_t));
     int const count = 2 * int(mine.size());

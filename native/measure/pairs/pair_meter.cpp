@@ -89,9 +89,7 @@ void PairMeter::first_contact(PairRound const &round, PingPong const &ping) {
     turns_.let_sleep(true);
     met_ = true;
     for (Series &series : series_) {
-        if (round.partner >= 0) {
-            swap_answers(team_, round.partner, std::span(series.answers).first(1), series.rows);
-        }
+        swap_answers(team_, round.partner, std::span(series.answers).first(1), series.rows);
         Segment &segment = cell_.sampler().recorder().open(series.op, Phase::cold, 1);
         segment.rows[0] = series.rows[0];
         segment.count = 1;

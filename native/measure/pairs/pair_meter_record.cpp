@@ -14,11 +14,8 @@ void PairMeter::record(Series &series, PairRound const &round, PingPong const &p
     double const median_ns = idle ? 0.0 : double(median(durations)) / double(2 * timing.trips.timed);
     findings_.push_back({series.op, round.number, series.mode, kind_of(series.mode, ping.bytes()), round.partner,
                          ping.bytes(), series.count, timing.trips, median_ns});
-    std::vector<Answer> theirs;
-    if (!idle) {
-        theirs =
-            swap_answers(team_, round.partner, std::span(series.answers).first(std::size_t(series.count)), series.rows);
-    }
+    auto const mine = std::span(series.answers).first(std::size_t(series.count));
+    auto const theirs = swap_answers(team_, round.partner, mine, series.rows);
     record_samples(series, timing, idle);
     record_forward(series, round, theirs);
 }

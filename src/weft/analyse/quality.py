@@ -13,10 +13,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple, TypeVar
 
-from weft.analyse.checks import TAINTED, below_floor, more_launches, self_checks, stolen_share, wide
-from weft.analyse.doubts import BUSY, Launches, by_launch, clean_s
+from weft.analyse.checks import (
+    TAINTED,
+    below_floor,
+    more_launches,
+    recorded_warning,
+    self_checks,
+    stolen_share,
+    wide,
+)
+from weft.analyse.doubts import BUSY, OF_RULE, Launches, by_launch, clean_s
 from weft.analyse.floor import Floor
-from weft.analyse.hosts import SHARED_HOST
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.quality import Doubt, Grade, QualityRow
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, is_beaten, timed
@@ -176,17 +183,20 @@ def _of_cells(measured: Sequence[MeasuredRow], precision: float, modelled: bool)
     """The doubts that machine and kernel recorded about a cell in one launch."""
     if modelled:
         return []
-    shared = "two ranks on one core"
-    told = (shared, SHARED_HOST)
     by_rule: dict[Doubt, Callable[[MeasuredRow], bool]] = {
         # theft moves a median by twice its share at most (weft.analyse.doubts)
         "steal": lambda row: 2 * stolen_share(row) > precision,
         "swap": lambda row: bool((row["swap_in_pages"] or 0) + (row["swap_out_pages"] or 0)),
-        "core": lambda row: any(text.startswith(shared) for text in row["warnings"] or []),
-        "host": lambda row: any(text.startswith(SHARED_HOST) for text in row["warnings"] or []),
-        "kernel": lambda row: any(not text.startswith(told) for text in row["warnings"] or []),
+        "core": lambda row: "core" in _warned_of(row),
+        "host": lambda row: "host" in _warned_of(row),
+        "kernel": lambda row: "kernel" in _warned_of(row),
     }
     return [_counted(doubt, touched, measured, "cells and launches") for doubt, touched in by_rule.items()]
+
+
+def _warned_of(row: MeasuredRow) -> set[Doubt]:
+    """The doubts behind the warnings that were recorded."""
+    return {OF_RULE[recorded_warning("", text)["rule"]] for text in row["warnings"] or []}
 
 
 def _counted(

@@ -64,8 +64,8 @@ def remedies(
         own = [*_of_steps(rungs, whole, seen), *_of_winners(whole, winners, seen)]
         if floor is not None:
             own += _of_hardware(whole, floor["name"], floor["seconds"], cells[cell])
-        found += sorted(own, key=lambda row: -row["saves_s"])
-    return [row for row in found if row["saves_s"] > LEAST * row["seconds"]]
+        found += _best_first(own)
+    return found
 
 
 def bound_remedies(calls: Iterable[CallRow], ladder: Iterable[LadderRow], cells: Mapping[str, Cell]) -> list[RemedyRow]:
@@ -87,9 +87,8 @@ def bound_remedies(calls: Iterable[CallRow], ladder: Iterable[LadderRow], cells:
         if (row["cell"], row["call"]) in told or floor_s is None or is_beaten(row):
             continue
         whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
-        own = _of_hardware(whole, row["bound"], floor_s, cells[row["cell"]])
-        found += sorted(own, key=lambda each: -each["saves_s"])
-    return [row for row in found if row["saves_s"] > LEAST * row["seconds"]]
+        found += _best_first(_of_hardware(whole, row["bound"], floor_s, cells[row["cell"]]))
+    return found
 
 
 def knob_remedies(trials: Iterable[TrialRow], calls: Iterable[CallRow], modelled: bool) -> list[RemedyRow]:
@@ -132,6 +131,11 @@ def _among(calls: Iterable[TimedRow], trial: TrialRow, gain: Gain) -> Iterable[T
 
 def _row(whole: Whole, remedy: str, saves_s: float, basis: Basis, why: str) -> RemedyRow:
     return RemedyRow(**whole._asdict(), remedy=remedy, saves_s=saves_s, basis=basis, why=why, setting="")
+
+
+def _best_first(rows: Iterable[RemedyRow]) -> list[RemedyRow]:
+    """Remedies of one call that are worth it, what saves most first."""
+    return sorted((row for row in rows if row["saves_s"] > LEAST * row["seconds"]), key=lambda row: -row["saves_s"])
 
 
 def surely_adds(row: LadderRow) -> bool:
