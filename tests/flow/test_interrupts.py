@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ctrl-C in each phase of ``weft run``: one line, exit code 130, and the same command goes on."""
+"""Each signal that ends ``weft run``, in each of its phases: one line, exit code 130, and the same command goes on."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from launched import SRC, alive, eventually
 
 from made.fake_kernel import FakeLauncher
 from made.quick_study import quick_study
 from weft.cli.app import main
+from weft.cli.signals import LIKE_CTRL_C
 
 NOTHING = "interrupted: nothing is lost, and the same command goes on\n"
 CELLS = "interrupted: finished cells are kept, and the same command continues from here\n"
@@ -21,6 +31,28 @@ PHASES = {
     "analysis": ("weft.analyse.make_tables", PAGE),
     "report": ("weft.report.page.write", PAGE),
 }
+SIGNALS = (signal.SIGINT, *LIKE_CTRL_C)
+COMPILES = """
+import sys
+from pathlib import Path
+from weft.cli.signals import heed_signals
+from weft.launch.toolchain import build_once, run_logged
+heed_signals()
+place = Path(sys.argv[1])
+script = f"sh -c 'echo > {place.parent}/started; sleep 1000; true' & wait"
+build_once(place, "weft-measure", lambda work, ready, log: run_logged([(["sh", "-c", script], {})], log))
+"""
+
+
+@pytest.fixture(autouse=True)
+def as_a_terminal_starts_it() -> Iterator[None]:
+    """Handlers as a shell hands them on, and those of the tests afterwards."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -36,8 +68,10 @@ def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeLauncher:
     return fake
 
 
-def interrupt(*_: Any, **__: Any) -> None:
-    raise KeyboardInterrupt
+def interrupt(*_: Any, number: int = signal.SIGINT, **__: Any) -> None:
+    """Take a signal in the middle of a phase."""
+    os.kill(os.getpid(), number)
+    time.sleep(10)
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> str:
@@ -45,13 +79,13 @@ def told(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err.splitlines(keepends=True)[-1]
 
 
-@pytest.mark.parametrize("phase", PHASES)
-def test_an_interrupt_leaves_a_line_and_the_same_command_goes_on(
-    phase: str, launcher: FakeLauncher, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("phase", "number"), [*product(PHASES, SIGNALS)])
+def test_a_signal_leaves_a_line_and_the_same_command_goes_on(
+    phase: str, number: int, launcher: FakeLauncher, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where, line = PHASES[phase]
     with monkeypatch.context() as patched:
-        patched.setattr(where, interrupt)
+        patched.setattr(where, partial(interrupt, number=number))
         assert main(["run", "study.toml", "--anyway"]) == 130
     assert told(capsys) == line
     measured = list(launcher.measured)
@@ -60,6 +94,21 @@ def test_an_interrupt_leaves_a_line_and_the_same_command_goes_on(
     assert Path("runs/cut-on-local/report.html").is_file()
     assert launcher.measured[: len(measured)] == measured
     assert len(launcher.measured) == len(set(launcher.measured)), "a cell was measured twice"
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_build_that_is_ended_ends_its_compilers_and_leaves_nothing_half(number: int, tmp_path: Path) -> None:
+    place = tmp_path / "cache/kernels"
+    words = [sys.executable, "-c", COMPILES, str(place)]
+    building = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": str(SRC)}, stderr=subprocess.PIPE, text=True)
+    try:
+        assert eventually((tmp_path / "cache/started").exists, 60)
+        building.send_signal(number)
+        assert "KeyboardInterrupt" in building.communicate(timeout=30)[1]
+        assert eventually(lambda: not alive(str(place.parent))), "a compiler is still at work"
+        assert sorted(path.name for path in place.parent.iterdir()) == ["kernels.lock", "kernels.log", "started"]
+    finally:
+        building.kill()
 
 
 def test_an_interrupt_of_a_launch_keeps_what_is_finished(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow.parquet as pq
 
@@ -22,6 +22,7 @@ from weft.store.samples import SCHEMA, sample_tables
 from weft.store.tables import write_tables
 
 SAMPLES = "weft-samples/1"
+Fingerprints: TypeAlias = dict[str, list[Any]]
 DIFFERENCES = ("iteration", "start_ns", "duration_ns")
 WORTH_A_THREAD = 1 << 17
 """Rows of a cell from which on a thread of its own gains time; of smaller ones the threads wait for each other."""
@@ -45,6 +46,7 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
         A cell is incomplete or of another run, or the disk is full.
     """
     root = folder_path(folder)
+    files = _fingerprints(root)  # before anything is read: what changes meanwhile is read again the next time
     records: list[CellRecord] = []
     cells: list[list[CellRecord]] = []
     kept: set[str] = set()
@@ -57,10 +59,11 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
             cells.append(measured)
     large = [_rows(measured) > WORTH_A_THREAD for measured in cells]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        tasks = [pool.submit(_convert_cell, root, measured) for measured, own in zip(cells, large, strict=True) if own]
-        for measured, own in zip(cells, large, strict=True):
+        given = list(zip(cells, large, strict=True))
+        tasks = [pool.submit(_convert_cell, root, measured, files) for measured, own in given if own]
+        for measured, own in given:
             if not own:
-                _convert_cell(root, measured)
+                _convert_cell(root, measured, files)
         for task in tasks:
             task.result()
     for stale in (root / "samples").rglob("*.parquet"):
@@ -69,12 +72,12 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
     write_tables(root, records)
 
 
-def _convert_cell(root: Path, records: list[CellRecord]) -> None:
+def _convert_cell(root: Path, records: list[CellRecord], files: Fingerprints) -> None:
     """Bring the Parquet file of one cell up to date with its launches that have samples."""
     path = root / "samples" / f"{records[0].cell}.parquet"
     of_pairs = is_of_pairs(records[0])
     schema = pairs.SAMPLES if of_pairs else SAMPLES  # files of an older layout are also made again
-    sources = json.dumps([schema, *(_fingerprint(root, record) for record in records)])
+    sources = _sources(schema, records, files)
     if _remembered(path) == sources:
         return
     read = (read_samples(root, record) for record in records)
@@ -93,18 +96,21 @@ def _rows(records: Iterable[CellRecord]) -> int:
     return sum(math.prod(record.shape[:2]) for record in records if record.shape)
 
 
-def _fingerprint(root: Path, record: CellRecord) -> list[Any]:
-    """Name, size and time of the two files of a cell and launch; the name alone of one that is missing."""
-    found: list[Any] = []
-    for kind in ("json", "npy"):
-        name = f"{record.cell}.l{record.launch_index}.{kind}"
-        try:
-            status = (root / "cells" / name).stat()
-        except OSError:  # whoever reads it says so
-            found.append(name)
-        else:
-            found += [name, status.st_size, status.st_mtime_ns]
-    return found
+def _fingerprints(root: Path) -> Fingerprints:
+    """Name, size and time of each file of ``cells/``, by its name."""
+    cells = root / "cells"
+    if not cells.is_dir():
+        return {}
+    with os.scandir(cells) as entries:
+        stats = ((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
+        return {name: [name, status.st_size, status.st_mtime_ns] for name, status in stats}
+
+
+def _sources(schema: str, records: Iterable[CellRecord], files: Fingerprints) -> str:
+    """What a Parquet file is made of: its layout, and the two files of each launch; the name alone of a missing one."""
+    stems = (f"{record.cell}.l{record.launch_index}" for record in records)
+    names = [f"{stem}.{kind}" for stem in stems for kind in ("json", "npy")]
+    return json.dumps([schema, *(files.get(name, [name]) for name in names)])
 
 
 def _remembered(path: Path) -> str | None:

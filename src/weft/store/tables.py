@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from weft.errors import DataError
-from weft.files.plain import plain_file
-from weft.store.files import Table, write_parquet
+from weft.store.files import Table, read_parquet, write_parquet
 from weft.store.records import CellRecord, LaunchRecord, load_launch_record
 
 CELLS = pa.schema(
@@ -115,7 +113,7 @@ def read_table(root: Path, name: str) -> Table:
     """
     path = root / "tables" / f"{name}.parquet"
     try:
-        return pq.read_table(plain_file(path))
+        return read_parquet(path)
     except (OSError, ValueError) as error:  # pyarrow's own errors derive from these two
         why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise DataError(f"{path}: {why}", f"`weft show {root}` makes the tables again from the cells") from None
