@@ -9,6 +9,13 @@
 
 namespace weft {
 
+namespace {
+
+constexpr std::int64_t worth_sleeping_ns = 2'000'000;
+constexpr std::int64_t awake_before_ns = 500'000; // what an idle core takes to wake up, many times over
+
+} // namespace
+
 Player::Player(Team const &team, Script const &script, double compute, AllToAll algorithm)
     : team_(team), script_(script), compute_(compute), algorithm_(std::move(algorithm)), comms_{team.comm},
       sizes_{team.size}, requests_(std::size_t(script.slots), MPI_REQUEST_NULL) {
@@ -38,6 +45,10 @@ void Player::compute(std::int64_t ns) const {
         return platform::sleep_ns(scaled);
     }
     std::int64_t const end = platform::now_ns() + scaled;
+    // Traced times have in them what a busy core held up. Ranks that share cores would hold each other up once more.
+    if (scaled > worth_sleeping_ns) {
+        platform::sleep_ns(scaled - awake_before_ns);
+    }
     while (platform::now_ns() < end) {
     }
 }

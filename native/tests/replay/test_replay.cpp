@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <climits>
+#include <ctime>
 #include <vector>
 
 using namespace weft;
@@ -60,6 +61,17 @@ int MPI_Alltoallv(void const *from, int const *counts, int const *places, MPI_Da
     return is_only_noted
                ? MPI_SUCCESS
                : PMPI_Alltoallv(from, counts, places, type, into, their_counts, their_places, their_type, comm);
+}
+
+TEST_CASE("a rank leaves its core to others while it plays a long computation") {
+    Team const team = make_team(MPI_COMM_SELF);
+    timespec before{};
+    timespec after{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    std::int64_t const took = play_ns(team, script_of(team, {action(Act::compute, 0, 0, 50'000'000)}), 1.0);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    CHECK(took >= 50'000'000);
+    CHECK((after.tv_sec - before.tv_sec) * 1'000'000'000 + after.tv_nsec - before.tv_nsec < 25'000'000);
 }
 
 TEST_CASE("messages under way together are received at places of their own") {
