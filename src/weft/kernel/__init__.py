@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from weft.fabric.model import Fabric
 from weft.kernel.traffic import Traffic
 from weft.study import Measure, Series, Study
@@ -212,6 +215,16 @@ class MeasuredKernel(Kernel, Protocol):
         ------
         StudyError, FabricError
             The sweep is impossible as written, or the fabric does not state what it needs.
+        """
+        ...
+
+    def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
+        """Bytes from each rank to each other, shape (ranks, ranks), which "best" nodes carry; None: an all-to-all.
+
+        Raises
+        ------
+        DataError
+            A file that the study names cannot be read.
         """
         ...
 

@@ -4,6 +4,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from weft.kernel import Sizes, Sweep
 from weft.kernel.traffic import Traffic
 from weft.study import Study
@@ -77,6 +80,10 @@ class PlainKernel:
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """None: no times are known."""
         return []
+
+    def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
+        """None: nodes are chosen for an all-to-all."""
+        return None
 
     def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
         """The sweep, unchanged."""

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``placement.nodes = "best"``: the nodes whose all-to-all the fabric's routes carry fastest, a group a node count."""
+"""``placement.nodes = "best"``: the nodes whose messages the fabric's routes carry fastest, a group a node count.
+
+The messages are those that the kernel knows of (a replay's), else an all-to-all.
+"""
+
+import numpy as np
+import numpy.typing as npt
 
 from weft.errors import FabricError
 from weft.fabric.folding import fold_for_people
 from weft.fabric.model import Fabric
 from weft.fabric.network import build_network
 from weft.kernel import Shape
+from weft.kernel.registry import measured_kernels
 from weft.launch.route_library import route_library
 from weft.plan.shapes import shapes
-from weft.route.place import Placements, place
+from weft.route.place import Placements, between_nodes, place
 from weft.route.routes import Routes
 from weft.study import Study
 
@@ -39,9 +46,10 @@ def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Stu
             "import the output of ibnetdiscover (weft fabric import DUMP -o FILE), or name the nodes",
         )
     routes = Routes(network, route_library())
+    sent = measured_kernels()[study.kernel].sent(study)
     groups: dict[int, str] = {}
     for nodes in sorted(_several(study, fabric)):
-        found = place(routes, nodes)
+        found = place(routes, nodes, sent=_between(study, sent, nodes))
         names = [network.hosts[int(host)] for host in found.best.hosts]
         groups[nodes] = ",".join(names)
         notes.append(f"best {nodes} nodes: {fold_for_people(names)}, {_worth(found)}")
@@ -49,6 +57,17 @@ def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Stu
     placement = study.placement.model_copy(update={"nodes": named})
     more = fabric.groups | {named[nodes]: hosts for nodes, hosts in groups.items()}
     return study.model_copy(update={"placement": placement}), fabric.model_copy(update={"groups": more})
+
+
+def _between(study: Study, sent: npt.NDArray[np.float64] | None, nodes: int) -> npt.NDArray[np.float64] | None:
+    """Amount from each node to each other, shape (nodes, nodes); None: an all-to-all."""
+    if sent is None or len(sent) % nodes:
+        return None
+    if study.placement.order == "cyclic":
+        order = np.arange(len(sent)).reshape(-1, nodes).T.ravel()
+        sent = sent[np.ix_(order, order)]
+    node = np.arange(len(sent)) // (len(sent) // nodes)
+    return between_nodes(sent, nodes) if sent[node[:, None] != node].any() else None
 
 
 def _several(study: Study, fabric: Fabric) -> set[int]:
@@ -61,4 +80,4 @@ def _worth(found: Placements) -> str:
     """What the best and the worst set of nodes carry, of what their adapters inject."""
     best, worst = 100 / found.best.all_to_all, 100 / found.worst.all_to_all
     looked = "all sets were looked at" if found.exact else f"of {found.looked_at:,} sets"
-    return f"an all-to-all at {best:.0f} % of injection by the routes; the worst at {worst:.0f} % ({looked})"
+    return f"{found.traffic} at {best:.0f} % of injection by the routes; the worst at {worst:.0f} % ({looked})"

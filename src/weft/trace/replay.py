@@ -13,6 +13,7 @@ from weft.fabric.model import Fabric
 from weft.files.atomic import write_atomic
 from weft.format import format_seconds, plural
 from weft.host import read_host
+from weft.kernel.replay.study import in_thousandths
 from weft.store.trace.convert import convert_trace, is_converted
 from weft.store.trace.folder import TraceFolder
 from weft.trace.reading import reading_trace
@@ -108,9 +109,14 @@ def factor_of(compute: str, nodes: int | None) -> float:
         factor = -1.0
     if not 0 <= factor <= 1000:
         raise StudyError(f"--compute {compute} is no multiple from 0 to 1000", "half the time between calls: x0.5")
+    played = in_thousandths(factor)
+    if factor > 0 and not played:
+        raise StudyError(
+            f"--compute {compute} is less than replays can play, a thousandth", "leave out the time between calls: x0"
+        )
     if nodes is not None and nodes < 1:
         raise StudyError(f"--nodes {nodes} is no number of nodes", "give one from 1 on")
-    return factor
+    return played
 
 
 def divisor_from(number: int, least: int) -> int:

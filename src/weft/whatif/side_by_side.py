@@ -14,6 +14,10 @@ ALONE = 0.02
 """Differences below this are called none: a model's own roundness, and the drawing of rounds."""
 
 
+ROUNDED = 0.005
+"""By so much a simulated time may be below its bound: times of computing are rounded to ns, rates by the simulator."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A variant, its time in s (or a bound of it), where that comes from, and why it was not simulated, if so."""
@@ -26,11 +30,26 @@ class Outcome:
     low_s: float | None = None
     high_s: float | None = None
     """Range of what the machine's model leaves out; None if it leaves out nothing."""
+    bound_s: float = 0.0
+    """The longest lower bound of this variant: the busiest rank's computation, or its fullest link."""
 
     @property
     def simulated_s(self) -> float | None:
-        """The time if it is one and no bound."""
-        return None if self.level.at_least else self.seconds
+        """The time if it is one and no bound, and no bound contradicts it."""
+        return None if self.level.at_least or self.contradicted else self.seconds
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether it was simulated in less time than its bound, so that one of the two is wrong."""
+        return not self.level.at_least and self.seconds < (1 - ROUNDED) * self.bound_s
+
+    @property
+    def range_s(self) -> tuple[float, float]:
+        """From the least to the most that the model leaves open; the time twice where it leaves out nothing."""
+        return (
+            self.seconds if self.low_s is None else self.low_s,
+            self.seconds if self.high_s is None else self.high_s,
+        )
 
 
 @dataclass(frozen=True)
@@ -45,12 +64,15 @@ class SideBySide:
         Today's first.
     least
         Time that no network could improve on, in s.
+    nothing_played
+        Whether no call of the trace is replayed.
     """
 
     ranks: int
     fabric: str
     outcomes: list[Outcome]
     least: float
+    nothing_played: bool = False
 
     def table(self) -> Table:
         """One row for each variant, and what no network could improve on."""
@@ -68,22 +90,42 @@ class SideBySide:
     def sentence(self) -> str:
         """What helps most, by how much."""
         today = self.outcomes[0].simulated_s
-        known = [(each.simulated_s, each.variant.words) for each in self.outcomes[1:] if each.simulated_s is not None]
-        if today == 0:
-            return "Nothing is shown: the replay takes no time, for the trace has no calls that are replayed."
-        if today is None or not known:
-            return "Nothing is shown: today's replay, or every other one, was not simulated."
-        best, _ = min(known)
-        words = " or ".join(words for seconds, words in known if seconds < (1 + ALONE) * best)
-        most = f"No network could save more than {max(0.0, 1 - self.least / today):.0%}."
+        known = [each for each in self.outcomes[1:] if each.simulated_s is not None]
+        if self.nothing_played:
+            return "Nothing is shown: the trace has no calls that are replayed."
+        if not today or not known:
+            return "Nothing is shown: today's replay, or every other one, has no simulated time that holds."
+        best = min(known, key=lambda each: each.seconds)
+        if best.seconds > (1 - ALONE) * today:
+            tried = "was tried" if len(known) + 1 == len(self.outcomes) else "was simulated"
+            return " ".join((f"Nothing that {tried} saves {ALONE:.0%}.", *self._around(today)))
+        words = " or ".join(each.variant.words for each in known if each.seconds <= (1 + ALONE) * best.seconds)
+        most = "What helps most" if len(known) + 1 == len(self.outcomes) else "Of what was simulated, helps most"
+        saved = f"{most}: {words}, {1 - best.seconds / today:.0%} less time (simulated)."
+        if best.range_s[1] > self.outcomes[0].range_s[0]:
+            saved += " By the ranges of what the model leaves out it may as well save nothing."
+        return " ".join((saved, "How far such shares are off is not known.", *self._around(today)))
+
+    def _around(self, today: float) -> list[str]:
+        """What bounds any network, and what the ranges mean."""
+        said: list[str] = []
+        if self.least > 0:
+            said.append(f"No network could save more than {max(0.0, 1 - self.least / today):.0%}.")
         if any(each.high_s is not None for each in self.outcomes):
-            most += (
-                " In brackets stand ranges of what the model leaves out: where two overlap, the network may turn their "
+            said.append(
+                "In brackets stand ranges of what the model leaves out: where two overlap, the network may turn their "
                 "order."
             )
-        if best > (1 - ALONE) * today:
-            return f"Nothing that was tried saves {ALONE:.0%}. {most}"
-        return f"What helps most: {words}, {1 - best / today:.0%} less time (simulated). {most}"
+        return said
+
+    def contradictions(self) -> list[str]:
+        """A line for each variant that was simulated in less time than it can take."""
+        return [
+            f"{each.variant.words}: simulated in {format_seconds(each.seconds)}, and by its bound it takes "
+            f"{format_seconds(each.bound_s)} at least: one of the two is wrong, so nothing is concluded from it"
+            for each in self.outcomes
+            if each.contradicted
+        ]
 
     def as_tree(self) -> dict[str, Any]:
         """The numbers for JSON (schema ``weft-whatif/1``)."""

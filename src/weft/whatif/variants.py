@@ -7,6 +7,7 @@ from typing import Any
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.fabric.written import as_toml
+from weft.format import plural
 from weft.trace.replay import Asked
 
 
@@ -60,7 +61,7 @@ def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[li
     if nodes == 1:
         left_out.append("other nodes, links, adapters and tables: on one node no message uses the network")
     elif nodes < len(fabric.hosts):
-        found.append(Variant("placement", "the best free nodes", fabric, replace(asked, place="best")))
+        found.append(Variant("placement", "the best nodes by the routes", fabric, replace(asked, place="best")))
     else:
         left_out.append("another placement: the application takes all nodes")
     each = ranks // nodes
@@ -72,12 +73,12 @@ def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[li
     else:
         left_out.append("a node-aware all-to-all: it needs several ranks on each of several nodes")
     found += _machines(fabric, asked, left_out) if nodes > 1 else []
-    if each > 1 and each % 2 == 0 and 2 * nodes <= len(fabric.hosts):
-        found.append(Variant("spread", "half the ranks on a node", fabric, replace(asked, nodes=2 * nodes)))
+    if each % 2:
+        left_out.append(f"half the ranks on a node: {plural(each, 'rank')} on each cannot be halved")
+    elif 2 * nodes > len(fabric.hosts):
+        left_out.append(f"half the ranks on a node: that takes {2 * nodes} nodes of {len(fabric.hosts)}")
     else:
-        left_out.append(
-            "half the ranks on a node: there are not twice as many nodes, or no even number of ranks on each"
-        )
+        found.append(Variant("spread", "half the ranks on a node", fabric, replace(asked, nodes=2 * nodes)))
     return found, left_out
 
 

@@ -4,7 +4,9 @@
 import sys
 from pathlib import Path
 
-from weft.errors import DataError
+import numpy as np
+from numpy.typing import NDArray
+
 from weft.fabric import load_fabric
 from weft.files.atomic import write_json
 from weft.kernel.studies import load_study
@@ -15,9 +17,10 @@ from weft.report.tabular import terminal
 from weft.report.view import load_view
 from weft.run.one import run_study
 from weft.run.progress import for_terminal
+from weft.store.trace.script import read_sizes
+from weft.store.trace.script_traffic import sent_in
 from weft.text import console
 from weft.trace.replay import Asked, fewest_nodes, introduction, prepare
-from weft.trace.traffic import traffic_of_trace
 from weft.whatif.least import fullest_link_s
 from weft.whatif.levels import COMPUTATION, STATIC, simulated
 from weft.whatif.side_by_side import Outcome, SideBySide
@@ -56,9 +59,12 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
     else:
         found.append(tables)
     least = made.busiest_s * compute
-    outcomes = [_outcome(variant, trace, base / variant.name, compute, least) for variant in found]
-    answers = SideBySide(made.ranks, fabric.name, outcomes, least)
-    notes = [f"not simulated: {each.variant.words}: {each.reason}" for each in outcomes if each.reason]
+    sent = sent_in(made.path)
+    outcomes = [_outcome(variant, trace, base / variant.name, compute, least, sent) for variant in found]
+    answers = SideBySide(made.ranks, fabric.name, outcomes, least, nothing_played=not read_sizes(made.path).messages)
+    notes = answers.contradictions()
+    notes += [f"not simulated: {each.variant.words}: {each.reason}" for each in outcomes if each.reason]
+    notes += [f"{line}; none of these times has them" for line in introduction(made)[1:]]
     _shown(answers, base, [*notes, *(f"left out: {line}" for line in left_out)])
     return 0 if all(outcome.simulated_s is not None for outcome in outcomes) else 1
 
@@ -74,7 +80,9 @@ def _shown(answers: SideBySide, base: Path, notes: list[str]) -> None:
     sys.stdout.write(f"page of all replays: {path}\nnumbers: {base / 'whatif.json'}\n")
 
 
-def _outcome(variant: Variant, trace: Path, folder: Path, compute: float, least: float) -> Outcome:
+def _outcome(
+    variant: Variant, trace: Path, folder: Path, compute: float, least: float, sent: NDArray[np.float64] | None
+) -> Outcome:
     """Simulate a variant; where that is refused, what its fullest link needs at least."""
     asked = Asked(variant.asked.nodes, compute, variant.asked.place, variant.asked.alltoall)
     study, _ = prepare(trace, [variant.fabric], asked)
@@ -83,16 +91,13 @@ def _outcome(variant: Variant, trace: Path, folder: Path, compute: float, least:
     launcher = launcher_for(variant.fabric, None, progress.say)
     run_study(load_study(study), variant.fabric, folder, launcher, progress)
     view = load_view(folder)
+    hosts = next((cell.hosts for cell in view.plan.cells if cell.hosts and cell.kernel == view.plan.kernel), ())
+    longest = None if sent is None else fullest_link_s(variant.fabric, hosts, sent)
+    bound_s = max(longest or 0.0, least)
     warm = next((row for row in view.rows if (row["call"], row["phase"]) == ("replay", "warm")), None)
     if warm is not None and warm["median_s"] is not None:
         level = simulated(variant.fabric)
-        return Outcome(variant, folder, warm["median_s"], level, low_s=warm["low_s"], high_s=warm["high_s"])
-    hosts = next((cell.hosts for cell in view.plan.cells if cell.hosts and cell.kernel == view.plan.kernel), ())
-    try:
-        longest = fullest_link_s(variant.fabric, hosts, traffic_of_trace(trace))
-    except DataError:  # no messages of which it is known who sent them to whom
-        longest = None
+        return Outcome(variant, folder, warm["median_s"], level, "", warm["low_s"], warm["high_s"], bound_s)
     why = next((row["reason"] for row in view.rows if row["call"] == "replay" and row["reason"]), "no reason is known")
-    if longest is None or longest < least:
-        return Outcome(variant, folder, least, COMPUTATION, why)
-    return Outcome(variant, folder, longest, STATIC, why)
+    level = STATIC if longest is not None and longest >= least and longest > 0 else COMPUTATION
+    return Outcome(variant, folder, bound_s, level, why, bound_s=bound_s)

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from made.traces import MadeRank
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.importing import import_dump
 from weft.host import Host, Limit
-from weft.kernel.studies import make_study
+from weft.kernel.studies import load_study, make_study
 from weft.plan.make import make_plan
 from weft.study import Study
+from weft.trace.replay import Asked, prepare
 
 HOST = Host("here", 2, 2**34, (Limit(2**34, "MemAvailable"),))
 CABLES = """\
@@ -24,6 +26,7 @@ n4,1,leaf1,2,10 GB/s
 n5,1,leaf1,3,10 GB/s
 leaf0,4,leaf1,4,10 GB/s
 """
+LEAF = {f"n{number}": number // 3 for number in range(6)}
 
 
 def study(nodes: object) -> Study:
@@ -35,7 +38,11 @@ def study(nodes: object) -> Study:
 @pytest.fixture
 def cabled(tmp_path: Path) -> Fabric:
     """Two leaves of three hosts with one cable between them; the first host's own cable is slow."""
-    (tmp_path / "cables.csv").write_text(CABLES)
+    return machine(tmp_path, CABLES)
+
+
+def machine(tmp_path: Path, cables: str) -> Fabric:
+    (tmp_path / "cables.csv").write_text(cables)
     import_dump(tmp_path / "cables.csv", tmp_path / "cabled.toml")
     return load_fabric(str(tmp_path / "cabled.toml"))
 
@@ -62,6 +69,30 @@ def test_the_plan_is_not_touched_without_it(cabled: Fabric) -> None:
     plan = make_plan(study("compact"), cabled, predict=False, host=HOST)
     assert not plan.planned_fabric.groups
     assert {cell.hosts for cell in plan.cells if cell.nodes == 2} == {("n0", "n1")}
+
+
+def test_a_replay_gets_the_nodes_that_carry_its_own_messages(tmp_path: Path) -> None:
+    """Two pairs of ranks want one pair under each leaf; it got the nodes of an all-to-all, three of them under one."""
+    cabled = machine(tmp_path, CABLES.replace("leaf0,4,leaf1,4,10", "leaf0,4,leaf1,4,5"))
+    for rank in range(4):
+        made = MadeRank(rank, 4)
+        if rank % 2:
+            made.call("MPI_Recv", 1, 2, peer=rank - 1, tag=1, received=2**20)
+        else:
+            made.call("MPI_Send", 1, 2, peer=rank + 1, tag=1, bytes=2**20)
+        made.write(tmp_path / "trace" / "raw")
+    path, _ = prepare(tmp_path / "trace", [cabled], Asked(4, place="best"))
+    plan = make_plan(load_study(path), cabled, predict=False, host=HOST)
+    (cell,) = [cell for cell in plan.cells if cell.kernel == "replay"]
+    assert [sum(leaf == LEAF[host] for host in cell.hosts) for leaf in (0, 1)] == [2, 2]
+    assert "n0" not in cell.hosts
+    assert any("the traced messages at 100 % of injection" in note for note in plan.notes)
+    cyclic = path.with_name("cyclic.toml")
+    turned = path.read_text().replace("nodes = [4]", "nodes = [2]").replace("ranks_per_node = 1", "ranks_per_node = 2")
+    cyclic.write_text(turned.replace("[placement]", '[placement]\norder = "cyclic"'))
+    (two,) = [cell for cell in make_plan(load_study(cyclic), cabled, predict=False, host=HOST).cells
+              if cell.kernel == "replay"]  # fmt: skip
+    assert LEAF[two.hosts[0]] == LEAF[two.hosts[1]]  # ranks 0 and 2 against 1 and 3: all bytes go between nodes
 
 
 def test_without_cables_there_is_no_best(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from made.traces import MadeRank
 from weft.errors import StudyError
 from weft.fabric import load_fabric
 from weft.host import read_host
-from weft.trace.replay import Asked, prepare
+from weft.trace.replay import Asked, factor_of, prepare
 
 
 def trace(folder: Path, ranks: int) -> Path:
@@ -32,3 +32,11 @@ def test_too_many_ranks_are_refused_with_an_option_that_works(tmp_path: Path) ->
     assert error.value.remedy.endswith("share cores: --nodes 1")
     study, _ = prepare(tmp_path, [load_fabric("local")], Asked(1))
     assert "oversubscribe = true" in study.read_text()
+
+
+def test_a_multiple_is_what_kernels_can_play() -> None:
+    """Of x0.0004 they played nothing, and the bound "at least" had it all the same."""
+    assert factor_of("x0.3333", None) == 0.333
+    assert factor_of("x0", None) == 0
+    with pytest.raises(StudyError, match=r"x0\.0004 is less than replays can play, a thousandth"):
+        factor_of("x0.0004", None)

@@ -5,15 +5,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel
-from weft.kernel.replay.study import ReplayStudy
+from weft.kernel.replay.study import ReplayStudy, in_thousandths
 from weft.mpi.alltoall import chosen
 from weft.store.trace.script import ScriptSizes, read_sizes
+from weft.store.trace.script_traffic import sent_in
 from weft.study import Measure, Series, Study
 
 OP = "replay"
@@ -42,8 +46,7 @@ class Replay(PlainKernel):
             The script cannot be read.
         """
         assert isinstance(study, ReplayStudy)
-        path = Path(study.replay.script)
-        path = study.path.parent / path  # an absolute one stays as it is
+        path = script_of(study)
         sizes = read_sizes(path)
         fitting = [shape for shape in shapes if shape.ranks == sizes.ranks]
         if not fitting:
@@ -51,8 +54,20 @@ class Replay(PlainKernel):
                 f"{study.path}: the script is of {sizes.ranks} ranks, and no cell has as many",
                 "give nodes and ranks_per_node whose product is that number: weft replay TRACE --on FABRIC does",
             )
-        values = values_of(path.resolve(), study.replay.compute, sizes) | chosen(study.replay.algorithm)
+        values = values_of(path.resolve(), in_thousandths(study.replay.compute), sizes) | chosen(study.replay.algorithm)
         return Sweep(tuple((shape, values) for shape in fitting))
+
+    def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
+        """Messages and all-to-alls of the script; None if it has none of them, or too many ranks.
+
+        Raises
+        ------
+        DataError
+            The script cannot be read.
+        """
+        assert isinstance(study, ReplayStudy)
+        found = sent_in(script_of(study))
+        return found if found is not None and found.any() else None
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory: buffers, the script, samples, and MPI's own."""
@@ -113,6 +128,11 @@ class Replay(PlainKernel):
     def content_bytes(self, values: Mapping[str, Any]) -> int:
         """None: the content does not matter."""
         return 0
+
+
+def script_of(study: ReplayStudy) -> Path:
+    """The script's path; a relative one is from the study's folder."""
+    return study.path.parent / study.replay.script
 
 
 def values_of(path: Path, compute: float, sizes: ScriptSizes) -> dict[str, Any]:
