@@ -123,11 +123,12 @@ template <typename Call> Outcome perform(Call const &call, Spec const &spec) noe
         return Outcome{raise(call.comm, code, what), spec.kind};
     };
     try {
-        int inter = 0;
-        check(PMPI_Comm_test_inter(call.comm, &inter), "MPI_Comm_test_inter");
-        int ranks = 0;
-        check(PMPI_Comm_size(call.comm, &ranks), "MPI_Comm_size");
-        if (spec.kind != Kind::pmpi && inter == 0 && ranks > 1) {
+        int inter = 0, ranks = 1;
+        if (spec.kind != Kind::pmpi) {
+            check(PMPI_Comm_test_inter(call.comm, &inter), "MPI_Comm_test_inter");
+            check(PMPI_Comm_size(call.comm, &ranks), "MPI_Comm_size");
+        }
+        if (inter == 0 && ranks > 1) {
             state = &state_of(call.comm);
             if (Kind const ran = run(spec, call.exchange(ranks), *state); ran != Kind::pmpi) {
                 last_ran() = ran;

@@ -5,6 +5,7 @@
 #include "state.hpp"
 
 #include <bit>
+#include <numeric>
 
 namespace weft::alltoall {
 
@@ -14,45 +15,67 @@ constexpr std::int64_t calls_before_setup = 2;
 
 /// The common estimate of the size of an MPI_Alltoallv. The ranks reduce it at the calls 2, 4, 8, ... and then at every
 /// 64th; in between the last value is used. Every algorithm is correct for all sizes: only speed depends on it.
-std::int64_t agreed_bytes(Exchange const &exchange, State &state, std::int64_t number, Choice &choice) {
+std::int64_t agreed_bytes(std::int64_t bytes, State &state, std::int64_t number, Choice &choice) {
     choice.agreed = std::has_single_bit(std::uint64_t(number)) || number % 64 == 0 || state.mean_bytes < 0;
     if (choice.agreed) {
         double const begin = PMPI_Wtime();
-        std::int64_t bytes = mean_bytes(exchange);
         check(PMPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_MAX, state.comm()), "MPI_Allreduce of sizes");
         state.mean_bytes = bytes;
         choice.agreed_seconds = PMPI_Wtime() - begin;
     }
     return state.mean_bytes;
 }
+/// Bytes of one element; none of a null type, with which counts are zero.
+std::int64_t bytes_of(MPI_Datatype type) {
+    MPI_Count size = 0;
+    if (type != MPI_DATATYPE_NULL) {
+        check(PMPI_Type_size_x(type, &size), "MPI_Type_size_x");
+    }
+    return size;
+}
 
 } // namespace
 
-std::int64_t mean_bytes(Exchange const &exchange) {
-    int const ranks = exchange.send.ranks();
-    return exchange.uniform() ? exchange.receive.bytes(0) : (exchange.send.total_bytes() + ranks - 1) / ranks;
+template <typename Call> std::int64_t mean_bytes(Call const &call, int ranks) {
+    if constexpr (has_counts<Call>) {
+        bool const in_place = call.send_buffer == MPI_IN_PLACE;
+        auto const *const counts = in_place ? call.receive_counts : call.send_counts;
+        std::int64_t const count = std::accumulate(counts, counts + ranks, std::int64_t(0));
+        return (count * bytes_of(in_place ? call.receive_type : call.send_type) + ranks - 1) / ranks;
+    } else {
+        return call.receive_count * bytes_of(call.receive_type);
+    }
 }
 
-template <typename Call> Choice choose(Table const &table, Call const &call, std::int64_t number, int ranks) {
+template <typename Call>
+Choice choose(Table const &table, Call const &call, std::int64_t number, int ranks, OwnRules &own) {
     if (number < calls_before_setup || ranks == 1) {
         return {};
     }
-    Choice choice;
-    State &state = state_of(call.comm);
-    Exchange const exchange = call.exchange(ranks);
-    Key key{has_counts<Call>, state.nodes().count(), state.nodes().smallest(), state.nodes().largest(), ranks, 0};
-    if (!has_counts<Call>) {
-        key.bytes = mean_bytes(exchange);
-    } else if (table.needs_bytes()) {
-        key.bytes = agreed_bytes(exchange, state, number, choice);
+    std::optional<SizeRules> &rules = own.of[has_counts<Call> ? 1 : 0];
+    if (!rules) {
+        Nodes const &nodes = state_of(call.comm).nodes();
+        rules = table.of_shape({has_counts<Call>, nodes.count(), nodes.smallest(), nodes.largest(), ranks, 0});
     }
-    choice.spec = table.choose(key);
+    Choice choice;
+    std::int64_t bytes = 0;
+    if (rules->needs_bytes()) {
+        bytes = mean_bytes(call, ranks);
+        if (has_counts<Call>) {
+            bytes = agreed_bytes(bytes, state_of(call.comm), number, choice);
+        }
+    }
+    choice.spec = &rules->choose(bytes);
     return choice;
 }
 
-template Choice choose(Table const &, AlltoallCall<int> const &, std::int64_t, int);
-template Choice choose(Table const &, AlltoallCall<MPI_Count> const &, std::int64_t, int);
-template Choice choose(Table const &, AlltoallvCall<int, int> const &, std::int64_t, int);
-template Choice choose(Table const &, AlltoallvCall<MPI_Count, MPI_Aint> const &, std::int64_t, int);
+template std::int64_t mean_bytes(AlltoallCall<int> const &, int);
+template std::int64_t mean_bytes(AlltoallCall<MPI_Count> const &, int);
+template std::int64_t mean_bytes(AlltoallvCall<int, int> const &, int);
+template std::int64_t mean_bytes(AlltoallvCall<MPI_Count, MPI_Aint> const &, int);
+template Choice choose(Table const &, AlltoallCall<int> const &, std::int64_t, int, OwnRules &);
+template Choice choose(Table const &, AlltoallCall<MPI_Count> const &, std::int64_t, int, OwnRules &);
+template Choice choose(Table const &, AlltoallvCall<int, int> const &, std::int64_t, int, OwnRules &);
+template Choice choose(Table const &, AlltoallvCall<MPI_Count, MPI_Aint> const &, std::int64_t, int, OwnRules &);
 
 } // namespace weft::alltoall

@@ -23,6 +23,9 @@ struct Spec {
     std::string file;                 // file of rounds
 };
 
+/// The library's own algorithm.
+inline Spec const library_own{};
+
 struct AlgorithmHelp {
     Kind kind;
     char const *name;

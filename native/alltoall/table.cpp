@@ -115,23 +115,37 @@ Table::Table(std::string_view text) {
     }
 }
 
-Spec Table::choose(Key const &key) const {
+void SizeRules::add(Rule const &rule) {
+    if (every_) {
+        return;
+    }
+    if (rule.bytes.low > 0 || rule.bytes.high < 1e300) {
+        rules_.emplace_back(rule.bytes, rule.spec);
+        return;
+    }
+    every_ = rule.spec;
+}
+
+Spec const &SizeRules::choose(std::int64_t bytes) const {
+    for (auto const &[range, spec] : rules_) {
+        if (within(range, double(bytes))) {
+            return spec;
+        }
+    }
+    return every_ ? *every_ : library_own;
+}
+
+SizeRules Table::of_shape(Key const &key) const {
+    SizeRules made;
     for (Rule const &rule : rules_) {
         bool const op = key.vector ? rule.alltoallv : rule.alltoall;
         // all nodes must be in the range: tables are measured on even nodes
         bool const node = within(rule.ranks_per_node, key.fewest_ranks) && within(rule.ranks_per_node, key.most_ranks);
-        if (op && node && within(rule.nodes, key.nodes) && within(rule.ranks, key.ranks) &&
-            within(rule.bytes, double(key.bytes))) {
-            return rule.spec;
+        if (op && node && within(rule.nodes, key.nodes) && within(rule.ranks, key.ranks)) {
+            made.add(rule);
         }
     }
-    return {};
-}
-
-bool Table::needs_bytes() const noexcept {
-    return std::any_of(rules_.begin(), rules_.end(), [](Rule const &rule) {
-        return rule.alltoallv && (rule.bytes.low > 0 || rule.bytes.high < 1e300);
-    });
+    return made;
 }
 
 } // namespace weft::alltoall

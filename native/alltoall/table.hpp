@@ -15,7 +15,9 @@
 #include "spec.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::alltoall {
@@ -49,14 +51,31 @@ struct Rule {
     Spec spec;
 };
 
+/// The rules of a table for one operation and shape, by size alone.
+class SizeRules {
+  public:
+    /// Adds a rule, unless the ones before leave nothing to it.
+    void add(Rule const &rule);
+    /// Valid as long as these rules are.
+    Spec const &choose(std::int64_t bytes) const;
+    /// Whether the choice depends on the size.
+    bool needs_bytes() const noexcept { return !rules_.empty(); }
+    /// Whether all sizes take the library's own algorithm.
+    bool leave_all() const noexcept { return rules_.empty() && (!every_ || every_->kind == Kind::pmpi); }
+
+  private:
+    std::vector<std::pair<Range, Spec>> rules_; // until the first for all sizes
+    std::optional<Spec> every_;
+};
+
 class Table {
   public:
     /// Throws Error (MPI_ERR_ARG): not JSON, another schema, an unknown key, a rule without evidence.
     explicit Table(std::string_view text);
 
-    Spec choose(Key const &key) const;
-    /// Whether the choice for MPI_Alltoallv can depend on `bytes`, which the ranks must reduce first.
-    bool needs_bytes() const noexcept;
+    /// The rules for calls like `key`, of whatever size.
+    SizeRules of_shape(Key const &key) const;
+    Spec choose(Key const &key) const { return of_shape(key).choose(key.bytes); }
     std::size_t size() const noexcept { return rules_.size(); }
 
   private:

@@ -45,7 +45,7 @@ WEFT_PUBLIC const char *weft_alltoall_error(void);
 /* Name and one line of help of algorithm `index`; returns 0, or 1 if there is no such index. */
 WEFT_PUBLIC int weft_alltoall_algorithm(int index, const char **name, const char **help);
 
-/* The algorithm that the last call on this thread ran: "pmpi" after a fallback. */
+/* The algorithm that the last weft_alltoall or weft_alltoallv on this thread ran: "pmpi" after a fallback. */
 WEFT_PUBLIC const char *weft_alltoall_ran(void);
 
 #ifdef __cplusplus

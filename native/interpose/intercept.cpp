@@ -8,6 +8,7 @@
 #include "verify.hpp"
 
 #include <array>
+#include <atomic>
 
 namespace weft::interpose {
 
@@ -15,62 +16,98 @@ namespace {
 
 using namespace weft::alltoall;
 
-/// Calls on a communicator so far: MPI_Alltoall and MPI_Alltoallv.
-using Counters = std::array<std::int64_t, 2>;
+/// What is kept of an intracommunicator: its ranks, calls so far, of MPI_Alltoall and of MPI_Alltoallv, and the table's
+/// rules for it.
+struct Kept {
+    int ranks = 0;
+    std::array<std::int64_t, 2> calls{};
+    OwnRules rules;
+    std::array<bool, 2> left{}; // to the library for good, uncounted
+};
 
-int counter_key() {
+/// Communicators freed so far: the handle of one may then be another's.
+std::atomic<std::uint64_t> freed{0};
+
+int kept_key() {
     static int key = [] {
         int made = MPI_KEYVAL_INVALID;
-        auto const free_counter = [](MPI_Comm, int, void *value, void *) {
-            delete static_cast<Counters *>(value);
+        auto const free_kept = [](MPI_Comm, int, void *value, void *) {
+            delete static_cast<Kept *>(value);
+            ++freed;
             return MPI_SUCCESS;
         };
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, +free_counter, &made, nullptr);
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, +free_kept, &made, nullptr);
         return made;
     }();
     return key;
 }
 
-/// Number of this call among those of its kind on the communicator, from 1: the same on all its ranks, since collective
-/// calls are in order.
-std::int64_t count_call(MPI_Comm comm, bool vector) {
-    void *value = nullptr;
-    int found = 0;
-    check(PMPI_Comm_get_attr(comm, counter_key(), &value, &found), "MPI_Comm_get_attr");
-    if (found == 0) {
-        value = new Counters{};
-        check(PMPI_Comm_set_attr(comm, counter_key(), value), "MPI_Comm_set_attr");
+/// The communicator of a thread's last call: most calls are on the one of the call before.
+struct Last {
+    MPI_Comm comm{};
+    Kept *kept = nullptr;
+    std::uint64_t freed = 0;
+
+    Kept *of(MPI_Comm other) const noexcept { return other == comm && freed == interpose::freed ? kept : nullptr; }
+};
+
+#if defined(__GNUC__)
+[[gnu::tls_model("initial-exec")]] // found without a call
+#endif
+thread_local constinit Last last;
+
+/// Null for what is no valid intracommunicator.
+Kept *kept_of(MPI_Comm comm) {
+    if (Kept *const known = last.of(comm)) {
+        return known;
     }
-    return ++(*static_cast<Counters *>(value))[vector ? 1 : 0];
+    std::uint64_t const before = freed; // what is freed meanwhile is asked for again
+    int inter = 0, ranks = 0, found = 0;
+    if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0 ||
+        PMPI_Comm_size(comm, &ranks) != MPI_SUCCESS) {
+        return nullptr;
+    }
+    void *value = nullptr;
+    check(PMPI_Comm_get_attr(comm, kept_key(), &value, &found), "MPI_Comm_get_attr");
+    if (found == 0) {
+        value = new Kept{ranks, {}, {}, {}};
+        check(PMPI_Comm_set_attr(comm, kept_key(), value), "MPI_Comm_set_attr");
+    }
+    last = {comm, static_cast<Kept *>(value), before};
+    return last.kept;
 }
 
-template <typename Call> Spec chosen(Call const &call, std::int64_t number, int ranks) {
-    if (session().forced() || !session().table()) {
-        return session().forced().value_or(Spec{});
+/// `number`: of this call among those of its kind on the communicator, from 1: the same on all its ranks, since
+/// collective calls are in order.
+template <typename Call>
+Spec const &chosen(Session &own, Call const &call, std::int64_t number, int ranks, OwnRules &rules) {
+    if (own.forced()) {
+        return *own.forced();
     }
-    Choice const choice = choose(*session().table(), call, number, ranks);
+    if (!own.table()) {
+        return library_own;
+    }
+    Choice const choice = choose(*own.table(), call, number, ranks, rules);
     if (choice.agreed) {
-        session().report().agree(choice.agreed_seconds);
+        own.report().agree(choice.agreed_seconds);
     }
-    return choice.spec;
+    return *choice.spec;
 }
 
 template <typename Call> Line line_of(Call const &call, char const *name, int ranks, Kind ran) {
-    Line line{name, algorithms()[std::size_t(ran)].name, ranks, 0, size_class(mean_bytes(call.exchange(ranks)))};
+    Line line{name, algorithms()[std::size_t(ran)].name, ranks, 0, size_class(mean_bytes(call, ranks))};
     if (State const *const state = find_state(call.comm)) {
         line.nodes = state->nodes().count();
     }
     return line;
 }
 
-/// An intracommunicator's call.
-template <typename Call> int intercept_call(Call const &call, char const *name, int ranks) {
-    std::int64_t const number = count_call(call.comm, has_counts<Call>);
-    Spec const spec = chosen(call, number, ranks);
-    std::int64_t const every = session().verify_every();
+/// Makes a call that is to be verified, counted or both.
+template <typename Call>
+int noted_call(Session &own, Call const &call, char const *name, int ranks, Spec const &spec, bool verified) {
     std::optional<Exchange> exchange;
     std::optional<Verification> verification;
-    if (every > 0 && number % every == 0 && ranks > 1) {
+    if (verified) {
         exchange.emplace(call.exchange(ranks));
         verification.emplace(*exchange, state_of(call.comm));
     }
@@ -85,27 +122,39 @@ template <typename Call> int intercept_call(Call const &call, char const *name, 
         sums.verified_seconds = sums.seconds;
         sums.library_seconds = verification->library_seconds();
     }
-    if (session().reporting() && outcome.code == MPI_SUCCESS) {
-        session().report().add(line_of(call, name, ranks, outcome.ran), sums);
+    if (own.reporting() && outcome.code == MPI_SUCCESS) {
+        own.report().add(line_of(call, name, ranks, outcome.ran), sums);
     }
     return difference.empty() ? outcome.code : raise(call.comm, MPI_ERR_OTHER, difference);
+}
+
+/// An intracommunicator's call.
+template <typename Call> int intercept_call(Call const &call, char const *name, Kept &kept) {
+    Session &own = session();
+    int const ranks = kept.ranks;
+    std::size_t const kind = has_counts<Call> ? 1 : 0;
+    std::int64_t const number = ++kept.calls[kind];
+    Spec const &spec = chosen(own, call, number, ranks, kept.rules);
+    std::int64_t const every = own.verify_every();
+    bool const verified = every > 0 && number % every == 0 && ranks > 1;
+    if (verified || own.reporting()) {
+        return noted_call(own, call, name, ranks, spec, verified);
+    }
+    kept.left[kind] = every == 0 && kept.rules.of[kind] && kept.rules.of[kind]->leave_all();
+    return perform(call, spec).code;
 }
 
 } // namespace
 
 template <typename Call> int intercept(Call const &call, char const *name) noexcept {
-    int inter = 0, ranks = 0;
-    // let the library itself refuse what is not a valid communicator
-    if (!session().active() || call.comm == MPI_COMM_NULL || PMPI_Comm_test_inter(call.comm, &inter) != MPI_SUCCESS ||
-        inter != 0 || PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS) {
-        try {
-            return call.by_library();
-        } catch (Error const &error) {
-            return raise(call.comm, error.code(), error.what());
-        }
-    }
     try {
-        return intercept_call(call, name, ranks);
+        // What is done up to here, each call pays: one of a few bytes within a node lasts 0.2 us.
+        if (Kept const *const known = last.of(call.comm); known != nullptr && known->left[has_counts<Call> ? 1 : 0]) {
+            return call.by_library();
+        }
+        Kept *const kept = session().active() ? kept_of(call.comm) : nullptr;
+        // let the library itself refuse what is not a valid communicator
+        return kept == nullptr ? call.by_library() : intercept_call(call, name, *kept);
     } catch (Error const &error) {
         return raise(call.comm, error.code(), error.what());
     } catch (std::exception const &error) {

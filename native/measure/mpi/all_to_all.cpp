@@ -35,6 +35,7 @@ AllToAll::AllToAll(std::string_view spec) {
 AllToAll AllToAll::by_table(std::string const &path) {
     AllToAll made;
     try {
+        made.rules_ = std::make_shared<alltoall::OwnRules>();
         made.table_ = std::make_shared<alltoall::Table const>(
             alltoall::file_text(path, "the selection table", alltoall::most_table_bytes));
     } catch (alltoall::Error const &error) {
@@ -44,20 +45,20 @@ AllToAll AllToAll::by_table(std::string const &path) {
     return made;
 }
 
-template <class Call> alltoall::Spec AllToAll::spec_of(Call const &call) const {
+template <class Call> alltoall::Spec const &AllToAll::spec_of(Call const &call) const {
     if (table_ == nullptr) {
         return *spec_;
     }
     int ranks = 1;
     check(PMPI_Comm_size(call.comm, &ranks), "MPI_Comm_size");
-    return alltoall::choose(*table_, call, ++calls_, ranks).spec;
+    return *alltoall::choose(*table_, call, ++calls_, ranks, *rules_).spec;
 }
 
 template <class Call> bool AllToAll::perform(Call const &call) const {
     if (spec_ == nullptr && table_ == nullptr) {
         return false;
     }
-    alltoall::Spec const spec = spec_of(call);
+    alltoall::Spec const &spec = spec_of(call);
     if (spec.kind == alltoall::Kind::pmpi) {
         return false;
     }

@@ -51,8 +51,8 @@ TEST_CASE("the first rule that matches wins, ends included; none is the library'
         {"op": "*", "p": [100, 200], "algorithm": "flat.pairwise", )" +
                                evidence + "}"));
     CHECK(table.size() == 3);
-    CHECK(table.needs_bytes());
     Key key{false, 2, 4, 16, 32, 1023};
+    CHECK(table.of_shape(key).needs_bytes());
     CHECK(table.choose(key).kind == Kind::node_multi);
     CHECK(table.choose(key).leaders == 4);
     key.bytes = 1024;
@@ -76,7 +76,14 @@ TEST_CASE("the first rule that matches wins, ends included; none is the library'
                                Key{false, 64, 4, 16, 32, 0}, Key{true, 64, 4, 16, 32, 101}}) {
         CHECK(table.choose(without).kind == Kind::pmpi);
     }
-    CHECK_FALSE(Table(table_of(R"({"op": "*", "algorithm": "pmpi"})")).needs_bytes());
+    // what no rule of another size can be for needs no size
+    CHECK_FALSE(Table(table_of(R"({"op": "*", "algorithm": "pmpi"})")).of_shape(key).needs_bytes());
+    CHECK_FALSE(table.of_shape(Key{false, 1, 4, 16, 32, 1}).needs_bytes());
+    CHECK_FALSE(
+        Table(table_of(R"({"op": "*", "algorithm": "pmpi"}, {"op": "*", "bytes": [1, 5], "algorithm": "bruck", )" +
+                       evidence + "}"))
+            .of_shape(key)
+            .needs_bytes());
 }
 
 TEST_CASE(
@@ -89,6 +96,7 @@ TEST_CASE(
     Table const table(
         table_of(R"({"op": "alltoallv", "bytes": [1000, 2000], "algorithm": "bruck", )" + evidence + "}"));
     std::vector<int> const places(std::size_t(ranks.count));
+    OwnRules own;
     for (std::int64_t number = 1; number <= 200; ++number) {
         // from the call 70 on the last rank sends more than the rule has; the others always less
         int const large = number < 70 ? 1500 : 2500;
@@ -96,10 +104,27 @@ TEST_CASE(
         char byte = 0;
         AlltoallvCall<int, int> const call{&byte,         counts.data(), places.data(), MPI_BYTE,   &byte,
                                            counts.data(), places.data(), MPI_BYTE,      placed.comm};
-        Choice const choice = choose(table, call, number, ranks.count);
+        Choice const choice = choose(table, call, number, ranks.count, own);
         bool const due = number > 1 && ((number & (number - 1)) == 0 || number % 64 == 0);
         CHECK(choice.agreed == due);
-        CHECK(choice.spec.kind == (number > 1 && number < 128 ? Kind::bruck : Kind::pmpi)); // on every rank
+        CHECK(choice.spec->kind == (number > 1 && number < 128 ? Kind::bruck : Kind::pmpi)); // on every rank
+    }
+}
+
+TEST_CASE("where no rule for other sizes can match, nothing is asked of the ranks and the library's own runs") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+    Table const table(table_of(R"({"op": "*", "nodes": [1000, 2000], "bytes": [1, 20], "algorithm": "bruck", )" +
+                               evidence + R"(}, {"op": "alltoall", "bytes": [1, 20], "algorithm": "bruck", )" +
+                               evidence + "}"));
+    std::vector<int> const places(std::size_t(ranks.count)), counts(std::size_t(ranks.count), 0);
+    AlltoallvCall<int, int> const call{nullptr,       counts.data(), places.data(), MPI_BYTE,   nullptr,
+                                       counts.data(), places.data(), MPI_BYTE,      placed.comm};
+    OwnRules own;
+    for (std::int64_t number = 1; number <= 4; ++number) {
+        Choice const choice = choose(table, call, number, ranks.count, own);
+        CHECK_FALSE(choice.agreed);
+        CHECK(choice.spec->kind == Kind::pmpi);
     }
 }
 

@@ -4,7 +4,9 @@
 
 #include "nodes.hpp"
 
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace {
 
@@ -12,6 +14,16 @@ int sent = 0;
 
 void counting(char const *step) {
     sent += std::strcmp(step, "send") == 0 ? 1 : 0;
+}
+
+int started = 0;
+bool waited = false;
+
+/// Messages that a rank starts before it waits for any.
+void starting(char const *step) {
+    waited = waited || std::strcmp(step, "wait") == 0;
+    bool const message = std::strcmp(step, "send") == 0 || std::strcmp(step, "receive") == 0;
+    started += message && !waited ? 1 : 0;
 }
 
 /// Number of messages of all ranks in one call.
@@ -84,4 +96,27 @@ TEST_CASE("an alltoallv of nothing but one block sends one message, and no metad
         MPI_Allreduce(&sent, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         CHECK(all == 1);
     }
+}
+
+TEST_CASE("the ranks of a node together have no more messages under way than a node may have") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    setenv("WEFT_REQUESTS_PER_NODE", "4", 1);
+    // with 7 ranks all have more messages than may be under way: on nodes of one rank, or of two that share the four
+    for (auto const &[fake, spec] : {std::pair{"block:1", "node.multi{nl=1,stages=1}"},
+                                     {"block:1", "node.direct{w=64}"},
+                                     {"block:1", "flat.window{w=64}"},
+                                     {"block:2", "node.multi{nl=2,stages=1}"},
+                                     {"block:2", "flat.window{w=64}"}}) {
+        CAPTURE(fake);
+        CAPTURE(spec);
+        weft::alltoall::Nodes const nodes(weft::alltoall::fake_labels(fake, ranks.count));
+        oracle::Placed const placed(MPI_COMM_WORLD, fake);
+        oracle::Uniform uniform(512, ranks);
+        started = 0;
+        waited = false;
+        oracle::Hook const hook(starting);
+        uniform.check(spec, false, placed.comm);
+        CHECK(started * nodes.size_of(nodes.node_of(ranks.me)) <= 4);
+    }
+    unsetenv("WEFT_REQUESTS_PER_NODE");
 }

@@ -2,9 +2,11 @@
 // What ranks take from their surroundings: rank 0's variables and rank 0's files, for all.
 #include "hooked.hpp"
 
+#include "state.hpp"
 #include "texts.hpp"
 
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <unistd.h>
 
@@ -29,6 +31,27 @@ TEST_CASE("a wrong limit in the environment is refused on all ranks, by rank 0's
         MPI_Error_class(code, &error_class);
         CHECK(error_class == MPI_ERR_ARG);
     }
+}
+
+TEST_CASE("staging is what a call needs, and never more than its limit") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    std::int64_t const half = 32'768; // of the limit, for each direction
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:1", "64KiB");
+    // just enough for a batch, a byte more, and so much that a batch has a part of a block
+    for (std::int64_t const bytes : {half / ranks.count, half / ranks.count + 1, 2 * half + 1}) {
+        for (char const *spec : {"node.multi{stages=1}", "node.direct"}) {
+            CAPTURE(bytes);
+            CAPTURE(spec);
+            oracle::Uniform uniform(bytes, ranks);
+            uniform.check(spec, false, placed.comm);
+            uniform.check(spec, true, placed.comm);
+            CHECK(uniform.ran == std::string(spec, std::strcspn(spec, "{")));
+            CHECK(a2a::state_of(placed.comm).staging_bytes() == half);
+        }
+    }
+    oracle::Placed const roomy(MPI_COMM_WORLD, "block:1");
+    oracle::Uniform(half / ranks.count, ranks).check("node.multi", false, roomy.comm);
+    CHECK(a2a::state_of(roomy.comm).staging_bytes() == half); // not the next power of two
 }
 
 TEST_CASE("a file is read by rank 0 alone; where it cannot, all ranks say so and whose host it is") {

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from weft.errors import LaunchError
+from weft.errors import LaunchError, NotThereError, StudyError
 from weft.launch.preload import Preload
+from weft.mpi.alltoall import check_spec
 from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Library, Mpi, find_mpi, is_program
 from weft.mpi.selection import read_selection
 
@@ -51,13 +52,20 @@ class Settings:
 
         Raises
         ------
-        LaunchError
+        StudyError
+            No algorithm is named so, or it has no such parameter.
+        NotThereError
             The table is not a file.
         DataError
             It is torn, or holds something that is no rule.
         """
+        if self.force:
+            try:
+                check_spec(self.force.replace(" ", ""))  # which the library leaves out, too
+            except ValueError as error:
+                raise StudyError(str(error), 'such as --force "node.multi{nl=4}"') from error
         if self.table is not None and not self.table.is_file():
-            raise LaunchError(f"there is no selection table {self.table}", "name a file: --table FILE")
+            raise NotThereError(f"there is no selection table {self.table}", "make one: weft tune --on FABRIC")
         if self.table is not None:
             read_selection(self.table)
         given = {

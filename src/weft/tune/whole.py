@@ -59,12 +59,13 @@ class Tuning:
     Raises
     ------
     StudyError
-        The number of ranks on a node is not known.
+        A size is none, a number is under 1, or the number of ranks on a node is not known.
     FabricError
         The fabric file has a mistake.
     """
 
     def __init__(self, on: str, asked: Asked, into: Path | None, machine: Path | None = None) -> None:
+        _refuse_mistakes(asked)
         self.on, self.fabric = on, complete(load_fabric(on), read_host())
         ranks = asked.ranks_per_node or self.fabric.node.cores
         if ranks is None:
@@ -160,6 +161,19 @@ class Tuning:
         write_atomic(study, text.encode())
         code = Measuring(str(study), (self.on,), into, mpicxx).go()
         return code, load_view(into)
+
+
+def _refuse_mistakes(asked: Asked) -> None:
+    """Raise a StudyError for what the study made of it would refuse by its own keys, in a file that nobody wrote."""
+    for size in asked.sizes:
+        try:
+            parse_bytes(size)
+        except ValueError as error:
+            raise StudyError(f'--sizes "{size}": {error}', 'bytes of a block: --sizes "8 B" "4 KiB"') from error
+    one = ((asked.ranks_per_node, "--ranks-per-node"), (asked.launches, "--launches"))
+    for number, option in (*((count, "--nodes") for count in asked.nodes), *one):
+        if number is not None and number < 1:
+            raise StudyError(f"{option} {number}: there must be one at least", f"{option} 4")
 
 
 def write_if_changed(table: SelectionTable, output: Path) -> None:

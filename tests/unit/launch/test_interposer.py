@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli.app import main
-from weft.errors import LaunchError
+from weft.errors import LaunchError, NotThereError
 from weft.launch.interposer import Settings, mpi_of, preloaded
 from weft.mpi.library import Library
 
@@ -44,8 +44,19 @@ def test_only_what_is_asked_for_is_set(tmp_path: Path) -> None:
         "WEFT_ALLTOALL": "pmpi", "WEFT_TABLE": str(table), "WEFT_REPORT": str(Path.cwd() / "r.json"),
         "WEFT_VERIFY": "5", "WEFT_PREWARM": "1",
     }  # fmt: skip
-    with pytest.raises(LaunchError, match="no selection table"):
+    with pytest.raises(NotThereError, match="no selection table"):
         Settings(table=tmp_path / "none.json").variables()
+
+
+@pytest.mark.parametrize("spec", ["node.mult{nl=2}", "node.multi(nl=2)", "node.multi{w=2}", "auto"])
+def test_a_wrong_spec_is_refused_before_anything_starts(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The ranks refuse it too, in MPI_Init, between the lines that a library writes of their end."""
+    assert main(["exec", "--force", spec, "--", "mpirun", "-n", "2", "true"]) == 2
+    assert '-> such as --force "node.multi{nl=4}"' in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_spec_may_have_spaces() -> None:
+    assert Settings(" flat.window { w = 8, order = xor } ").variables()
 
 
 def test_the_wrapper_beside_the_starter_is_the_application_s(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table that a command writes again."""
 
+import re
 from pathlib import Path
 
+import pytest
+
+from weft.errors import StudyError
 from weft.host import read_host
 from weft.mpi.selection import Evidence, Rule, SelectionTable
 from weft.tune.whole import Asked, Tuning, write_if_changed
@@ -35,6 +39,21 @@ def test_a_torn_table_is_written_anew(tmp_path: Path) -> None:
     path.write_text('{"schema": "weft-tuning/1", "ru')
     write_if_changed(table("2026-01-01", RULE), path)
     assert b"node.direct" in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (Asked(sizes=("8 B", "8 Q")), '--sizes "8 Q": "Q" is no unit'),
+        (Asked(nodes=(2, 0)), "--nodes 0: there must be one at least"),
+        (Asked(ranks_per_node=0), "--ranks-per-node 0"),
+        (Asked(launches=0), "--launches 0"),
+    ],
+)
+def test_a_wrong_option_is_told_by_its_own_name(asked: Asked, says: str, tmp_path: Path) -> None:
+    """Of a size or node the study's keys were told, and a zero was taken for the default."""
+    with pytest.raises(StudyError, match=re.escape(says)):
+        Tuning("message-bound", asked, tmp_path)
 
 
 def test_on_this_host_its_own_cores_are_tuned(tmp_path: Path) -> None:
