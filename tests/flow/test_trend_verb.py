@@ -26,6 +26,9 @@ def test_a_change_is_dated_on_the_terminal_in_json_and_on_the_page(
     assert main(["compare", "--trend", *reversed(runs), "-o", str(page), "--no-figures"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "Changed between 2026-11-05 08:00 and 2026-11-06 08:00, from r6 on" in told
+    assert "15 rows in common" in told
+    changed = told.partition(" of 14 other rows changed with it.")[0].split()[-1]
+    assert 1 <= int(changed) <= 14
     assert "Changed between 2026-11-05" in page.read_text()
     assert main(["compare", "--trend", *runs, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)

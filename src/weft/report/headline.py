@@ -47,10 +47,15 @@ def supposed(text: str) -> str:
     return f"If the numbers hold, {text if name else text[0].lower() + text[1:]}"
 
 
+def if_it_holds(text: str, quality: Sequence[QualityRow]) -> str:
+    """A statement; where the quality of its run is C or D, as a supposition."""
+    return supposed(text) if doubted(quality) else text
+
+
 def as_shown(verdict: VerdictRow, quality: Sequence[QualityRow]) -> str:
     """The statement of a verdict; where the quality of its run is C or D, as a supposition."""
     statement = verdict["statement"]
-    return supposed(statement) if doubted(quality) and verdict["outcome"] != "no verdict" else statement
+    return statement if verdict["outcome"] == "no verdict" else if_it_holds(statement, quality)
 
 
 def headline(found: Sequence[VerdictRow]) -> str:

@@ -43,7 +43,8 @@ def sentences(found: Trend) -> list[str]:
 
 def _said(found: Trend, change: Change) -> str:
     before, after = found.times[change.at - 1], found.times[change.at]
-    others = f" {plural(change.rows - 1, 'other row')} changed with it." if change.rows > 1 else ""
+    rest = plural(len(found.keys) - 1, "other row")
+    others = f" {change.rows - 1} of {rest} changed with it." if change.rows > 1 else ""
     when = f"between {day(before)} and {day(after)}, from {found.sides[change.at].name} on"
     factor = f"{format_factor(change.factor)} times the time of before ({p_equals(change.p)})"
     return f"Changed {when}: {place_of(change.key)} takes {factor}.{others}"
