@@ -8,6 +8,8 @@
 #include "json.hpp"
 #include "session.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <fstream>
@@ -155,15 +157,28 @@ TEST_CASE("a wrong algorithm is caught at the next verified call, on its communi
 TEST_CASE("calls are counted from one on each of many communicators that come and go") {
     begin_session();
     oracle::Ranks const ranks(MPI_COMM_WORLD);
-    for (int i = 0; i < 20; ++i) { // a library gives the handle of a freed one to the next
-        oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
-        std::vector<unsigned char> const send(std::size_t(ranks.count), 7);
-        std::vector<unsigned char> receive(send.size());
-        victim = receive.data();
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+    std::vector<unsigned char> const send(std::size_t(ranks.count), 7);
+    std::vector<unsigned char> receive(send.size());
+    victim = receive.data();
+    oracle::Hook const hook(spoiling);
+    MPI_Comm before = MPI_COMM_NULL;
+    for (int i = 0; i < 20; ++i) {
+        std::array<MPI_Comm, 4> made{};
+        for (MPI_Comm &comm : made) {
+            PMPI_Comm_dup(placed.comm, &comm);
+        }
+        // a library gives the handle of a freed one to another: that of the last call, if any has it
+        auto which = std::find(made.begin(), made.end(), before) - made.begin();
+        which = which < std::ssize(made) ? which : 0;
+        PMPI_Bcast(&which, 1, MPI_INT64_T, 0, placed.comm);
+        before = made[std::size_t(which)];
         unpacked = 0;
-        oracle::Hook const hook(spoiling);
-        AlltoallCall<int> const call{send.data(), 1, MPI_BYTE, receive.data(), 1, MPI_BYTE, placed.comm};
+        AlltoallCall<int> const call{send.data(), 1, MPI_BYTE, receive.data(), 1, MPI_BYTE, before};
         CHECK(intercept(call, "MPI_Alltoall") == MPI_SUCCESS); // the first: none is verified
+        for (MPI_Comm &comm : made) {
+            PMPI_Comm_free(&comm);
+        }
     }
 }
 
