@@ -22,7 +22,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +67,13 @@ def as_faked(table: Path, faked: Path, nodes: int, ranks_per_node: int) -> Path:
 
 
 @contextmanager
-def starting(given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
+def starting(given: argparse.Namespace) -> Generator[tuple[list[str], list[str]]]:
     """Words that enter the fabric, and words that start the ranks there; a virtual one is up meanwhile."""
     fabric, mpi = load_fabric(given.on), find_mpi(given.mpicxx)
-    family, mpiexec = family_of(mpi.described()), mpi.mpiexec()
+    library, mpiexec = mpi.described(), mpi.mpiexec()
+    if library is None:
+        sys.exit(f"{mpi.wrapper} does not say which library it is of -> name another with --mpicxx")
+    family = family_of(library)
     if fabric.kind != "virtual":
         crowded = given.ranks > cores_here().threads
         os.environ |= family.environment(crowded)

@@ -24,6 +24,8 @@ from weft.format import format_factor
 
 #: The two directions of a cable are reported apart if their factors differ by more than this.
 UNEQUAL = 1.2
+LEAST_TOLD_S = 20e-9
+"""Pairs of ranks whose class is faster are not told apart: a clock's tick is 1 ns, and only a model is so fast."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +69,9 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
         found += _all_named(matrix, parts, suspected)
         found += routes_of(matrix, parts, places)
     left = scratch.keep("remainders", remainders(placed, fitted_table(matrices, taken), len(places.nodes)))
-    ranks = ranks_of(left, places)
-    others = without_ranks(left, ranks)
+    told = left.filter(left.base_s >= LEAST_TOLD_S)
+    ranks = ranks_of(told, places)
+    others = without_ranks(told, ranks)
     classes, groups = modes_of(others, places)
     found += [*memories(others, places), *classes, *ranks]
     found += slow_pairs(others, places, groups, found)

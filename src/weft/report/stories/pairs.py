@@ -41,7 +41,7 @@ class PairsStory(Story):
         causes = [row["statement"] for row in pairs.blame] if pairs.measured else []
         if not causes:
             return ""
-        more = f" And {plural(len(causes) - TOLD, 'more')}." if len(causes) > TOLD else ""
+        more = f" And {len(causes) - TOLD:,} more." if len(causes) > TOLD else ""
         return "; ".join(capital(text) if index == 0 else text for index, text in enumerate(causes[:TOLD])) + "." + more
 
     def answers(self, view: RunView) -> bool:
@@ -56,7 +56,7 @@ class PairsStory(Story):
         if not pairs.blame:
             return "Nothing stands out"
         first = capital(pairs.blame[0]["statement"].partition(":")[0])
-        return first + (f", and {plural(len(pairs.blame) - 1, 'more')}" if len(pairs.blame) > 1 else "")
+        return first + (f", and {len(pairs.blame) - 1:,} more" if len(pairs.blame) > 1 else "")
 
     def numbers(self, view: RunView) -> list[Number]:
         """How many stand out, and half a round trip between the farthest."""

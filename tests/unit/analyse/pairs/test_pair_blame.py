@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 
-from made.blamed import blamed
+from made.blamed import blamed, blamed_for
 from made.pair_shapes import HEALTHY
 from made.pairs import Cluster, Faults
 from weft.analyse.engine import Backend, connect
@@ -191,6 +192,18 @@ def test_a_pair_that_is_fast_when_measured_again_is_not_blamed(engine: Backend, 
     (found,) = blamed(engine, tmp_path, cluster, Faults(flukes=40, pairs={(2, 30): 4.0}), 1)
     assert found.statement.startswith("pair 2 on n0 with 30 on n7: ")
     assert found.detail == "slow again in two more measurements alone"
+
+
+def test_times_of_a_few_ticks_of_the_clock_accuse_nobody(engine: Backend, tmp_path: Path) -> None:
+    cluster = Cluster(8, 4, 4, uplinks=2, per_pod=2, pod_uplinks=2)
+    table = cluster.pairs(Faults(pairs={(2, 30): 4.0}, ranks={13: 1.8}, sockets=2.0), 1)
+    assert len(blamed_for(engine, tmp_path, cluster, table)) == 3
+    ticks_a_second = 19 / max(table["median_s"].to_pylist())
+    for place, name in enumerate(table.column_names):
+        if name.endswith("_s"):
+            ticks = pc.round(pc.multiply(table[name], ticks_a_second))
+            table = table.set_column(place, name, pc.multiply(ticks, 1e-9))
+    assert blamed_for(engine, tmp_path, cluster, table) == []
 
 
 def test_a_culprit_at_several_sizes_is_one(engine: Backend, tmp_path: Path) -> None:
