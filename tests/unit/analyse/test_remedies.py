@@ -97,6 +97,7 @@ def test_nothing_is_said_without_a_ladder_or_a_bound() -> None:
 
 def call(**changed: Any) -> CallRow:
     row = {"cell": "c000", "call": "C", "nodes": 4, "ranks": 8, "phase": "warm", "status": "ok"}
+    row |= {"block_bytes": 1000, "array_bytes": None}
     row |= {"median_s": 10e-3, "min_s": 9e-3, "bound_s": 8e-3, "bound": "link leaf0 up"}
     return cast(CallRow, row | changed)
 
@@ -112,6 +113,14 @@ def test_without_a_ladder_the_bound_says_what_a_faster_part_saves_at_most() -> N
     assert by_bound(call()) == {"twice the cables between switches": pytest.approx(2.5e-3)}, "down to injection"
     found = by_bound(call(bound="injection"), injection=8e-3, memory_copy=1e-3)
     assert found["an adapter twice as fast"] == pytest.approx(5e-3)
+
+
+def test_of_a_call_by_several_algorithms_the_fastest_is_advised_and_each_size_for_itself() -> None:
+    rows = [call(cell=name, median_s=seconds) for name, seconds in (("c000", 12e-3), ("c001", 10e-3), ("c002", 11e-3))]
+    rows.append(call(cell="c002", block_bytes=2000, median_s=20e-3))
+    cells = dict.fromkeys(("c000", "c001", "c002"), cell(link_leaf0_up=8e-3, injection=6e-3))
+    found = bound_remedies(rows, [], cast(Any, cells))
+    assert [(row["cell"], row["seconds"]) for row in found] == [("c001", 10e-3), ("c002", 20e-3)]
 
 
 def test_a_bound_that_a_sample_beat_advises_nothing() -> None:
