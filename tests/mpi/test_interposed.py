@@ -132,11 +132,14 @@ def test_the_report_of_a_job_that_aborts_says_that_it_is_not_complete(tmp_path: 
 
 
 @pytest.mark.parametrize("suffix", LIBRARIES)
-def test_a_wrong_spec_ends_the_job_with_what_there_is(suffix: str, tmp_path: Path) -> None:
-    """It must not run on by another algorithm than was asked for."""
+def test_a_wrong_spec_ends_the_job_with_what_there_is(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not run on by another algorithm than was asked for: of a job script, whose variables nobody checked."""
     site = Site(suffix)
     program = site.compiled("c", tmp_path)
-    done = weft_exec(["--force", "node.mutli"], [*site.start(2), str(program)], tmp_path, "block:1")
+    monkeypatch.setenv("WEFT_ALLTOALL", "node.mutli")
+    done = weft_exec([], [*site.start(2), str(program)], tmp_path, "block:1")
     assert done.returncode != 0
     assert "all right" not in done.stdout
     assert 'no all-to-all algorithm is named "node.mutli" -> there are: pmpi, flat.window' in done.stderr
