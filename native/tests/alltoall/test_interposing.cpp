@@ -76,9 +76,15 @@ TEST_CASE("the first rule that matches wins, ends included; none is the library'
                                Key{false, 64, 4, 16, 32, 0}, Key{true, 64, 4, 16, 32, 101}}) {
         CHECK(table.choose(without).kind == Kind::pmpi);
     }
-    // what no rule of another size can be for needs no size
+}
+
+TEST_CASE("what no rule of another size can be for needs no size") {
+    Key const key{false, 64, 4, 16, 32, 101};
     CHECK_FALSE(Table(table_of(R"({"op": "*", "algorithm": "pmpi"})")).of_shape(key).needs_bytes());
-    CHECK_FALSE(table.of_shape(Key{false, 1, 4, 16, 32, 1}).needs_bytes());
+    CHECK_FALSE(Table(table_of(R"({"op": "alltoall", "nodes": [2, 64], "bytes": [1, 1023], "algorithm": "bruck", )" +
+                               evidence + "}"))
+                    .of_shape(Key{false, 1, 4, 16, 32, 1})
+                    .needs_bytes());
     CHECK_FALSE(
         Table(table_of(R"({"op": "*", "algorithm": "pmpi"}, {"op": "*", "bytes": [1, 5], "algorithm": "bruck", )" +
                        evidence + "}"))

@@ -82,7 +82,7 @@ class PlainKernel:
         return []
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
-        """None: nodes are chosen for an all-to-all."""
+        """Bytes, shape (ranks, ranks), of which nothing is known: None, and nodes are chosen for an all-to-all."""
         return None
 
     def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:

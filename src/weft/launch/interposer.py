@@ -65,7 +65,7 @@ class Settings:
             except ValueError as error:
                 raise StudyError(str(error), 'such as --force "node.multi{nl=4}"') from error
         if self.table is not None and not self.table.is_file():
-            raise NotThereError(f"there is no selection table {self.table}", "make one: weft tune --on FABRIC")
+            raise NotThereError(f"there is no selection table {self.table}", "name a file: --table FILE")
         if self.table is not None:
             read_selection(self.table)
         given = {

@@ -13,11 +13,11 @@ from weft.fabric.model import Fabric
 from weft.files.atomic import write_atomic
 from weft.format import format_seconds, plural
 from weft.host import read_host
-from weft.kernel.replay.study import in_thousandths
 from weft.store.trace.convert import convert_trace, is_converted
 from weft.store.trace.folder import TraceFolder
 from weft.trace.reading import reading_trace
 from weft.trace.script import Made, make_script
+from weft.units import in_thousandths
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel
-from weft.kernel.replay.study import ReplayStudy, in_thousandths
+from weft.kernel.replay.study import ReplayStudy
 from weft.mpi.alltoall import chosen
 from weft.store.trace.script import ScriptSizes, read_sizes
 from weft.store.trace.script_traffic import sent_in
 from weft.study import Measure, Series, Study
+from weft.units import in_thousandths
 
 OP = "replay"
 
@@ -58,7 +59,7 @@ class Replay(PlainKernel):
         return Sweep(tuple((shape, values) for shape in fitting))
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
-        """Messages and all-to-alls of the script; None if it has none of them, or too many ranks.
+        """Bytes of the script's messages and all-to-alls, shape (ranks, ranks); None if it has none, or too many ranks.
 
         Raises
         ------

@@ -32,8 +32,3 @@ class ReplayStudy(Study, frozen=True):
 
     kernel: Literal["replay"] = Field(description="replay")
     replay: ReplaySection = Field(description="[replay]")
-
-
-def in_thousandths(compute: float) -> float:
-    """A multiple of the time between calls as kernels play it: in whole thousandths."""
-    return round(1000 * compute) / 1000

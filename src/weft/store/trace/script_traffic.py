@@ -35,7 +35,7 @@ def sent_in(path: Path) -> Bytes | None:
     try:
         return _sent(raw, ranks)
     except (ValueError, IndexError) as error:
-        raise DataError(f"{path} is no whole script: {error}", "make it anew: weft replay TRACE --on FABRIC") from error
+        raise DataError(f"{path} is no whole script: {error}", "replay the trace again, which makes it anew") from error
 
 
 def _sent(raw: bytes, ranks: int) -> Bytes:
