@@ -55,7 +55,7 @@ Choice choose(Table const &table, Call const &call, std::int64_t number, int ran
     std::optional<SizeRules> &rules = own.of[has_counts<Call> ? 1 : 0];
     if (!rules) {
         Nodes const &nodes = state_of(call.comm).nodes();
-        rules = table.of_shape({has_counts<Call>, nodes.count(), nodes.smallest(), nodes.largest(), ranks, 0});
+        rules = table.of_shape({has_counts<Call>, nodes.count(), nodes.smallest(), nodes.largest(), ranks});
     }
     Choice choice;
     std::int64_t bytes = 0;

@@ -38,7 +38,6 @@ struct Key {
     int fewest_ranks = 1; // on a node
     int most_ranks = 1;
     int ranks = 1;
-    std::int64_t bytes = 0;
 };
 
 struct Rule {
@@ -75,7 +74,6 @@ class Table {
 
     /// The rules for calls like `key`, of whatever size.
     SizeRules of_shape(Key const &key) const;
-    Spec choose(Key const &key) const { return of_shape(key).choose(key.bytes); }
     std::size_t size() const noexcept { return rules_.size(); }
 
   private:

@@ -132,8 +132,3 @@ def quoted(parse: Callable[[object], Any], unit: str, example: str) -> tuple[Any
 Bytes = Annotated[int, *quoted(parse_bytes, "B", "256 KiB")]
 Rate = Annotated[float, *quoted(parse_rate, "B/s", "3.5 GB/s")]
 Seconds = Annotated[float, *quoted(parse_seconds, "s", "1.2 us")]
-
-
-def in_thousandths(compute: float) -> float:
-    """A multiple of the time between calls as kernels play it: in whole thousandths."""
-    return round(1000 * compute) / 1000

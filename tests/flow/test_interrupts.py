@@ -17,8 +17,8 @@ from launched import SRC, alive, eventually
 
 from made.fake_kernel import FakeLauncher
 from made.quick_study import quick_study
+from made.terminal import SIGNALS, terminal_signals
 from weft.cli.app import main
-from weft.cli.signals import LIKE_CTRL_C
 
 NOTHING = "interrupted: nothing is lost, and the same command goes on\n"
 CELLS = "interrupted: finished cells are kept, and the same command continues from here\n"
@@ -31,7 +31,6 @@ PHASES = {
     "analysis": ("weft.analyse.make_tables", PAGE),
     "report": ("weft.report.page.write", PAGE),
 }
-SIGNALS = (signal.SIGINT, *LIKE_CTRL_C)
 COMPILES = """
 import sys
 from pathlib import Path
@@ -46,13 +45,8 @@ build_once(place, "weft-measure", lambda work, ready, log: run_logged([(["sh", "
 
 @pytest.fixture(autouse=True)
 def as_a_terminal_starts_it() -> Iterator[None]:
-    """Handlers as a shell hands them on, and those of the tests afterwards."""
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    for number in SIGNALS:
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    with terminal_signals():
+        yield
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from weft.fabric.model import Fabric
 from weft.fabric.network import build_network
 from weft.kernel import Shape
 from weft.kernel.registry import measured_kernels
+from weft.kernel.teams import rank_at
 from weft.launch.route_library import route_library
 from weft.plan.shapes import shapes
 from weft.route.place import Placements, between_nodes, place
@@ -63,10 +64,10 @@ def _between(study: Study, sent: npt.NDArray[np.float64] | None, nodes: int) -> 
     """Amount from each node to each other, shape (nodes, nodes); None: an all-to-all."""
     if sent is None or len(sent) % nodes:
         return None
-    if study.placement.order == "cyclic":
-        order = np.arange(len(sent)).reshape(-1, nodes).T.ravel()
-        sent = sent[np.ix_(order, order)]
-    node = np.arange(len(sent)) // (len(sent) // nodes)
+    each, order = len(sent) // nodes, study.placement.order
+    by_node = [rank_at(node, local, nodes, each, order) for node in range(nodes) for local in range(each)]
+    sent = sent[np.ix_(by_node, by_node)]
+    node = np.arange(len(sent)) // each
     return between_nodes(sent, nodes) if sent[node[:, None] != node].any() else None
 
 

@@ -57,13 +57,12 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
         if measured:
             kept.add(f"{cell}.parquet")
             cells.append(measured)
-    large = [_rows(measured) > WORTH_A_THREAD for measured in cells]
+    large = [measured for measured in cells if _rows(measured) > WORTH_A_THREAD]
+    small = [measured for measured in cells if _rows(measured) <= WORTH_A_THREAD]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        given = list(zip(cells, large, strict=True))
-        tasks = [pool.submit(_convert_cell, root, measured, files) for measured, own in given if own]
-        for measured, own in given:
-            if not own:
-                _convert_cell(root, measured, files)
+        tasks = [pool.submit(_convert_cell, root, measured, files) for measured in large]
+        for measured in small:
+            _convert_cell(root, measured, files)
         for task in tasks:
             task.result()
     for stale in (root / "samples").rglob("*.parquet"):

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from weft.files.atomic import file_errors
 from weft.files.plain import plain_file
+from weft.store.files import read_parquet
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import COMPLETE, NUMBERS
@@ -82,7 +83,7 @@ def ranks_columns(folder: TraceFolder) -> Iterator[tuple[int, Columns]]:
     """
     for path in event_files(folder):
         with file_errors(path):
-            table = pq.read_table(plain_file(path), columns=["rank", *Event._fields]).unify_dictionaries()
+            table = read_parquet(path, ["rank", *Event._fields]).unify_dictionaries()
         if not len(table):
             continue
         columns = {name: table[name].to_numpy() for name in ("rank", *Event._fields) if name != "call"}
@@ -109,7 +110,7 @@ def counts_of(folder: TraceFolder) -> dict[tuple[int, int], dict[int, int]]:
     found: dict[tuple[int, int], dict[int, int]] = {}
     for path in count_files(folder):
         with file_errors(path):
-            rows = pq.read_table(plain_file(path)).to_pylist()
+            rows = read_parquet(path).to_pylist()
         for row in rows:
             found.setdefault((row["rank"], row["event"]), {})[row["peer"]] = row["bytes"]
     return found

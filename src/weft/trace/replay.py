@@ -17,7 +17,6 @@ from weft.store.trace.convert import convert_trace, is_converted
 from weft.store.trace.folder import TraceFolder
 from weft.trace.reading import reading_trace
 from weft.trace.script import Made, make_script
-from weft.units import in_thousandths
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def factor_of(compute: str, nodes: int | None) -> float:
         factor = -1.0
     if not 0 <= factor <= 1000:
         raise StudyError(f"--compute {compute} is no multiple from 0 to 1000", "half the time between calls: x0.5")
-    played = in_thousandths(factor)
+    played = round(factor, 3)  # kernels are given thousandths
     if factor > 0 and not played:
         raise StudyError(
             f"--compute {compute} is less than replays can play, a thousandth", "leave out the time between calls: x0"

@@ -99,5 +99,5 @@ def _outcome(
         level = simulated(variant.fabric)
         return Outcome(variant, folder, warm["median_s"], level, "", warm["low_s"], warm["high_s"], bound_s)
     why = next((row["reason"] for row in view.rows if row["call"] == "replay" and row["reason"]), "no reason is known")
-    level = STATIC if longest is not None and longest >= least and longest > 0 else COMPUTATION
+    level = STATIC if longest and longest >= least else COMPUTATION
     return Outcome(variant, folder, bound_s, level, why, bound_s=bound_s)

@@ -9,17 +9,14 @@ from functools import partial
 
 import pytest
 
+from made.terminal import SIGNALS, terminal_signals
 from weft.cli import app
-from weft.cli.signals import LIKE_CTRL_C
 
 
 @pytest.fixture(autouse=True)
 def as_a_terminal_starts_it() -> Iterator[None]:
-    """Handlers as a shell hands them on, and those of the tests afterwards."""
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in LIKE_CTRL_C}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    with terminal_signals():
+        yield
 
 
 def hit(number: int, words: list[str]) -> None:
@@ -28,7 +25,7 @@ def hit(number: int, words: list[str]) -> None:
     time.sleep(0.01)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("verb", ["tune", "fabric"])
 def test_whatever_ends_a_verb_from_outside_ends_it_like_ctrl_c(
     verb: str, number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

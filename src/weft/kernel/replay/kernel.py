@@ -19,7 +19,6 @@ from weft.mpi.alltoall import chosen
 from weft.store.trace.script import ScriptSizes, read_sizes
 from weft.store.trace.script_traffic import sent_in
 from weft.study import Measure, Series, Study
-from weft.units import in_thousandths
 
 OP = "replay"
 
@@ -55,7 +54,7 @@ class Replay(PlainKernel):
                 f"{study.path}: the script is of {sizes.ranks} ranks, and no cell has as many",
                 "give nodes and ranks_per_node whose product is that number: weft replay TRACE --on FABRIC does",
             )
-        values = values_of(path.resolve(), in_thousandths(study.replay.compute), sizes) | chosen(study.replay.algorithm)
+        values = values_of(path.resolve(), round(study.replay.compute, 3), sizes) | chosen(study.replay.algorithm)
         return Sweep(tuple((shape, values) for shape in fitting))
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:

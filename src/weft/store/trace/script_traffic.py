@@ -44,19 +44,15 @@ def _sent(raw: bytes, ranks: int) -> Bytes:
     place = HEAD.itemsize + index.nbytes
     layers = np.frombuffer(raw, LAYER, ranks * int(head["layers"]), place).reshape(-1, ranks)
     groups: list[dict[int, npt.NDArray[np.intp]]] = [_groups(layer) for layer in layers]
-    found = np.zeros((ranks, ranks))
+    world, found = np.arange(ranks), np.zeros((ranks, ranks))
     for rank, part in enumerate(index):
         actions = np.frombuffer(raw, ACTION, part["actions"], part["first_action"])
         counts = np.frombuffer(raw, "<i8", part["counts"], part["first_count"])
         for comm in map(int, np.unique(actions["comm"][actions["comm"] >= WORLD])):
-            own = _world(ranks) if comm == WORLD else groups[comm - 1][int(layers[comm - 1]["color"][rank])]
+            own = world if comm == WORLD else groups[comm - 1][int(layers[comm - 1]["color"][rank])]
             found[rank, own] += _given(actions[actions["comm"] == comm], counts, len(own))
     np.fill_diagonal(found, 0)
     return found
-
-
-def _world(ranks: int) -> npt.NDArray[np.intp]:
-    return np.arange(ranks, dtype=np.intp)
 
 
 def _groups(layer: npt.NDArray[Any]) -> dict[int, npt.NDArray[np.intp]]:
