@@ -34,11 +34,17 @@ class Collectives:
     """Calls of a library on some nodes of tara: the table of calls, by call and phase."""
 
     def __init__(
-        self, place: Path, programs: Programs, library: str = "mpich", simulation: str = "", **study: Any
+        self,
+        place: Path,
+        programs: Programs,
+        library: str = "mpich",
+        simulation: str = "",
+        machine: str = TARA,
+        **study: Any,
     ) -> None:
         place.mkdir()
         said = {"calls": ALL, "sizes": ["8 B", "64 KiB"], "root": '"rotating"', "nodes": 2, "ranks": 4} | study
-        (place / "fabric.toml").write_text(TARA.replace("mvapich2", library) + simulation)
+        (place / "fabric.toml").write_text(machine.replace("mvapich2", library) + simulation)
         fabric = load_fabric(place / "fabric.toml")
         self.folder = walked(place, STUDY.format(**said), fabric, SimulatedLauncher(fabric, programs))
         self.rows = {(row["call"], row["phase"]): row for row in rows_of(self.folder, "calls")}
@@ -123,6 +129,16 @@ def test_open_mpis_broadcasts_send_the_message_whole(
     one = Collectives(tmp_path / "b", programs, "ompi", nodes=2, **said)
     assert run.seconds(call) >= messages * size / 2.62e9
     assert run.seconds(call) <= messages * one.seconds(call) * 1.05
+
+
+def test_open_mpis_split_binary_broadcast_sends_each_half_whole(tmp_path: Path, programs: Programs) -> None:
+    # SMPI cut the halves into pieces of 1 KiB, none of which asks first
+    machine = TARA.replace("n[37-72]", "n[1-256]").replace('eager_limit = "16 KiB"', 'eager_limit = "4 KiB"')
+    said = {"calls": ["Bcast"], "nodes": 256, "ranks": 1, "sizes": ["24 KiB"], "root": 0}
+    run = Collectives(tmp_path / "a", programs, "ompi", machine=machine, **said)
+    assert run.algorithm("bcast@24576") == "split_binary_tree"
+    # the last place has its half after 14 sends, one after the other, and then exchanges it for the other one
+    assert run.seconds("bcast@24576") == pytest.approx(15 * (160e-6 + 12288 / 2.62e9 + 1.2e-6), rel=0.01)
 
 
 @pytest.mark.parametrize(
