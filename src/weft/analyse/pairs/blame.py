@@ -17,7 +17,7 @@ from weft.analyse.pairs.median_polish import Decomposition, Effect
 from weft.analyse.pairs.places import Places
 from weft.analyse.pairs.refine import memories, modes_of, ranks_of, routes_of, slow_pairs, without_ranks
 from weft.analyse.pairs.remainders import fitted_table, remainders
-from weft.analyse.pairs.round_loads import by_load
+from weft.analyse.pairs.round_loads import TOGETHER, by_load
 from weft.analyse.pairs.scratch import Scratch
 from weft.analyse.pairs.suspects import Suspect, suspects
 from weft.format import format_factor
@@ -60,22 +60,34 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
     scratch
         Folder for the remainders of all pairs; `Blame.left` can be read as long as it exists.
     """
-    placed = by_load(placed, places)
-    matrices = node_matrices(node_medians(placed), len(places.nodes))
     suspected = suspects(places)
-    taken = [decompose(matrix.time_s, places, suspected) for matrix in matrices]
+    matrices, taken, left = _left(by_load(placed, places), places, suspected)
     found: list[Culprit] = []
     for matrix, parts in zip(matrices, taken, strict=True):
         found += _all_named(matrix, parts, suspected)
         found += routes_of(matrix, parts, places)
-    left = scratch.keep("remainders", remainders(placed, fitted_table(matrices, taken), len(places.nodes)))
+    left = scratch.keep("remainders", left)
     told = left.filter(left.base_s >= LEAST_TOLD_S)
     ranks = ranks_of(told, places)
     others = without_ranks(told, ranks)
     classes, groups = modes_of(others, places)
+    if any(mode == TOGETHER for _, mode, _ in groups):
+        # pairs of which one way alone is crowded make a group of their own, and nothing is at fault
+        even = scratch.keep("even", _left(by_load(placed, places, mean=True), places, suspected)[2])
+        still = modes_of(without_ranks(even, ranks), places)[1]
+        classes = [each for each, key in zip(classes, groups, strict=True) if key[1] != TOGETHER or key in still]
     found += [*memories(others, places), *classes, *ranks]
     found += slow_pairs(others, places, groups, found)
     return Blame(tuple(merged(found)), tuple(matrices), tuple(taken), left)
+
+
+def _left(
+    placed: Expression, places: Places, suspected: Sequence[Suspect]
+) -> tuple[list[NodeMatrix], list[Decomposition], Expression]:
+    """The node matrix of each size and mode, its decomposition, and what that leaves of each pair."""
+    matrices = node_matrices(node_medians(placed), len(places.nodes))
+    taken = [decompose(matrix.time_s, places, suspected) for matrix in matrices]
+    return matrices, taken, remainders(placed, fitted_table(matrices, taken), len(places.nodes))
 
 
 def _all_named(matrix: NodeMatrix, parts: Decomposition, suspected: Sequence[Suspect]) -> list[Culprit]:

@@ -2,9 +2,10 @@
 """Pairs that are measured at the same time share links: each is judged beside pairs of rounds that load them as much.
 
 The schedule of rounds and the routes are known, so the load of a pair is known, too: the most flows of its round over
-one link of its way there or back. A torus or a dragonfly loads the links of one round unequally, which makes some pairs
-several times as slow as others of their class, and nothing is at fault. Flows are counted, whatever rate the fabric
-file states for a link: a cable that is stated to be slow is slow.
+one link of its way there or back, or the mean of both ways, which a round trip takes one after the other. A torus, a
+dragonfly or narrow uplinks load the links of one round unequally, which makes some pairs several times as slow as
+others of their class, and nothing is at fault. Flows are counted, whatever rate the fabric file states for a link: a
+cable that is stated to be slow is slow.
 """
 
 import numpy as np
@@ -23,15 +24,16 @@ KEY = ["bytes", "mode", "class_"]
 MOST_RANKS = 512  # of more, working out all rounds and joining their loads would take longer than the rest
 
 
-def round_loads(places: Places) -> Table | None:
+def round_loads(places: Places, *, mean: bool = False) -> Table | None:
     """The load of every two ranks in their own round: source, target, load (flows on one link).
 
-    None where routes are unknown, or where all pairs of a class are loaded alike.
+    None where routes are unknown, or where all pairs of a class are loaded alike. ``mean``: of both ways, not the more
+    crowded one.
     """
     if not places.routed or places.ranks > MOST_RANKS or len(places.nodes) < 2:
         return None
     schedule = PairSchedule(places.node_of)
-    found = [_of_round(places, schedule.pairs(number)) for number in range(schedule.between)]
+    found = [_of_round(places, schedule.pairs(number), mean) for number in range(schedule.between)]
     if not found:
         return None
     source, target, load = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -47,7 +49,7 @@ def round_loads(places: Places) -> Table | None:
 
 
 def _of_round(
-    places: Places, pairs: NDArray[np.int32]
+    places: Places, pairs: NDArray[np.int32], mean: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """Sources, targets and loads of the pairs of a round, shape (pairs,) each."""
     source, target = pairs[:, 0], pairs[:, 1]
@@ -57,10 +59,10 @@ def _of_round(
     for way in ways:
         flows = np.bincount(way[way >= 0], minlength=len(places.network.links))
         loads.append(np.where(way >= 0, flows[way], 0.0).max(axis=1))
-    return source, target, np.maximum(*loads)
+    return source, target, (loads[0] + loads[1]) / 2 if mean else np.maximum(*loads)
 
 
-def by_load(placed: Expression, places: Places) -> Expression:
+def by_load(placed: Expression, places: Places, *, mean: bool = False) -> Expression:
     """The times as they would be if each pair had the load that is the least of its class.
 
     A load of so many times as many flows explains a time so many times as long, and no more; of that it explains what
@@ -72,10 +74,12 @@ def by_load(placed: Expression, places: Places) -> Expression:
         Final times of all pairs with their places (`weft.analyse.pairs.pair_times.placed`).
     places
         Nodes and routes of the ranks.
+    mean
+        Whether a pair's load is the mean of both ways in place of the more crowded one.
     """
     import ibis
 
-    table = round_loads(places)
+    table = round_loads(places, mean=mean)
     if table is None:
         return placed
     loads = ibis.memtable(table)
