@@ -51,7 +51,7 @@ class Bench:
         where = load_fabric(fabric) if isinstance(fabric, str) else fabric
         into = self.folder / f"{what.name}-on-{where.name}"
         self.say(f"{what.name} on {where.name} (simulated)")
-        run_study(what, where, into, launcher_for(where, None, self.say))
+        run_study(what, where, into, launcher_for(where, None, self.say, repeatable=True))
         return load_view(into)
 
 

@@ -27,6 +27,7 @@ def launcher_for(
     *,
     pcap: Sequence[str] = (),
     cancel: bool = False,
+    repeatable: bool = False,
 ) -> Launcher:
     """Return the launcher for a fabric, by its kind.
 
@@ -42,6 +43,9 @@ def launcher_for(
         Nodes whose packets are captured; only possible on kind ``virtual``.
     cancel
         Cancel the job when Weft is interrupted, overriding the fabric file; kinds without jobs always end their ranks.
+    repeatable
+        What a model simulates is decided by what it is expected to cost, not by what this host took for the launches
+        before, so that every host simulates the same cells.
 
     Raises
     ------
@@ -64,6 +68,8 @@ def launcher_for(
             f"kinds that can: {', '.join((*MODULES, *SCHEDULERS))}",
         ) from error
     launcher = make(cancelling(fabric) if cancel else fabric, mpicxx, say)
+    if repeatable and fabric.is_model:
+        launcher.learns = False
     if pcap:
         launcher.pcap = tuple(pcap)
     return launcher

@@ -5,6 +5,7 @@ import json
 import math
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,6 +42,18 @@ def test_an_unknown_part_is_told_with_those_there_are(tmp_path: Path, capsys: py
         compute("tabels", Bench(tmp_path))
     assert main(["fidelity", "tabels", "--into", str(tmp_path)]) == 2
     assert "one of tables" in capsys.readouterr().err
+
+
+def test_what_a_host_took_for_one_cell_decides_nothing_about_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, given = SimpleNamespace(learns=True), list[SimpleNamespace]()
+    monkeypatch.setattr("weft.launch.simulated.make_launcher", lambda *_: made)
+    monkeypatch.setattr("weft.run.one.run_study", lambda *asked: given.append(asked[3]))
+    monkeypatch.setattr("weft.fidelity.bench.load_view", lambda _: None)
+    Bench(tmp_path).run(STUDY, "tara")
+    assert given == [made]
+    assert not made.learns
 
 
 def test_a_mistake_in_the_last_word_is_told_before_anything_is_simulated(tmp_path: Path) -> None:

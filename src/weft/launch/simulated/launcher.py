@@ -23,6 +23,7 @@ from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome, Rules
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
 from weft.launch.simulated.cost import START_S, Cost, content_matters, expected_cost, refusal
+from weft.launch.simulated.laws import SHARED_ABOVE
 from weft.launch.simulated.learned import Learned, Seen, in_waves
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
 from weft.launch.simulated.programs import MACHINE, Programs
@@ -30,7 +31,7 @@ from weft.launch.simulated.simgrid import options
 from weft.mpi.algorithms import SELECTED_BY
 
 NEVER_FOLD = str(2**62)
-FOLD_ABOVE = str(2**20)
+FOLD_ABOVE = str(SHARED_ABOVE)
 # Full looks at all flows whenever one ends, Lazy keeps a heap of them. Up to so many ranks Full is a quarter cheaper,
 # at a thousand many times dearer; times differ by 0.1 % where many flows end at once.
 FULL_UP_TO = 300
@@ -65,7 +66,7 @@ class SimulatedLauncher:
         self.simulation = simulation_of(fabric)
         self.network = build_network(fabric)
         self.workers = workers or read_host().cores
-        self.learned = Learned()
+        self.learned, self.learns = Learned(), True
         self.slots = Lock()
         self.free = list(range(self.workers))
 
@@ -167,7 +168,7 @@ class SimulatedLauncher:
 
         Says when what this run has learned admits it.
         """
-        cost, learned = self.learned.corrected(request.folder, estimate)
+        cost, learned = self.learned.corrected(request.folder, estimate) if self.learns else (estimate, "")
         limit = smallest(read_host().limits)
         if limit and cost.memory_bytes > limit.bytes:
             return (

@@ -124,6 +124,15 @@ def test_a_busy_or_a_fast_host_decides_nothing(machine: Make, factor: float, sha
     assert bool(made.run(256, 512)[512].refused) == (share < 1)
 
 
+@pytest.mark.parametrize(("factor", "share"), [(0.2, 0.5), (5.0, 2.0)])
+def test_where_results_are_to_repeat_the_estimates_alone_decide(machine: Make, factor: float, share: float) -> None:
+    # the page of tara extended told N = 288 on one host and N = 144 on a slower one
+    made, _ = budget_between(machine, share)
+    made.launcher.learns, made.factor = False, factor
+    assert bool(made.run(256, 512)[512].refused) == (share < 1)
+    assert made.said == []
+
+
 def test_a_launch_of_a_few_ranks_teaches_nothing_by_its_start(machine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     # 8 ranks of tara took 1.1 s where 7 ms were expected: 150 times as much, and with it all that came next
     made, _ = budget_between(machine, 2.0)
