@@ -2,24 +2,26 @@
 """What `weft plan` expects simulations of every kernel to cost this host, beside what they took.
 
     python bench/cost_estimates.py [--kernels exchange collective ...] [--ranks 64 128] [--libraries ompi ...]
+                                   [--networks fat-tree torus dragonfly rails]
 
-Runs small studies of each kernel on tara extended (8 ranks a node), one launch at a time, and prints for each launch
-messages as estimated and as counted, processor time as estimated and as taken without its start, and the ratios of
-both. Launches that take and are expected to take less than a second are printed, and not judged. Exit code 1 if an
-estimate is off by more than a factor of three. (bench/simulated_costs.py has all-to-alls by algorithm.)
+Runs small studies of each kernel on tara extended (8 ranks a node), and on a torus, on a dragonfly and with two rails
+in its place, one launch at a time, and prints for each launch messages as estimated and as counted, processor time as
+estimated and as taken without the start of a simulation of two ranks, and the ratios of both. Launches that take and
+are expected to take less than a second are printed, and not judged. Exit code 1 if an estimate is off by more than a
+factor of three. (bench/simulated_costs.py has all-to-alls by algorithm.)
 """
 
 import argparse
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from made.traces import MadeRank
 from weft.fabric import Fabric, load_fabric
 from weft.kernel.studies import load_study
 from weft.launch.launcher import LaunchRequest, Outcome
-from weft.launch.simulated.cost import START_S
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.programs import Programs, build_programs
 from weft.launch.simulated.simgrid import find_simgrid
@@ -32,7 +34,28 @@ JUDGED_S = 1.0  # a shorter simulation is mostly its start
 RANKS_PER_NODE = 8
 LIBRARIES = ("mvapich2", "mpich", "ompi", "impi")
 CALLS = ("bcast", "scatter", "gather", "allgather", "allreduce", "reduce", "reduce_scatter", "alltoall", "alltoallv")
-SIZES = {"small": ["64 B"], "large": ["256 KiB"]}
+SIZES = {"small": ["64 B"], "large": ["256 KiB"], "huge": ["4 MiB"]}
+HUGE = ("bcast", "reduce", "allreduce")  # of the others a rank has p such blocks
+TREE = """[network.tree]
+nodes_per_leaf = 18
+uplinks = 18
+link_rate = "3.5 GB/s"
+"""
+TORUS = """[network.torus]
+dimensions = [8, 8, 9]
+link_rate = "3.5 GB/s"
+"""
+DRAGONFLY = """[network.dragonfly]
+nodes_per_router = 4
+routers_per_group = 8
+global_links = 4
+local_rate = "3.5 GB/s"
+global_rate = "3.5 GB/s"
+"""
+NETWORKS = {
+    "fat-tree": ("fat-tree", TREE), "torus": ("torus", TORUS), "dragonfly": ("dragonfly", DRAGONFLY),
+    "rails": ("fat-tree", "rails = 2\n\n" + TREE),
+}  # fmt: skip
 
 
 def study_of(kernel: str, ranks: int, section: str, explain: str = "", more: str = "") -> str:
@@ -60,6 +83,8 @@ def collective(ranks: int) -> Iterator[tuple[str, str]]:
     """Each call at a small and a large size, with rotating roots."""
     for call in CALLS:
         for name, sizes in SIZES.items():
+            if name == "huge" and call not in HUGE:
+                continue
             section = f"collectives = [{call.capitalize()!r}]\nsizes = {sizes}\n"
             yield f"{call} {name}", study_of("collective", ranks, section, "false")
 
@@ -107,8 +132,8 @@ def traced(folder: Path, ranks: int, fabric: Fabric) -> Iterator[tuple[str, Path
 class Recording:
     """A launcher that prints what each launch was expected to take, and took."""
 
-    def __init__(self, inner: SimulatedLauncher) -> None:
-        self.inner, self.name, self.worst = inner, "", 1.0
+    def __init__(self, inner: SimulatedLauncher, name: str, start_s: float) -> None:
+        self.inner, self.name, self.start_s, self.worst = inner, name, start_s, 1.0
         self.rules, self.provenance = inner.rules, inner.provenance
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
@@ -118,12 +143,12 @@ class Recording:
             counting = {**request.environment, "WEFT_COUNT_MESSAGES": str(counted)}
             (outcome,) = self.inner.run([replace(request, limit_s=0.0, environment=counting)])
             messages = int(counted.read_text()) if counted.is_file() else 0
-            taken_s = max(0.0, outcome.processor_s - START_S)
+            taken_s = max(0.0, outcome.processor_s - self.start_s)
             ratio = max(taken_s, 1e-3) / cost.seconds
             judged = max(taken_s, cost.seconds) > JUDGED_S
             told = outcome.refused or ("" if judged else "not judged")
             print(
-                f"{self.name:34} {request.ranks:5} ranks {cost.messages:10,} {messages:10,} {cost.seconds:8.2f} s "
+                f"{self.name:44} {request.ranks:5} ranks {cost.messages:10,} {messages:10,} {cost.seconds:8.2f} s "
                 f"{taken_s:8.2f} s {messages / cost.messages:6.2f} {ratio:6.2f} {told}",
                 flush=True,
             )
@@ -132,12 +157,44 @@ class Recording:
             yield outcome
 
 
-def measured(programs: Programs, fabric: Fabric, name: str, study: Path, folder: Path) -> float:
-    """Run one study; the largest factor by which one of its launches was off."""
-    launcher = Recording(SimulatedLauncher(fabric, programs, workers=1))
-    launcher.name = name
-    run_study(load_study(study), fabric, folder, launcher, tables=False)
-    return launcher.worst
+class Starting:
+    """A launcher that keeps how long one launch took."""
+
+    def __init__(self, inner: SimulatedLauncher) -> None:
+        self.inner, self.seconds = inner, 0.0
+        self.rules, self.provenance = inner.rules, inner.provenance
+
+    def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
+        """As they are."""
+        for outcome in self.inner.run(requests):
+            self.seconds = outcome.processor_s
+            yield outcome
+
+
+def start_of(programs: Programs, fabric: Fabric, folder: Path) -> float:
+    """Seconds of processor time of a simulation that does next to nothing: two broadcasts among two ranks."""
+    study = folder / "start.toml"
+    section = 'collectives = ["Bcast"]\nsizes = ["64 B"]\n'
+    study.write_text(study_of("collective", RANKS_PER_NODE, section, "false", "processes = [2]\n"))
+    launcher = Starting(SimulatedLauncher(fabric, programs, workers=1))
+    run_study(load_study(study), fabric, folder / "start", launcher, tables=False)
+    return launcher.seconds
+
+
+def fabric_of(network: str, library: str, folder: Path) -> Fabric:
+    """Tara extended with another network, a library, and no budget."""
+    text = load_fabric("tara-extended").text
+    topology, section = NETWORKS[network]
+    for old, new in (
+        ('budget = "15 min"', 'budget = "10 h"'), ('"mvapich2"', f'"{library}"'), (TREE, section),
+        ('topology = "fat-tree"', f'topology = "{topology}"'),
+        ('"network.tree" =', f'"network.{topology}" =' if topology != "fat-tree" else '"network.tree" ='),
+    ):  # fmt: skip
+        if old not in text:
+            raise SystemExit(f"fabrics/tara-extended.toml has no {old!r} any more: change bench/cost_estimates.py")
+        text = text.replace(old, new)
+    (folder / "fabric.toml").write_text(text)
+    return load_fabric(folder / "fabric.toml")
 
 
 def main() -> None:
@@ -146,27 +203,28 @@ def main() -> None:
     parser.add_argument("--kernels", nargs="+", choices=[*KERNELS, "replay"], default=[*KERNELS, "replay"])
     parser.add_argument("--ranks", type=int, nargs="+", default=[64, 128])
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=LIBRARIES)
+    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=["fat-tree"])
     parser.add_argument("--only", default="", help="only studies whose name begins with this")
     given = parser.parse_args()
     programs, worst = build_programs(find_simgrid()), 1.0
-    text = load_fabric("tara-extended").text.replace('budget = "15 min"', 'budget = "10 h"')
-    for library in given.libraries:
-        for kernel in given.kernels:
-            for ranks in given.ranks:
-                with tempfile.TemporaryDirectory() as place:
-                    folder = Path(place)
-                    (folder / "fabric.toml").write_text(text.replace('"mvapich2"', f'"{library}"'))
-                    fabric = load_fabric(folder / "fabric.toml")
-                    found = traced(folder, ranks, fabric) if kernel == "replay" else KERNELS[kernel](ranks)
-                    for at, (name, study) in enumerate(found):
-                        path = folder / f"{kernel}{at}.toml"
-                        if isinstance(study, Path):
-                            path = study
-                        else:
-                            path.write_text(study)
-                        if name.startswith(given.only):
-                            told = f"{library} {kernel} {name}"
-                            worst = max(worst, measured(programs, fabric, told, path, folder / f"run{at}"))
+    for network, library in product(given.networks, given.libraries):
+        with tempfile.TemporaryDirectory() as place:
+            start_s = start_of(programs, fabric_of(network, library, Path(place)), Path(place))
+        print(f"{network}, {library}: a start takes {start_s:.2f} s, taken off below", flush=True)
+        for kernel, ranks in product(given.kernels, given.ranks):
+            with tempfile.TemporaryDirectory() as place:
+                folder = Path(place)
+                fabric = fabric_of(network, library, folder)
+                found = traced(folder, ranks, fabric) if kernel == "replay" else KERNELS[kernel](ranks)
+                for at, (name, study) in enumerate(found):
+                    path = study if isinstance(study, Path) else folder / f"{kernel}{at}.toml"
+                    if not isinstance(study, Path):
+                        path.write_text(study)
+                    if name.startswith(given.only):
+                        told = f"{network} {library} {kernel} {name}"
+                        launcher = Recording(SimulatedLauncher(fabric, programs, workers=1), told, start_s)
+                        run_study(load_study(path), fabric, folder / f"run{at}", launcher, tables=False)
+                        worst = max(worst, launcher.worst)
     print(f"the worst estimate is off by a factor of {worst:.2f}")
     raise SystemExit(worst > OFF)
 

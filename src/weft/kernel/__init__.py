@@ -177,6 +177,13 @@ class Kernel(Protocol):
         """Messages that all ranks together send in ``calls`` calls of each operation, barriers included."""
         ...
 
+    def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
+        """Bytes of a block in each of the operations that are one collective, by its name; none of other operations.
+
+        A simulator whose algorithms copy the blocks takes time for it.
+        """
+        ...
+
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """Whether many of them are sent eagerly: at most ``limit`` bytes; if None, all are eager."""
         ...

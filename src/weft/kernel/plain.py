@@ -64,6 +64,10 @@ class PlainKernel:
         """None."""
         return frozenset()
 
+    def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
+        """None: no operation is a collective."""
+        return {}
+
     def cases(self, values: Mapping[str, Any], ranks: int) -> int:
         """1: all calls are alike."""
         return 1

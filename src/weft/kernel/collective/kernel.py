@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kernel ``collective``: an MPI collective over sizes, process counts and nodes."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -149,16 +148,16 @@ class Collective(PlainKernel):
         return found
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """At most one from every rank to every other, if the call has a block for each; else about four per rank.
-
-        Or as many as copying the blocks of a broadcast or a reduction costs this host (`copied`).
-        """
+        """At most one from every rank to every other, if the call has a block for each; else about four per rank."""
         all_pairs = values["collective"] in ("alltoall", "alltoallv", "allgather", "reduce_scatter")
         least = ranks * (ranks - 1) if all_pairs else 4 * ranks
-        whole = values["collective"] in ("bcast", "reduce")
-        each = [max(least, ranks * copied(size) if whole else 0) + barrier_messages(ranks) for size in values["bytes"]]
-        ladders = len(self.explained(values, ranks)) * (least + barrier_messages(ranks) + ladder_messages(ranks))
-        return calls * (sum(each) + ladders)
+        each = least + barrier_messages(ranks)
+        ladders = len(self.explained(values, ranks)) * (each + ladder_messages(ranks))
+        return calls * (len(values["bytes"]) * each + ladders)
+
+    def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
+        """All sizes, of the one call."""
+        return {values["collective"]: values["bytes"]}
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """Whether the smallest size is sent eagerly."""
@@ -167,15 +166,6 @@ class Collective(PlainKernel):
     def content_bytes(self, values: Mapping[str, Any]) -> int:
         """None: the content does not matter."""
         return 0
-
-
-def copied(size: int) -> int:
-    """Messages that cost a host as much as a real block of ``size`` bytes: page faults and copies of some 4 KiB each.
-
-    Nobody cuts these blocks: 256 KiB among 64 ranks were 29,000 to 60,000 messages for 33 roots, and took 0.3 to 1.5 s
-    (bench/cost_estimates.py).
-    """
-    return math.ceil(size / 4096)
 
 
 def needs_wide(values: Mapping[str, Any], ranks: int) -> bool:

@@ -171,6 +171,16 @@ class Exchange(PlainKernel):
         ladders = len(self.explained(values, ranks)) * (each + ladder_messages(ranks))
         return calls * (len(timed_calls(values)) * each + ladders)
 
+    def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
+        """Of the contention set: n / p^2 ints for B, as many vectors for C. What a sort sends depends on its keys."""
+        if values["data"] != "contention":
+            return {}
+        sizes = {"A": INT_BYTES, "B": INT_BYTES * values["n"] // ranks**2, "C": self.sizes(values, ranks).block}
+        found: dict[str, list[int]] = {"alltoall": [], "alltoallv": []}
+        for call in timed_calls(values):
+            found["alltoall" if call == "A" else "alltoallv"].append(sizes[call])
+        return found
+
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """True if A or B is timed, whose messages are small; C sends blocks of n m / p^2 doubles."""
         if {"A", "B"} & set(timed_calls(values)):

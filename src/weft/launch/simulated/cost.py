@@ -10,7 +10,7 @@ from weft.fabric.simulation import SimulationSection
 from weft.format import format_seconds, plural
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell
-from weft.launch.simulated.laws import message_s
+from weft.launch.simulated.laws import copying, message_s
 from weft.launch.simulated.machine import simulation_of
 from weft.mpi.algorithms import DEFAULT, SELECTED_BY
 
@@ -44,7 +44,7 @@ class Cost:
         return replace(self, seconds=factor * self.seconds)
 
 
-def cost_of(ranks: int, messages: int, each_s: float, real_bytes: int = 0) -> Cost:
+def cost_of(ranks: int, messages: int, each_s: float, real_bytes: int = 0, more_s: float = 0.0) -> Cost:
     """Expected cost of simulating a launch.
 
     Parameters
@@ -57,10 +57,12 @@ def cost_of(ranks: int, messages: int, each_s: float, real_bytes: int = 0) -> Co
         Seconds of processor time that one takes.
     real_bytes
         Bytes of all ranks' buffers that are not folded.
+    more_s
+        Seconds of processor time that other things take.
     """
     messages += SETUP_MESSAGES * ranks
     memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + real_bytes
-    return Cost(messages, max(START_PAIR_S * ranks * ranks, messages * each_s), memory)
+    return Cost(messages, max(START_PAIR_S * ranks * ranks, messages * each_s + more_s), memory)
 
 
 def expected_cost(
@@ -87,10 +89,6 @@ def expected_cost(
         Variables of the launch, which may choose another library's algorithm for a call.
     """
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
-
-    def calls(cell: LaunchCell) -> int:
-        return COLD + max(simulation.samples, kernels[cell.id].cases(cell.parameters, cell.ranks))
-
     limit = math.inf if eager_limit is None else eager_limit
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}
     large = [cell for cell in cells if kernels[cell.id].sizes(cell.parameters, cell.ranks).block > limit]
@@ -98,16 +96,60 @@ def expected_cost(
     at_once = tuple(sorted({call for call, name in measured if sends_all_at_once(name, call, ranks)}))
     eager = any(kernels[cell.id].eager(cell.parameters, cell.ranks, eager_limit) for cell in cells)
     algorithms = {name for told in chosen.values() for name in told.values()}
+    parts = [parts_of(cell, chosen[cell.id], simulation.samples) for cell in cells]
+    ladder_s = message_s(ranks, algorithms, eager=eager) * sum(part.ladders for part in parts)
     cost = cost_of(
         ranks,
-        sum(kernels[cell.id].messages(cell.parameters, cell.ranks, calls(cell)) for cell in cells),
+        sum(part.messages for part in parts),
         message_s(ranks, algorithms, at_once, eager=eager),
-        sum(kernels[cell.id].content_bytes(cell.parameters) for cell in cells),
+        sum(part.content_bytes for part in parts) + int(max((part.held_bytes for part in parts), default=0.0)),
+        ladder_s + sum(part.copying_s for part in parts),
     )
     named = sorted({f"{call} by {name}" for told in chosen.values() for call, name in told.items()})
     names = named or sorted({kernel.name for kernel in kernels.values()})
     words = [*names, *(["small blocks"] if eager else []), *(["all at once"] if at_once else [])]
-    return replace(cost, at_once=at_once, ranks=ranks, kind=", ".join(words))
+    messages = cost.messages + sum(part.ladders for part in parts)
+    return replace(cost, messages=messages, at_once=at_once, ranks=ranks, kind=", ".join(words))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What one cell costs.
+
+    Attributes
+    ----------
+    messages, ladders
+        Of all calls; of the steps of their ladders, which are Weft's own and never send to all ranks at once.
+    content_bytes, held_bytes
+        Of buffers that ranks must not share; that an algorithm holds at most.
+    copying_s
+        Seconds of processor time that copies of blocks take.
+    """
+
+    messages: int
+    ladders: int
+    content_bytes: int
+    held_bytes: float
+    copying_s: float
+
+
+def parts_of(cell: LaunchCell, chosen: Mapping[str, str], samples: int) -> Parts:
+    """The parts of a cell's cost, by the algorithm that each of its calls takes and the samples of each operation."""
+    kernel, values, ranks = kernel_named(cell.kernel), cell.parameters, cell.ranks
+    calls = COLD + max(samples, kernel.cases(values, ranks))
+    copies = [
+        copying(call, chosen[call], block, ranks, calls)
+        for call, blocks in kernel.blocks(values, ranks).items()
+        for block in blocks
+    ]
+    messages = kernel.messages({**values, "explain": False}, ranks, calls)
+    return Parts(
+        messages,
+        kernel.messages(values, ranks, calls) - messages,
+        kernel.content_bytes(values),
+        max((held for _, held in copies), default=0.0),
+        sum(seconds for seconds, _ in copies),
+    )
 
 
 def algorithms_of(cell: LaunchCell, simulation: SimulationSection, settings: Mapping[str, str]) -> dict[str, str]:

@@ -5,10 +5,14 @@ Power laws through points at 64, 128, 256 and 512 ranks (of what sends to all at
 core of a shared x86 virtual machine with SimGrid 3.32. Switching between ranks, matching messages and memory take most.
 """
 
+import math
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 AT_RANKS = 128
+SHARED_ABOVE = 2**20
+"""Bytes of a buffer above which all ranks share its memory (``WEFT_FOLD_ABOVE``)."""
 LEAST_S = 8e-6
 """Of a message where few ranks run."""
 
@@ -38,6 +42,74 @@ EAGER: Mapping[str, Law] = {OTHERS: Law(19.4e-6, 0.64), "mpich": Law(19.5e-6, 0.
 AT_ONCE: Mapping[str, Law] = {"alltoallv": Law(1.37e-3, 3.6), "alltoall": Law(0.2e-3, 2.5)}
 """What comes on top, by call, where all p (p - r) large messages are under way: whenever one ends, the shares that the
 others have of the links are worked out again."""
+
+
+@dataclass(frozen=True)
+class Copies:
+    """What an algorithm that copies its blocks costs a host for each byte of them.
+
+    Attributes
+    ----------
+    seconds
+        For each byte of a call's blocks: of one for every rank, or of one from every rank to every other.
+    held
+        Bytes of real memory for each, at the same time.
+    most_held
+        Bytes that one rank holds at most.
+    """
+
+    seconds: float
+    held: float = 0.0
+    most_held: float = math.inf
+
+
+NONE = Copies(0.0)
+COPIES: Mapping[tuple[str, str], Copies] = {
+    ("reduce_scatter", "ompi"): Copies(1.0e-9, 1.5),  # each rank sums up a copy of all blocks
+    ("reduce_scatter", OTHERS): Copies(0.13e-9),
+    ("allgather", OTHERS): Copies(0.3e-9),
+    ("bcast", OTHERS): Copies(0.25e-9),
+    ("gather", OTHERS): Copies(1.3e-9),
+    ("scatter", "mpich"): Copies(1.2e-9),
+    ("reduce", OTHERS): Copies(0.4e-9),
+    ("allreduce", OTHERS): Copies(0.4e-9),
+    **{(call, "bruck"): Copies(3.0e-9, 4.0, 64 * 2**20) for call in ("alltoall", "alltoallv")},
+    **{(call, "node.bruck"): Copies(1.5e-9, 1.0) for call in ("alltoall", "alltoallv")},
+}
+"""By call and algorithm, or the library whose selector chooses it. Those of an all-to-all that are not here send from
+the buffers that ranks share. At 64 ranks, blocks of 64 KiB to 4 MiB (bench/cost_estimates.py)."""
+SHARED = frozenset({"bcast", "gather", "allgather"})
+"""Calls that copy nothing once a rank's block is so large that ranks share its memory."""
+WHOLE = frozenset({"bcast", "gather", "reduce", "allreduce"})
+"""Calls with one block for each rank."""
+ONCE = 16
+"""Calls that filling and proving a real block, once for each size, costs as much as."""
+
+
+def copies_of(call: str, algorithm: str) -> Copies:
+    """What the blocks of a call cost; an algorithm's own settings, as in ``bruck{r=2}``, do not count."""
+    name = algorithm.partition("{")[0]
+    return COPIES.get((call, name), COPIES.get((call, OTHERS), NONE))
+
+
+def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tuple[float, float]:
+    """Seconds of processor time and bytes of memory that copies of one size's blocks take.
+
+    Parameters
+    ----------
+    call, algorithm
+        The collective, and its algorithm or the library whose selector chooses it.
+    block
+        Bytes of a block.
+    ranks, calls
+        Of the launch, and of this size.
+    """
+    copies, real = copies_of(call, algorithm), block <= SHARED_ABOVE
+    if call in SHARED and not real:
+        return 0.0, 0.0
+    moved = float(block * ranks * (1 if call in WHOLE else ranks))
+    times = calls + (ONCE if call in WHOLE and real else 0)
+    return copies.seconds * moved * times, min(copies.held * moved, copies.most_held * ranks)
 
 
 def message_s(
