@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bringing in traces that other tools took: OTF2 by its library, DUMPI by its texts."""
+"""Bringing in traces that other tools took: OTF2 by its library, DUMPI by its program or the texts that it made."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,7 @@ def import_trace(source: Path, into: Path) -> list[str]:
     Parameters
     ----------
     source
-        An archive of OTF2 (its traces.otf2, or the folder with it), or a folder of dumpi2ascii's texts.
+        An archive of OTF2 (its traces.otf2, or the folder with it), or a folder of DUMPI's files, or of its texts.
     into
         A new folder; nothing is left of it if the trace cannot be read.
 
@@ -34,7 +34,7 @@ def import_trace(source: Path, into: Path) -> list[str]:
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise StudyError(f"{into} is there already", "name a new folder: weft trace import SOURCE -o RUN")
     if not source.exists():
-        raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or a folder of dumpi2ascii's texts")
+        raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or a folder of a DUMPI trace")
     if not source.is_dir():
         with file_errors(source):
             plain_file(source)

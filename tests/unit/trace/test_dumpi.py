@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Texts of DUMPI become traces: bytes, peers, communicators and ends as MPI has them, or one plain message."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,14 +67,50 @@ def unentered(texts: Path) -> None:
 
 
 def binary(texts: Path) -> None:
-    for path in texts.iterdir():
-        path.write_bytes(b"\xff\xaa\xddDUMPI" + bytes(64))
+    for path in list(texts.iterdir()):
+        path.with_suffix(".bin").write_bytes(b"\xff\xaa\xddDUMPI" + path.read_bytes())
+        path.unlink()
+
+
+def dumpi2ascii(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str = 'exec tail -c +9 "$3"') -> None:
+    """Put a program of this name on PATH; by default it prints what stands behind the magic number."""
+    program = folder / "dumpi2ascii"
+    program.write_text(f'#!/bin/sh\ntest "$1 $2" = "-S -f" || exit 9\n{does}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+def test_binary_files_are_read_by_dumpis_own_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = write_texts(tmp_path / "texts")
+    lines = import_trace(texts, tmp_path / "of-texts")
+    binary(texts)
+    dumpi2ascii(tmp_path, monkeypatch)
+    assert import_trace(texts, tmp_path / "of-binary") == lines
+    of_texts, of_binary = (list(each_event(TraceFolder(tmp_path / name))) for name in ("of-texts", "of-binary"))
+    assert of_texts == of_binary and len(of_texts) > 20
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [('tail -c +9 "$3" | head -c 2000; echo "no footer" >&2; exit 2', "exit code 2: no footer"),
+     ("kill -ABRT $$", "exit code -6: it said nothing"),
+     ('echo "MPI_Send returning at walltime 4.000000000, cputime 0.0 seconds in thread 0."; while :; do echo; done',
+      "was not entered")],
+)  # fmt: skip
+def test_a_program_that_fails_gives_one_message_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, said: str
+) -> None:
+    binary(texts := write_texts(tmp_path / "texts"))
+    dumpi2ascii(tmp_path, monkeypatch, does)
+    with pytest.raises(DataError, match=said):
+        import_trace(texts, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
     ("harm", "said"),
-    [(renamed, "does not end with a rank"), (removed, "no text of rank 1"), (unentered, "was not entered"),
-     (binary, "binary files")],
+    [(renamed, "does not end with a rank"), (removed, "no file of rank 1"), (unentered, "was not entered"),
+     (binary, "dumpi2ascii, is not installed")],
 )  # fmt: skip
 def test_what_is_no_trace_gives_one_message_and_leaves_nothing(
     tmp_path: Path, harm: Callable[[Path], None], said: str

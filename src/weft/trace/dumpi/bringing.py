@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bringing the texts of a DUMPI trace into the folder of a trace: a pass for the communicators, one for the calls."""
+"""Bringing a DUMPI trace into the folder of a trace: a pass for the communicators, one for the calls."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from weft.store.trace.layout import SELF, WORLD, State
 from weft.store.trace.writer import RankFile
 from weft.trace.dumpi.calls import RankCalls
 from weft.trace.dumpi.communicators import Making, making_of, matched
-from weft.trace.dumpi.text import REMEDY, calls_of, is_dumpi_binary, is_dumpi_text
+from weft.trace.dumpi.text import PROGRAM, REMEDY, calls_of, has_program, is_dumpi_binary, is_dumpi_text
 from weft.trace.left_out import left_out_line
 
 _RANK = re.compile(r"(\d+)\D*$")
@@ -22,14 +22,15 @@ def bring_dumpi(path: Path, folder: TraceFolder) -> list[str]:
     Parameters
     ----------
     path
-        A folder with a text of dumpi2ascii for each rank, whose name ends with the rank (dumpi-...-0003.txt).
+        A folder with a binary file (where dumpi2ascii is installed) or a text of dumpi2ascii for each rank, whose name
+        ends with the rank (dumpi-...-0003.bin).
     folder
         Where the trace goes.
 
     Raises
     ------
     DataError
-        There are no such texts, ranks are missing among them, one is torn, or the folder cannot be written.
+        There are no such files, ranks are missing among them, one is torn, or the folder cannot be written.
     """
     texts = texts_of(path)
     seen = [_survey(text) for text in texts]
@@ -61,19 +62,24 @@ def _survey(text: Path) -> tuple[list[Making], bool]:
 
 
 def texts_of(path: Path) -> list[Path]:
-    """The texts of a folder by rank.
+    """The texts of a folder by rank; without texts, its binary files.
 
     Raises
     ------
     DataError
-        It has none, or not one for each rank from 0 on.
+        It has neither, or not one for each rank from 0 on; or binary files alone, and their reader is not installed.
     """
     files = sorted(file for file in path.iterdir() if file.is_file())
     texts = [file for file in files if is_dumpi_text(file)]
     if not texts:
-        binary = any(is_dumpi_binary(file) for file in files)
-        what = "has DUMPI's binary files, which Weft does not read" if binary else "has no text of dumpi2ascii"
-        raise DataError(f"{path} {what}", REMEDY)
+        texts = [file for file in files if is_dumpi_binary(file)]
+        if not texts:
+            raise DataError(f"{path} has neither binary files of DUMPI nor texts of {PROGRAM}", REMEDY)
+        if not has_program():
+            raise DataError(
+                f"{path} has DUMPI's binary files, and their reader, {PROGRAM}, is not installed here",
+                f"put SST's {PROGRAM} on PATH, or, where it is, {REMEDY}",
+            )
     by_rank: dict[int, Path] = {}
     for text in texts:
         found = _RANK.search(text.stem)
@@ -83,7 +89,7 @@ def texts_of(path: Path) -> list[Path]:
         by_rank[rank] = text
     lacking = [rank for rank in range(max(by_rank) + 1) if rank not in by_rank]
     if lacking:
-        raise DataError(f"{path} has no text of rank {lacking[0]} ({len(lacking):,} ranks are missing)", REMEDY)
+        raise DataError(f"{path} has no file of rank {lacking[0]} ({len(lacking):,} ranks are missing)", REMEDY)
     return [by_rank[rank] for rank in sorted(by_rank)]
 
 

@@ -2,10 +2,15 @@
 """The text of dumpi2ascii: for each call a line that it was entered, its arguments, a line that it returned."""
 
 import re
-from collections.abc import Iterator
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
+from typing import IO
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
@@ -13,6 +18,7 @@ from weft.files.plain import open_plain
 
 BINARY = b"DUMPI"
 MOST_LINE = 1 << 24
+PROGRAM = "dumpi2ascii"
 REMEDY = "make the text of each rank's file: dumpi2ascii FILE.bin > FILE.txt"
 _EDGE = re.compile(
     r"(MPI_\w+) (entering|returning) at walltime (\d+)\.(\d{9}), cputime [\d.]+ seconds in thread (\d+)\."
@@ -65,7 +71,9 @@ class Call:
 def is_dumpi_text(path: Path) -> bool:
     """Whether a file begins as dumpi2ascii's texts do; DataError if it cannot be read."""
     with file_errors(path), open_plain(path) as file:
-        return any(_EDGE.match(line.decode("utf-8", "replace")) for line in file.read(4096).splitlines())
+        begins = file.read(4096)
+    edges = (_EDGE.match(line.decode("utf-8", "replace")) for line in begins.splitlines())
+    return BINARY not in begins[:16] and any(edges)
 
 
 def is_dumpi_binary(path: Path) -> bool:
@@ -74,17 +82,55 @@ def is_dumpi_binary(path: Path) -> bool:
         return BINARY in file.read(16)
 
 
+def has_program() -> bool:
+    """Whether DUMPI's own program is here, which makes texts of its binary files."""
+    return shutil.which(PROGRAM) is not None
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[IO[str]]:
+    """A rank's text; that of a binary file as DUMPI's program prints it, so that it takes no room on a disk."""
+    if not is_dumpi_binary(path):
+        with TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as lines:
+            yield lines
+        return
+    command = [PROGRAM, "-S", "-f", str(path)]
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as said,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, encoding="utf-8", errors="replace"
+        ) as process,
+    ):
+        assert process.stdout
+        try:
+            yield process.stdout
+        except BaseException:
+            process.kill()
+            raise
+        process.stdout.close()
+        if code := process.wait():
+            said.seek(0)
+            last = (said.read().strip().splitlines() or ["it said nothing"])[-1]
+            raise DataError(f"{path}: {PROGRAM} ended with exit code {code}: {last}", f"try {PROGRAM} -H {path}")
+
+
 def calls_of(path: Path) -> Iterator[Call]:
-    """Yield the calls of a rank's text in order; one that never returned is the last, with end_ns -1.
+    """Yield the calls of a rank in order; one that never returned is the last, with end_ns -1.
+
+    Parameters
+    ----------
+    path
+        A text of dumpi2ascii, or a binary file of DUMPI, which needs that program.
 
     Raises
     ------
     DataError
-        The file cannot be read, a call returns that was not entered, or a line is longer than any can be.
+        The file cannot be read, a call returns that was not entered, or a line is longer than any can be; or the
+        program failed.
     """
     begun: re.Match[str] | None = None
     arguments: dict[str, str] = {}
-    with file_errors(path), TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as lines:
+    with file_errors(path), _opened(path) as lines:
         for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE), ""), 1):
             if edge := _EDGE.match(line):
                 if edge[2] == "entering":
