@@ -56,6 +56,16 @@ def run_as_trace(typed: Typed) -> None:
     assert typed(*shlex.split(caught.value.remedy.partition("weft ")[2]))
 
 
+@CASES.of("store/folder.py", "weft trace show {}; a page: the same with -o PAGE.html")
+def trace_as_run(typed: Typed) -> None:
+    write_texts(Path("SOURCE"))
+    typed("trace", "import", "SOURCE", "-o", "RUN")
+    for verb in ("show", "report"):
+        weft, *show = shlex.split(typed.fails(verb, "RUN").partition(";")[0])
+        assert weft == "weft" and typed(*show, "-o", f"{verb}.html")
+        assert Path(f"{verb}.html").is_file()
+
+
 @CASES.of("trace/importing.py", "weft trace import SOURCE -o RUN")
 @CASES.of("trace/otf2/archive.py", "weft trace export RUN DIR --to otf2")
 def traces_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:

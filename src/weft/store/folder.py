@@ -53,7 +53,7 @@ class RunFolder:
         NotThereError
             It is not a run folder.
         DataError
-            It is one of another version of the format, or something in it is a link, pipe, device or socket.
+            It is a trace, one of another version of the format, or something in it is a link, pipe, device or socket.
         """
         folder = cls(path)
         if not folder.meta.is_file():
@@ -65,6 +65,11 @@ class RunFolder:
         folder.refuse_links()
         folder.refuse_strange()
         schema = folder.metadata().get("schema")
+        if str(schema).startswith("weft-trace/"):
+            raise DataError(
+                f"{folder.path} is the trace of an application, not the run of a study",
+                f"weft trace show {shlex.quote(str(folder.path))}; a page: the same with -o PAGE.html",
+            )
         if schema != SCHEMA:
             raise DataError(
                 f"{folder.path}: this run was made by another version of the run format: {schema!r}, "
