@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from made.traces import MadeRank
@@ -14,7 +15,7 @@ from weft.analyse.trace.timeline import timeline
 from weft.cli.app import main
 from weft.report.trace.page import matrix_pictures, write_trace_page
 from weft.report.trace.tables import as_json, headline, percent, trace_tables
-from weft.report.trace.view import TraceView, load_trace
+from weft.report.trace.view import Floats, TraceView, load_trace
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag, State
@@ -73,8 +74,26 @@ def test_the_matrix_is_by_rank_and_by_node(view: TraceView) -> None:
     assert view.matrix("bytes").tolist() == [[1 << 20, 13 << 20], [13 << 20, 1 << 20]]
     assert view.matrix("messages").tolist() == [[1, 5], [5, 1]]
     first, second = matrix_pictures(view)
-    assert first.reading == "Rank 0 sent most to rank 1: 13 MiB."
+    assert first.reading == "2 pairs of ranks sent most, 13 MiB each; the first is rank 0 to rank 1."
     assert "5 messages" in second.reading
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [([[0, 2], [3, 0]], "Rank 1 sent most to rank 0: 3 messages."),
+     ([[9, 2], [2, 0]], "Rank 0 sent most to rank 0: 9 messages."),
+     ([[0, 3], [3, 0]], "Each rank sent the same to every other: 3 messages."),
+     ([[3, 0], [3, 0]], "2 pairs of ranks sent most, 3 messages each; the first is rank 0 to rank 0."),
+     ([[0, 0], [0, 0]], "Nothing was sent.")],
+)  # fmt: skip
+def test_nobody_is_singled_out_of_those_who_sent_the_same(
+    view: TraceView, monkeypatch: pytest.MonkeyPatch, sent: list[list[int]], told: str
+) -> None:
+    def matrix(_: TraceView, __: str) -> Floats:
+        return np.array(sent, float)
+
+    monkeypatch.setattr(TraceView, "matrix", matrix)
+    assert matrix_pictures(view)[1].reading == told
 
 
 def test_the_page_and_the_terminal_show_names_of_others_as_plain_text(

@@ -168,7 +168,7 @@ def _pointer(shown: PairMatrix) -> str:
     }
     written = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return (
-        '<p class="soft pointed" aria-live="off">Point at the matrix to read two nodes and their time.</p>'
+        '<p class="soft pointed" aria-live="off">Point at the matrix to read two nodes and the number between them.</p>'
         f'<script type="application/json">{written}</script><script>{SCRIPT}</script>'
     )
 

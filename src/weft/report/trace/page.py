@@ -69,11 +69,22 @@ def _picture(view: TraceView, what: str) -> Picture:
         f"{what} of their ranks",
         missing="nothing sent",
     )
-    busiest = np.unravel_index(int(np.argmax(values)), values.shape)
-    most = format_bytes(float(values.max())) if what == "bytes" else f"{int(values.max()):,} messages"
-    reading = f"Rank {ranks[int(busiest[0])]} sent most to rank {ranks[int(busiest[1])]}: {most}."
     title = f"Communication matrix: {what} by pair of ranks"
-    return matrix_picture(f"trace-{what}", title, KEY, reading if values.any() else "Nothing was sent.", shown)
+    return matrix_picture(f"trace-{what}", title, KEY, _reading(values, ranks, what), shown)
+
+
+def _reading(values: Floats, ranks: Sequence[int], what: str) -> str:
+    """Who sent most, in a sentence; nobody is singled out among pairs that sent the same."""
+    if not values.any():
+        return "Nothing was sent."
+    most = format_bytes(float(values.max())) if what == "bytes" else f"{int(values.max()):,} messages"
+    busiest = np.argwhere(values == values.max())
+    source, target = (ranks[int(place)] for place in busiest[0])
+    if len(busiest) == 1:
+        return f"Rank {source} sent most to rank {target}: {most}."
+    if len(busiest) == len(ranks) * (len(ranks) - 1) and not np.diag(values).any():
+        return f"Each rank sent the same to every other: {most}."
+    return f"{len(busiest):,} pairs of ranks sent most, {most} each; the first is rank {source} to rank {target}."
 
 
 KEY = (
