@@ -16,7 +16,8 @@ HEADINGS = {
 def interval_heading(rows: Iterable[Mapping[str, Any]]) -> str:
     """Heading of a column of times: ``median (95 %)``, or that of another kind of interval."""
     kinds = _kinds(rows)
-    return HEADINGS[kinds[0]] if len(kinds) == 1 else "median (interval)" if kinds else "median"
+    told = [kind for kind in kinds if kind != "none"] or kinds
+    return HEADINGS[told[0]] if len(told) == 1 else "median (interval)" if told else "median"
 
 
 def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -16,6 +16,7 @@ from weft.cli.app import main
 from weft.errors import NotThereError
 from weft.report.figures import all_figures
 from weft.report.html import parts
+from weft.report.intervals import interval_heading
 from weft.report.latex import latex_table
 from weft.report.numbers import bound_text
 from weft.report.show_json import FIELDS
@@ -247,3 +248,11 @@ def test_a_long_table_is_shown_by_its_ends(rows: int, printed: int) -> None:
     assert names[:20] == [f"r{row}" for row in range(20)]
     assert names[-20:] == [f"r{row}" for row in range(rows - 20, rows)]
     assert ("..." in names) == (rows > 60)
+
+
+def test_a_column_with_exact_times_and_ranges_is_headed_by_what_its_brackets_are() -> None:
+    """A dragonfly's short call repeats exactly, its long one has the range of the model: it read "interval"."""
+    rows = [{"interval": "none"}, {"interval": "range of the model"}]
+    assert interval_heading(rows) == "median (range of the model)"
+    assert interval_heading(rows[:1]) == "median"
+    assert interval_heading([*rows, {"interval": "over launches"}]) == "median (interval)"

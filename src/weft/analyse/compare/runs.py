@@ -2,12 +2,13 @@
 """A run folder as one side of a comparison."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.analyse.compare.pair_points import pair_points
 from weft.analyse.compare.sides import Side, points_of
 from weft.analyse.floor import Floor
-from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS
+from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow
 from weft.bound.effects import left_out
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
@@ -33,12 +34,14 @@ def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
     DataError
         A table is missing or incomplete.
     """
+    rows: Sequence[CallRow] = ()
     if kernel_named(plan.kernel).has_pair_samples:
         nodes, ranks = (max(getattr(cell, key) for cell in plan.measured) for key in ("nodes", "ranks"))
         points = pair_points(plan.kernel, read_table(root, "pairs"), nodes, ranks)
     else:
         parameters = {cell.id: cell.parameters for cell in plan.cells}
-        points = points_of(CALLS.read(root), MEDIANS.read(root), parameters, Floor(FLOOR.read(root)))
+        rows = CALLS.read(root)
+        points = points_of(rows, MEDIANS.read(root), parameters, Floor(FLOOR.read(root)))
     return Side(
         name=name,
         path=str(root),
@@ -48,14 +51,18 @@ def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
         mpi=mpi,
         precision=plan.measure.precision,
         points=points,
-        left_out=effects_left_out(plan) if any(point.span_s for point in points.values()) else (),
+        left_out=effects_left_out(plan, rows) if any(point.span_s for point in points.values()) else (),
     )
 
 
-def effects_left_out(plan: Plan) -> tuple[str, ...]:
-    """Names of the effects that the model of a plan's fabric leaves out of some of its calls."""
+def effects_left_out(plan: Plan, rows: Sequence[CallRow]) -> tuple[str, ...]:
+    """Names of the effects that the model of a plan's fabric leaves out of its calls, or of those in ``rows``.
+
+    Only these have a noise floor's barrier.
+    """
     found: set[str] = set()
     for cell in plan.cells:
-        for call in {*cell.bounds, *kernel_named(cell.kernel).operations(cell.parameters, cell.ranks)}:
+        planned = {*cell.bounds, *kernel_named(cell.kernel).operations(cell.parameters, cell.ranks)}
+        for call in planned | {row["call"] for row in rows if row["cell"] == cell.id}:
             found |= {effect.cause for effect in left_out(cell, call, plan.planned_fabric, math.inf)}
     return tuple(sorted(found))

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Gates: their grammar, what fails them, and that a gate which could not have failed does not pass."""
 
+from pathlib import Path
+from typing import cast
+
 import pytest
 
 from made.sides import drawn_side, keys, point, side
 from weft.analyse.compare import Comparison, Side, Verdict, compare, decide, exit_code, parse_gate
+from weft.analyse.compare.runs import effects_left_out
+from weft.analyse.tables.times import CallRow
+from weft.bound.effects import FLOWS
 from weft.errors import CompareError
+from weft.fabric import load_fabric
+from weft.kernel.studies import load_study
+from weft.plan.make import make_plan
 from weft.report.compare.words import headline
 
 
@@ -134,6 +143,38 @@ def test_a_summary_has_the_geometric_mean_of_the_ranges_of_its_rows() -> None:
     assert (low, high) == (pytest.approx(2**0.5), pytest.approx(8**0.5))
     assert "by what is not modelled (incast) 1 to 4 times" in headline(found)
     assert "incast" in headline(found)
+
+
+BARE = """name = "bare"
+kind = "simulated"
+[node]
+names = "n[0-3]"
+preset = "epyc-7763"
+memory = "256 GiB"
+[network]
+preset = "hdr-infiniband"
+"""
+CALLS_OF_ALL = """name = "all"
+kernel = "collective"
+explain = false
+[collective]
+collectives = ["Bcast"]
+sizes = ["64 B"]
+[[series]]
+name = "one"
+nodes = 4
+ranks_per_node = 1
+"""
+
+
+def test_what_only_a_barrier_leaves_out_is_named(tmp_path: Path) -> None:
+    """It read "by what is not modelled () 0.741 to 1.35 times": the range of the noise floor's barrier had no name."""
+    (tmp_path / "bare.toml").write_text(BARE)
+    (tmp_path / "all.toml").write_text(CALLS_OF_ALL)
+    plan = make_plan(load_study(tmp_path / "all.toml"), load_fabric(tmp_path / "bare.toml"))
+    rows = [cast(CallRow, {"cell": cell.id, "call": "barrier"}) for cell in plan.measured]
+    assert effects_left_out(plan, ()) == ()
+    assert effects_left_out(plan, rows) == (FLOWS,)
 
 
 def test_missing_counts_what_the_other_run_should_have_measured_only() -> None:
