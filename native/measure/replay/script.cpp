@@ -23,7 +23,7 @@ struct Head {
     std::uint32_t version;
     std::uint32_t ranks;
     std::uint32_t layers;
-    std::uint32_t unused;
+    std::uint32_t direct_acts;
     std::array<std::int64_t, 5> more;
 };
 static_assert(sizeof(Head) == 64);

@@ -184,6 +184,13 @@ class Kernel(Protocol):
         """
         ...
 
+    def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """Bytes of a block, and messages of one call if each block goes straight to its rank, by collective.
+
+        Of the operations that are one collective with a block for every rank; some algorithms send all of them at once.
+        """
+        ...
+
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """Whether many of them are sent eagerly: at most ``limit`` bytes; if None, all are eager."""
         ...

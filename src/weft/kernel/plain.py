@@ -11,6 +11,8 @@ from weft.kernel import Sizes, Sweep
 from weft.kernel.traffic import Traffic
 from weft.study import Study
 
+DIRECT = ("alltoall", "alltoallv")
+
 
 class PlainKernel:
     """Defaults of :class:`weft.kernel.Kernel`, for a sweep over operations of unknown traffic."""
@@ -67,6 +69,12 @@ class PlainKernel:
     def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
         """None: no operation is a collective."""
         return {}
+
+    def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """The blocks of each all-to-all (:meth:`blocks`), one from every rank to every other."""
+        found = self.blocks(values, ranks)
+        each = ranks * (ranks - 1)
+        return {call: [(size, each) for size in found[call]] for call in DIRECT if call in found}
 
     def cases(self, values: Mapping[str, Any], ranks: int) -> int:
         """1: all calls are alike."""

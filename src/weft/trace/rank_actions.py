@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.store.trace.layout import CALLS, COMPLETE, PROC_NULL
-from weft.store.trace.script import Act, RankScript
+from weft.store.trace.script import DIRECT, Act, RankScript
 from weft.trace.actions import (
     BESIDE,
     CAME,
@@ -59,13 +59,15 @@ class RankWriter:
         Number of calls without an action that moved something or held somebody up, by name.
     messages
         Messages to others, and for a collective call one to each other member.
+    direct
+        Those of them that calls of `DIRECT` send.
     computed_ns
         Time between calls.
     """
 
     def __init__(self, rank: int, own: Columns, common: Common, groups: Mapping[int, Group], layers: Layers) -> None:
         self.rank, self.left_out = rank, Counter[str]()
-        self.messages = self.computed_ns = 0
+        self.messages = self.direct = self.computed_ns = 0
         self._own, self._common, self._groups, self._layers = own, common, groups, layers
         self._rows, self._requests, self._lists = Rows(), Requests(), Lists()
         self._usable, self._sends = usable(own), starts_to_send(own)
@@ -174,6 +176,7 @@ class RankWriter:
         size = np.array([self._groups[int(each)].size for each in distinct], np.int64)[where]
         self.messages += int((size - 1).sum())
         act, plain = ACT_OF[own["call"][known]], ~OF_VECTORS[own["call"][known]]
+        self.direct += int((size - 1)[np.isin(act, DIRECT)].sum())
         gives, gets, sent, received = shares(
             act[plain], size[plain], own["bytes"][known[plain]], own["received"][known[plain]]
         )

@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.errors import DataError
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.script import ACTION, Act, RankScript, write_script
+from weft.store.trace.script import ACTION, DIRECT, RankScript, write_script
 from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.events import counts_of, groups_of, ranks_columns
 from weft.trace.layers import layers_of
@@ -79,19 +79,22 @@ def make_script(folder: TraceFolder, path: Path) -> Made:
     end = max((row["end_ns"] for row in rows if row["events"]), default=0)
     parts: dict[int, RankScript] = {}
     left_out: Counter[str] = Counter()
-    messages = computed = busiest = 0
+    messages = direct = computed = busiest = 0
     for rank, own in ranks_columns(folder):
         writer = RankWriter(rank, own, common, groups, layers)
         parts[rank] = writer.script(begin)
         left_out += writer.left_out
         messages += writer.messages
+        direct += writer.direct
         computed += writer.computed_ns
         busiest = max(busiest, writer.computed_ns)
     nothing = RankScript(np.zeros(0, ACTION), np.zeros(0, np.int64), 0, 0, 0)
     everybody = [parts.get(row["rank"], nothing) for row in sorted(rows, key=lambda row: row["rank"])]
     mean = computed // max(len(rows), 1)
-    write_script(path, everybody, layers.tables, messages=messages, traced_ns=end - begin, computed_ns=mean)
-    alltoalls = sum(int(np.isin(part.actions["act"], (Act.ALLTOALL, Act.ALLTOALLV)).sum()) for part in everybody)
+    write_script(
+        path, everybody, layers.tables, messages=messages, traced_ns=end - begin, computed_ns=mean, direct=direct
+    )
+    alltoalls = sum(int(np.isin(part.actions["act"], DIRECT).sum()) for part in everybody)
     return Made(path, len(rows), dict(left_out), (end - begin) / 1e9, mean / 1e9, busiest / 1e9, alltoalls)
 
 

@@ -110,6 +110,15 @@ def test_disjoint_communicators_share_a_layer(tmp_path: Path) -> None:
     assert layers == [{1}, {1, 2}, {1, 2}, {1}]
 
 
+def test_the_head_tells_messages_of_all_to_alls_apart(tmp_path: Path) -> None:
+    ranks = [MadeRank(rank, 3).call("MPI_Barrier", 0, 1) for rank in range(3)]
+    for rank in ranks:
+        rank.call("MPI_Alltoall", 2, 3, bytes=24, received=24)
+    scripted(tmp_path, ranks)
+    sizes = read_sizes(tmp_path / "replay.script")
+    assert (sizes.messages, sizes.direct, sizes.direct_calls, sizes.most_bytes) == (12, 6, ("alltoall",), 8)
+
+
 def test_what_has_one_end_only_is_left_out_and_counted(tmp_path: Path) -> None:
     sender = MadeRank(0, 2).call("MPI_Isend", 0, 1, peer=1, tag=1, bytes=8, request=1)
     sender.call("MPI_Put", 2, 3, peer=1, bytes=8).call("MPI_Send", 3, 4, peer=-3, tag=1, bytes=8)
@@ -191,7 +200,11 @@ def test_the_script_is_the_one_that_was_written_call_by_call(tmp_path: Path) -> 
     made, actions = scripted(tmp_path, drawn(numbers()))
     assert {Act(int(each["act"])) for own in actions for each in own} == set(Act)
     assert made.left_out.keys() >= {"MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Put", "MPI_Start"}
-    raw = (tmp_path / "replay.script").read_bytes()
+    raw = bytearray((tmp_path / "replay.script").read_bytes())
+    for name in ("direct_acts", "direct"):  # of the head, which it left empty
+        at, size = HEAD.fields[name][1], HEAD[name].itemsize
+        assert any(raw[at : at + size])
+        raw[at : at + size] = bytes(size)
     assert (len(raw), zlib.crc32(raw)) == (54440, 3562000466)
 
 

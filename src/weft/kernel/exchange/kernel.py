@@ -181,6 +181,13 @@ class Exchange(PlainKernel):
             found["alltoall" if call == "A" else "alltoallv"].append(sizes[call])
         return found
 
+    def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """As for any all-to-all; a sort sends counts, and blocks of even keys."""
+        if values["data"] == "contention":
+            return super().direct(values, ranks)
+        each = ranks * (ranks - 1)
+        return {"alltoall": [(INT_BYTES, each)], "alltoallv": [(self.sizes(values, ranks).block, each)]}
+
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """True if A or B is timed, whose messages are small; C sends blocks of n m / p^2 doubles."""
         if {"A", "B"} & set(timed_calls(values)):

@@ -23,8 +23,8 @@ from weft.study import Measure, Series, Study
 OP = "replay"
 
 EVENTS = 4
-"""A script's message is sent, received, waited for and copied, and follows a computation. What a kernel sends is folded
-and follows nothing: a ring of 64 KiB on 64 ranks took ten times as long a message (bench/cost_estimates.py)."""
+"""A script's own message is sent, received, waited for and copied, and follows a computation. What a kernel sends is
+folded and follows nothing: a ring of 64 KiB on 64 ranks took ten times as long a message (bench/cost_estimates.py)."""
 
 
 class Replay(PlainKernel):
@@ -111,8 +111,13 @@ class Replay(PlainKernel):
         return {"script": values["script"], "compute_permille": round(1000 * values["compute"]), **own}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Those of the script, in each call, at the cost of `EVENTS` plain ones each."""
-        return calls * (EVENTS * values["messages"] + barrier_messages(ranks))
+        """Those of the script, in each call; all but those of all-to-alls at the cost of `EVENTS` plain ones each."""
+        direct = values.get("direct", 0)  # a plan of an older version has none
+        return calls * (EVENTS * (values["messages"] - direct) + direct + barrier_messages(ranks))
+
+    def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """Its all-to-alls, each with the script's largest block and, as the parts are not known, all their messages."""
+        return {call: [(values["most_bytes"], values["direct"])] for call in values.get("direct_calls", ())}
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
         """All that an application may call."""
@@ -147,4 +152,6 @@ def values_of(path: Path, compute: float, sizes: ScriptSizes) -> dict[str, Any]:
         "send_bytes": sizes.send_bytes,
         "receive_bytes": sizes.receive_bytes,
         "script_bytes": sizes.script_bytes,
+        "direct": sizes.direct,
+        "direct_calls": list(sizes.direct_calls),
     }

@@ -2,6 +2,7 @@
 """Expected cost of a simulation on this host: number of messages, seconds and memory."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ from weft.fabric.simulation import SimulationSection
 from weft.format import format_seconds, plural
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell
-from weft.launch.simulated.laws import copying, message_s
+from weft.launch.simulated.laws import UNEVEN, at_once_s, copying, message_s
 from weft.launch.simulated.machine import simulation_of
 from weft.mpi.algorithms import DEFAULT, SELECTED_BY
 
@@ -72,6 +73,8 @@ def expected_cost(
     simulation: SimulationSection,
     eager_limit: int | None,
     settings: Mapping[str, str] | None = None,
+    *,
+    crowding: float = 1.0,
 ) -> Cost:
     """What simulating cells costs this host.
 
@@ -87,23 +90,28 @@ def expected_cost(
         Bytes up to which a message is sent without asking first; None where all are.
     settings
         Variables of the launch, which may choose another library's algorithm for a call.
+    crowding
+        How much dearer than in one leaf it is on this network to send to all ranks at once (`crowding_of`).
     """
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
-    limit = math.inf if eager_limit is None else eager_limit
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}
-    large = [cell for cell in cells if kernels[cell.id].sizes(cell.parameters, cell.ranks).block > limit]
-    measured = {(call, name) for cell in large for call, name in chosen[cell.id].items()}
-    at_once = tuple(sorted({call for call, name in measured if sends_all_at_once(name, call, ranks)}))
     eager = any(kernels[cell.id].eager(cell.parameters, cell.ranks, eager_limit) for cell in cells)
     algorithms = {name for told in chosen.values() for name in told.values()}
     parts = [parts_of(cell, chosen[cell.id], simulation.samples) for cell in cells]
+    limit = math.inf if eager_limit is None else eager_limit
+    crowded = Counter[str]()
+    for cell in cells:
+        for call, messages in sent_at_once(cell, chosen[cell.id], simulation.samples, limit).items():
+            crowded[call] += messages
+    crowding_s = sum(crowding * many * at_once_s(call, ranks) for call, many in crowded.items())
+    at_once = tuple(sorted(crowded))
     ladder_s = message_s(ranks, algorithms, eager=eager) * sum(part.ladders for part in parts)
     cost = cost_of(
         ranks,
         sum(part.messages for part in parts),
-        message_s(ranks, algorithms, at_once, eager=eager),
+        message_s(ranks, algorithms, eager=eager),
         sum(part.content_bytes for part in parts) + int(max((part.held_bytes for part in parts), default=0.0)),
-        ladder_s + sum(part.copying_s for part in parts),
+        ladder_s + crowding_s + sum(part.copying_s for part in parts),
     )
     named = sorted({f"{call} by {name}" for told in chosen.values() for call, name in told.items()})
     names = named or sorted({kernel.name for kernel in kernels.values()})
@@ -136,7 +144,7 @@ class Parts:
 def parts_of(cell: LaunchCell, chosen: Mapping[str, str], samples: int) -> Parts:
     """The parts of a cell's cost, by the algorithm that each of its calls takes and the samples of each operation."""
     kernel, values, ranks = kernel_named(cell.kernel), cell.parameters, cell.ranks
-    calls = COLD + max(samples, kernel.cases(values, ranks))
+    calls = calls_of(cell, samples)
     copies = [
         copying(call, chosen[call], block, ranks, calls)
         for call, blocks in kernel.blocks(values, ranks).items()
@@ -152,6 +160,21 @@ def parts_of(cell: LaunchCell, chosen: Mapping[str, str], samples: int) -> Parts
     )
 
 
+def calls_of(cell: LaunchCell, samples: int) -> int:
+    """How often each operation of a cell is called."""
+    return COLD + max(samples, kernel_named(cell.kernel).cases(cell.parameters, cell.ranks))
+
+
+def sent_at_once(cell: LaunchCell, chosen: Mapping[str, str], samples: int, limit: float) -> dict[str, int]:
+    """Messages of over ``limit`` bytes that a cell's calls send to all ranks at once, by call."""
+    found, calls = Counter[str](), calls_of(cell, samples)
+    for call, sizes in kernel_named(cell.kernel).direct(cell.parameters, cell.ranks).items():
+        for block, messages in sizes:
+            if block > limit and sends_all_at_once(chosen[call], call, cell.ranks, block):
+                found[call] += calls * messages
+    return found
+
+
 def algorithms_of(cell: LaunchCell, simulation: SimulationSection, settings: Mapping[str, str]) -> dict[str, str]:
     """Whose algorithm each call of a cell takes: Weft's own, one of SMPI's, or what a library's selector chooses."""
     own = str(cell.parameters.get("algorithm", DEFAULT))
@@ -163,14 +186,25 @@ def algorithms_of(cell: LaunchCell, simulation: SimulationSection, settings: Map
     }
 
 
-def sends_all_at_once(algorithm: str, call: str, ranks: int) -> bool:
-    """Whether an algorithm of a call sends to all ranks at once, with no window.
+OMPI_LINEAR: Mapping[str, Sequence[tuple[float, int, float]]] = {
+    "alltoall": [(16, 0, math.inf), (64, 512, math.inf), (256, 1024, 2**18), (512, 1024, 2**15), (1024, 512, 2**18)],
+    "alltoallv": [(64, 0, math.inf), (128, 0, 0), (256, 0, math.inf), (1024, 0, 0)],
+}
+"""Where Open MPI's selector takes a linear algorithm: below so many ranks, from and below so many bytes of a block. At
+more ranks it takes one always, but for the smallest blocks."""
 
-    Open MPI's selector takes one for ``MPI_Alltoallv`` at some numbers of ranks; its other algorithms of large blocks,
-    and those of the other libraries, send to a few ranks at a time.
+
+def sends_all_at_once(algorithm: str, call: str, ranks: int, block: int) -> bool:
+    """Whether an algorithm of a call sends blocks of ``block`` bytes to all ranks at once, with no window.
+
+    Those that the other libraries' selectors take for large blocks send to a few ranks at a time.
     """
-    if (algorithm, call) == ("ompi", "alltoallv"):
-        return ranks < 64 or 128 <= ranks < 256
+    if (algorithm, call) == ("impi", "alltoallv"):
+        return True
+    if algorithm == "ompi" and call in OMPI_LINEAR:
+        rows = OMPI_LINEAR[call]
+        least, below = next(((least, below) for most, least, below in rows if ranks < most), (0, math.inf))
+        return least <= block < below
     return "linear" in algorithm
 
 
@@ -194,6 +228,16 @@ def refusal(cost: Cost, ranks: int, simulation: SimulationSection, learned: str 
     )
 
 
+def crowding_of(fabric: Fabric) -> float:
+    """How much dearer than in one leaf of a tree it is to send to all ranks at once.
+
+    Routes of tori and dragonflies share links unevenly, so that flows end at many times; rails share the flows.
+    """
+    if fabric.network is None:
+        return 1.0
+    return (UNEVEN if fabric.network.topology in ("torus", "dragonfly") else 1.0) / fabric.network.rails
+
+
 def content_matters(cells: Sequence[LaunchCell]) -> bool:
     """Whether the content of a buffer affects what is sent, so that buffers must not be shared."""
     return any(kernel_named(cell.kernel).content_bytes(cell.parameters) for cell in cells)
@@ -205,5 +249,6 @@ def foreseen(
     """Why a launch of these cells on a fabric will not be simulated; empty if its time is within the budget."""
     simulation = simulation_of(fabric)
     eager_limit = fabric.network.eager_limit if fabric.network else None
-    cost = expected_cost(cells, ranks, ranks_per_node, simulation, eager_limit, settings)
+    crowding = crowding_of(fabric)
+    cost = expected_cost(cells, ranks, ranks_per_node, simulation, eager_limit, settings, crowding=crowding)
     return refusal(cost, ranks, simulation)

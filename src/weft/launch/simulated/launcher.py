@@ -22,7 +22,7 @@ from weft.host import read_host, smallest
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome, Rules
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
-from weft.launch.simulated.cost import START_S, Cost, content_matters, expected_cost, refusal
+from weft.launch.simulated.cost import START_S, Cost, content_matters, crowding_of, expected_cost, refusal
 from weft.launch.simulated.laws import SHARED_ABOVE
 from weft.launch.simulated.learned import Learned, Seen, in_waves
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
@@ -161,6 +161,7 @@ class SimulatedLauncher:
             self.simulation,
             self.eager_limit,
             request.environment,
+            crowding=crowding_of(self.fabric),
         )
 
     def refusal(self, request: LaunchRequest, estimate: Cost) -> str:

@@ -39,9 +39,12 @@ WINDOWED: Mapping[str, Law] = {
 """Large messages, a few of each rank under way, by the algorithm or the library whose selector chooses it."""
 EAGER: Mapping[str, Law] = {OTHERS: Law(19.4e-6, 0.64), "mpich": Law(19.5e-6, 0.74)}
 """Small ones leave their sender going, and SimGrid walks the list of all that a rank has under way when one ends."""
-AT_ONCE: Mapping[str, Law] = {"alltoallv": Law(1.37e-3, 3.6), "alltoall": Law(0.2e-3, 2.5)}
+AT_ONCE: Mapping[str, Law] = {"alltoallv": Law(1.77e-3, 3.3), "alltoall": Law(0.26e-3, 2.2)}
 """What comes on top, by call, where all p (p - r) large messages are under way: whenever one ends, the shares that the
 others have of the links are worked out again."""
+UNEVEN = 2.5
+"""Times as much where routes share links unevenly: then few of them end together (64 ranks, a torus and a dragonfly:
+1.9 to 4)."""
 
 
 @dataclass(frozen=True)
@@ -72,23 +75,34 @@ COPIES: Mapping[tuple[str, str], Copies] = {
     ("gather", OTHERS): Copies(1.3e-9),
     ("scatter", "mpich"): Copies(1.2e-9),
     ("reduce", OTHERS): Copies(0.4e-9),
+    ("allreduce", "mpich"): Copies(1.3e-9),
     ("allreduce", OTHERS): Copies(0.4e-9),
     **{(call, "bruck"): Copies(3.0e-9, 4.0, 64 * 2**20) for call in ("alltoall", "alltoallv")},
     **{(call, "node.bruck"): Copies(1.5e-9, 1.0) for call in ("alltoall", "alltoallv")},
 }
 """By call and algorithm, or the library whose selector chooses it. Those of an all-to-all that are not here send from
 the buffers that ranks share. At 64 ranks, blocks of 64 KiB to 4 MiB (bench/cost_estimates.py)."""
-SHARED = frozenset({"bcast", "gather", "allgather"})
+SHARED = frozenset({"bcast", "allgather"})
 """Calls that copy nothing once a rank's block is so large that ranks share its memory."""
-WHOLE = frozenset({"bcast", "gather", "reduce", "allreduce"})
+WHOLE = frozenset({"bcast", "scatter", "gather", "reduce", "allreduce"})
 """Calls with one block for each rank."""
 ONCE = 16
 """Calls that filling and proving a real block, once for each size, costs as much as."""
 
 
-def copies_of(call: str, algorithm: str) -> Copies:
-    """What the blocks of a call cost; an algorithm's own settings, as in ``bruck{r=2}``, do not count."""
+DOUBLED = 2**22
+"""Bytes of all blocks of a rank up to which MPICH's selector takes recursive doubling for ``MPI_Reduce_scatter``."""
+DOUBLING = Copies(3.9e-9)
+
+
+def copies_of(call: str, algorithm: str, vector: int = 0) -> Copies:
+    """What the blocks of a call cost, of which a rank has ``vector`` bytes.
+
+    An algorithm's own settings, as in ``bruck{r=2}``, do not count.
+    """
     name = algorithm.partition("{")[0]
+    if (call, name) == ("reduce_scatter", "mpich") and vector <= DOUBLED:
+        return DOUBLING
     return COPIES.get((call, name), COPIES.get((call, OTHERS), NONE))
 
 
@@ -104,7 +118,7 @@ def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tu
     ranks, calls
         Of the launch, and of this size.
     """
-    copies, real = copies_of(call, algorithm), block <= SHARED_ABOVE
+    copies, real = copies_of(call, algorithm, block * ranks), block <= SHARED_ABOVE
     if call in SHARED and not real:
         return 0.0, 0.0
     moved = float(block * ranks * (1 if call in WHOLE else ranks))
@@ -112,9 +126,7 @@ def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tu
     return copies.seconds * moved * times, min(copies.held * moved, copies.most_held * ranks)
 
 
-def message_s(
-    ranks: int, algorithms: Collection[str] = (), at_once: Collection[str] = (), *, eager: bool = False
-) -> float:
+def message_s(ranks: int, algorithms: Collection[str] = (), *, eager: bool = False) -> float:
     """Seconds of processor time that simulating a message takes.
 
     Parameters
@@ -123,11 +135,13 @@ def message_s(
         Ranks of the launch.
     algorithms
         Algorithms that run, or libraries whose selectors choose them: the dearest counts.
-    at_once
-        Calls whose algorithm sends large blocks to all ranks at once.
     eager
         Whether many messages are sent eagerly.
     """
     laws = EAGER if eager else WINDOWED
-    each = max(laws.get(name, laws[OTHERS]).at(ranks) for name in (*algorithms, *(() if algorithms else (OTHERS,))))
-    return each + max((AT_ONCE.get(call, AT_ONCE["alltoallv"]).at(ranks) for call in at_once), default=0.0)
+    return max(laws.get(name, laws[OTHERS]).at(ranks) for name in (*algorithms, *(() if algorithms else (OTHERS,))))
+
+
+def at_once_s(call: str, ranks: int) -> float:
+    """Seconds of processor time more that a large message takes whose call sends to all ranks at once."""
+    return AT_ONCE[call].at(ranks)

@@ -19,8 +19,8 @@ VERSION = 1
 MOST_RANKS = 10_000_000
 HEAD = np.dtype(
     [
-        ("magic", "S8"), ("version", "<u4"), ("ranks", "<u4"), ("layers", "<u4"), ("unused", "<u4"),
-        ("messages", "<i8"), ("traced_ns", "<i8"), ("computed_ns", "<i8"), ("most_bytes", "<i8"), ("more", "<i8"),
+        ("magic", "S8"), ("version", "<u4"), ("ranks", "<u4"), ("layers", "<u4"), ("direct_acts", "<u4"),
+        ("messages", "<i8"), ("traced_ns", "<i8"), ("computed_ns", "<i8"), ("most_bytes", "<i8"), ("direct", "<i8"),
     ]
 )  # fmt: skip
 PART = np.dtype(
@@ -63,6 +63,10 @@ class Act(enum.IntEnum):
     EXSCAN = 17
 
 
+DIRECT = (Act.ALLTOALL, Act.ALLTOALLV)
+"""Calls whose blocks a library may send to all ranks at once."""
+
+
 @dataclass(frozen=True)
 class RankScript:
     """One rank's part: its actions (n rows of ACTION), the counts that they name, and the bytes of its buffers."""
@@ -88,6 +92,10 @@ class ScriptSizes:
         Mean over the ranks of the time between calls.
     most_bytes
         Largest single message or block.
+    direct
+        Those of ``messages`` that calls with a block for every rank send; 0 in scripts of older versions.
+    direct_calls
+        Which of `DIRECT` these are, in lower case.
     send_bytes, receive_bytes, script_bytes
         Most that a rank needs.
     """
@@ -100,6 +108,8 @@ class ScriptSizes:
     send_bytes: int
     receive_bytes: int
     script_bytes: int
+    direct: int = 0
+    direct_calls: tuple[str, ...] = ()
 
 
 def write_script(
@@ -110,6 +120,7 @@ def write_script(
     messages: int,
     traced_ns: int,
     computed_ns: int,
+    direct: int = 0,
 ) -> None:
     """Write a script, whole or not at all.
 
@@ -121,7 +132,7 @@ def write_script(
         One for each rank.
     layers
         For each layer an array of LAYER of shape (ranks,).
-    messages, traced_ns, computed_ns
+    messages, traced_ns, computed_ns, direct
         As in :class:`ScriptSizes`; times in ns.
 
     Raises
@@ -131,7 +142,8 @@ def write_script(
     """
     head = np.zeros(1, HEAD)
     largest = max((int(part.actions["bytes"].max()) for part in parts if len(part.actions)), default=0)
-    head[0] = (MAGIC, VERSION, len(parts), len(layers), 0, messages, traced_ns, computed_ns, largest, 0)
+    acts = sum(1 << act for act in DIRECT if any((part.actions["act"] == act).any() for part in parts))
+    head[0] = (MAGIC, VERSION, len(parts), len(layers), acts, messages, traced_ns, computed_ns, largest, direct)
     index = np.zeros(len(parts), PART)
     place = HEAD.itemsize + index.nbytes + sum(layer.nbytes for layer in layers)
     for number, part in enumerate(parts):
@@ -165,5 +177,6 @@ def read_sizes(path: Path) -> ScriptSizes:
     own = index["actions"] * ACTION.itemsize + index["counts"] * 8
     return ScriptSizes(
         ranks, int(head["messages"]), int(head["traced_ns"]), int(head["computed_ns"]), int(head["most_bytes"]),
-        int(index["send_bytes"].max()), int(index["receive_bytes"].max()), int(own.max()),
+        int(index["send_bytes"].max()), int(index["receive_bytes"].max()), int(own.max()), int(head["direct"]),
+        tuple(act.name.lower() for act in DIRECT if int(head["direct_acts"]) >> act & 1),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from weft.fabric import load_fabric
 from weft.kernel.collective.kernel import ROOTED
 from weft.kernel.studies import load_study
 from weft.launch.launcher import LaunchCell
-from weft.launch.simulated.cost import START_S, Cost, expected_cost
+from weft.launch.simulated.cost import START_S, Cost, crowding_of, expected_cost
 from weft.launch.simulated.machine import simulation_of
 from weft.plan.make import make_plan
 
@@ -53,9 +53,18 @@ TAKEN = [
     (OMPI, {"collective": "reduce", "bytes": [2**22]}, 128, 8.17),
     (OMPI, {"collective": "bcast", "bytes": [2**22]}, 64, 0.33),  # 21 s were expected, for memory that ranks share
     (OMPI, {"collective": "gather", "bytes": [2**18]}, 64, 0.88),
+    (OMPI, {"collective": "gather", "bytes": [2**22]}, 64, 19.6),  # 0.24 s were expected, as if ranks shared its memory
+    (MPICH, {"collective": "scatter", "bytes": [2**22]}, 64, 21.6),
+    (OMPI, {"collective": "alltoall", "bytes": [2**16]}, 64, 0.65),  # linear
+    ("impi", {"collective": "alltoallv", "bytes": [2**16]}, 64, 1.96),  # 0.12 s were expected: linear at any number
     (OMPI, {"collective": "allgather", "bytes": [2**18]}, 128, 3.34),
     (MPICH, {"collective": "bcast", "bytes": [2**18]}, 64, 0.42),
+    (MPICH, {"collective": "scatter", "bytes": [2**18]}, 64, 0.85),  # 43 s were expected, as if each rank scattered
+    (MPICH, {"collective": "scatter", "bytes": [2**18]}, 128, 3.84),
+    (MPICH, {"collective": "allreduce", "bytes": [2**22]}, 64, 1.0),  # 0.27 s were expected
+    (MPICH, {"collective": "allreduce", "bytes": [2**22]}, 128, 2.26),
     (MPICH, {"collective": "reduce_scatter", "bytes": [2**20]}, 64, 1.33),
+    (MPICH, {"collective": "reduce_scatter", "bytes": [2**16]}, 64, 2.31),  # 0.22 s were expected: recursive doubling
     (MPICH, {"collective": "alltoall", "bytes": [2**16], "algorithm": "bruck{r=2}"}, 64, 1.5),  # 0.12 s were expected
     (MPICH, {"collective": "alltoallv", "bytes": [2**18], "algorithm": "bruck{r=8}"}, 64, 4.6),
     (MPICH, {"collective": "alltoall", "bytes": [2**18], "algorithm": "node.bruck{r=2}"}, 64, 2.76),
@@ -85,6 +94,66 @@ def test_the_memory_that_bruck_holds_is_known_before() -> None:
         expected(MPICH, values, 64).memory_bytes - expected(MPICH, values | {"algorithm": "default"}, 64).memory_bytes
     )
     assert 3.1 * 2**30 < more <= 64 * 2**26
+
+
+RING, ALL_TO_ALL = {"messages": 51200}, {"messages": 65024, "direct": 65024, "direct_calls": ["alltoall"]}
+
+
+@pytest.mark.parametrize(
+    ("library", "values", "ranks", "taken_s"),
+    [
+        (OMPI, RING, 128, 6.0),  # 581 s were expected, as if each message were of an all-to-all
+        (MPICH, RING, 128, 6.92),
+        (OMPI, ALL_TO_ALL, 128, 52.93),  # 734 s
+        (OMPI, ALL_TO_ALL | {"messages": 16128, "direct": 16128}, 64, 2.32),
+        (MPICH, ALL_TO_ALL, 128, 1.45),  # 12.0 s, as if each message had events of its own
+    ],
+)
+def test_a_replay_costs_what_its_own_calls_do(library: str, values: dict[str, Any], ranks: int, taken_s: float) -> None:
+    simulation = simulation_of(load_fabric("tara-extended")).model_copy(update={"collectives": library})
+    asked = LaunchCell("c000", "replay", {"most_bytes": 2**16} | values, ranks)
+    cost = expected_cost([asked], ranks, 8, simulation, 2**14)
+    assert taken_s / 3 < cost.seconds < 3 * taken_s
+
+
+@pytest.mark.parametrize(
+    ("topology", "rails", "taken_s"), [("torus", 1, 9.77), ("dragonfly", 1, 7.05), ("fat-tree", 2, 0.65)]
+)
+def test_unevenly_shared_links_make_what_is_sent_at_once_dearer(topology: str, rails: int, taken_s: float) -> None:
+    tara = load_fabric("tara-extended")
+    assert tara.network
+    assert crowding_of(tara) == 1
+    other = tara.model_copy(update={"network": tara.network.model_copy(update={"topology": topology, "rails": rails})})
+    simulation = simulation_of(tara).model_copy(update={"collectives": OMPI})
+    values = {"most_bytes": 2**16, "messages": 16128, "direct": 16128, "direct_calls": ["alltoall"]}
+    asked = [LaunchCell("c000", "replay", values, 64)]
+    cost = expected_cost(asked, 64, 8, simulation, 2**14, crowding=crowding_of(other))
+    assert taken_s / 2.5 < cost.seconds < 2.5 * taken_s
+
+
+def test_only_the_all_to_alls_of_a_launch_are_charged_for_sending_to_all_at_once() -> None:
+    # 2,712 s of `weft tune` were expected under Open MPI at 128 ranks, and 77 s taken
+    values = {"collective": "alltoallv", "bytes": [64, 2**16], "form": "plain", "pattern": "equal", "root": 0}
+    own = [
+        LaunchCell(f"c{at:03}", "collective", values | {"combination": "", "algorithm": spec}, 128)
+        for at, spec in enumerate(("default", *(f"node.direct{{w={w}}}" for w in range(1, 40))))
+    ]
+    simulation = simulation_of(load_fabric("tara-extended")).model_copy(update={"collectives": OMPI})
+    whole, alone = (expected_cost(cells, 128, 8, simulation, 2**14) for cells in (own, own[:1]))
+    others = expected_cost(own[1:], 128, 8, simulation, 2**14)
+    assert alone.at_once == whole.at_once == ("alltoallv",)
+    assert others.at_once == ()
+    assert whole.seconds == pytest.approx(alone.seconds + others.seconds, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "block", "linear"),
+    # SMPI's own answer, read off its stack: "basic_linear", or "ring"
+    [(16, 2**19, True), (64, 2**17, True), (64, 2**18, False), (128, 2**17, True), (128, 2**18, False)],
+)
+def test_open_mpis_alltoall_sends_to_all_ranks_at_once_up_to_a_size(ranks: int, block: int, linear: bool) -> None:
+    cost = expected(OMPI, {"collective": "alltoall", "bytes": [block]}, ranks)
+    assert (cost.at_once == ("alltoall",)) is linear
 
 
 def test_a_ladder_does_not_cost_what_an_algorithm_that_sends_to_all_at_once_does() -> None:
