@@ -7,6 +7,7 @@ from typing import NamedTuple
 from weft.format import measured_seconds
 
 WIDTH = 40
+SHORTEST = 8
 BAR, BOUND = "█", "┃"
 KEY = f"{BAR} time   {BOUND} its lower bound"
 
@@ -19,20 +20,27 @@ class Bar(NamedTuple):
     bound_s: float | None
 
 
-def bar_lines(bars: Sequence[Bar]) -> list[str]:
-    """A line a bar, and a key if any has a bound: ``N = 2  █████┃███████      4.10 ms``. None for less than two."""
+def bar_lines(bars: Sequence[Bar], width: int = 120) -> list[str]:
+    """A line a bar, and a key if any has a bound: ``N = 2  █████┃███████      4.10 ms``. None for less than two.
+
+    Bars get shorter where ``width`` characters are too few for a line.
+    """
     if len(bars) < 2:
         return []
     most = max(bar.seconds for bar in bars)
     names = max(len(bar.name) for bar in bars)
-    lines = [f"  {bar.name:<{names}}  {_drawn(bar, most)}  {measured_seconds(bar.seconds)}" for bar in bars]
+    times = [measured_seconds(bar.seconds) for bar in bars]
+    length = max(SHORTEST, min(WIDTH, width - names - max(map(len, times)) - 6))
+    lines = [
+        f"  {bar.name:<{names}}  {_drawn(bar, most, length)}  {time}" for bar, time in zip(bars, times, strict=True)
+    ]
     return [*lines, f"  {'':<{names}}  {KEY}"] if any(bar.bound_s for bar in bars) else lines
 
 
-def _drawn(bar: Bar, most: float) -> str:
-    filled = max(1, round(WIDTH * bar.seconds / most))
-    drawn = (BAR * filled).ljust(WIDTH)
+def _drawn(bar: Bar, most: float, width: int) -> str:
+    filled = max(1, round(width * bar.seconds / most))
+    drawn = (BAR * filled).ljust(width)
     if not bar.bound_s:
         return drawn
-    mark = min(WIDTH - 1, round(WIDTH * bar.bound_s / most))
+    mark = min(width - 1, round(width * bar.bound_s / most))
     return drawn[:mark] + BOUND + drawn[mark + 1 :]

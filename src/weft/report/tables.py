@@ -117,7 +117,7 @@ def _print_card(view: RunView, out: Any) -> None:
         out.print(text)
     if card.caution:
         out.print(card.caution, style="yellow")
-    bars = bar_lines(view.story.bars(view))
+    bars = bar_lines(view.story.bars(view), out.width)
     for line in ["", *bars] if bars else []:
         out.print(line)
     for verdict in view.verdicts:

@@ -52,6 +52,24 @@ def longest_word(texts: Sequence[str]) -> int:
     return max((len(part) for text in texts for part in text.split()), default=1)
 
 
+def shared_out(columns: Sequence[Sequence[str]], room: int) -> list[int | None]:
+    """Characters for each column, each at least its longest word and all together ``room``; None where that is too few.
+
+    Columns that need least to stand on one line get it first.
+    """
+    least = [longest_word(texts) for texts in columns]
+    wanted = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
+    left = room - sum(least)
+    if left < 0:
+        return [None] * len(columns)
+    widths: list[int | None] = list(least)
+    for index in sorted(range(len(columns)), key=lambda each: wanted[each] - least[each]):
+        more = min(wanted[index] - least[index], left)
+        widths[index] = least[index] + more
+        left -= more
+    return widths
+
+
 def terminal(table: Table, width: int = 120) -> Any:
     """The table for a rich console of so many characters: words wrap between words, numbers only if they must."""
     from rich import box
@@ -67,11 +85,14 @@ def terminal(table: Table, width: int = 120) -> Any:
         for index, texts in enumerate(columns)
     )
     fits = sum(whole) + 3 * len(columns) <= width
-    for index, heading in enumerate(table.columns):
+    given: list[int | None] = [None] * len(columns)
+    if not fits:  # left to itself, rich makes columns narrower than their least, then cuts off the last ones
+        given = shared_out(columns, width - 3 * len(columns))
+    for index, (heading, own) in enumerate(zip(table.columns, given, strict=True)):
         justify = "left" if index in table.words else "right"
         # words too long for their column are wrapped, not truncated, and never within a name: users type it
         least, kept = longest_word(columns[index]), fits and index not in table.words
-        drawn.add_column(Text(heading), justify=justify, no_wrap=kept, overflow="fold", min_width=least)
+        drawn.add_column(Text(heading), justify=justify, no_wrap=kept, overflow="fold", min_width=least, width=own)
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))  # Text: a "[" of a node set is no markup
     return drawn

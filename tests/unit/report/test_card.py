@@ -80,6 +80,12 @@ def test_bars_share_an_axis_and_are_marked_at_their_bound() -> None:
     assert bar_lines([Bar("N = 1", 1.0, 0.5)]) == []
 
 
+def test_bars_get_shorter_before_a_line_of_theirs_breaks() -> None:
+    lines = bar_lines([Bar("MPI_Reduce_scatter", 1.0, 0.5), Bar("MPI_Bcast", 4.0, None)], 60)
+    assert max(map(len, lines)) == 60
+    assert lines[1].count("█") == lines[1].rindex("█") - lines[1].index("█") + 1 < WIDTH
+
+
 def test_a_bound_beyond_every_bar_stays_on_the_axis() -> None:
     line = bar_lines([Bar("a", 1.0, 9.0), Bar("b", 1.0, None)])[0]
     assert line.index(BOUND) == line.index("█") + WIDTH - 1
