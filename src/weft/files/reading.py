@@ -47,7 +47,7 @@ def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
     try:
         if Path(text).is_file():
             return Path(text)
-        if Path(text).is_dir():
+        if Path(text).is_dir() and not (shipped(folder) / f"{text}.toml").is_file():  # a run's own folder: --into pairs
             raise error(f"{text} is a folder", f"name one of its files, or one that ships with Weft ({folder})")
     except (OSError, ValueError):  # an embedded NUL, or a name the file system refuses
         pass

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from weft.errors import LaunchError, NotThereError, StudyError
 from weft.launch.preload import Preload
-from weft.mpi.alltoall import check_spec
+from weft.mpi.alltoall import check_forced
 from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Library, Mpi, find_mpi, is_program
 from weft.mpi.selection import read_selection
 
@@ -61,7 +61,7 @@ class Settings:
         """
         if self.force:
             try:
-                check_spec(self.force.replace(" ", ""))  # which the library leaves out, too
+                check_forced(self.force.replace(" ", ""))  # which the library leaves out, too
             except ValueError as error:
                 raise StudyError(str(error), 'such as --force "node.multi{nl=4}"') from error
         if self.table is not None and not self.table.is_file():

@@ -50,6 +50,19 @@ def check_spec(text: str) -> str:
     return text
 
 
+def check_forced(text: str) -> str:
+    """As :func:`check_spec`, but for the library's variables, which know no ``default``.
+
+    Raises
+    ------
+    ValueError
+        There is no such algorithm.
+    """
+    if text == DEFAULT:
+        raise ValueError(f"libweft has no algorithm {DEFAULT!r}: the MPI library's own is pmpi")
+    return check_spec(text)
+
+
 def check_measured(text: str) -> str:
     """As :func:`check_spec`; also ``auto``, by which each call chooses from a selection table.
 

@@ -52,10 +52,10 @@ def disturbs(seen: Look) -> bool:
     return seen.share > DISTURBS
 
 
-def in_words(seen: Look) -> str:
+def in_words(seen: Look, verb: str = "are") -> str:
     """``1.3 of 2 cores are busy with other work (python 0.9, ninja 0.4)``."""
     by = f" ({', '.join(f'{name} {cores:.1f}' for name, cores in seen.by)})" if seen.by else ""
-    return f"{seen.busy:.1f} of {seen.cores} cores are busy with other work{by}"
+    return f"{seen.busy:.1f} of {seen.cores} cores {verb} busy with other work{by}"
 
 
 def look_first(say: Say, *, wait: bool, anyway: bool, looks: Callable[[], Look] = look) -> Look:

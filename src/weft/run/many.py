@@ -173,7 +173,9 @@ class Measuring:
                 f"captured at {node}: {size} in {folder.launches}/*.{node}.pcap (headers; tcpdump -r FILE)\n"
             )
         if seen is not None and disturbs(seen):
-            sys.stdout.write(plain(f"when it began, {in_words(seen)}: measure again on a quiet host (--wait)\n"))
+            sys.stdout.write(
+                plain(f"when it began, {in_words(seen, 'were')}: measure again on a quiet host (--wait)\n")
+            )
         sys.stdout.write(plain(f"report: {folder.report if self.report else self._why_no_report(folder.path)}\n"))
         sys.stdout.flush()
         return folder, exit_code(counts)

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from weft.errors import WeftError
+from weft.errors import StudyError, WeftError
 from weft.fabric.importing import import_dump
 from weft.fabric.model import load_fabric
 from weft.fabric.readers import Lines, read_dump, read_hwloc, read_names, read_tables
 from weft.fabric.readers.lanes import read_service
 from weft.files.json_file import read_json_file
 from weft.files.matrix import read_matrix
+from weft.files.reading import locate
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
 from weft.trace.importing import import_trace
@@ -112,3 +113,13 @@ def test_it_is_refused_at_once(reader: str, make: Callable[[Path], None], tmp_pa
         READERS[reader](path)
     assert refused.value.what
     assert refused.value.remedy
+
+
+def test_a_folder_does_not_hide_the_shipped_study_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as that of ``weft run pairs --into pairs``, after which the same command has to go on."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("pairs", "mine"):
+        (tmp_path / name).mkdir()
+    assert locate("pairs", "studies", StudyError).name == "pairs.toml"
+    with pytest.raises(StudyError, match="is a folder"):
+        locate("mine", "studies", StudyError)

@@ -48,7 +48,7 @@ def test_only_what_is_asked_for_is_set(tmp_path: Path) -> None:
         Settings(table=tmp_path / "none.json").variables()
 
 
-@pytest.mark.parametrize("spec", ["node.mult{nl=2}", "node.multi(nl=2)", "node.multi{w=2}", "auto"])
+@pytest.mark.parametrize("spec", ["node.mult{nl=2}", "node.multi(nl=2)", "node.multi{w=2}", "auto", "default"])
 def test_a_wrong_spec_is_refused_before_anything_starts(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The ranks refuse it too, in MPI_Init, between the lines that a library writes of their end."""
     assert main(["exec", "--force", spec, "--", "mpirun", "-n", "2", "true"]) == 2
