@@ -19,9 +19,12 @@ def blamed(engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed
     return blamed_for(engine, folder, cluster, cluster.pairs(faults, seed, **made))
 
 
-def blamed_for(engine: Backend, folder: Path, cluster: Cluster, table: pa.Table) -> list[Culprit]:
+def blamed_for(
+    engine: Backend, folder: Path, cluster: Cluster, table: pa.Table, *, modelled: bool = False
+) -> list[Culprit]:
     """Who is blamed for a table of pairs, which is kept in the folder meanwhile."""
     file = folder / "made.parquet"  # Ibis never lets go of a table in memory
     pq.write_table(table, file)
     with scratch(engine, folder) as kept:
-        return list(blame(placed(verdicts(read(engine, [file])), cluster.places), cluster.places, kept).culprits)
+        judged = placed(verdicts(read(engine, [file])), cluster.places)
+        return list(blame(judged, cluster.places, kept, modelled=modelled).culprits)

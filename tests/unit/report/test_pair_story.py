@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the report tells of a run of pairs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
 from made.view import load_view
 from weft.cli.app import main
+from weft.report.figures.pairs import pair_figures
 from weft.report.page import write
 from weft.report.pair_view import PairView
 from weft.report.tables import render
@@ -40,6 +42,13 @@ def test_a_healthy_cluster_is_told_so_with_its_times(tmp_path: Path) -> None:
     assert view.headline.startswith("No node, link or pair stands out among 240 pairs of 16 ranks on 8 nodes.")
     assert "at 0 hops, same node and" in view.headline
     assert not [finding for finding in view.findings if finding["rule"].startswith("slow-")]
+
+
+def test_captions_tell_of_nobody_where_all_are_alike(tmp_path: Path) -> None:
+    view = load_view(make_pairs_run(tmp_path / "run", replace(CLUSTER, noise=(0.0, 0.0, 0.0))))
+    readings = [figure.reading for figure in pair_figures(PairView(view))]
+    assert "No node is noticeably slower than its classes." in readings
+    assert not [reading for reading in readings if " 1 times" in reading]
 
 
 def test_every_table_is_there_and_says_that_it_is_simulated(view: RunView) -> None:

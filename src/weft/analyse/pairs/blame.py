@@ -17,15 +17,14 @@ from weft.analyse.pairs.median_polish import Decomposition, Effect
 from weft.analyse.pairs.places import Places
 from weft.analyse.pairs.refine import memories, modes_of, ranks_of, routes_of, slow_pairs, without_ranks
 from weft.analyse.pairs.remainders import fitted_table, remainders
-from weft.analyse.pairs.round_loads import TOGETHER, by_load
+from weft.analyse.pairs.round_loads import ALONE, TOGETHER, by_load
 from weft.analyse.pairs.scratch import Scratch
 from weft.analyse.pairs.suspects import Suspect, suspects
+from weft.analyse.tables.pairs import LEAST_TOLD_S
 from weft.format import format_factor
 
 #: The two directions of a cable are reported apart if their factors differ by more than this.
 UNEQUAL = 1.2
-LEAST_TOLD_S = 20e-9
-"""Pairs of ranks whose class is faster are not told apart: a clock's tick is 1 ns, and only a model is so fast."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Blame:
     left: Expression
 
 
-def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
+def blame(placed: Expression, places: Places, scratch: Scratch, *, modelled: bool = False) -> Blame:
     """Find the causes of slow pairs.
 
     Parameters
@@ -59,6 +58,8 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
         Nodes and hosts of the ranks.
     scratch
         Folder for the remainders of all pairs; `Blame.left` can be read as long as it exists.
+    modelled
+        Whether the times come from a model: pairs of a class that run together then differ by their company alone.
     """
     suspected = suspects(places)
     matrices, taken, left = _left(by_load(placed, places), places, suspected)
@@ -71,7 +72,9 @@ def blame(placed: Expression, places: Places, scratch: Scratch) -> Blame:
     ranks = ranks_of(told, places)
     others = without_ranks(told, ranks)
     classes, groups = modes_of(others, places)
-    if any(mode == TOGETHER for _, mode, _ in groups):
+    if modelled:
+        classes = [each for each, key in zip(classes, groups, strict=True) if key[1] == ALONE]
+    elif any(mode == TOGETHER for _, mode, _ in groups):
         # pairs of which one way alone is crowded make a group of their own, and nothing is at fault
         even = scratch.keep("even", _left(by_load(placed, places, mean=True), places, suspected)[2])
         still = modes_of(without_ranks(even, ranks), places)[1]

@@ -18,7 +18,7 @@ from weft.analyse.pairs.node_table import node_rows
 from weft.analyse.pairs.pair_times import placed, verdicts
 from weft.analyse.pairs.places import Places, places_of
 from weft.analyse.pairs.scratch import Scratch, scratch
-from weft.analyse.tables.pairs import ALL
+from weft.analyse.tables.pairs import ALL, FARTHEST
 from weft.fabric.kinds import KINDS
 from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
@@ -28,7 +28,6 @@ from weft.store.rows import RANK_TABLE, RankRow
 Rows: TypeAlias = Sequence[Mapping[str, object]] | Table
 Found = dict[str, Rows]
 
-WORST = 100
 #: Rank matrices are drawn with at most this many points per side: each is the slowest pair of its block.
 RASTER = 512
 
@@ -100,7 +99,7 @@ def placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Plan) ->
 def _analysed(pairs: Expression, launches: int, modelled: bool, places: Places, kept: Scratch) -> Found:
     """Rows of every table for one placement."""
     judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
-    found = blame(judged, places, kept)
+    found = blame(judged, places, kept, modelled=modelled)
     factors = kept.keep("contention", tables.contention(judged))
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()
@@ -114,7 +113,7 @@ def _analysed(pairs: Expression, launches: int, modelled: bool, places: Places, 
         "matrix": _matrix(judged, factors),
         "matrix_medians": tables.matrix_medians(factors).order_by(["bytes", "mode"]).to_pyarrow().to_pylist(),
         "blocks": _blocks(judged, places),
-        "worst": _worst(tables.worst_pairs(found.left, pairs, WORST), places),
+        "worst": _worst(tables.worst_pairs(found.left, pairs, FARTHEST), places),
         "blame": [asdict(culprit) | {"statement": culprit.statement} for culprit in found.culprits],
         "names": [
             {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown}

@@ -18,6 +18,7 @@ from weft.fabric.network.follow import walk
 from weft.kernel.tournament import PairSchedule
 from weft.store.files import Table
 
+ALONE = "isolated"
 TOGETHER = "all"
 """The mode in which all pairs of a round are measured at once."""
 KEY = ["bytes", "mode", "class_"]

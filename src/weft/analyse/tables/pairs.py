@@ -11,6 +11,10 @@ from weft.store.pair_tally import BUCKETS
 from weft.store.typed import TableOf
 
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
+FARTHEST = 100
+"""The run's pairs that are farthest from their class, which are kept by name."""
+LEAST_TOLD_S = 20e-9
+"""Pairs of ranks whose class is faster are not told apart: a clock's tick is 1 ns, and only a model is so fast."""
 
 
 class Placement(TypedDict):

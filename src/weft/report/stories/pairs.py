@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of ``pairs``: slow nodes and links, latency by hops, and contention between pairs (paper 002)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from weft.analyse.tables.pairs import BlameRow
 from weft.format import capital, format_bytes, measured_seconds, plural
 from weft.report.headline import Number
 from weft.report.intervals import interval_heading
@@ -56,6 +57,7 @@ class PairsStory(Story):
         if not pairs.blame:
             return "Nothing stands out"
         first = capital(pairs.blame[0]["statement"].partition(":")[0])
+        first += " split into two groups" if pairs.blame[0]["kind"] == "class" else ""
         return first + (f", and {len(pairs.blame) - 1:,} more" if len(pairs.blame) > 1 else "")
 
     def numbers(self, view: RunView) -> list[Number]:
@@ -66,7 +68,7 @@ class PairsStory(Story):
         rows = [row for row in pairs.classes if (row["bytes"], row["mode"]) == pairs.shown[0]]
         far = max(rows, key=lambda row: row["median_s"])
         told = f"half a round trip of {format_bytes(far['bytes'])}, {far['class']}"
-        slow = [(f"{len(pairs.blame)}", _standing_out(len(pairs.blame)))] if pairs.blame else []
+        slow = [(f"{len(pairs.blame)}", _standing_out(pairs.blame))] if pairs.blame else []
         return [*slow, (measured_seconds(far["median_s"]), told)]
 
     def tables(self, view: RunView) -> list[Table]:
@@ -102,8 +104,12 @@ class PairsStory(Story):
         }
 
 
-def _standing_out(count: int) -> str:
-    return "node, link or pair stands out" if count == 1 else "nodes, links or pairs stand out"
+def _standing_out(blame: Sequence[BlameRow]) -> str:
+    if all(row["kind"] == "class" for row in blame):
+        return "hop class splits into two groups" if len(blame) == 1 else "hop classes split into two groups"
+    if any(row["kind"] == "class" for row in blame):
+        return "nodes, links, pairs or hop classes stand out"
+    return "node, link or pair stands out" if len(blame) == 1 else "nodes, links or pairs stand out"
 
 
 def _counted(pairs: PairView) -> str:
@@ -142,8 +148,8 @@ def _hops(pairs: PairView) -> Table:
         for row in _ordered(pairs.classes)
     ]
     heading = ("Message, pairs", "hops", "pairs", "samples", "min", "mean", "median", "p99", "max")
-    second = ("", "", "", "", "of the pairs' medians: half a round trip", "", "", "", "")
-    title = pairs.run.titled("Latency by hops")
+    second = ("", "", "", "", "of their medians", "", "", "", "")
+    title = pairs.run.titled("Latency by hops: half a round trip")
     return Table(title, heading, (second, *rows), frozenset({0, 1}))
 
 

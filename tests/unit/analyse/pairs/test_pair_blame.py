@@ -206,6 +206,16 @@ def test_times_of_a_few_ticks_of_the_clock_accuse_nobody(engine: Backend, tmp_pa
     assert blamed_for(engine, tmp_path, cluster, table) == []
 
 
+def test_pairs_of_a_model_that_run_together_are_told_apart_by_their_company_alone(
+    engine: Backend, tmp_path: Path
+) -> None:
+    cluster = Cluster(8, 4, 4, uplinks=2, per_pod=2, pod_uplinks=2)
+    for mode, told in (("all", 0), ("isolated", 1)):
+        table = cluster.pairs(Faults(sockets=2.0), 1, modes={mode: 1.0})
+        assert [each.kind for each in blamed_for(engine, tmp_path, cluster, table)] == ["class"]
+        assert len(blamed_for(engine, tmp_path, cluster, table, modelled=True)) == told
+
+
 def test_a_culprit_at_several_sizes_is_one(engine: Backend, tmp_path: Path) -> None:
     cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1)
     (found,) = blamed(engine, tmp_path, cluster, Faults(senders={3: 2.0}), 1, sizes=(0, 1 << 18), modes={"all": 1.2})
