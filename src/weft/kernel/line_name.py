@@ -22,7 +22,7 @@ def line_name(call: str, parameters: Mapping[str, Any]) -> str:
         algorithm = parameters.get("algorithm", DEFAULT)
         return ", ".join([f"MPI_{collective.capitalize()}", *rest, *([algorithm] if algorithm != DEFAULT else [])])
     hops = f", {parameters['hops']} hops" if "hops" in parameters else ""
-    cache = f", {parameters['cache']}" if "cache" in parameters else ""
+    cache = f", {parameters['cache']}" if parameters.get("cache") else ""
     return f"{parameters.get('pattern', call)}{hops}{cache}"
 
 

@@ -2,14 +2,15 @@
 """The stories of collective and bandwidth: times and rates by size, change-overs with their knobs, who wins where."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from made.sweeps import BANDWIDTH, COLLECTIVE, TWO_NODES, VALUES, MadeSweep, make_sweep, stepping
 from made.view import load_view
-from weft.analyse.tables.answers import WINNERS
+from weft.analyse.tables.answers import WINNERS, ChangeRow
 from weft.plan.records import Cell
 from weft.report.figures import all_figures
 from weft.report.figures.files import write_figures
@@ -72,6 +73,22 @@ def test_the_bandwidth_headline_tells_peak_limit_and_knob(runs: dict[str, RunVie
         in text
     )
     assert "grows by a factor of 2." in text
+
+
+def test_the_answer_is_the_rate_over_the_network_and_not_that_of_memory(runs: dict[str, RunView]) -> None:
+    lines = {kind: runs[kind].story.line(runs[kind]) for kind in ("rates", "virtual")}
+    assert lines["rates"].endswith("GB/s on one node")
+    assert lines["virtual"].endswith("B/s between nodes")
+    finding = runs["both"].story.finding(runs["both"])
+    assert finding.count("intra-socket") == 1, "hot and cold: the faster one alone"
+
+
+def test_a_bend_in_the_table_is_no_change_over_that_was_not_found(runs: dict[str, RunView]) -> None:
+    (line, *_) = [line for line in lines_of(runs["rates"]) if line.jumps]
+    bent = replace(line, changes=tuple(cast(ChangeRow, {**change, "kind": "bend"}) for change in line.jumps))
+    assert changes_clause([bent], "A") == (
+        f"no change-over point is found at which the time steps, {len(line.jumps)} at which its slope changes"
+    )
 
 
 def test_between_nodes_it_is_another_limit_and_another_knob(runs: dict[str, RunView]) -> None:

@@ -34,7 +34,9 @@ def changes_clause(lines: Sequence[Line], grade: str) -> str:
     """How many change-overs were found, and how many a knob explains, of which nothing is said at quality D."""
     jumps = [change for line in lines for change in line.jumps]
     if not jumps:
-        return "no change-over point is found"
+        bends = sum(change["kind"] == "bend" for line in lines for change in line.changes)
+        bent = f" at which the time steps, {bends} at which its slope changes" if bends else ""
+        return f"no change-over point is found{bent}"
     if grade == "D":
         return f"{plural(len(jumps), 'change-over point')} {'is' if len(jumps) == 1 else 'are'} found"
     named = sum(bool(each["knobs"]) for each in jumps)
