@@ -8,7 +8,7 @@ from pathlib import Path
 
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.causes import causes
-from weft.analyse.checks import by_gravity, common_findings
+from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings
 from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.floor import Floor
 from weft.analyse.ladder import ladder_rows
@@ -145,7 +145,8 @@ def write_answers(root: Path, found: Found) -> None:
     CHANGES.write(root, changes)
     TRIALS.write(root, trials)
     SLOWER.write(root, slower)
-    won = winners(found.calls, found.medians, found.plan.cells)
+    modelled = KINDS[found.plan.fabric_kind].is_model
+    won = winners(found.calls, found.medians, found.plan.cells, modelled=modelled)
     WINNERS.write(root, won)
     settings = launch_settings(found.measured, launches, found.plan.planned_fabric.stated_limits)
     ladder = ladder_rows(found.turns, found.calls, found.cells, settings)
@@ -154,10 +155,9 @@ def write_answers(root: Path, found: Found) -> None:
     doubted = doubted_calls(found.calls, found.floor)
     sure = [row for row in ladder if (row["cell"], row["call"]) not in doubted]
     clear = [row for row in found.calls if (row["cell"], row["call"]) not in doubted]
-    modelled = KINDS[found.plan.fabric_kind].is_model
     helps = [
         *remedies(sure, won, found.cells, modelled),
-        *bound_remedies(clear, ladder, found.cells),
+        *bound_remedies(clear, ladder, found.cells, won, modelled=modelled),
         *knob_remedies(trials, clear, modelled),
     ]
     order = {name: place for place, name in enumerate(found.cells)}
@@ -230,7 +230,10 @@ def _findings(
     named: bool,
 ) -> list[FindingRow]:
     findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
-    findings += unjudged(found.calls, found.plan.cells)
+    if KINDS[found.plan.fabric_kind].is_model:  # its ranks run where the plan says, and one launch of it is enough
+        findings = [each for each in findings if not each["what"].startswith(NO_SOCKETS)]
+    else:
+        findings += unjudged(found.calls, found.plan.cells)
     classes = CLASSES.read(root) if found.of_pairs else []
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
     findings += protocol_findings(changes, slower, found.cells, trials, named=named)

@@ -15,6 +15,8 @@ from weft.format import format_seconds, plural
 from weft.store.rows import MeasuredRow
 
 Level = Literal["error", "warning", "note"]
+NO_SOCKETS = "nobody here can tell which sockets"
+"""How a kernel's warning begins where the system does not tell sockets: binding.cpp."""
 Statistic = Literal["min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s"]
 ORDERED: tuple[Statistic, ...] = ("min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s")
 
@@ -204,6 +206,9 @@ def recorded_warning(where: str, text: str) -> FindingRow:
         what = f"{text}: messages between them pass through its memory, not the network"
         remedy = "check the placement of ranks: [batch] starter and options, and node.names"
         return finding("warning", "shared-host", where, what, remedy)
+    if text.startswith(NO_SOCKETS):
+        remedy = "take both patterns on one node as one, or bind the ranks where sockets are known"
+        return finding("warning", "kernel", where, text, remedy)
     return finding("warning", "kernel", where, text, "see the cell's .json")
 
 
@@ -226,7 +231,7 @@ def wide(row: TimedRow, precision: float) -> list[FindingRow]:
         what = f"the interval within one launch is ±{width:.0%} after {plural(row['samples'], 'sample')}"
         remedy = "raise budget and launches in [measure]"
     elif row["interval"] == "range of launches":
-        what = f"the medians of {launches} range over ±{width:.0%}"
+        what = f"the medians of {launches} range over ±{width:,.0%}"
     else:
         what = f"the interval over {launches} is ±{width:.0%}"
     return [finding("warning", "wide", place(row), f"{what}, ±{precision:.0%} was asked", remedy)]

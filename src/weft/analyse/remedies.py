@@ -18,8 +18,9 @@ from weft.analyse.tables.remedies import Basis, RemedyRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, timed
 from weft.analyse.tables.trials import TrialRow
 from weft.bound.terms import COPY, INJECTION, LINK
-from weft.format import exact_bytes, measured_factor
+from weft.format import exact_bytes, format_seconds, measured_factor
 from weft.kernel.sizes import op_name, split_op
+from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell
 
 LEAST = 0.01
@@ -68,10 +69,18 @@ def remedies(
     return found
 
 
-def bound_remedies(calls: Iterable[CallRow], ladder: Iterable[LadderRow], cells: Mapping[str, Cell]) -> list[RemedyRow]:
-    """What a faster part of the machine could save of calls without a ladder, by their bounds alone.
+def bound_remedies(
+    calls: Iterable[CallRow],
+    ladder: Iterable[LadderRow],
+    cells: Mapping[str, Cell],
+    winners: Sequence[WinnerRow] = (),
+    *,
+    modelled: bool = False,
+) -> list[RemedyRow]:
+    """What an algorithm, or a faster part of the machine, could save of calls without a ladder.
 
-    Of one call by several algorithms the fastest is advised: whoever wants a better time begins there.
+    A faster part is judged by the bounds alone. Of one call by several algorithms the fastest is advised: whoever
+    wants a better time begins there.
 
     Parameters
     ----------
@@ -81,13 +90,23 @@ def bound_remedies(calls: Iterable[CallRow], ladder: Iterable[LadderRow], cells:
         Of all calls that have one.
     cells
         The plan's cells by id.
+    winners
+        The fastest algorithms, where each was tried.
+    modelled
+        Whether the run's times are simulated.
     """
+    seen: Basis = "simulated" if modelled else "measured"
     told = {(row["cell"], row["call"]) for row in ladder}
     found: list[RemedyRow] = []
     fastest: dict[tuple[object, ...], TimedRow] = {}
     for row in timed(calls, phase="warm"):
-        key = (row["call"], row["nodes"], row["ranks"], row["block_bytes"], row["array_bytes"])
+        # cells that differ in more than the algorithm are no rivals: between nodes of one leaf, and of two
+        own = {name: value for name, value in cells[row["cell"]].parameters.items() if name != "algorithm"}
+        key = (row["call"], row["nodes"], row["ranks"], row["block_bytes"], row["array_bytes"], repr(own))
         fastest[key] = min(fastest.get(key, row), row, key=lambda each: each["median_s"])
+        if (row["cell"], row["call"]) not in told and cells[row["cell"]].parameters.get("algorithm") == DEFAULT:
+            whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
+            found += _best_first(_of_winners(whole, winners, seen))
     for row in fastest.values():
         floor_s = row["bound_s"]
         if (row["cell"], row["call"]) in told or floor_s is None or is_beaten(row):
@@ -190,7 +209,7 @@ def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell) -> Iterabl
         if lower < floor_s:
             saves = whole.seconds * (1 - lower / floor_s)
             nearest = max(better, key=lambda name: better[name])
-            yield _row(whole, remedy, saves, "only bounded", f"the floor falls to that of {nearest}")
+            yield _row(whole, remedy, saves, "only bounded", f"the floor falls to {format_seconds(lower)}, {nearest}")
 
 
 def _better(name: str, terms: Terms, cell: Cell) -> Iterable[tuple[str, Terms]]:

@@ -32,7 +32,9 @@ Shape = tuple[str, int, int]
 Medians = Mapping[tuple[str, str], Sequence[float]]
 
 
-def winners(rows: Iterable[CallRow], medians: Iterable[MedianRow], cells: Sequence[Cell]) -> list[WinnerRow]:
+def winners(
+    rows: Iterable[CallRow], medians: Iterable[MedianRow], cells: Sequence[Cell], *, modelled: bool = False
+) -> list[WinnerRow]:
     """The winner of each call, shape and size for which the default and another algorithm were measured.
 
     An algorithm wins over the library's own choice only where its launches are shown to be faster (`faster`) and it
@@ -44,16 +46,18 @@ def winners(rows: Iterable[CallRow], medians: Iterable[MedianRow], cells: Sequen
         The tables of calls and of medians.
     cells
         The plan's cells.
+    modelled
+        Whether the times come from a model, which gives the same again: one launch shows who is faster.
     """
     of_call: dict[tuple[str, str], list[float]] = {}
     for row in medians:
         if row["phase"] == "warm":
             of_call.setdefault((row["cell"], row["call"]), []).append(row["median_s"])
     return [
-        _winner(call, size, found, of_call)
+        _modelled_winner(call, size, found) if modelled else _winner(call, size, found, of_call)
         for (call, _, _), group in _groups(rows, cells).items()
         for size, found in _shared(group)
-        if _launches(found) >= FEWEST_LAUNCHES
+        if modelled or _launches(found) >= FEWEST_LAUNCHES
     ]
 
 
@@ -96,8 +100,7 @@ def _winner(name: str, size: int, rows: Mapping[str, TimedRow], medians: Medians
     own = rows[DEFAULT]
     others = {each: medians[row["cell"], row["call"]] for each, row in rows.items() if each != DEFAULT}
     shown = faster(medians[own["cell"], own["call"]], others)
-    beaten = [each for each in shown if rows[each]["median_s"] <= LEAST_WIN * own["median_s"]]
-    best = min(beaten, key=lambda each: rows[each]["median_s"], default=DEFAULT)
+    best = _best(rows, shown)
     (low, high), (own_low, own_high) = reach(rows[best]), reach(own)
     won = best != DEFAULT
     return WinnerRow(
@@ -105,6 +108,23 @@ def _winner(name: str, size: int, rows: Mapping[str, TimedRow], medians: Medians
         median_s=rows[best]["median_s"], default_s=own["median_s"], ratio=rows[best]["median_s"] / own["median_s"],
         low=low / own_high if won else None, high=high / own_low if won else None,
     )  # fmt: skip
+
+
+def _modelled_winner(name: str, size: int, rows: Mapping[str, TimedRow]) -> WinnerRow:
+    own, best = rows[DEFAULT], _best(rows, rows)
+    ratio = rows[best]["median_s"] / own["median_s"]
+    ends = None if best == DEFAULT else ratio
+    return WinnerRow(
+        call=name, nodes=own["nodes"], ranks=own["ranks"], bytes=size, algorithm=best,
+        median_s=rows[best]["median_s"], default_s=own["median_s"], ratio=ratio, low=ends, high=ends,
+    )  # fmt: skip
+
+
+def _best(rows: Mapping[str, TimedRow], shown: Iterable[str]) -> str:
+    """The fastest of some algorithms, if it takes at most `LEAST_WIN` of the default's time; else the default."""
+    most = LEAST_WIN * rows[DEFAULT]["median_s"]
+    beaten = [each for each in shown if rows[each]["median_s"] <= most]
+    return min(beaten, key=lambda each: rows[each]["median_s"], default=DEFAULT)
 
 
 def faster(own: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[str]:

@@ -26,4 +26,5 @@ def _cell(winner: WinnerRow | None) -> str:
         return "–"
     if winner["low"] is None or winner["high"] is None:
         return f"{winner['algorithm']} {measured_seconds(winner['median_s'])}"
-    return f"{winner['algorithm']} {measured_factor(winner['ratio'], winner['low'], winner['high'])}"
+    low, high = (winner["low"], winner["high"]) if winner["low"] < winner["high"] else (None, None)
+    return f"{winner['algorithm']} {measured_factor(winner['ratio'], low, high)}"

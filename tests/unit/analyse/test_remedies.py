@@ -30,7 +30,7 @@ def ladder(times: dict[str, float] = TIMES, bound: str = "link leaf0 up", unsure
 def cell(**terms: float) -> SimpleNamespace:
     named = {name.replace("_", " "): each for name, each in terms.items()}
     bounds = {"C": SimpleNamespace(terms=named)} if terms else {}
-    return SimpleNamespace(nodes=4, ranks_per_node=2, ranks=8, bounds=bounds)
+    return SimpleNamespace(nodes=4, ranks_per_node=2, ranks=8, bounds=bounds, parameters=dict[str, Any]())
 
 
 def saved(rows: list[LadderRow], of: SimpleNamespace | None = None, **more: Any) -> dict[str, tuple[float, str]]:
@@ -121,6 +121,26 @@ def test_of_a_call_by_several_algorithms_the_fastest_is_advised_and_each_size_fo
     cells = dict.fromkeys(("c000", "c001", "c002"), cell(link_leaf0_up=8e-3, injection=6e-3))
     found = bound_remedies(rows, [], cast(Any, cells))
     assert [(row["cell"], row["seconds"]) for row in found] == [("c001", 10e-3), ("c002", 20e-3)]
+
+
+def test_cells_that_differ_in_more_than_the_algorithm_are_no_rivals() -> None:
+    cells = {name: cell(link_leaf0_up=8e-3, injection=6e-3) for name in ("c000", "c001")}
+    cells["c001"].parameters["hops"] = 2
+    found = bound_remedies([call(), call(cell="c001", median_s=12e-3)], [], cast(Any, cells))
+    assert [(row["cell"], row["why"]) for row in found] == [
+        (name, "the floor falls to 6 ms, injection") for name in ("c000", "c001")
+    ]
+
+
+def test_without_a_ladder_a_faster_algorithm_is_advised_for_the_default() -> None:
+    won = {"call": "alltoall", "nodes": 4, "ranks": 8, "bytes": 64, "algorithm": "pairwise", "median_s": 4e-3}
+    won |= {"default_s": 10e-3, "ratio": 0.4, "low": 0.4, "high": 0.4}
+    cells = {name: cell() for name in ("c000", "c001")}
+    for name, algorithm in (("c000", "default"), ("c001", "pairwise")):
+        cells[name].parameters["algorithm"] = algorithm
+    rows = [call(cell=name, call="alltoall@64", bound_s=None) for name in cells]
+    (row,) = bound_remedies(rows, [], cast(Any, cells), [cast(WinnerRow, won)], modelled=True)
+    assert (row["cell"], row["remedy"], row["basis"]) == ("c000", "the algorithm pairwise", "simulated")
 
 
 def test_a_bound_that_a_sample_beat_advises_nothing() -> None:

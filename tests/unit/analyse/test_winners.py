@@ -92,3 +92,10 @@ def test_a_shown_win_of_three_percent_is_no_reason_to_set_a_knob() -> None:
 
 def test_a_slower_algorithm_never_wins() -> None:
     assert won({"default": [1.0, 1.01, 0.99, 1.0], "linear": [2.0, 2.01, 1.99, 2.0]}) == "default"
+
+
+def test_a_model_names_its_winner_after_one_launch_by_its_ratio_alone() -> None:
+    (found,) = winners(*tables({"default": [1.0], "ring": [0.5]}), modelled=True)
+    assert (found["algorithm"], found["ratio"], found["low"], found["high"]) == ("ring", 0.5, 0.5, 0.5)
+    (found,) = winners(*tables({"default": [1.0], "ring": [0.96]}), modelled=True)
+    assert (found["algorithm"], found["low"], found["high"]) == ("default", None, None)

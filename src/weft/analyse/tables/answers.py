@@ -113,7 +113,8 @@ class WinnerRow(TypedDict):
     """The fastest algorithm of a call at one size and process count.
 
     ``algorithm`` is ``default`` if no other is significantly faster than the library's own choice; ``ratio`` is its
-    time over that of the library's own choice, ``low`` and ``high`` its interval, null if the default won.
+    time over that of the library's own choice, ``low`` and ``high`` its interval, null if the default won; of a model,
+    which has none, both are the ratio.
     """
 
     call: str

@@ -44,8 +44,9 @@ def verdict(
     ideal = max(seconds - busiest, 0.0)
     balanced = min(seconds - mean - moving, sum(computing))
     nodes = len({row["node"] for row in ranks})
+    way = "a better network" if nodes > 1 else "a better way through the node's memory"
     given = [
-        ("a better network", ideal, f"the busiest rank computes for {format_seconds(busiest)}, whatever the network"),
+        (way, ideal, f"the busiest rank computes for {format_seconds(busiest)}, however fast messages are"),
         (
             "an even share of computing", balanced,
             f"a rank computes for {format_seconds(mean)} and moves data for {format_seconds(moving)} in the mean, "

@@ -252,12 +252,12 @@ def test_no_remedy_is_promised_more_than_its_bound(tmp_path: Path) -> None:
         made.call("MPI_Allreduce", 90 * MS, 100 * MS, bytes=10)
     rows = {row["remedy"]: row["saves_s"] for row in VERDICT.read(analysed(tmp_path / "one", *ranks))}
     assert rows == {
-        "a better network": pytest.approx(0.02), "an even share of computing": pytest.approx(0.03),
-        "a better all-to-all": pytest.approx(0.01),
+        "a better way through the node's memory": pytest.approx(0.02),  # no network was used
+        "an even share of computing": pytest.approx(0.03), "a better all-to-all": pytest.approx(0.01),
     }  # fmt: skip
     ranks[1].head["node"] = 1
     rows = {row["remedy"]: row["saves_s"] for row in VERDICT.read(analysed(tmp_path / "two", *ranks))}
-    assert rows["a better placement"] == pytest.approx(0.02)
+    assert rows["a better placement"] == rows["a better network"] == pytest.approx(0.02)
 
 
 def test_ranks_that_compute_in_turns_gain_from_an_even_share(tmp_path: Path) -> None:
