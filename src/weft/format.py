@@ -126,7 +126,10 @@ def relative_error(error: float, digits: int = 1) -> str:
 
 
 def capital(text: str) -> str:
-    """A text as a sentence begins: its first letter large, the others as they are."""
+    """A text as a sentence begins: its first letter large, the others as they are; what users type keeps its case."""
+    first = text.partition(" ")[0].rstrip(".,:;")
+    if first == "weft" or any(mark in first for mark in "._=/"):
+        return text
     return text[:1].upper() + text[1:]
 
 

@@ -56,6 +56,10 @@ def test_a_page_is_whole_at_any_width_and_in_either_scheme(kind: str, pages: dic
         for scheme in SCHEMES:
             paint(browser, scheme)
             found += [f"{width} px, {scheme}: {fault}" for fault in browser.ask(FAULTS)]
+        if browser.ask(
+            "[...document.querySelectorAll('.help .wide')].some(each => each.scrollWidth > each.clientWidth)"
+        ):
+            found.append(f"{width} px: what would help needs a scroll bar")
     assert found == []
 
 

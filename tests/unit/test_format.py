@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from weft.format import (
     SECONDS,
+    capital,
     exact_bytes,
     format_bytes,
     format_factor,
@@ -163,3 +164,9 @@ def test_an_error_of_nothing_has_no_sign() -> None:
     # two runs of `weft fidelity` once differed by the sign of a zero
     assert (relative_error(1e-7), relative_error(-1e-7), relative_error(-0.004, 0)) == ("0.0%", "0.0%", "0%")
     assert (relative_error(-0.0351), relative_error(0.001)) == ("-3.5%", "+0.1%")
+
+
+def test_a_sentence_begins_large_but_not_with_what_users_type() -> None:
+    assert capital("take it") == "Take it"
+    for typed in ("network.eager_limit: messages", "weft run again", "eager_limit is it", "A=1 helps"):
+        assert capital(typed) == typed

@@ -38,9 +38,9 @@ def compute(bench: Bench) -> Part:
         title = f"Table 4.5, m = {m} N (simulated)"
         tables.append(Table(title, ("N", "paper", "simulated", "error", "needed a node"), tuple(rows), frozenset()))
     found = (
-        f"{right} of {right + wrong} cells come out as in the paper: {'all' if not wrong else 'not all'} that print "
-        f"ERR, "
-        "and no other, are refused as `memory` with 24 GiB a node.",
+        f"{right} of {right + wrong} cells fit into memory, or do not, as in the paper: "
+        f"{'all' if not wrong else 'not all'} that print ERR, and no other, are refused as `memory` with 24 GiB "
+        "a node.",
         f"That takes what the library keeps for each peer into account. Without it (the estimate of Weft's plan for an "
         f"unknown library) {len(refused)} of the cells would be refused: both arrays alone fit into 24 GiB everywhere.",
         f"The paper does not say what its library keeps. With 24 GiB a node, the pattern of ERR cells holds for "

@@ -14,7 +14,7 @@ from weft import __version__
 from weft.errors import WeftError
 from weft.files.atomic import file_errors, write_atomic
 from weft.files.shipped import cache
-from weft.format import measured_factor
+from weft.format import capital, measured_factor
 from weft.report.figures.files import vegalite_version
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
@@ -41,6 +41,7 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
     filters["json"] = embedded
     filters["factor"] = measured_factor
     filters["unbroken"] = unbroken
+    filters["sentence"] = capital
     own = files("weft.report") / "template"
     if charts:
         values |= {"script": Markup((own / "page.js").read_text()), "vega": Markup(vega_bundle())}

@@ -12,7 +12,7 @@ from weft.report.why import call_title
 MOST = 12
 #: What saves less than this share of the time is not worth a sentence.
 WORTH = 0.01
-NOTHING = "Nothing that this run measured says what would."
+NOTHING = "Nothing in this run says what would."
 
 
 def remedy_sentence(view: RunView, cell: str, call: str) -> str:

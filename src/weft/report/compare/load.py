@@ -24,6 +24,11 @@ class Compare:
         """``simulated``, ``virtual network``, or both, if a run is one; empty for real networks."""
         return ", ".join(dict.fromkeys(view.label for view in self.views if view.label))
 
+    @property
+    def simulated(self) -> bool:
+        """Whether all runs come from a model."""
+        return all(view.label == "simulated" for view in self.views)
+
     def titled(self, title: str) -> str:
         """A title with a label if a run is not of a real network."""
         return f"{title} ({self.label})" if self.label else title

@@ -46,6 +46,7 @@ def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure
         "compare.html",
         title=title(found),
         label=found.label,
+        all_simulated=found.simulated,
         comparisons=[_comparison(each) for each in found.comparisons],
         notes=quality_notes(found),
         gates=[{"text": gate_text(each), "state": each.state} for each in verdicts],

@@ -167,6 +167,7 @@ def write(runs: Compare, found: Trend, path: Path, *, files_too: bool = True) ->
         "compare.html",
         title=f"History of {found.sides[0].study}",
         label=runs.label,
+        all_simulated=runs.simulated,
         comparisons=[{"headline": head, "sentences": others, "cold": [], "tables": [table(found)]}],
         notes=quality_notes(runs),
         gates=[],
