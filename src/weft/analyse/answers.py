@@ -149,7 +149,8 @@ def write_answers(root: Path, found: Found) -> None:
     won = winners(found.calls, found.medians, found.plan.cells, modelled=modelled)
     WINNERS.write(root, won)
     settings = launch_settings(found.measured, launches, found.plan.planned_fabric.stated_limits)
-    ladder = ladder_rows(found.turns, found.calls, found.cells, settings)
+    model = found.plan.planned_fabric if modelled else None
+    ladder = ladder_rows(found.turns, found.calls, found.cells, settings, model)
     LADDER.write(root, ladder)
     CAUSES.write(root, causes(found.calls, ladder, held_back, found.main))
     doubted = doubted_calls(found.calls, found.floor)

@@ -30,6 +30,7 @@ from weft.analyse.protocol.knob import Settings
 from weft.analyse.tables.ladder import STEPS, LadderRow, Step, TurnRow
 from weft.analyse.tables.times import CallRow, holding_bound_s
 from weft.bound.terms import INJECTION, LINK
+from weft.fabric import Fabric
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.steps import BETWEEN, PAIRWISE, SHIFT, WHOLE, WITHIN
@@ -58,7 +59,11 @@ class Rungs:
 
 
 def ladder_rows(
-    turns: Sequence[TurnRow], calls: Sequence[CallRow], cells: Mapping[str, Cell], settings: Mapping[str, Settings]
+    turns: Sequence[TurnRow],
+    calls: Sequence[CallRow],
+    cells: Mapping[str, Cell],
+    settings: Mapping[str, Settings],
+    model: Fabric | None = None,
 ) -> list[LadderRow]:
     """The ladder of every call that has one, in the order of the cells.
 
@@ -72,6 +77,8 @@ def ladder_rows(
         The plan's cells by id.
     settings
         Of the library, by cell.
+    model
+        The fabric whose file states what a message costs; None where a library and a network decide.
     """
     warm = {(row["cell"], row["call"]): row for row in calls if row["phase"] == "warm"}
     by_call: dict[tuple[str, str], dict[int, dict[str, TurnRow]]] = {}
@@ -86,11 +93,13 @@ def ladder_rows(
             continue
         whole = [each for each in by_call[key].values() if {SHIFT, WHOLE} <= each.keys()]
         if whole:
-            rows += _rows(row, cells[key[0]], whole, settings.get(key[0], Settings("", {})))
+            rows += _rows(row, cells[key[0]], whole, settings.get(key[0], Settings("", {})), model)
     return rows
 
 
-def _rows(call: CallRow, cell: Cell, launches: Sequence[Mapping[str, TurnRow]], settings: Settings) -> list[LadderRow]:
+def _rows(
+    call: CallRow, cell: Cell, launches: Sequence[Mapping[str, TurnRow]], settings: Settings, model: Fabric | None
+) -> list[LadderRow]:
     seconds = [{name: turn["seconds"] for name, turn in each.items()} for each in launches]
     plain = faster_rounds(seconds)
     scale = link_scale(cell)
@@ -106,7 +115,7 @@ def _rows(call: CallRow, cell: Cell, launches: Sequence[Mapping[str, TurnRow]], 
             continue
         name = {"hardware": call["bound"], "contention": plain}.get(step, "")
         row = _row(call, step, below, rungs) | {"name": name}
-        row |= {"mover": mover(step, call, cell, settings.library, settings.values, where)}
+        row |= {"mover": mover(step, call, cell, settings.library, settings.values, where, model)}
         rows.append(cast(LadderRow, row))
         below = step
     return [cast(LadderRow, row | {"statement": statement(row, rows)}) for row in rows]

@@ -7,6 +7,7 @@ from weft.analyse.tables.ladder import LadderRow, Step
 from weft.analyse.tables.outcome import MATTERS
 from weft.analyse.tables.times import CallRow
 from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHEAD
+from weft.fabric import Fabric
 from weft.format import format_seconds, measured_factor
 from weft.kernel.registry import kernel_named
 from weft.mpi.algorithms import DEFAULT, algorithms, knob
@@ -78,7 +79,15 @@ def added(row: LadderRow) -> str:
     return f"{name} {'take' if many else 'takes'} {100 * (1 - factor):.0f} % away{better}"
 
 
-def mover(step: Step, call: CallRow, cell: Cell, library: str, values: Mapping[str, str], where: Where) -> str:
+def mover(
+    step: Step,
+    call: CallRow,
+    cell: Cell,
+    library: str,
+    values: Mapping[str, str],
+    where: Where,
+    model: Fabric | None = None,
+) -> str:
     """What would move a step, in words.
 
     Parameters
@@ -93,17 +102,28 @@ def mover(step: Step, call: CallRow, cell: Cell, library: str, values: Mapping[s
         The MPI library in its own words, and its variables.
     where
         Whether the plain messages took their time inside nodes, between them, or both.
+    model
+        The fabric whose file states what a message costs; None where a library and a network decide.
     """
+    block_bytes = call["block_bytes"] or cell.block_bytes
     if step == "hardware":
         link = call["bound"].removeprefix(LINK)
         return PARTS.get(call["bound"], f"more or faster cables on the way {link}; a placement that crosses it less")
     if step == "messages":
-        return message_knobs(library, values, where, call["block_bytes"] or cell.block_bytes)
+        return _stated(model, where, block_bytes) if model else message_knobs(library, values, where, block_bytes)
     if step == "contention":
         return "which ranks share a node" if cell.nodes == 1 else "placement; routes"
     if step == "algorithm":
         return _algorithm(call, cell, library, values)
     return "what the late ranks do before the call; binding; other work on their cores"
+
+
+def _stated(model: Fabric, where: Where, block_bytes: int) -> str:
+    """What a model's file says that a message costs: ``network.overhead = 4 us; network.latency = 1.2 us``."""
+    inside = {"node.latency": model.node.latency or 0.0} if where != "network" else {}
+    between = model.network.stated_costs(block_bytes) if model.network and where != "node" else {}
+    told = [f"{key} = {format_seconds(seconds)}" for key, seconds in (inside | between).items() if seconds]
+    return "; ".join(told) or "what the fabric file does not state: a message costs nothing there but its bytes"
 
 
 def _algorithm(call: CallRow, cell: Cell, library: str, values: Mapping[str, str]) -> str:

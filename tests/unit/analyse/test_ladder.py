@@ -2,6 +2,7 @@
 """The ladder from prescribed times: one cause makes one step grow, and no other."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from weft.analyse.protocol.knob import Settings
 from weft.analyse.tables.ladder import LadderRow, TurnRow
 from weft.analyse.tables.times import CallRow
 from weft.analyse.turns import medians
+from weft.fabric import load_fabric
 
 SETTINGS = Settings("Open MPI v4.1.4", {"btl_vader_single_copy_mechanism": "1", "btl_vader_eager_limit": "4096"})
 PLAIN = {"within": 2e-3, "between": 1e-3, "shift": 4e-3, "pairwise": 5e-3, "whole": 4.4e-3}
@@ -181,6 +183,28 @@ def test_messages_between_nodes_that_take_the_time_name_no_knob_of_shared_memory
     (mover,) = (row["mover"] for row in rows if row["step"] == "messages")
     assert ("btl_vader_eager_limit" in mover) == named
     assert ("btl_tcp_eager_limit" in mover) == (between > 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "nodes", "named"),
+    [
+        ("", 4, "node.latency = 300 ns; network.latency = 1 us"),
+        ("", 1, "node.latency = 300 ns"),
+        ('overhead = "4 us"\n', 4, "node.latency = 300 ns; network.overhead = 4 us; network.latency = 1 us"),
+    ],
+)
+def test_a_models_messages_cost_what_its_file_says_and_an_eager_limit_costs_nothing(
+    tmp_path: Path, more: str, nodes: int, named: str
+) -> None:
+    path = tmp_path / "model.toml"
+    path.write_text(
+        'name = "m"\nkind = "simulated"\n[node]\nnames = "n[1-4]"\ncores = 2\nlatency = "300 ns"\n'
+        '[network]\ntopology = "star"\n'
+        f'latency = "1 us"\nadapter_rate = "1 GB/s"\neager_limit = "16 KiB"\n{more}'
+    )
+    cells: Any = {"c000": cell(nodes=nodes)}
+    rows = ladder_rows(turns(), [call()], cells, {"c000": Settings("SMPI", {})}, load_fabric(path))
+    assert [row["mover"] for row in rows if row["step"] == "messages"] == [named]
 
 
 def sample(**more: Any) -> dict[str, Any]:

@@ -146,6 +146,33 @@ def test_small_messages_cost_what_others_do_unless_the_file_says_otherwise(tmp_p
     assert (network.cost(16384).overhead_s, network.cost(16385).overhead_s) == (1e-6, 100e-6)
 
 
+def test_what_a_message_costs_is_named_by_the_keys_that_state_it(tmp_path: Path) -> None:
+    network = load(tmp_path, SEGMENTS).network
+    assert network
+    known = {"network.latency": 2e-6}
+    whole = {"network.overhead": 1e-6, "network.message_gap": 200e-9}
+    stall = {"network.rendezvous_stall": 5e-6}
+    for size, named in (
+        (4096, known | whole),
+        (16384, known | {"network.segments.0.overhead": 2e-6, "network.message_gap": 200e-9}),
+        (16385, known | stall | {"network.segments.0.overhead": 2e-6, "network.message_gap": 200e-9}),
+        (10**6, known | stall | {"network.overhead": 1e-6, "network.segments.1.message_gap": 1e-6}
+            | {"network.segments.1.rate": 3e-3}),
+    ):  # fmt: skip
+        assert network.stated_costs(size) == pytest.approx(named)
+        busy = {name for name in named if name.endswith(("overhead", "stall", "rate"))}
+        assert sum(named[name] for name in busy) == pytest.approx(network.cost(size).busy_s(size))
+    limit = 'eager_limit = "16 KiB"\n'
+    for size, text, also in (
+        (10**6, limit, ""),
+        (8, limit + 'overhead = "3 us"\neager_overhead = "1 us"\n', "network.eager_overhead"),
+        (10**6, limit + 'overhead = "3 us"\neager_overhead = "1 us"\n', "network.overhead"),
+    ):
+        network = load(tmp_path, text).network
+        assert network
+        assert list(network.stated_costs(size)) == [*filter(None, [also]), "network.latency"]
+
+
 def test_segments_out_of_order_are_refused(tmp_path: Path) -> None:
     turned = SEGMENTS.replace('"4 KiB"', '"64 KiB"')
     with pytest.raises(FabricError, match="order of their sizes"):
