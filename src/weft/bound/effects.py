@@ -28,6 +28,7 @@ from weft.bound.links import minimal_seconds
 from weft.bound.terms import INJECTION, LINK, BoundedCell, Effect, Placed, largest
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import standing
+from weft.kernel.plain import DIRECT
 from weft.kernel.registry import kernel_named
 from weft.kernel.traffic import Traffic
 
@@ -94,18 +95,21 @@ def left_out(cell: BoundedCell, call: str, fabric: Fabric, seconds: float) -> tu
     """What the model of a fabric leaves out of an operation that took ``seconds`` in it.
 
     Where the traffic is known, the plan's bound has it. Otherwise (a replay) all that passed in calls may be bytes that
-    the effect reaches, and the range is as wide as that.
+    the effect reaches, and the range is as wide as that. Of a collective that is no all-to-all the bound knows what any
+    algorithm must move, but not which ranks send to which: how much other routes change is as little known.
     """
-    if call in cell.bounds:
-        return cell.bounds[call].effects
+    known = cell.bounds[call].effects if call in cell.bounds else None
+    kernel = kernel_named(cell.kernel)
     network = fabric.network if fabric.is_model and cell.nodes > 1 else None
-    calls_s = kernel_named(cell.kernel).calls_s(cell.parameters, seconds)
+    calls_s = kernel.calls_s(cell.parameters, seconds)
     if network is None or calls_s <= 0:
-        return ()
+        return known or ()
     found: list[Effect] = []
-    if network.routing != "minimal":
+    if network.routing != "minimal" and (known is None or kernel.collective_of(call) not in ("", *DIRECT)):
         twice_s = calls_s if network.routing == "valiant" else 0.0
         found.append(Effect(cause=f"{network.routing} routing", less_s=calls_s, more_s=twice_s))
+    if known is not None:
+        return (*found, *(each for each in known if each.cause not in {other.cause for other in found}))
     if network.flow_penalty is not None and not _has_penalty(fabric):
         found.append(Effect(cause=FLOWS, more_s=(network.flow_penalty - 1) * calls_s))
     if network.transport == "tcp":

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from weft.analyse.ranges import range_findings, ranged
-from weft.bound.effects import CAUSES, RETRANSMISSION_S, effects
+from weft.bound.effects import CAUSES, RETRANSMISSION_S, effects, left_out
 from weft.bound.placed import bounds
 from weft.bound.terms import Bound, Effect, PlacedCell
 from weft.fabric import Fabric, load_fabric
@@ -134,6 +134,28 @@ def test_a_modelled_time_is_told_as_its_range_and_a_measured_one_is_left_alone()
     assert "between 900 ms and 1.50 s" in found["what"]
     measured = ranged(row | {"interval": "over launches", "low_s": 0.99, "high_s": 1.01}, planned, fabric(4))
     assert (measured["low_s"], measured["high_s"]) == (0.99, 1.01)
+
+
+@pytest.mark.parametrize(
+    ("call", "network", "causes", "span"),
+    [
+        ("allreduce@262144", FLY | {"routing": "adaptive"}, ["adaptive routing", "incast"], (0.1, 1.2)),
+        ("allreduce@262144", FLY | {"routing": "valiant"}, ["valiant routing", "incast"], (0.1, 2.2)),
+        ("alltoall@262144", FLY | {"routing": "adaptive"}, ["incast"], (1.0, 1.2)),
+        ("allreduce@262144", FLY, ["incast"], (1.0, 1.2)),
+    ],
+)
+def test_which_ranks_a_collective_sends_to_is_known_of_all_to_alls_alone(
+    call: str, network: dict[str, Any], causes: list[str], span: tuple[float, float]
+) -> None:
+    where = fabric(**network)
+    bound = Bound(seconds=0.1, name="latency", terms={"latency": 0.1}, effects=(Effect(cause="incast", more_s=0.2),))
+    planned: Any = SimpleNamespace(**vars(cell(where, 4)) | {"kernel": "collective", "parameters": {}})
+    planned.bounds = {call: bound}
+    assert [effect.cause for effect in left_out(planned, call, where, 1.0)] == causes
+    row: Any = {"call": call, "median_s": 1.0, "low_s": None, "high_s": None, "interval": "none"}
+    told = ranged(row, planned, where)
+    assert (told["low_s"], told["high_s"]) == pytest.approx(span)
 
 
 REPLAY = {"computed_ns": 200_000_000, "compute": 2.0}  # 0.4 s of a replay are computation
