@@ -98,6 +98,15 @@ def test_intel_mpis_reductions_run_at_any_number_of_ranks(tmp_path: Path, progra
     assert run.algorithm("allreduce@16384") == "rab_rdb"
 
 
+def test_a_name_is_the_outermost_algorithms_and_a_collective_within_is_told(tmp_path: Path, programs: Programs) -> None:
+    """Not the selector's, nor that of the last function that sends."""
+    run = Collectives(tmp_path / "a", programs, "mvapich2", calls=["Allreduce"], sizes=["8 B"], nodes=4, ranks=2)
+    assert run.algorithm("allreduce@8") == "mvapich2_two_level"
+    # Intel MPI's selector ends at SMPI's default here, which has no algorithm of its own: it reduces, and scatters
+    run = Collectives(tmp_path / "b", programs, "impi", calls=["Reduce_scatter"], sizes=["256 KiB"], nodes=15, ranks=1)
+    assert run.algorithm("reduce_scatter@262144") == "reduce/default"
+
+
 def test_what_an_algorithm_refuses_is_said_by_its_row(tmp_path: Path, programs: Programs) -> None:
     # The others then waited for ever, and the row said "hung: not done after its limit of 120 s".
     asked = 'algorithms = { allreduce = "rab1" }'
