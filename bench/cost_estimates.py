@@ -12,11 +12,14 @@ factor of three. (bench/simulated_costs.py has all-to-alls by algorithm.)
 """
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from made.traces import MadeRank
 from weft.fabric import Fabric, load_fabric
