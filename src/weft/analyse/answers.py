@@ -98,6 +98,11 @@ class Found:
         return main_call(self.plan.kernel, {row["call"] for row in self.calls})
 
     @property
+    def modelled(self) -> bool:
+        """Whether its times come from a model."""
+        return KINDS[self.plan.fabric_kind].is_model
+
+    @property
     def cells(self) -> dict[str, Cell]:
         """The plan's cells by id."""
         return {cell.id: cell for cell in self.plan.cells}
@@ -145,11 +150,10 @@ def write_answers(root: Path, found: Found) -> None:
     CHANGES.write(root, changes)
     TRIALS.write(root, trials)
     SLOWER.write(root, slower)
-    modelled = KINDS[found.plan.fabric_kind].is_model
-    won = winners(found.calls, found.medians, found.plan.cells, modelled=modelled)
+    won = winners(found.calls, found.medians, found.plan.cells, modelled=found.modelled)
     WINNERS.write(root, won)
     settings = launch_settings(found.measured, launches, found.plan.planned_fabric.stated_limits)
-    model = found.plan.planned_fabric if modelled else None
+    model = found.plan.planned_fabric if found.modelled else None
     ladder = ladder_rows(found.turns, found.calls, found.cells, settings, model)
     LADDER.write(root, ladder)
     CAUSES.write(root, causes(found.calls, ladder, held_back, found.main))
@@ -157,9 +161,9 @@ def write_answers(root: Path, found: Found) -> None:
     sure = [row for row in ladder if (row["cell"], row["call"]) not in doubted]
     clear = [row for row in found.calls if (row["cell"], row["call"]) not in doubted]
     helps = [
-        *remedies(sure, won, found.cells, modelled),
-        *bound_remedies(clear, ladder, found.cells, won, modelled=modelled),
-        *knob_remedies(trials, clear, modelled),
+        *remedies(sure, won, found.cells, found.modelled),
+        *bound_remedies(clear, ladder, found.cells, won, modelled=found.modelled),
+        *knob_remedies(trials, clear, found.modelled),
     ]
     order = {name: place for place, name in enumerate(found.cells)}
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
@@ -175,8 +179,7 @@ def _verdicts(found: Found, looks: Sequence[Look]) -> list[VerdictRow]:
     empty = [found.floor.value("empty", *shape) or 0.0 for shape in shapes]
     scalings = {series.name: series.scaling for series in found.plan.series}
     judged = [row for row in found.calls if row["call"] == found.main]
-    disturbed = not KINDS[found.plan.fabric_kind].is_model
-    doubted = doubts(judged, found.medians, found.measured, found.floor, looks if disturbed else ())
+    doubted = doubts(judged, found.medians, found.measured, found.floor, () if found.modelled else looks)
     omitted = left_out(found.cells, found.main)
     return verdicts(found.calls, scalings, found.main, max(empty, default=0.0), doubted, omitted)
 
@@ -200,11 +203,11 @@ def _slower(found: Found) -> list[SlowerRow]:
 
 
 def _quality(found: Found, looks: Sequence[Look], answer: VerdictRow | None) -> list[QualityRow]:
-    modelled, precision = KINDS[found.plan.fabric_kind].is_model, found.plan.measure.precision
+    precision = found.plan.measure.precision
     crowded = frozenset(cell.id for cell in found.plan.cells if cell.oversubscribed)
     return quality(
         _of_calls(found), found.measured, found.floor, precision, looks, medians=found.medians, answer=answer,
-        modelled=modelled, crowded=crowded,
+        modelled=found.modelled, crowded=crowded,
     )  # fmt: skip
 
 
@@ -231,7 +234,7 @@ def _findings(
     named: bool,
 ) -> list[FindingRow]:
     findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
-    if KINDS[found.plan.fabric_kind].is_model:  # its ranks run where the plan says, and one launch of it is enough
+    if found.modelled:  # its ranks run where the plan says, and one launch of it is enough
         findings = [each for each in findings if not each["what"].startswith(NO_SOCKETS)]
     else:
         findings += unjudged(found.calls, found.plan.cells)

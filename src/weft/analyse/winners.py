@@ -102,21 +102,23 @@ def _winner(name: str, size: int, rows: Mapping[str, TimedRow], medians: Medians
     shown = faster(medians[own["cell"], own["call"]], others)
     best = _best(rows, shown)
     (low, high), (own_low, own_high) = reach(rows[best]), reach(own)
-    won = best != DEFAULT
-    return WinnerRow(
-        call=name, nodes=own["nodes"], ranks=own["ranks"], bytes=size, algorithm=best,
-        median_s=rows[best]["median_s"], default_s=own["median_s"], ratio=rows[best]["median_s"] / own["median_s"],
-        low=low / own_high if won else None, high=high / own_low if won else None,
-    )  # fmt: skip
+    return _row(name, size, rows, best, (low / own_high, high / own_low))
 
 
 def _modelled_winner(name: str, size: int, rows: Mapping[str, TimedRow]) -> WinnerRow:
-    own, best = rows[DEFAULT], _best(rows, rows)
-    ratio = rows[best]["median_s"] / own["median_s"]
-    ends = None if best == DEFAULT else ratio
+    best = _best(rows, rows)
+    ratio = rows[best]["median_s"] / rows[DEFAULT]["median_s"]
+    return _row(name, size, rows, best, (ratio, ratio))
+
+
+def _row(name: str, size: int, rows: Mapping[str, TimedRow], best: str, ends: tuple[float, float]) -> WinnerRow:
+    """The row of a winner; ``ends`` are those of the interval of its ratio, which the default has none of."""
+    own = rows[DEFAULT]
+    low, high = (None, None) if best == DEFAULT else ends
     return WinnerRow(
         call=name, nodes=own["nodes"], ranks=own["ranks"], bytes=size, algorithm=best,
-        median_s=rows[best]["median_s"], default_s=own["median_s"], ratio=ratio, low=ends, high=ends,
+        median_s=rows[best]["median_s"], default_s=own["median_s"], ratio=rows[best]["median_s"] / own["median_s"],
+        low=low, high=high,
     )  # fmt: skip
 
 

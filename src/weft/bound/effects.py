@@ -109,7 +109,8 @@ def left_out(cell: BoundedCell, call: str, fabric: Fabric, seconds: float) -> tu
         twice_s = calls_s if network.routing == "valiant" else 0.0
         found.append(Effect(cause=f"{network.routing} routing", less_s=calls_s, more_s=twice_s))
     if known is not None:
-        return (*found, *(each for each in known if each.cause not in {other.cause for other in found}))
+        told = {effect.cause for effect in found}
+        return (*found, *(effect for effect in known if effect.cause not in told))
     if network.flow_penalty is not None and not _has_penalty(fabric):
         found.append(Effect(cause=FLOWS, more_s=(network.flow_penalty - 1) * calls_s))
     if network.transport == "tcp":

@@ -198,30 +198,30 @@ class NetworkSection(Section, frozen=True):
 
     def cost(self, message_bytes: int) -> MessageCost:
         """What one message to another node costs besides its bytes at the adapter's rate."""
-        stalls = self._stalls(message_bytes)
-        overhead = self.overhead if stalls or self.eager_overhead is None else self.eager_overhead
-        whole = MessageCost(overhead, self.message_gap or 0.0)
+        whole = MessageCost(getattr(self, self._overhead_key(message_bytes)), self.message_gap or 0.0)
         found = segment_cost(whole, self.adapter_rate, self.segments, message_bytes)
-        stall = (self.rendezvous_stall or 0.0) if stalls else 0.0
+        stall = (self.rendezvous_stall or 0.0) if self._stalls(message_bytes) else 0.0
         return found._replace(overhead_s=found.overhead_s + stall)
 
     def stated_costs(self, message_bytes: int) -> dict[str, float]:
         """The same in seconds by the keys that state it, with its latency: ``network.overhead``; none that is 0."""
-        stalls = self._stalls(message_bytes)
-        own = "overhead" if stalls or self.eager_overhead is None else "eager_overhead"
+        own = self._overhead_key(message_bytes)
         found = {own: getattr(self, own), "message_gap": self.message_gap, "latency": self.latency}
-        if stalls:
+        if self._stalls(message_bytes):
             found["rendezvous_stall"] = self.rendezvous_stall
-        reached = [at for at, each in enumerate(self.segments) if message_bytes > each.above][-1:]
-        for at in reached:
-            segment = self.segments[at]
-            for key, place in (("overhead", own), ("message_gap", "message_gap")):
-                if (seconds := getattr(segment, key)) is not None:
-                    found.pop(place)
-                    found[f"segments.{at}.{key}"] = seconds
-            if segment.rate:
+        reached = [(at, each) for at, each in enumerate(self.segments) if message_bytes > each.above]
+        if reached:
+            at, last = reached[-1]
+            if last.overhead is not None:
+                found |= {own: None, f"segments.{at}.overhead": last.overhead}
+            if last.message_gap is not None:
+                found |= {"message_gap": None, f"segments.{at}.message_gap": last.message_gap}
+            if last.rate:
                 found[f"segments.{at}.rate"] = self.cost(message_bytes).s_per_byte * message_bytes
         return {f"network.{key}": seconds for key, seconds in found.items() if seconds}
+
+    def _overhead_key(self, message_bytes: int) -> str:
+        return "overhead" if self._stalls(message_bytes) or self.eager_overhead is None else "eager_overhead"
 
     def _stalls(self, message_bytes: int) -> bool:
         return self.eager_limit is not None and message_bytes > self.eager_limit
