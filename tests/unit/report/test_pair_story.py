@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the report tells of a run of pairs."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +43,20 @@ def test_a_healthy_cluster_is_told_so_with_its_times(tmp_path: Path) -> None:
     assert view.headline.startswith("No node, link or pair stands out among 240 pairs of 16 ranks on 8 nodes.")
     assert "at 0 hops, same node and" in view.headline
     assert not [finding for finding in view.findings if finding["rule"].startswith("slow-")]
+
+
+def test_a_class_whose_pairs_spread_widely_is_not_told_to_be_without_slow_ones(tmp_path: Path) -> None:
+    # up to 2.6 times as slow, in no order: no node, no link, no two groups, and no single pair
+    scattered = {(low, high): 1 + (37 * low + 11 * high) % 64 / 40 for low in range(8) for high in range(8, 16)}
+    view = load_view(make_pairs_run(tmp_path / "run", CLUSTER, Faults(pairs=scattered)))
+    assert not PairView(view).blame
+    told = re.match(
+        r"No node or link stands out among 240 pairs of 16 ranks on 8 nodes, but (\d+) of them", view.headline
+    )
+    far = [row for row in PairView(view).worst if row["factor"] >= 1.5]
+    assert told and int(told[1]) == len(far) > 1
+    assert "share links" not in view.headline
+    assert PairView(view).run.story.line(view) == "No node or link stands out; pairs differ"
 
 
 def test_captions_tell_of_nobody_where_all_are_alike(tmp_path: Path) -> None:

@@ -4,8 +4,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from weft.analyse.tables.pairs import BlameRow
-from weft.format import capital, format_bytes, measured_seconds, plural
+from weft.analyse.pairs.refine import PAIR_FACTOR
+from weft.analyse.tables.pairs import FARTHEST, BlameRow
+from weft.format import capital, format_bytes, measured_factor, measured_seconds, plural
 from weft.report.headline import Number
 from weft.report.intervals import interval_heading
 from weft.report.pair_view import PairView
@@ -34,7 +35,10 @@ class PairsStory(Story):
             return "No pair has been measured yet."
         if pairs.blame:
             return ""
-        return f"No node, link or pair stands out among {_counted(pairs)}.{_fastest(pairs)}"
+        counted, times = _counted(pairs), _fastest(pairs)
+        if spread := _spread(pairs):
+            return f"No node or link stands out among {counted}, but {spread}.{times}"
+        return f"No node, link or pair stands out among {counted}.{times}"
 
     def cause(self, view: RunView) -> str:
         """What is slow: nodes, links, pairs."""
@@ -55,7 +59,7 @@ class PairsStory(Story):
         if not pairs.measured:
             return "No pair has been measured yet"
         if not pairs.blame:
-            return "Nothing stands out"
+            return "No node or link stands out; pairs differ" if _spread(pairs) else "Nothing stands out"
         first = capital(pairs.blame[0]["statement"].partition(":")[0])
         first += " split into two groups" if pairs.blame[0]["kind"] == "class" else ""
         return first + (f", and {len(pairs.blame) - 1:,} more" if len(pairs.blame) > 1 else "")
@@ -110,6 +114,23 @@ def _standing_out(blame: Sequence[BlameRow]) -> str:
     if any(row["kind"] == "class" for row in blame):
         return "nodes, links, pairs or hop classes stand out"
     return "node, link or pair stands out" if len(blame) == 1 else "nodes, links or pairs stand out"
+
+
+def _spread(pairs: PairView) -> str:
+    """The pairs that are slow in their class although nothing is blamed; empty if there are none."""
+    slow = [row for row in pairs.worst if row["factor"] >= PAIR_FACTOR]
+    if not slow:
+        return ""
+    most = f"{measured_factor(max(row['factor'] for row in slow))} times"
+    if len(slow) == 1:
+        return f"one pair takes {most} the median of its hop class, which is within the spread of that class"
+    many = f"{'at least ' if len(slow) == FARTHEST else ''}{len(slow):,} of them"
+    modes = {row["mode"] for row in slow}
+    shared = "; pairs that are measured at once may share links" if modes == {"all"} else ""
+    return (
+        f"{many} take {PAIR_FACTOR:g} times the median of their hop class or more ({most} at most): too many, or too "
+        f"near the others, to blame single ones{shared}"
+    )
 
 
 def _counted(pairs: PairView) -> str:
@@ -194,8 +215,8 @@ def _pairs(pairs: PairView) -> Table:
         )
         for row in pairs.worst[:TEN]
     ]
-    heading = ("Pair", "message, pairs", "hops", "verdict", "of its class", "measured")
-    second = ("", "", "", "median of three", "", "first, and again alone")
+    heading = ("Pair", "message, pairs", "hops", "time", "of its class", "measured")
+    second = ("", "", "", "median of those measured", "", "first, and again in the same company")
     return Table(pairs.run.titled("The ten worst pairs"), heading, (second, *rows), frozenset({0, 1, 2}))
 
 
