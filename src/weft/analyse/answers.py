@@ -12,7 +12,7 @@ from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings
 from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.floor import Floor
 from weft.analyse.ladder import ladder_rows
-from weft.analyse.pairs.findings import pair_findings
+from weft.analyse.pairs.findings import pair_findings, standing_culprit
 from weft.analyse.protocol.changes import changes_of
 from weft.analyse.protocol.findings import protocol_findings
 from weft.analyse.protocol.knob import launch_knobs, launch_settings, named
@@ -42,7 +42,7 @@ from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.outcome import main_verdict
 from weft.analyse.tables.pairs import CLASSES
-from weft.analyse.tables.quality import QUALITY, QualityRow, grade_of
+from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow, grade_of
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.sensitivity import SENSITIVITY
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
@@ -168,7 +168,8 @@ def write_answers(root: Path, found: Found) -> None:
     order = {name: place for place, name in enumerate(found.cells)}
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
-    against = _quality(found, looks, main_verdict(told))
+    sure = frozenset[Doubt]({"steal"}) if standing_culprit(root) else frozenset[Doubt]()
+    against = _quality(found, looks, main_verdict(told), sure)
     FINDINGS.write(root, _findings(root, found, changes, slower, trials, named=grade_of(against) != "D"))
     QUALITY.write(root, against)
 
@@ -202,12 +203,14 @@ def _slower(found: Found) -> list[SlowerRow]:
     return [row for each in sorted(series, key=lambda one: order[one.cell]) for row in slower_than_double(each)]
 
 
-def _quality(found: Found, looks: Sequence[Look], answer: VerdictRow | None) -> list[QualityRow]:
+def _quality(
+    found: Found, looks: Sequence[Look], answer: VerdictRow | None, stands: frozenset[Doubt]
+) -> list[QualityRow]:
     precision = found.plan.measure.precision
     crowded = frozenset(cell.id for cell in found.plan.cells if cell.oversubscribed)
     return quality(
         _of_calls(found), found.measured, found.floor, precision, looks, medians=found.medians, answer=answer,
-        modelled=found.modelled, crowded=crowded,
+        modelled=found.modelled, crowded=crowded, stands=stands,
     )  # fmt: skip
 
 

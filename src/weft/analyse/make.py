@@ -61,7 +61,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     of_pairs = {name for name, cell in cells.items() if kernel_named(cell.kernel).has_pair_samples}
     if of_pairs:
         make_pair_tables(root, backend, of_pairs)
-        make_pair_analysis(root, plan, backend)
+        make_pair_analysis(root, plan, backend, launches)
     times = _write_iterations(root, backend, of_pairs)
     medians = _medians(times)
     mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist()

@@ -89,6 +89,7 @@ def quality(
     answer: VerdictRow | None = None,
     modelled: bool = False,
     crowded: frozenset[str] = frozenset(),
+    stands: frozenset[Doubt] = frozenset(),
 ) -> list[QualityRow]:
     """The doubts about a run, the gravest first.
 
@@ -112,6 +113,8 @@ def quality(
         Whether the times come from a model: nothing disturbs it, its launches repeat themselves.
     crowded
         Ids of cells with more ranks than cores. That is one doubt; what follows from it is not held against them again.
+    stands
+        The doubts against which the answer stands where it is no verdict: they cost no more than a B.
     """
     warm = timed(rows, phase="warm")
     fair = [row for row in warm if row["cell"] not in crowded]
@@ -126,14 +129,14 @@ def quality(
         busiest = max(looks, key=lambda look: look.share)
         found.append(_doubt("load", round(100 * busiest.share), 100, f"{100 * busiest.share:.0f} % of them"))
     order = list(RULES)
-    told = _weighed([row for row in found if row is not None], answer)
+    told = _weighed([row for row in found if row is not None], answer, stands)
     return sorted(told, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
 
 
-def _weighed(found: Sequence[QualityRow], answer: VerdictRow | None) -> list[QualityRow]:
-    """Doubts by what they could do to the answer of a run, if a verdict gives it."""
+def _weighed(found: Sequence[QualityRow], answer: VerdictRow | None, stands: frozenset[Doubt]) -> list[QualityRow]:
+    """Doubts by what they could do to the answer of a run, if a verdict gives it, or what `stands` against them."""
     if answer is None:
-        return list(found)
+        return [{**row, "grade": min(row["grade"], "B") if row["doubt"] in stands else row["grade"]} for row in found]
     told: list[QualityRow] = []
     for row in found:
         if row["doubt"] not in answer["doubts"]:

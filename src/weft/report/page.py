@@ -107,7 +107,7 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "command": again(view),
         "verdicts": [{**verdict, "statement": as_shown(verdict, view.quality)} for verdict in view.verdicts],
         "help": remedy_table(view),
-        "no_help": NOTHING,
+        "no_help": view.story.advice(view) or NOTHING,
         "no_figures": NO_TIME if not timed(view.rows) else NO_FIGURES,
         "figures": [figure_values(f"run{index}-{figure.name}", figure) for figure in figures],
         "tables": all_tables(view),

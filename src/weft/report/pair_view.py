@@ -109,6 +109,11 @@ class PairView:
         """Causes of slow pairs."""
         return self._own(BLAME)
 
+    @property
+    def named(self) -> list[BlameRow]:
+        """The causes of slow pairs that the answer names: those that stand against stolen time, or else the doubted."""
+        return [row for row in self.blame if not row["doubted"]] or self.blame
+
     @cached_property
     def histogram(self) -> list[HistogramRow]:
         """Samples by class and bucket."""

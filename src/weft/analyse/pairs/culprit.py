@@ -62,6 +62,8 @@ class Culprit:
         ascending). Empty for other kinds.
     cable
         Of a link: the name of its cable.
+    doubted
+        Whether time stolen by the hypervisor could have made it (`weft.analyse.pairs.theft`).
     """
 
     kind: Kind
@@ -73,6 +75,7 @@ class Culprit:
     detail: str = ""
     indices: tuple[int, ...] = ()
     cable: str = ""
+    doubted: bool = False
 
     @property
     def factor(self) -> float:

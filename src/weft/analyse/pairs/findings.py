@@ -21,6 +21,7 @@ REMEDIES = {
     "pair": "measure it again; check what only these two nodes share",
     "class": "pin the ranks another way, or measure with one rank on each socket, and see whether the groups follow",
 }
+AGAIN = "measure again on dedicated nodes, or with more launches"
 
 
 def pair_findings(root: Path) -> list[FindingRow]:
@@ -33,12 +34,19 @@ def pair_findings(root: Path) -> list[FindingRow]:
     return [*_blamed(blame, names), *_broken(classes), *_sampled(classes, sum(row["on_node"] for row in names))]
 
 
+def standing_culprit(root: Path) -> bool:
+    """Whether a run answers with a cause of slow pairs that stolen time could not have made."""
+    every = NAMES.read(root)
+    return bool(every) and any(not row["doubted"] for row in largest(BLAME.read(root), every))
+
+
 def _blamed(blame: list[BlameRow], names: list[NameRow]) -> list[FindingRow]:
     found: list[FindingRow] = []
     for row in blame:
         where, _, what = row["statement"].partition(": ")
-        level = "note" if row["kind"] == "class" else "warning"
-        found.append(finding(level, f"slow-{row['kind']}", where, what, REMEDIES[row["kind"]]))
+        level = "note" if row["kind"] == "class" or row["doubted"] else "warning"
+        remedy = AGAIN if row["doubted"] else REMEDIES[row["kind"]]
+        found.append(finding(level, f"slow-{row['kind']}", where, what, remedy))
     unknown = names[0]["unknown"]
     if unknown and len(names) > 1:
         what = f"hops and links are unknown: {unknown}"

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,11 +19,12 @@ from weft.analyse.pairs.node_table import node_rows
 from weft.analyse.pairs.pair_times import placed, verdicts
 from weft.analyse.pairs.places import Places, places_of
 from weft.analyse.pairs.scratch import Scratch, scratch
+from weft.analyse.pairs.theft import doubted, stolen
 from weft.analyse.tables.pairs import ALL, FARTHEST
 from weft.fabric.kinds import KINDS
 from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
-from weft.store.rows import RANK_TABLE, RankRow
+from weft.store.rows import RANK_TABLE, MeasuredRow, RankRow
 
 #: Rows of one of `weft.analyse.tables.pairs.ALL` before their placement is added; a large table column by column.
 Rows: TypeAlias = Sequence[Mapping[str, object]] | Table
@@ -32,7 +34,7 @@ Found = dict[str, Rows]
 RASTER = 512
 
 
-def make_pair_analysis(root: Path, plan: Plan, backend: Backend) -> None:
+def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence[MeasuredRow] = ()) -> None:
     """Write the tables of `weft.analyse.tables.pairs.ALL`, for each placement of ranks separately.
 
     Parameters
@@ -43,6 +45,8 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend) -> None:
         Its plan.
     backend
         The engine.
+    cells
+        The table of cells and launches: what was stolen of their time.
 
     Raises
     ------
@@ -56,9 +60,9 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend) -> None:
         for number, (launches, places) in enumerate(placements(RANK_TABLE.read(root), measured, plan)):
             own = pairs.filter(pairs.launch_id.isin(launches))
             modelled = KINDS[plan.fabric_kind].is_model
-            found = _analysed(
-                own, len(launches), modelled, places, Scratch(backend, kept.subfolder(f"placement{number}"))
-            )
+            share = 0.0 if modelled else stolen(cells, launches)
+            folder = Scratch(backend, kept.subfolder(f"placement{number}"))
+            found = _analysed(own, len(launches), modelled, share, places, folder)
             # the histogram is summed over launches and placements, so it is written for the largest, which contains
             # them all
             found |= _of_samples(root, backend, places) if number == 0 else {}
@@ -96,13 +100,15 @@ def placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Plan) ->
     return sorted(found, key=lambda each: (-len(each[1].nodes), -each[1].ranks))
 
 
-def _analysed(pairs: Expression, launches: int, modelled: bool, places: Places, kept: Scratch) -> Found:
-    """Rows of every table for one placement."""
+def _analysed(pairs: Expression, launches: int, modelled: bool, share: float, places: Places, kept: Scratch) -> Found:
+    """Rows of every table for one placement, a share of whose time was stolen."""
     judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
     found = blame(judged, places, kept, modelled=modelled)
     factors = kept.keep("contention", tables.contention(judged))
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()
+    ways = judged.group_by(["bytes", "mode"]).agg(pairs=judged.count()).to_pyarrow()["pairs"].to_pylist()
+    culprits = [doubted(each, share, len(places.nodes), max(ways), len(ways)) for each in found.culprits]
     return {
         "classes": _classed(tables.hop_table(judged), places),
         "cold": _classed(tables.cold_table(judged), places),
@@ -114,7 +120,7 @@ def _analysed(pairs: Expression, launches: int, modelled: bool, places: Places, 
         "matrix_medians": tables.matrix_medians(factors).order_by(["bytes", "mode"]).to_pyarrow().to_pylist(),
         "blocks": _blocks(judged, places),
         "worst": _worst(tables.worst_pairs(found.left, pairs, FARTHEST), places),
-        "blame": [asdict(culprit) | {"statement": culprit.statement} for culprit in found.culprits],
+        "blame": [asdict(each) | {"statement": each.statement} for each in sorted(culprits, key=attrgetter("doubted"))],
         "names": [
             {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown}
             for index, name in enumerate(places.nodes)

@@ -161,7 +161,7 @@ class SightingRow(TypedDict):
 
 
 class BlameRow(Placement):
-    """A cause of slow pairs, the strongest first."""
+    """A cause of slow pairs, the strongest first; those last that stolen time could have made."""
 
     kind: str
     name: str
@@ -170,6 +170,7 @@ class BlameRow(Placement):
     pairs: int
     also: list[str]
     detail: str
+    doubted: bool
     sightings: list[SightingRow]
 
 
@@ -246,7 +247,7 @@ WORST = TableOf("pair_worst", WorstRow, _schema(
 ))  # fmt: skip
 BLAME = TableOf("pair_blame", BlameRow, _schema(
     kind=TEXT, name=TEXT, role=TEXT, statement=TEXT, pairs=LONG, also=pa.list_(TEXT), detail=TEXT,
-    sightings=pa.list_(_SIGHTING),
+    doubted=pa.bool_(), sightings=pa.list_(_SIGHTING),
 ))  # fmt: skip
 NAMES = TableOf("pair_names", NameRow, _schema(node=INT, name=TEXT, on_node=INT, unknown=TEXT))
 ALL: tuple[TableOf[Any], ...] = (

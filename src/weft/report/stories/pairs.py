@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of ``pairs``: slow nodes and links, latency by hops, and contention between pairs (paper 002)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from weft.analyse.pairs.findings import REMEDIES
 from weft.analyse.pairs.refine import PAIR_FACTOR
 from weft.analyse.tables.pairs import FARTHEST, BlameRow
 from weft.format import capital, format_bytes, measured_factor, measured_seconds, plural
@@ -43,11 +44,20 @@ class PairsStory(Story):
     def cause(self, view: RunView) -> str:
         """What is slow: nodes, links, pairs."""
         pairs = PairView(view)
-        causes = [row["statement"] for row in pairs.blame] if pairs.measured else []
+        causes = [row["statement"] for row in pairs.named] if pairs.measured else []
         if not causes:
             return ""
-        more = f" And {len(causes) - TOLD:,} more." if len(causes) > TOLD else ""
+        left = len(pairs.blame) - min(len(causes), TOLD)
+        doubt = ", in doubt" if len(causes) <= TOLD else ""
+        more = f" And {left:,} more{doubt}." if left else ""
         return "; ".join(capital(text) if index == 0 else text for index, text in enumerate(causes[:TOLD])) + "." + more
+
+    def advice(self, view: RunView) -> str:
+        """What to do about the first cause that stolen time could not have made."""
+        pairs = PairView(view)
+        if not pairs.measured or not pairs.blame or pairs.named[0]["doubted"]:
+            return ""
+        return f"To try: {REMEDIES[pairs.named[0]['kind']]}."
 
     def answers(self, view: RunView) -> bool:
         """Whether pairs were measured: their times are in tables of their own."""
@@ -60,20 +70,28 @@ class PairsStory(Story):
             return "No pair has been measured yet"
         if not pairs.blame:
             return "No node or link stands out; pairs differ" if _spread(pairs) else "Nothing stands out"
-        first = capital(pairs.blame[0]["statement"].partition(":")[0])
-        first += " split into two groups" if pairs.blame[0]["kind"] == "class" else ""
-        return first + (f", and {len(pairs.blame) - 1:,} more" if len(pairs.blame) > 1 else "")
+        if pairs.named[0]["doubted"]:
+            return "Not shown: what stands out is in doubt"
+        first = pairs.named[0]["statement"].partition(":")[0]
+        split = pairs.named[0]["kind"] == "class"
+        first = f"{capital(first)} split into two groups" if split else f"Slow: {first}"
+        return first + (f", and {len(pairs.named) - 1:,} more" if len(pairs.named) > 1 else "")
 
     def numbers(self, view: RunView) -> list[Number]:
-        """How many stand out, and half a round trip between the farthest."""
+        """What the first cause costs, and half a round trip between the farthest."""
         pairs = PairView(view)
         if not pairs.measured:
             return []
         rows = [row for row in pairs.classes if (row["bytes"], row["mode"]) == pairs.shown[0]]
         far = max(rows, key=lambda row: row["median_s"])
+        found: list[Number] = []
+        if pairs.named and not pairs.named[0]["doubted"]:
+            title = pairs.named[0]["statement"].partition(":")[0]
+            worst = max(pairs.named[0]["sightings"], key=lambda seen: seen["factor"])
+            label = f"as long at {format_bytes(worst['bytes'])}: {title}"
+            found.append((f"{measured_factor(worst['factor'])} times", label))
         told = f"half a round trip of {format_bytes(far['bytes'])}, {far['class']}"
-        slow = [(f"{len(pairs.blame)}", _standing_out(pairs.blame))] if pairs.blame else []
-        return [*slow, (measured_seconds(far["median_s"]), told)]
+        return [*found, (measured_seconds(far["median_s"]), told)]
 
     def tables(self, view: RunView) -> list[Table]:
         """Hops, nodes, pairs, contention, first contact."""
@@ -106,14 +124,6 @@ class PairsStory(Story):
                 "unknown": pairs.unknown,
             }
         }
-
-
-def _standing_out(blame: Sequence[BlameRow]) -> str:
-    if all(row["kind"] == "class" for row in blame):
-        return "hop class splits into two groups" if len(blame) == 1 else "hop classes split into two groups"
-    if any(row["kind"] == "class" for row in blame):
-        return "nodes, links, pairs or hop classes stand out"
-    return "node, link or pair stands out" if len(blame) == 1 else "nodes, links or pairs stand out"
 
 
 def _spread(pairs: PairView) -> str:
@@ -181,7 +191,7 @@ def _factor(value: float | None) -> str:
 def _nodes(pairs: PairView) -> Table:
     """The ten worst nodes."""
     placed = sorted((row for row in pairs.node_rows if row["place"]), key=lambda row: row["place"] or 0)
-    roles = {row["name"]: row["role"] for row in pairs.blame if row["kind"] == "node"}
+    told = {row["name"]: _role(row) for row in pairs.blame if row["kind"] == "node"}
     rows = [
         (
             row["name"],
@@ -189,7 +199,7 @@ def _nodes(pairs: PairView) -> Table:
             _factor(row["factor"]),
             f"{_factor(row['worst'])} with {row['worst_with']}",
             _factor(row["within"]),
-            _role(roles.get(row["name"])),
+            told.get(row["name"], ""),
         )
         for row in placed[:TEN]
     ]
@@ -198,9 +208,9 @@ def _nodes(pairs: PairView) -> Table:
     return Table(pairs.run.titled("The ten worst nodes"), heading, (second, *rows), frozenset({0, 1, 5}))
 
 
-def _role(role: str | None) -> str:
-    words = {None: "", "sender": "slow as sender", "receiver": "slow as receiver", "both": "slow in both directions"}
-    return words.get(role, "slow")
+def _role(row: BlameRow) -> str:
+    words = {"sender": "slow as sender", "receiver": "slow as receiver", "both": "slow in both directions"}
+    return words.get(row["role"], "slow") + (", in doubt" if row["doubted"] else "")
 
 
 def _pairs(pairs: PairView) -> Table:

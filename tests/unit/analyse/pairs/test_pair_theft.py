@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a hypervisor took puts only such culprits in doubt that it could have made, and only those cost the answer."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made.pairs import Cluster, Faults
+from made.pairs_run import make_pairs_run
+from made.view import load_view
+from weft.analyse.answers import Found, write_answers
+from weft.analyse.engine import connect
+from weft.analyse.floor import Floor
+from weft.analyse.pairs.culprit import Culprit, Kind, Sighting
+from weft.analyse.pairs.make import make_pair_analysis
+from weft.analyse.pairs.theft import doubted, stolen
+from weft.plan.stored import plan_of
+from weft.report.pair_view import PairView
+from weft.report.stories.pairs import PairsStory
+from weft.run.refresh import write_manifest
+from weft.store.folder import RunFolder
+
+NODES, RANKS, WAYS = 8, 16, 4
+CLUSTER = Cluster(NODES, 2, 2, uplinks=1, per_pod=2, pod_uplinks=1)
+
+
+def culprit(kind: Kind, factor: float, pairs: int) -> Culprit:
+    return Culprit(kind, "one", "", (Sighting(0, "all", 1.2), Sighting(1 << 18, "isolated", factor)), pairs, detail="d")
+
+
+def marked(each: Culprit, share: float) -> bool:
+    return doubted(each, share, NODES, RANKS * (RANKS - 1), WAYS).doubted
+
+
+def test_theft_does_not_put_a_tenfold_cable_in_doubt_but_a_pair_at_the_limit_it_does() -> None:
+    cable, pair = culprit("cable", 10.2, 24), culprit("pair", 1.53, 2)
+    assert [marked(each, 0.02) for each in (cable, pair)] == [False, True]
+    assert [marked(each, 0.0) for each in (cable, pair)] == [False, False]
+    assert marked(cable, 0.5)  # who lost half of the time knows nothing
+
+
+@pytest.mark.parametrize("kind", ["node", "switch", "cable", "link", "leaves", "route", "memory", "rank", "class"])
+def test_more_theft_a_smaller_factor_and_fewer_pairs_never_take_a_doubt_away(kind: Kind) -> None:
+    for factor, pairs, share in ((3.0, 14, 0.01), (3.0, 14, 0.03), (1.5, 14, 0.01), (1.5, 4, 0.003)):
+        if marked(culprit(kind, factor, pairs), share):
+            assert marked(culprit(kind, factor, pairs), 2 * share)
+            assert marked(culprit(kind, 0.9 * factor, pairs), share)
+            assert marked(culprit(kind, factor, pairs - 2), share)
+
+
+@pytest.mark.parametrize(("kind", "factor"), [("node", 1.1), ("cable", 1.1), ("rank", 1.15), ("pair", 1.5)])
+def test_who_is_just_slow_enough_to_be_told_is_put_in_doubt_by_any_theft(kind: Kind, factor: float) -> None:
+    assert marked(replace(culprit(kind, factor, 24), sightings=(Sighting(0, "all", factor),)), 1e-6)
+    assert not marked(replace(culprit(kind, 1.5 * factor, 24), sightings=(Sighting(0, "all", 1.5 * factor),)), 1e-6)
+
+
+def test_pairs_of_nodes_are_a_share_of_all_nodes_and_pairs_of_ranks_of_all_ranks() -> None:
+    # 14 of 56 pairs of nodes, but only 14 of 240 pairs of ranks
+    assert not marked(culprit("node", 2.0, 14), 0.01)
+    assert marked(culprit("rank", 2.0, 14), 0.01)
+
+
+def test_a_doubted_culprit_says_why() -> None:
+    found = doubted(culprit("pair", 1.53, 2), 0.018, NODES, 240, WAYS)
+    assert found.statement.endswith("d; in doubt, since the hypervisor took 1.8 % of the time")
+
+
+def rows(shares: list[float]) -> Any:
+    """Four cells in each launch; the last lost a share of its time."""
+    one: Any = {"wall_ns": 10**9, "steal_ns": 0, "warnings": [], "swap_in_pages": 0, "swap_out_pages": 0}
+    return [
+        one | {"cell": cell, "launch": launch, "launch_id": f"g000.l{launch}", "steal_ns": round(lost * 1e9)}
+        for launch, share in enumerate(shares, start=1)
+        for cell, lost in (("c000", 0.0), ("c001", 0.0), ("c002", 0.0), ("c003", share))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shares", "counts"),
+    [([0.3], 0.3), ([0.3, 0.1], 0.3), ([0.3, 0, 0.1], 0.1), ([0, 0.3, 0, 0], 0), ([0.1, 0.3, 0, 0], 0.1)],
+)
+def test_theft_counts_in_as_many_launches_as_move_a_median(shares: list[float], counts: float) -> None:
+    launches = [f"g000.l{1 + launch}" for launch in range(len(shares))]
+    assert stolen(rows(shares), launches) == pytest.approx(counts)
+    assert stolen(rows([*shares, 0.9]), launches) == pytest.approx(counts)  # of another placement
+
+
+@pytest.mark.parametrize(
+    ("faults", "grade", "line"),
+    [
+        (Faults(senders={5: 8.0}, pairs={(1, 9): 1.9}), "B", "Slow: node n5 as sender"),
+        (Faults(pairs={(1, 9): 1.9}), "C", "Not shown: what stands out is in doubt"),
+        (Faults(), "C", "Nothing stands out"),
+    ],
+)
+def test_a_run_answers_with_what_stands_and_is_graded_by_it(
+    tmp_path: Path, faults: Faults, grade: str, line: str
+) -> None:
+    path = make_pairs_run(tmp_path / "run", CLUSTER, faults, sizes=(0,), modes={"isolated": 1.0})
+    plan = plan_of(RunFolder(path)).model_copy(update={"fabric_kind": "local"})
+    measured = rows([0.04])
+    make_pair_analysis(path, plan, connect(), measured)
+    write_answers(path, Found(plan, (), (), (), measured, Floor([]), frozenset({"c000"}), ()))
+    write_manifest(RunFolder.open(path))
+    view = load_view(path)
+    assert view.grade == grade
+    assert PairsStory().line(view) == line
+    pair = [row for row in PairView(view).blame if row["kind"] == "pair"]
+    assert all(row["doubted"] for row in pair)
+    assert len(pair) == len(faults.pairs)
+    assert {row["level"] for row in view.findings if row["rule"] == "slow-pair"} == ({"note"} if pair else set())
+    if grade == "B":
+        assert "And 1 more, in doubt." in view.headline
+        assert PairsStory().numbers(view)[0][1] == "as long at 0 B: node n5 as sender"
+        assert "To try: check its adapter" in view.headline
