@@ -168,8 +168,8 @@ def write_answers(root: Path, found: Found) -> None:
     order = {name: place for place, name in enumerate(found.cells)}
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
-    sure = frozenset[Doubt]({"steal"}) if standing_culprit(root) else frozenset[Doubt]()
-    against = _quality(found, looks, main_verdict(told), sure)
+    stands: frozenset[Doubt] = frozenset({"steal"} if found.of_pairs and standing_culprit(root) else ())
+    against = _quality(found, looks, main_verdict(told), stands)
     FINDINGS.write(root, _findings(root, found, changes, slower, trials, named=grade_of(against) != "D"))
     QUALITY.write(root, against)
 

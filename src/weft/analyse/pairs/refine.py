@@ -15,6 +15,7 @@ from weft.analyse.pairs.median_polish import MAD, Decomposition
 from weft.analyse.pairs.places import Places
 from weft.analyse.pairs.remainders import BucketRow, NodeLeft, OfClass, PairLeft, RankLeft, ScaleRow
 from weft.analyse.pairs.two_groups import TwoModes, two_modes
+from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.format import measured_seconds
 
 Groups = dict[tuple[int, str, int], TwoModes]
@@ -24,8 +25,7 @@ T = TypeVar("T")
 LEAST_FACTOR = 1.15
 SIGMAS = 10.0
 FEWEST_PEERS = 5
-#: Smallest factor of a slow pair (from which the kernel measures it again), and its least distance in deviations.
-PAIR_FACTOR = 1.5
+#: The least distance of a slow pair from its class in deviations; its least factor is `PAIR_FACTOR`.
 PAIR_SIGMAS = 10.0
 #: With more slow pairs than this share (and this number), a class has a broad tail rather than single slow pairs.
 MOST_SHARE, MOST_PAIRS = 0.002, 12

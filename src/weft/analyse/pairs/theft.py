@@ -19,7 +19,7 @@ from weft.analyse.checks import stolen_share
 from weft.analyse.pairs.culprit import Culprit, Kind
 from weft.analyse.pairs.decide import LEAST_FACTOR as OF_NODES
 from weft.analyse.pairs.refine import LEAST_FACTOR as OF_RANKS
-from weft.analyse.pairs.refine import PAIR_FACTOR
+from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.store.rows import MeasuredRow
 
 #: Kinds whose `Culprit.pairs` are pairs of nodes; those of the others are pairs of ranks.

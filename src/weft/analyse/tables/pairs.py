@@ -13,6 +13,8 @@ from weft.store.typed import TableOf
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 FARTHEST = 100
 """The run's pairs that are farthest from their class, which are kept by name."""
+PAIR_FACTOR = 1.5
+"""Smallest factor of a slow pair over its class, from which the kernel measures it again."""
 LEAST_TOLD_S = 20e-9
 """Pairs of ranks whose class is faster are not told apart: a clock's tick is 1 ns, and only a model is so fast."""
 

@@ -4,9 +4,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from weft.analyse.pairs.findings import REMEDIES
-from weft.analyse.pairs.refine import PAIR_FACTOR
-from weft.analyse.tables.pairs import FARTHEST, BlameRow
+from weft.analyse.tables.pairs import FARTHEST, PAIR_FACTOR, BlameRow
 from weft.format import capital, format_bytes, measured_factor, measured_seconds, plural
 from weft.report.headline import Number
 from weft.report.intervals import interval_heading
@@ -57,7 +55,8 @@ class PairsStory(Story):
         pairs = PairView(view)
         if not pairs.measured or not pairs.blame or pairs.named[0]["doubted"]:
             return ""
-        return f"To try: {REMEDIES[pairs.named[0]['kind']]}."
+        rule = f"slow-{pairs.named[0]['kind']}"
+        return next((f"To try: {row['remedy']}." for row in view.findings if row["rule"] == rule), "")
 
     def answers(self, view: RunView) -> bool:
         """Whether pairs were measured: their times are in tables of their own."""
