@@ -111,6 +111,8 @@ def left_out(cell: BoundedCell, call: str, fabric: Fabric, seconds: float) -> tu
     if known is not None:
         told = {effect.cause for effect in found}
         return (*found, *(effect for effect in known if effect.cause not in told))
+    if kernel.collective_of(call):  # a barrier: its messages carry no bytes that could collide
+        return tuple(found)
     if network.flow_penalty is not None and not _has_penalty(fabric):
         found.append(Effect(cause=FLOWS, more_s=(network.flow_penalty - 1) * calls_s))
     if network.transport == "tcp":

@@ -10,7 +10,6 @@ from made.sides import drawn_side, keys, point, side
 from weft.analyse.compare import Comparison, Side, Verdict, compare, decide, exit_code, parse_gate
 from weft.analyse.compare.runs import effects_left_out
 from weft.analyse.tables.times import CallRow
-from weft.bound.effects import FLOWS
 from weft.errors import CompareError
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
@@ -153,12 +152,17 @@ preset = "epyc-7763"
 memory = "256 GiB"
 [network]
 preset = "hdr-infiniband"
+topology = "torus"
+routing = "adaptive"
+[network.torus]
+dimensions = [4]
+link_rate = "25 GB/s"
 """
 CALLS_OF_ALL = """name = "all"
 kernel = "collective"
 explain = false
 [collective]
-collectives = ["Bcast"]
+collectives = ["Alltoall"]
 sizes = ["64 B"]
 [[series]]
 name = "one"
@@ -174,7 +178,7 @@ def test_what_only_a_barrier_leaves_out_is_named(tmp_path: Path) -> None:
     plan = make_plan(load_study(tmp_path / "all.toml"), load_fabric(tmp_path / "bare.toml"))
     rows = [cast(CallRow, {"cell": cell.id, "call": "barrier"}) for cell in plan.measured]
     assert effects_left_out(plan, ()) == ()
-    assert effects_left_out(plan, rows) == (FLOWS,)
+    assert effects_left_out(plan, rows) == ("adaptive routing",)
 
 
 def test_missing_counts_what_the_other_run_should_have_measured_only() -> None:
