@@ -198,7 +198,12 @@ def test_weft_report_writes_page_and_figures(tmp_path: Path, capsys: pytest.Capt
 def test_weft_report_of_several_runs_goes_where_it_is_told(tmp_path: Path) -> None:
     runs = [str(make_run(tmp_path / name, Made(samples=3))) for name in ("a", "b")]
     assert main(["report", *runs, "-o", str(tmp_path / "out" / "both.html"), "--no-figures"]) == 0
-    assert (tmp_path / "out" / "both.html").read_text().count("<article") == 2
+    html = (tmp_path / "out" / "both.html").read_text()
+    assert html.count("<article") == 2
+    # before all else how they compare, as weft compare says it
+    words = Reader(html).text
+    assert "b against a" in words
+    assert words.index("No verdict on b against a: ") < words.index("All runs on one axis")
 
 
 def test_a_report_on_nothing_is_refused(tmp_path: Path) -> None:

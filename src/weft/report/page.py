@@ -73,18 +73,25 @@ def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture
     return fill("page.html", title=title, runs=runs, meaning=meaning(views), shared=shared(views), front=front)
 
 
-def shared(views: Sequence[RunView]) -> list[dict[str, Any]]:
-    """Figures of several runs on one axis; none of one run, or of runs that have no row in common."""
+def shared(views: Sequence[RunView]) -> dict[str, Any]:
+    """How several runs compare, and their figures on one axis; nothing of runs that have no row in common."""
     if len(views) < 2:
-        return []
+        return {}
     from weft.report.compare.figures import shared_figures
     from weft.report.compare.load import load_compare
+    from weft.report.compare.words import headline, quality_notes, title
 
     try:
         found = load_compare([view.path for view in views])
     except CompareError:
-        return []
-    return [figure_values(f"shared-{figure.name}", figure) for figure in shared_figures(found)]
+        return {}
+    return {
+        "title": title(found),
+        "answers": [headline(each) for each in found.comparisons],
+        "notes": quality_notes(found),
+        "command": shlex.join(["weft", "compare", *(str(view.path) for view in views), "-o", "compare.html"]),
+        "figures": [figure_values(f"shared-{figure.name}", figure) for figure in shared_figures(found)],
+    }
 
 
 def again(view: RunView) -> str:

@@ -99,11 +99,8 @@ def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
             found.append(f"No difference of {name} is shown in any of {plural(len(own), 'point')}.")
             continue
         most = max(differing or own, key=lambda each: abs(math.log(each.evidence.ratio)))
-        count = (
-            f"{name} differs in {len(differing)} of {plural(len(own), 'point')}, most"
-            if differing
-            else "It differs most"
-        )
+        count = f" in {len(differing)} of {plural(len(own), 'point')}," if differing else ""
+        count = f"{name} differs{count} most"
         found.append(f"{count} in {place(most)}, where it {takes(most.evidence, comparison.base.name)}.")
     return " ".join(found)
 

@@ -121,7 +121,8 @@ def modelled_text(comparison: Comparison) -> str:
     if not known:
         return "a simulated run has no noise, so there is no interval and no test"
     low, high = format_factor(min(low for low, _ in known)), format_factor(max(high for _, high in known))
-    text = f"by what is not modelled ({', '.join(comparison.left_out)}) {low} to {high} times"
+    whose = "" if len(known) == len(ranges) else f"in {len(known)} of them "
+    text = f"{whose}it may be {low} to {high} times, by what is not modelled ({', '.join(comparison.left_out)})"
     turned = sum(low < 1 < high for low, high in known)
     return f"{text}, and which is slower is undecided in {turned} of them" if turned else text
 
