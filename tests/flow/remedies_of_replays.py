@@ -14,6 +14,7 @@ from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag, State
 from weft.store.trace.script import read_sizes
+from weft.trace.replay import fewest_nodes
 from weft.trace.script import make_script
 from weft.whatif.variants import variants
 
@@ -106,7 +107,11 @@ def stretch_beyond_the_end(typed: Typed) -> None:
 
 @CASES.of("whatif/variants.py", "weft fabric presets")
 def what_if_on_a_real_machine(typed: Typed) -> None:
-    with pytest.raises(WeftError, match="nobody can double its uplinks") as caught:
-        variants(load_fabric("virtual-default"), 4, 4, 1)
-    assert "weft fabric presets" in caught.value.remedy
+    """This host, too small for the ranks, advised ``--nodes 1``, which no real machine is helped by."""
+    trace_of(*(MadeRank(rank, 240).call("MPI_Barrier", 0, 10**9) for rank in range(240)))
+    remedy = typed.fails("whatif", "app", "--on", "local")
+    assert "weft fabric presets" in remedy
+    assert "--on tara" in remedy
     assert "NDR" in typed("fabric", "presets").upper()
+    tara = load_fabric("tara")
+    assert len(variants(tara, 240, fewest_nodes(tara, 240), 1)[0]) > 1

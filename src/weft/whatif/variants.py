@@ -31,6 +31,21 @@ class Variant:
     asked: Asked
 
 
+def refuse_real(fabric: Fabric) -> None:
+    """Refuse a machine that is no model.
+
+    Raises
+    ------
+    StudyError
+        The fabric is not simulated: real ones cannot be changed.
+    """
+    if not fabric.is_model:
+        raise StudyError(
+            f"{fabric.name} is of kind {fabric.kind}, and nobody can double its uplinks",
+            "describe it (weft fabric fit, weft fabric presets), or take a simulated one: --on tara",
+        )
+
+
 def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[list[Variant], list[str]]:
     """The variants that a machine has, today's first; and what was left out, with the reason.
 
@@ -48,13 +63,9 @@ def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[li
     Raises
     ------
     StudyError
-        The fabric is not simulated: real ones cannot be changed.
+        See :func:`refuse_real`.
     """
-    if not fabric.is_model:
-        raise StudyError(
-            f"{fabric.name} is of kind {fabric.kind}, and nobody can double its uplinks",
-            "describe it (weft fabric fit, weft fabric presets), or take a simulated one: --on tara",
-        )
+    refuse_real(fabric)
     asked = Asked(nodes)
     found = [Variant("today", "as it is", fabric, asked)]
     left_out: list[str] = []

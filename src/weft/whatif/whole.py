@@ -25,7 +25,7 @@ from weft.whatif.least import fullest_link_s
 from weft.whatif.levels import COMPUTATION, STATIC, simulated
 from weft.whatif.side_by_side import Outcome, SideBySide
 from weft.whatif.tables import better_tables
-from weft.whatif.variants import Variant, variants
+from weft.whatif.variants import Variant, refuse_real, variants
 
 
 def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
@@ -48,6 +48,7 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
         The fabric is not simulated or too small, or the trace cannot be replayed.
     """
     fabric = load_fabric(on)
+    refuse_real(fabric)  # before its size is: no number of nodes makes a real one fit
     _, made = prepare(trace, [fabric], Asked(nodes))
     nodes = nodes or fewest_nodes(fabric, made.ranks)
     found, left_out = variants(fabric, made.ranks, nodes, made.alltoalls)
