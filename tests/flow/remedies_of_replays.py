@@ -107,7 +107,7 @@ def stretch_beyond_the_end(typed: Typed) -> None:
 
 @CASES.of("whatif/variants.py", "weft fabric presets")
 def what_if_on_a_real_machine(typed: Typed) -> None:
-    """This host, too small for the ranks, advised ``--nodes 1``, which no real machine is helped by."""
+    """To a host too small for the ranks ``--nodes 1`` was advised, by which no real machine is helped."""
     trace_of(*(MadeRank(rank, 240).call("MPI_Barrier", 0, 10**9) for rank in range(240)))
     remedy = typed.fails("whatif", "app", "--on", "local")
     assert "weft fabric presets" in remedy

@@ -244,4 +244,4 @@ def _findings(
     classes = CLASSES.read(root) if found.of_pairs else []
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
     findings += protocol_findings(changes, slower, found.cells, trials, named=named)
-    return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])
+    return by_gravity([*findings, *(pair_findings(root, named=named) if found.of_pairs else [])])

@@ -59,7 +59,7 @@ def load_tables(view: RunView) -> list[Table]:
 
 
 def held_back_table(view: RunView) -> Table | None:
-    """The bottleneck of each shape; None if no link was counted."""
+    """The bottleneck of each shape; None if no link was counted, or the run is too doubtful to name one."""
     rows = [
         (
             f"{each['nodes']:,}",
@@ -71,7 +71,7 @@ def held_back_table(view: RunView) -> Table | None:
         )
         for each in held_back(view)
     ]
-    if not rows:
+    if not rows or view.grade == "D":  # of which no cause is named
         return None
     columns = ("N", "p", "bottleneck", "busiest link", "busiest of the others", "time over its bound")
     units = ("nodes", "processes", "", "share of its rate", "share of its rate", "")

@@ -16,9 +16,9 @@ from weft.report.figures.files import write_figures
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 from weft.report.front import Front
-from weft.report.headline import as_shown
+from weft.report.headline import as_shown, doubted
 from weft.report.html import figure_values, fill, write_page
-from weft.report.remedies import NOTHING, remedy_table
+from weft.report.remedies import AT_D, NOTHING, remedy_table
 from weft.report.tables import all_tables, meaning
 from weft.report.view import RunView, load_view
 from weft.store.folder import RunFolder
@@ -114,7 +114,8 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "command": again(view),
         "verdicts": [{**verdict, "statement": as_shown(verdict, view.quality)} for verdict in view.verdicts],
         "help": remedy_table(view),
-        "no_help": view.story.advice(view) or NOTHING,
+        "no_help": AT_D if view.grade == "D" else view.story.advice(view) or NOTHING,
+        "help_holds": "What stands here is true only if the numbers hold." if doubted(view.quality) else "",
         "no_figures": NO_TIME if not timed(view.rows) else NO_FIGURES,
         "figures": [figure_values(f"run{index}-{figure.name}", figure) for figure in figures],
         "tables": all_tables(view),

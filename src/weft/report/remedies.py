@@ -13,6 +13,7 @@ MOST = 12
 #: What saves less than this share of the time is not worth a sentence.
 WORTH = 0.01
 NOTHING = "Nothing in this run says what would."
+AT_D = "Nothing is advised: at quality D no cause is named."
 
 
 def remedy_sentence(view: RunView, cell: str, call: str) -> str:
@@ -29,8 +30,11 @@ def remedy_sentence(view: RunView, cell: str, call: str) -> str:
 def remedy_table(view: RunView) -> Table | None:
     """Remedies of the slowest call of each cell, and every confirmed setting, what saves most of its time first.
 
-    None where none is known. Calls of ranks that shared cores come last, as verdicts leave them out.
+    None where none is known, or the run is too doubtful to name a cause. Calls of ranks that shared cores come last, as
+    verdicts leave them out.
     """
+    if view.grade == "D":
+        return None
     slowest: list[RemedyRow] = []
     for _, group in groupby(REMEDIES.read(view.path), key=lambda row: row["cell"]):
         found = list(group)

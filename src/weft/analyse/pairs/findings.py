@@ -24,12 +24,20 @@ REMEDIES = {
 AGAIN = "measure again on dedicated nodes, or with more launches"
 
 
-def pair_findings(root: Path) -> list[FindingRow]:
-    """Findings of the largest placement, from the tables of pairs of a run; none where no pair was measured."""
+def pair_findings(root: Path, *, named: bool = True) -> list[FindingRow]:
+    """Findings of the largest placement, from the tables of pairs of a run; none where no pair was measured.
+
+    Parameters
+    ----------
+    root
+        The run folder.
+    named
+        Whether the run may name who is slow: at quality D it may not.
+    """
     every = NAMES.read(root)
     if not every:
         return []
-    names, blame = largest(every, every), largest(BLAME.read(root), every)
+    names, blame = largest(every, every), largest(BLAME.read(root), every) if named else []
     classes = largest(CLASSES.read(root), every)
     return [*_blamed(blame, names), *_broken(classes), *_sampled(classes, sum(row["on_node"] for row in names))]
 

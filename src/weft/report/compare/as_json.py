@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.analyse.compare import Compared, Comparison, Side, Summary, Verdict, exit_code
 from weft.report.compare.load import Compare
-from weft.report.compare.words import headline, sentence
+from weft.report.compare.words import sentence, told
 
 SCHEMA = "weft-compare/1"
 #: Fields of a row; a summary over several sizes or process counts has null for fields in which its rows differ.
@@ -32,7 +32,7 @@ def compare_object(found: Compare, verdicts: Sequence[Verdict] = ()) -> dict[str
                 "other": comparison.other.name,
                 "outcome": comparison.outcome,
                 "margin": comparison.margin,
-                "headline": headline(comparison),
+                "headline": told(comparison, found),
                 "rows": rows_of(comparison),
                 "unmatched": [
                     {**_identity(each.key), "run": each.run, "missing": each.missing, "reason": each.reason}

@@ -12,7 +12,7 @@ from weft.analyse.compare import Comparison
 from weft.format import plural
 from weft.report.compare.lines import Axis, RatioPoint, Sheet, TimePoint, ratio_points, sheets, time_points
 from weft.report.compare.load import Compare
-from weft.report.compare.words import call_text, place, takes
+from weft.report.compare.words import call_text, if_all_hold, place, takes
 from weft.report.figures.labels import BYTES_LABEL, SECONDS_LABEL
 from weft.report.figures.theme import (
     BLUE,
@@ -73,7 +73,9 @@ def times_figure(found: Compare, sheet: Sheet) -> Figure:
     runs = [side.name for side in found.sides]
     panels = tuple(_times(sheet.axis, time_points(found, sheet, panel), runs, panel) for panel in sheet.panels)
     title = found.titled(f"Time of each call: {sheet.title}")
-    return Sheeted(f"times-{sheet.name}", title, TIME_KEY, reading(found.comparisons, sheet), panels)
+    return Sheeted(
+        f"times-{sheet.name}", title, TIME_KEY, if_all_hold(reading(found.comparisons, sheet), found), panels
+    )
 
 
 def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: Sheet) -> Figure:
@@ -83,7 +85,7 @@ def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: She
     base, other = comparison.base.name, comparison.other.name
     title = found.titled(f"Time of {other} over that of {base}: {sheet.title}")
     name = f"ratio-{sheet.name}" + (f"-{number}" if len(found.comparisons) > 1 else "")
-    return Sheeted(name, title, RATIO_KEY, reading([comparison], sheet), panels)
+    return Sheeted(name, title, RATIO_KEY, if_all_hold(reading([comparison], sheet), found), panels)
 
 
 def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:

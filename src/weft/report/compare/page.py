@@ -10,7 +10,7 @@ from weft.report import facts
 from weft.report.compare.figures import all_figures
 from weft.report.compare.load import Compare
 from weft.report.compare.tables import MEANING, all_tables
-from weft.report.compare.words import gate_text, headline, quality_notes, sentences, title
+from weft.report.compare.words import gate_text, quality_notes, sentences, title, told
 from weft.report.figures.files import write_figures
 from weft.report.figures.theme import Figure
 from weft.report.html import figure_values, fill, write_page
@@ -47,7 +47,7 @@ def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure
         title=title(found),
         label=found.label,
         all_simulated=found.simulated,
-        comparisons=[_comparison(each) for each in found.comparisons],
+        comparisons=[_comparison(each, found) for each in found.comparisons],
         notes=quality_notes(found),
         gates=[{"text": gate_text(each), "state": each.state} for each in verdicts],
         figures=[figure_values(figure.name, figure) for figure in figures],
@@ -57,9 +57,9 @@ def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure
     )
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
+def _comparison(comparison: Comparison, found: Compare) -> dict[str, Any]:
     return {
-        "headline": headline(comparison),
+        "headline": told(comparison, found),
         "sentences": sentences(comparison),
         "cold": sentences(comparison, "cold"),
         "tables": all_tables(comparison),

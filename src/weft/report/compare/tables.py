@@ -7,7 +7,7 @@ from typing import Any, Literal
 from weft.analyse.compare import Compared, Comparison, Verdict
 from weft.format import format_bytes, measured_seconds
 from weft.report.compare.load import Compare
-from weft.report.compare.words import call_text, gate_text, headline, over, quality_notes, ratio_text, sentences, title
+from weft.report.compare.words import call_text, gate_text, over, quality_notes, ratio_text, sentences, title, told
 from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.text import console, markdown_text
 
@@ -139,7 +139,7 @@ def print_compare(found: Compare, verdicts: Sequence[Verdict], out: Any) -> None
     """Print a comparison on a console (:func:`weft.text.console`)."""
     out.print(title(found), style="bold")
     for comparison in found.comparisons:
-        out.print(headline(comparison))
+        out.print(told(comparison, found))
         for text in [*quality_notes(found), *sentences(comparison)]:
             out.print(f"- {text}")
         for table in all_tables(comparison):
@@ -156,7 +156,7 @@ def as_markdown(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
     parts = [f"# {markdown_text(title(found))}"]
     for comparison in found.comparisons:
         parts += [
-            markdown_text(headline(comparison)),
+            markdown_text(told(comparison, found)),
             "\n".join(f"- {markdown_text(text)}" for text in [*quality_notes(found), *sentences(comparison)]),
         ]
         parts += [markdown(table) for table in all_tables(comparison)]

@@ -143,6 +143,17 @@ def quality_notes(found: Compare) -> list[str]:
     ]
 
 
+def if_all_hold(text: str, found: Compare) -> str:
+    """A statement on runs; where the quality of one of them is C or D, as a supposition."""
+    return f"If the numbers hold: {text}" if text and quality_notes(found) else text
+
+
+def told(comparison: Comparison, found: Compare) -> str:
+    """The headline of a comparison; a supposition where a run is doubtful and it gives a verdict."""
+    text = headline(comparison)
+    return text if comparison.outcome == "no verdict" else if_all_hold(text, found)
+
+
 def sentences(comparison: Comparison, phase: str = "warm") -> list[str]:
     """Sentences as in the paper: one per call over all process counts, and per count if that adds something."""
     if comparison.outcome == "no verdict":

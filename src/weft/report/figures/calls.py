@@ -73,8 +73,11 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
         }
         for row in rows
     ]
+    both = len({row["phase"] for row in rows}) > 1
     title = f"The calls, cold and warm: {series.name}, {m_text(series)}"
-    return Figure(f"calls-{series.name}", view.titled(title), KEY, reading(rows), (_chart(axis, points, calls),))
+    return Figure(
+        f"calls-{series.name}", view.titled(title), KEY, reading(rows), (_chart(axis, points, calls),), claims=both
+    )
 
 
 def _chart(axis: str, points: Sequence[Point], calls: list[str]) -> Any:

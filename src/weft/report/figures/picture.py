@@ -20,6 +20,8 @@ class Picture:
         raster is an ``<image>`` whose ``href`` is a ``data:`` address.
     extra_html
         Markup after the drawing, on the page only (a tooltip's script, a list), also escaped by its maker.
+    claims
+        As for a `Figure`.
     """
 
     name: str
@@ -28,3 +30,4 @@ class Picture:
     reading: str
     svg: str
     extra_html: str = ""
+    claims: bool = True

@@ -119,7 +119,9 @@ def scaling_figure(
     model = view.plan.planned_fabric.is_model
     said = "simulated" if model else "measured"
     chart = _chart(along(axis, xs, logarithmic), points, [] if model else dots, missing, unit, logarithmic, said)
-    return Figure(f"time-{series.name}", view.titled(title), MODEL_KEY if model else KEY, reading, (chart,))
+    return Figure(
+        f"time-{series.name}", view.titled(title), MODEL_KEY if model else KEY, reading, (chart,), claims=False
+    )
 
 
 def _point(row: TimedRow, axis: Axis, size: float) -> Point:
