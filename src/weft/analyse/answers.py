@@ -152,8 +152,9 @@ def write_answers(root: Path, found: Found) -> None:
     SLOWER.write(root, slower)
     won = winners(found.calls, found.medians, found.plan.cells, modelled=found.modelled)
     WINNERS.write(root, won)
-    settings = launch_settings(found.measured, launches, found.plan.planned_fabric.stated_limits)
-    model = found.plan.planned_fabric if found.modelled else None
+    fabric = found.plan.planned_fabric
+    settings = launch_settings(found.measured, launches, fabric.stated_limits)
+    model = fabric if found.modelled else None
     ladder = ladder_rows(found.turns, found.calls, found.cells, settings, model)
     LADDER.write(root, ladder)
     CAUSES.write(root, causes(found.calls, ladder, held_back, found.main))
@@ -161,8 +162,8 @@ def write_answers(root: Path, found: Found) -> None:
     sure = [row for row in ladder if (row["cell"], row["call"]) not in doubted]
     clear = [row for row in found.calls if (row["cell"], row["call"]) not in doubted]
     helps = [
-        *remedies(sure, won, found.cells, found.modelled),
-        *bound_remedies(clear, ladder, found.cells, won, modelled=found.modelled),
+        *remedies(sure, won, found.cells, found.modelled, fabric),
+        *bound_remedies(clear, ladder, found.cells, won, modelled=found.modelled, fabric=fabric),
         *knob_remedies(trials, clear, found.modelled),
     ]
     order = {name: place for place, name in enumerate(found.cells)}

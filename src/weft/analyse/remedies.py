@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 r"""What would help a call, by its ladder, its bound and the knobs moved: the time that each could save at most.
 
-A step of the ladder that surely adds time can at most be taken away whole. A faster part of the machine lowers the
-floor from H to H', the next nearest term; if all that stands on it shrinks alike, the time t falls by t (1 - H' / H),
-and no more than that is promised. A knob that was confirmed (`weft.analyse.protocol.trials`) saves what was measured
-with it: of the slowest call of the sweep among the sizes at which it was.
+A step of the ladder that surely adds time can at most be taken away whole. Twice of a part of the machine lowers the
+floor from H to H', the next nearest term. A call takes no less than that, and no less than half of its time t: twice of
+everything gave no more. So t - max(H', t / 2) is the most that it saves. Where half as many ranks run on each of twice
+the nodes, H' is the bound of that placement, on the next nodes of the fabric. A knob that was confirmed
+(`weft.analyse.protocol.trials`) saves what was measured with it: of the slowest call of the sweep among the sizes at
+which it was.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +19,9 @@ from weft.analyse.tables.ladder import LadderRow
 from weft.analyse.tables.remedies import Basis, RemedyRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, timed
 from weft.analyse.tables.trials import TrialRow
+from weft.bound.spread import spread_terms
 from weft.bound.terms import COPY, INJECTION, LINK
+from weft.fabric.model import Fabric
 from weft.format import exact_bytes, format_seconds, measured_factor
 from weft.kernel.sizes import op_name, split_op
 from weft.mpi.algorithms import DEFAULT
@@ -41,7 +45,11 @@ class Whole(NamedTuple):
 
 
 def remedies(
-    ladder: Sequence[LadderRow], winners: Sequence[WinnerRow], cells: Mapping[str, Cell], modelled: bool
+    ladder: Sequence[LadderRow],
+    winners: Sequence[WinnerRow],
+    cells: Mapping[str, Cell],
+    modelled: bool,
+    fabric: Fabric | None = None,
 ) -> list[RemedyRow]:
     """The remedies of every call that has a ladder, the one that saves most first.
 
@@ -55,6 +63,8 @@ def remedies(
         The plan's cells by id.
     modelled
         Whether the run's times are simulated.
+    fabric
+        The fabric as planned; None where it is not known what other nodes there are.
     """
     seen: Basis = "simulated" if modelled else "measured"
     found: list[RemedyRow] = []
@@ -64,7 +74,7 @@ def remedies(
         whole = Whole(top["cell"], top["call"], top["nodes"], top["ranks"], top["seconds"])
         own = [*_of_steps(rungs, whole, seen), *_of_winners(whole, winners, seen)]
         if floor is not None:
-            own += _of_hardware(whole, floor["name"], floor["seconds"], cells[cell])
+            own += _of_hardware(whole, floor["name"], floor["seconds"], cells[cell], fabric)
         found += _best_first(own)
     return found
 
@@ -76,6 +86,7 @@ def bound_remedies(
     winners: Sequence[WinnerRow] = (),
     *,
     modelled: bool = False,
+    fabric: Fabric | None = None,
 ) -> list[RemedyRow]:
     """What an algorithm, or a faster part of the machine, could save of calls without a ladder.
 
@@ -94,6 +105,8 @@ def bound_remedies(
         The fastest algorithms, where each was tried.
     modelled
         Whether the run's times are simulated.
+    fabric
+        The fabric as planned; None where it is not known what other nodes there are.
     """
     seen: Basis = "simulated" if modelled else "measured"
     told = {(row["cell"], row["call"]) for row in ladder}
@@ -112,7 +125,7 @@ def bound_remedies(
         if (row["cell"], row["call"]) in told or floor_s is None or is_beaten(row):
             continue
         whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
-        found += _best_first(_of_hardware(whole, row["bound"], floor_s, cells[row["cell"]]))
+        found += _best_first(_of_hardware(whole, row["bound"], floor_s, cells[row["cell"]], fabric))
     return found
 
 
@@ -199,33 +212,38 @@ def _of_winners(whole: Whole, winners: Sequence[WinnerRow], seen: Basis) -> Iter
             yield _row(whole, f"the algorithm {winner['algorithm']}", saved, seen, why)
 
 
-def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell) -> Iterable[RemedyRow]:
+def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fabric | None) -> Iterable[RemedyRow]:
     planned = cell.bounds.get(whole.call)
     if planned is None:
         return
     terms = {**planned.terms, name: floor_s}
-    for remedy, better in _better(name, terms, cell):
+    for remedy, better in [*_better(name, terms), *_spread(name, terms, planned.terms, whole.call, cell, fabric)]:
         lower = max(better.values())
         if lower < floor_s:
-            saves = whole.seconds * (1 - lower / floor_s)
+            saves = whole.seconds - max(lower, whole.seconds / 2)
             nearest = max(better, key=lambda name: better[name])
             yield _row(whole, remedy, saves, "only bounded", f"the floor falls to {format_seconds(lower)}, {nearest}")
 
 
-def _better(name: str, terms: Terms, cell: Cell) -> Iterable[tuple[str, Terms]]:
-    """Remedies of the nearest bound, with the terms as they would be."""
+def _better(name: str, terms: Terms) -> Iterable[tuple[str, Terms]]:
+    """Twice of what sets the nearest bound, with the terms as they would be."""
     if name.startswith(LINK):
         halved = {each: seconds / 2 if each.startswith(LINK) else seconds for each, seconds in terms.items()}
         yield "twice the cables between switches", halved
     if name == INJECTION:
         yield "an adapter twice as fast", {**terms, INJECTION: terms[INJECTION] / 2}
-    nodes, per_node = cell.nodes, cell.ranks_per_node
-    if name in (INJECTION, COPY) and nodes > 1 and per_node % 2 == 0 and cell.ranks == nodes * per_node:
-        yield "half as many ranks a node, on twice the nodes", _spread(terms, nodes * per_node, per_node)
 
 
-def _spread(terms: Terms, ranks: int, per_node: int) -> Terms:
-    """Terms of the same blocks with half the ranks on each node: a node copies r^2 blocks and sends r (p - r)."""
-    half = per_node // 2
-    shares = {COPY: half**2 / per_node**2, INJECTION: half * (ranks - half) / (per_node * (ranks - per_node))}
-    return {name: seconds * shares.get(name, 1.0) for name, seconds in terms.items()}
+def _spread(
+    name: str, terms: Terms, planned: Terms, call: str, cell: Cell, fabric: Fabric | None
+) -> Iterable[tuple[str, Terms]]:
+    """Half the ranks on each of twice the nodes, with the terms of that placement at the rates that were measured."""
+    if fabric is None or name not in (INJECTION, COPY):
+        return
+    wide = spread_terms(cell, call, fabric)
+    if wide and max(wide.values()) < max(planned.values()):
+        scaled = {
+            each: seconds * terms[each] / planned[each] if each in planned else seconds
+            for each, seconds in wide.items()
+        }
+        yield "half as many ranks a node, on twice the nodes", scaled
