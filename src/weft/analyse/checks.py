@@ -61,7 +61,7 @@ def finding(level: Level, rule: str, where: str, what: str, remedy: str) -> Find
 
 
 def by_gravity(found: Sequence[FindingRow]) -> list[FindingRow]:
-    """Findings sorted by severity: errors, warnings, notes."""
+    """Findings sorted by severity: errors, warnings, notes; those of one kind as they come, the worst first."""
     order = {"error": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda each: order[each["level"]])
 
@@ -99,13 +99,18 @@ def self_checks(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
 def bounds_beaten(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
     """METHOD 16: a sample below its lower bound is an error of the bound; the finding gives both numbers."""
     found: list[FindingRow] = []
-    for row in measured(rows):
+    for row in sorted(measured(rows), key=lambda row: _over(row["min_s"], row["bound_s"])):
         if is_beaten(row):
             fastest, bound = format_seconds(row["min_s"] or 0.0), format_seconds(row["bound_s"] or 0.0)
             what = f"the fastest sample took {fastest}, less than its lower bound of {bound} ({row['bound']})"
             remedy = "do not use this bound: check that rate in the fabric file, or measure again on idle nodes"
             found.append(finding("error", "bound-beaten", place(row), what, remedy))
     return found
+
+
+def _over(value: float | None, of: float | None) -> float:
+    """A quotient to sort by, no unit: infinite where it is not known."""
+    return math.inf if value is None or not of else value / of
 
 
 def _inconsistent(row: CallRow | TimedRow) -> str:
@@ -152,7 +157,7 @@ def below_floor(rows: Sequence[CallRow | TimedRow], floor: Floor) -> list[Findin
 
     Ranks that share cores have no noise floor: their empty operation waits for the core.
     """
-    found: list[FindingRow] = []
+    found: list[tuple[float, FindingRow]] = []
     for row in measured(rows):
         empty = floor.value("empty", row["nodes"], row["ranks_per_node"])
         if empty is None or row["median_s"] is None or row["oversubscribed"]:
@@ -160,26 +165,34 @@ def below_floor(rows: Sequence[CallRow | TimedRow], floor: Floor) -> list[Findin
         empty /= row["batch"] or 1
         if row["median_s"] <= empty:
             what = f"{format_seconds(row['median_s'])} is below the noise floor of {format_seconds(empty)}"
-            found.append(finding("warning", "below-floor", place(row), what, "read it as zero; use larger blocks"))
-    return found
+            told = finding("warning", "below-floor", place(row), what, "read it as zero; use larger blocks")
+            found.append((_over(row["median_s"], empty), told))
+    return [told for _, told in sorted(found, key=lambda each: each[0])]
 
 
 def machine(cells: Sequence[MeasuredRow]) -> list[FindingRow]:
     """Interference from the machine: swapping, time stolen by the hypervisor, warnings that the kernel recorded."""
     found: list[FindingRow] = []
-    for row in cells:
-        where = f"cell {row['cell']}, launch {row['launch']}"
-        pages = (row["swap_in_pages"] or 0) + (row["swap_out_pages"] or 0)
-        if pages:
-            what = f"{pages} pages were swapped during the cell"
-            found.append(
-                finding("warning", "swap", where, what, "use a smaller m or n: this time includes disk access")
-            )
+    for row in sorted(cells, key=_swapped, reverse=True):
+        if _swapped(row):
+            what = f"{_swapped(row)} pages were swapped during the cell"
+            remedy = "use a smaller m or n: this time includes disk access"
+            found.append(finding("warning", "swap", _launch(row), what, remedy))
+    for row in sorted(cells, key=stolen_share, reverse=True):
         if stolen_share(row) > STOLEN:
             what = f"the hypervisor stole {100 * stolen_share(row):.0f} % of the time"
-            found.append(finding("warning", "steal", where, what, "measure on dedicated nodes, or take more launches"))
-        found += [recorded_warning(where, text) for text in row["warnings"] or []]
-    return found
+            remedy = "measure on dedicated nodes, or take more launches"
+            found.append(finding("warning", "steal", _launch(row), what, remedy))
+    return [*found, *(recorded_warning(_launch(row), text) for row in cells for text in row["warnings"] or [])]
+
+
+def _launch(cell: MeasuredRow) -> str:
+    return f"cell {cell['cell']}, launch {cell['launch']}"
+
+
+def _swapped(cell: MeasuredRow) -> int:
+    """Pages of memory that were swapped during a cell in one launch."""
+    return (cell["swap_in_pages"] or 0) + (cell["swap_out_pages"] or 0)
 
 
 def stolen_share(cell: MeasuredRow) -> float:
@@ -192,7 +205,7 @@ def not_fresh(rows: Sequence[CallRow]) -> list[FindingRow]:
     remedy = "take it as a lower limit for a first call on fresh connections"
     return [
         finding("note", "not-fresh", place(row), phase_in_words(row), remedy)
-        for row in measured(rows)
+        for row in sorted(measured(rows), key=lambda row: row["peers_met"] or 0, reverse=True)
         if row["phase"] == "cold" and row["peers_met"]
     ]
 
@@ -217,12 +230,17 @@ def more_launches(launches: int) -> int:
     return 10 if launches < 10 else 2 * launches
 
 
+def half_width(row: TimedRow) -> float:
+    """Half of a row's interval over its median, no unit; 0 where it has none that launches could narrow."""
+    low, high = row["low_s"], row["high_s"]
+    if row["interval"] == RANGE_OF_MODEL or low is None or high is None:
+        return 0.0  # weft.analyse.ranges tells what the model's is
+    return (high - low) / 2 / row["median_s"]
+
+
 def wide(row: TimedRow, precision: float) -> list[FindingRow]:
     """A finding where the interval of a row, of whatever kind, is wider than was asked."""
-    if row["interval"] == RANGE_OF_MODEL:
-        return []  # no launches narrow it: weft.analyse.ranges tells what it is
-    low, high = row["low_s"], row["high_s"]
-    width = (high - low) / 2 / row["median_s"] if low is not None and high is not None else 0.0
+    width = half_width(row)
     if width <= precision:
         return []
     launches = plural(row["launches"], "launch")
@@ -243,18 +261,17 @@ def interrupted(rows: Sequence[TimedRow]) -> list[FindingRow]:
     return [
         finding("note", "taint", place(row), what.format(row["tainted"], row["samples"]),
                 "they are kept; stop other work on these nodes")
-        for row in rows
+        for row in sorted(rows, key=lambda row: row["tainted"] / max(row["samples"], 1), reverse=True)
         if row["tainted"] > TAINTED * row["samples"]
     ]  # fmt: skip
 
 
 def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
     """Numbers to read with care: wide intervals, tainted samples, late starts, shared cores."""
-    found: list[FindingRow] = []
     warm = timed(rows, phase="warm")
-    for row in warm:
-        found += wide(row, precision)
-        found += interrupted([row])
+    widest = sorted(warm, key=half_width, reverse=True)
+    found = [*(told for row in widest for told in wide(row, precision)), *interrupted(warm)]
+    for row in sorted(warm, key=lambda row: row["discarded"], reverse=True):
         if row["discarded"]:
             what = f"{row['discarded']} samples started late and were dropped"
             found.append(finding("note", "late", place(row), what, 'use start = "barrier" if that is many'))

@@ -10,7 +10,7 @@ from weft.analyse.tables.times import timed
 from weft.errors import CompareError, WeftError
 from weft.report import facts
 from weft.report.card import card_of
-from weft.report.condense import condensed
+from weft.report.condense import kinds
 from weft.report.figures import all_figures
 from weft.report.figures.files import write_figures
 from weft.report.figures.picture import Picture
@@ -119,7 +119,7 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "no_figures": NO_TIME if not timed(view.rows) else NO_FIGURES,
         "figures": [figure_values(f"run{index}-{figure.name}", figure) for figure in figures],
         "tables": all_tables(view),
-        "findings": condensed(view.findings),
+        "findings": kinds(view.findings),
         "how": facts.how_measured(view),
         "provenance": facts.provenance(view),
         "settings": facts.settings(view),

@@ -11,7 +11,7 @@ from weft.files.tree import is_list
 from weft.format import plural, with_title
 from weft.report.bars import bar_lines
 from weft.report.card import card_of
-from weft.report.condense import condensed
+from weft.report.condense import condensed, kinds
 from weft.report.headline import as_shown
 from weft.report.intervals import interval_meaning
 from weft.report.tabular import Table, comma_separated, markdown, terminal
@@ -79,22 +79,23 @@ def show(folder: Any, out: Any = None, *, every: bool = False) -> None:
 def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
     """Print a loaded run on a console (:func:`weft.text.console`)."""
     _print_card(view, out)
-    _print_findings(view, out)
+    _print_findings(view, out, every)
     found = all_tables(view)
     for table in found if every else map(shortened, found[:1]):
         out.print()
         out.print(terminal(fitting(table, out.width), out.width))
     out.print(meaning([view]), style="dim")
-    if not every and (hidden := _hidden(found)):
+    if not every and (hidden := _hidden(view, found)):
         out.print(f"{hidden}: weft show {shlex.quote(str(view.path))} --all", style="dim")
 
 
-def _hidden(found: Sequence[Table]) -> str:
-    """What of a run's tables is not printed without ``--all``, in words."""
+def _hidden(view: RunView, found: Sequence[Table]) -> str:
+    """What of a run's findings and tables is not printed without ``--all``, in words."""
+    findings = sum(len(told.others) for told in kinds(view.findings))
     rows = sum(len(table.rows) - 2 * AT_EITHER_END for table in found[:1] if len(table.rows) > MOST_ROWS)
-    parts = [plural(rows, "more row")] if rows else []
-    parts += [plural(len(found) - 1, "more table")] if len(found) > 1 else []
-    return " and ".join(parts)
+    counts = {"more finding": findings, "more row": rows, "more table": len(found) - 1}
+    *parts, last = [plural(count, what) for what, count in counts.items() if count > 0] or [""]
+    return f"{', '.join(parts)} and {last}" if parts else last
 
 
 def shortened(table: Table) -> Table:
@@ -129,13 +130,15 @@ def _print_card(view: RunView, out: Any) -> None:
         out.print(f"Quality {quality_in_words(view.quality)}", style=GRADES[view.grade])
 
 
-def _print_findings(view: RunView, out: Any) -> None:
+def _print_findings(view: RunView, out: Any, every: bool) -> None:
     styles = {"error": "bold red", "warning": "yellow", "note": "dim"}
-    for finding in condensed(view.findings):
+    for finding, others in kinds(view.findings):
         out.print()
         level = finding["level"]
         out.print(f"{level}: {finding['where']}: {finding['what']}", style=styles[level])
         out.print(f"  -> {finding['remedy']}")
+        for other in others if every else ():
+            out.print(f"     also {other['where']}: {other['what']}", style="dim")
 
 
 def fitting(table: Table, width: int) -> Table:
