@@ -101,8 +101,8 @@ def remarks(plan: Plan) -> list[str]:
     measured = len(plan.launches) - floors
     impossible = [cell for cell in plan.measured if cell.status != "planned"]
     duration = (
-        f"{measured} launches and {floors} noise floors: at least {format_seconds(plan.expected_s)}: "
-        "their starts and lower bounds"
+        f"{measured} launches and {floors} noise floors: a first guess is {format_seconds(plan.expected_s)}, "
+        "their starts and samples at their lower bounds"
     )
     ladders = sum(ladder_s(plan.cell(name), plan) for launch in plan.launches for name in launch.cells)
     if ladders:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from weft.host import read
+from weft.run.progress import in_words as duration
 from weft.store.load import DISTURBS, Look
 from weft.text import plain
 
@@ -17,6 +18,10 @@ LOOK_S = 0.25
 #: Programs that are named, at most, and how busy one must be for it, in cores.
 NAMED, LEAST = 3, 0.1
 PATIENCE_S, AGAIN_S = 1800.0, 5.0
+#: Looks in a row that find the host quiet: work that pauses for a moment is not over.
+QUIET_LOOKS = 2
+#: While it waits, a run says what it waits for as often.
+TOLD_EVERY_S = 60.0
 ANSWER_S = 20
 Say = Callable[[str], None]
 
@@ -86,14 +91,21 @@ def look_first(say: Say, *, wait: bool, anyway: bool, looks: Callable[[], Look] 
 
 def _waited(say: Say, looks: Callable[[], Look]) -> Look:
     say(f"waiting until this host is quiet, {PATIENCE_S / 60:.0f} min at most; Ctrl-C stops")
-    until = time.monotonic() + PATIENCE_S
-    while disturbs(seen := looks()):
-        if time.monotonic() > until:
-            say(f"{in_words(seen)} still: going on")
+    told = began = time.monotonic()
+    quiet = 0
+    while True:
+        seen, now = looks(), time.monotonic()
+        quiet = 0 if disturbs(seen) else quiet + 1
+        if quiet == QUIET_LOOKS:
+            say(f"this host is quiet now, after {duration(round(now - began))}: going on")
             return seen
+        if not quiet and now - began > PATIENCE_S:
+            say(f"{in_words(seen)} still, after {duration(round(now - began))}: going on")
+            return seen
+        if not quiet and now - told >= TOLD_EVERY_S:
+            told = now
+            say(f"{in_words(seen)} still: waiting")
         time.sleep(AGAIN_S)
-    say("this host is quiet now")
-    return seen
 
 
 def _asked(say: Say) -> bool:

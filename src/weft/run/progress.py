@@ -88,7 +88,7 @@ class Lines:
         self.total = total
         self.began = self.printed = time.monotonic()
         finished = f", {done} of them already finished" if done else ""
-        self.say(f"{plural(total, 'cell')} to measure{finished}; at least {in_words(remaining_s)}")
+        self.say(f"{plural(total, 'cell')} to measure{finished}; a first guess is {in_words(remaining_s)}")
 
     def current(self, words: str) -> None:
         """See :class:`Progress`."""
@@ -120,6 +120,27 @@ class Lines:
         """See :class:`Progress`."""
 
 
+class Left:
+    """The time that is left, which runs down as the bar is drawn anew.
+
+    Parameters
+    ----------
+    words
+        Tells it, in place of ``{}``.
+    seconds
+        The time that is left now.
+    """
+
+    def __init__(self, words: str, seconds: float) -> None:
+        self.words, self.seconds, self.began = words, seconds, time.monotonic()
+
+    def __str__(self) -> str:
+        left_s = self.seconds - (time.monotonic() - self.began)
+        if left_s >= 1:
+            return self.words.format(in_words(left_s))
+        return "soon done" if left_s > min(-2.0, -0.2 * self.seconds) else "longer than expected"
+
+
 class Live:
     """A progress bar, below it the current cell and its samples so far; what is too long ends in three dots."""
 
@@ -142,7 +163,7 @@ class Live:
     def start(self, total: int, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
         self.bar.reset(self.task)  # building the kernels is not measuring
-        self.bar.update(self.task, total=total, completed=done, left=f"at least {in_words(remaining_s)} left")
+        self.bar.update(self.task, total=total, completed=done, left=Left("first guess: {}", remaining_s))
         self.display.start()
 
     def current(self, words: str) -> None:
@@ -158,7 +179,7 @@ class Live:
         """See :class:`Progress`."""
         if status != "ok":
             self.say(f"{status}: {words}")
-        self.bar.update(self.task, completed=done, left=f"about {in_words(remaining_s)} left")
+        self.bar.update(self.task, completed=done, left=Left("about {} left", remaining_s))
 
     def say(self, line: str) -> None:
         """See :class:`Progress`."""

@@ -112,7 +112,7 @@ class Walk:
                 write_json(self.folder.outcome(outcome.id), {"schema": "weft-outcome/1", **ended})
                 broken_off = self._settle(step, outcome)
                 again += broken_off
-                self.durations.learn(step.launch, outcome.wall_s)
+                self.durations.learn(step.launch, step.cells, outcome.wall_s, whole=outcome.returncode == 0)
                 self._tell(step, broken_off, [*steps[place + 1 :], *again])
                 try_remove(self.folder.live_file(outcome.id))
                 if place + 1 < len(steps):
@@ -209,7 +209,7 @@ class Walk:
 
     def _remaining(self, waiting: Sequence[Step]) -> float:
         """Seconds for what waits."""
-        return self.durations.remaining_s(step.launch for step in waiting)
+        return self.durations.remaining_s((step.launch, step.cells) for step in waiting)
 
     def _words(self, step: Step) -> str:
         first, *others = step.cells

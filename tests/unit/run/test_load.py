@@ -51,9 +51,33 @@ def test_a_quiet_host_is_not_talked_about() -> None:
 
 def test_wait_waits_until_the_host_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "AGAIN_S", 0.0)
-    coming, said = iter([1.5, 1.2, 0.9, 0.05]), list[str]()
-    assert look_first(said.append, wait=True, anyway=False, looks=lambda: seen(next(coming))).busy == 0.05
-    assert said[-1] == "this host is quiet now"
+    coming, said = iter([1.5, 1.2, 0.9, 0.05, 0.03]), list[str]()
+    assert look_first(said.append, wait=True, anyway=False, looks=lambda: seen(next(coming))).busy == 0.03
+    assert said[-1] == "this host is quiet now, after 0 s: going on"
+
+
+def test_work_that_pauses_for_a_moment_is_not_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "AGAIN_S", 0.0)
+    coming = iter([1.5, 0.05, 1.2, 0.05, 0.04])
+    assert look_first(lambda _: None, wait=True, anyway=False, looks=lambda: seen(next(coming))).busy == 0.04
+
+
+def test_a_long_wait_says_every_minute_what_it_waits_for_and_ends_after_half_an_hour(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, said = [0.0], list[str]()
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(load.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(load.time, "sleep", sleep)
+    look_first(said.append, wait=True, anyway=False, looks=lambda: seen(1.5))
+    busy = "1.5 of 2 cores are busy with other work (python 1.5) still"
+    assert said[1:3] == ["waiting until this host is quiet, 30 min at most; Ctrl-C stops", f"{busy}: waiting"]
+    assert said.count(f"{busy}: waiting") == 30
+    assert said[-1] == f"{busy}, after 30 min 5 s: going on"
+    assert now[0] == 1805.0
 
 
 def test_waiting_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +85,7 @@ def test_waiting_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "PATIENCE_S", 0.0)
     said: list[str] = []
     assert look_first(said.append, wait=True, anyway=False, looks=lambda: seen(1.5)).busy == 1.5
-    assert said[-1].endswith("still: going on")
+    assert said[-1].endswith("still, after 0 s: going on")
 
 
 def test_looks_are_kept_in_the_run_and_a_torn_file_is_told(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from weft.run.progress import Lines, Live, Silent, in_words
+from weft.run.progress import Left, Lines, Live, Silent, in_words
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_plain_lines_tell_the_start_failures_and_the_end_only() -> None:
     lines.settled("c002: hung", "timeout", 3, 0.0)
     lines.stop()
     told = out.getvalue().splitlines()
-    assert told[0] == "3 cells to measure, 1 of them already finished; at least 1 min 30 s"
+    assert told[0] == "3 cells to measure, 1 of them already finished; a first guess is 1 min 30 s"
     assert told[1] == "timeout: c002: hung"
     assert told[2].startswith("3/3 cells in ")
     assert len(told) == 3
@@ -57,3 +57,17 @@ def test_the_bar_ends_where_the_run_does() -> None:
     assert live.bar.tasks[0].finished
     live.stop()
     Silent().say("nothing")
+
+
+def test_the_time_left_runs_down_while_a_launch_runs_and_promises_no_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    live = Live()
+    live.start(2, 0, 16.0)
+    told: list[str] = []
+    for now[0] in (0.0, 6.0, 15.5, 30.0):
+        told += [str(live.bar.tasks[0].fields["left"])]
+    live.settled("c000", "ok", 1, 0.0)
+    live.stop()
+    assert told == ["first guess: 16 s", "first guess: 10 s", "soon done", "longer than expected"]
+    assert str(Left("about {} left", 90.0)) == "about 1 min 30 s left"
