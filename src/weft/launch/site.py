@@ -21,6 +21,12 @@ READERS: dict[str, tuple[tuple[tuple[str, ...], ...], Read]] = {
 }
 """Commands of each scheduler, the first of which tells that it is here, and what reads their output."""
 
+REMEDIES = {
+    "pbsnodes": "only PBS Pro from 14 on and OpenPBS print JSON, Torque and older ones do not: "
+    "for those copy the file in the tutorial (docs/tutorial.md); else ",
+}
+"""What else may be the cause where a first command fails."""
+
 MOST_TEXT = 64 * 2**20
 ANSWER_S = 60
 
@@ -94,6 +100,7 @@ def printed(command: tuple[str, ...], *, needed: bool = False) -> str:
         failure, text, code = str(error), "", 1
     if code and needed:
         raise LaunchError(
-            f"{' '.join(command)} failed: {failure or 'without a word'}", "ask whether the scheduler runs"
+            f"{' '.join(command)} failed: {failure or 'without a word'}",
+            REMEDIES.get(command[0], "") + "ask whether the scheduler runs",
         )
     return "" if code else text

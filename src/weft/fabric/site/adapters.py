@@ -12,19 +12,22 @@ OMNI_PATH = "hfi1"
 
 
 def read_adapters(folder: Path = Path("/sys/class/infiniband")) -> tuple[Adapter, ...]:
-    """Ports that are active, in the order of their names; none where there is no such folder."""
+    """Ports that are active, those of InfiniBand and the fastest first; none where there is no such folder.
+
+    The first is taken for that of the messages: many nodes have a slower Ethernet port, for storage, with a lower name.
+    """
     found: list[Adapter] = []
     for port in sorted(folder.glob("*/ports/*")):
         state, rate, layer = (_text(port / name) for name in ("state", "rate", "link_layer"))
         if "ACTIVE" in state:
             found.append(Adapter(f"{plain(port.parts[-3])} port {plain(port.name)}", rate, layer or "InfiniBand"))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda each: (each.layer != "InfiniBand", -gbit(each))))
 
 
 def preset_of(adapter: Adapter) -> str:
     """Name of the preset of ``[network]`` that has this adapter's numbers; empty if none has."""
     if adapter.name.startswith(OMNI_PATH):
-        return "omni-path-100"
+        return "omni-path-100" if gbit(adapter) == 100 else ""
     found = re.search(r"\((\d+)X (\w+)\)", adapter.rate)
     if not found or found[1] != "4" or adapter.layer != "InfiniBand":
         return ""

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from weft.fabric.nodeset import NodeSetError, expand
-from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, names_of, parsed, rows, word
+from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, among, names_of, parsed, rows, word
 from weft.files.tree import is_list, is_table
 
 RESOURCES = ("flux", "resource", "R")
 DOWN = ("flux", "resource", "list", "--no-header", "--states=down", "--format={nodelist}")
 QUEUES = ("flux", "queue", "list")
 COMMANDS = (RESOURCES, DOWN, QUEUES)
+CLOSED = ("✗", "n", "no", "false")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -22,8 +23,9 @@ def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
     unread = Unread()
     text = said.get(DOWN, "").strip()
     down = names_of(text, "flux resource list", unread) if text else ()
-    classes = alike(_classes(_execution(said.get(RESOURCES, ""), unread), set(down), unread))
-    queues = tuple(_queues(said.get(QUEUES, ""), classes, down))
+    execution = _execution(said.get(RESOURCES, ""), unread)
+    classes = alike(_classes(execution, set(down), unread))
+    queues = tuple(_queues(said.get(QUEUES, ""), classes, down, _properties(execution)))
     return Site(
         "flux",
         "",
@@ -58,11 +60,16 @@ def _execution(text: str, unread: Unread) -> dict[str, Any]:
     return {}
 
 
-def _classes(execution: Mapping[str, Any], down: set[str], unread: Unread) -> Iterator[NodeClass]:
-    """Nodes by ``R_lite``: the n-th rank is the n-th name of the node list, in its own order."""
+def _names(execution: Mapping[str, Any], unread: Unread) -> list[str]:
+    """Names of the nodes, by rank."""
     listed = execution.get("nodelist")
     texts = [each for each in listed if isinstance(each, str)] if is_list(listed) else []
-    names = [name for text in texts for name in names_of(text, "flux resource R", unread)]
+    return [name for text in texts for name in names_of(text, "flux resource R", unread)]
+
+
+def _classes(execution: Mapping[str, Any], down: set[str], unread: Unread) -> Iterator[NodeClass]:
+    """Nodes by ``R_lite``: the n-th rank is the n-th name of the node list, in its own order."""
+    names = _names(execution, unread)
     lite = execution.get("R_lite")
     for each in lite if is_list(lite) else []:
         children = each.get("children") if is_table(each) else None
@@ -75,12 +82,32 @@ def _classes(execution: Mapping[str, Any], down: set[str], unread: Unread) -> It
             unread.add("flux resource R", json.dumps(each))
 
 
-def _queues(text: str, classes: tuple[NodeClass, ...], down: tuple[str, ...]) -> Iterator[Queue]:
-    """Rows of ``flux queue list`` with a name; ``*`` marks the default."""
+def _properties(execution: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Names of the nodes that have each property."""
+    names = _names(execution, Unread())
+    found = execution.get("properties")
+    return {
+        str(name): {names[rank] for rank in ids(ranks) if rank < len(names)}
+        for name, ranks in (found if is_table(found) else {}).items()
+    }
+
+
+def _queues(
+    text: str, classes: tuple[NodeClass, ...], down: tuple[str, ...], properties: Mapping[str, set[str]]
+) -> Iterator[Queue]:
+    """Rows of ``flux queue list`` with a name that take jobs; ``*`` marks the default.
+
+    A queue has the nodes with a property of its name, by custom; all, where no node has it.
+    """
     table = list(rows(text))
     if not table or table[0][0] != "QUEUE" or "TLIMIT" not in table[0]:
         return
     at = table[0].index("TLIMIT")
+    enabled = table[0].index("EN") if "EN" in table[0] else None
     for fields in table[1:]:
         if (name := word(fields[0].strip("*"))) and len(fields) > at:
-            yield Queue(name, "*" in fields[0], seconds(fields[at]), classes, down)
+            if enabled is not None and fields[enabled].lower() in CLOSED:
+                continue
+            own = properties.get(name) or {*down, *(node for each in classes for node in each.names)}
+            lost = tuple(node for node in down if node in own)
+            yield Queue(name, "*" in fields[0], seconds(fields[at]), among(classes, own), lost)

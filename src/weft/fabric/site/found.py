@@ -3,7 +3,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,9 +56,11 @@ class Queue:
     classes
         Its nodes that are up, by likeness.
     down
-        Names of its nodes that are down or drained.
+        Names of its nodes that are down, drained or reserved.
     hints
         Keys of ``[batch]`` and what was said of each: who may use the queue.
+    most
+        Most nodes of a job; 0 where there is no limit, or none is said.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Queue:
     classes: tuple[NodeClass, ...] = ()
     down: tuple[str, ...] = ()
     hints: tuple[tuple[str, str], ...] = ()
+    most: int = 0
 
     @property
     def nodes(self) -> int:
@@ -175,6 +178,12 @@ def alike(classes: Iterable[NodeClass]) -> tuple[NodeClass, ...]:
         joined.setdefault(each.likeness, {}).update(dict.fromkeys(new))
     found = [replace(first[key], names=tuple(names)) for key, names in joined.items() if names]
     return tuple(sorted(found, key=lambda each: -len(each.names)))
+
+
+def among(classes: Iterable[NodeClass], names: Container[str]) -> tuple[NodeClass, ...]:
+    """Classes of those nodes alone that have one of the names, the largest first."""
+    kept = (replace(each, names=tuple(name for name in each.names if name in names)) for each in classes)
+    return tuple(sorted((each for each in kept if each.names), key=lambda each: -len(each.names)))
 
 
 def rows(text: str, separator: str | None = None) -> Iterator[list[str]]:

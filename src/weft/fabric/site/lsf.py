@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A site under LSF: ``lsid``, ``lshosts -w``, ``bhosts -w``, ``bqueues -l``, ``bparams``."""
+"""A site under LSF: ``lsid``, ``lshosts -w``, ``bhosts -w``, ``bqueues -l``, ``bparams``, ``bmgroup -r -w``."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, count, names_of, rows, word
+from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, among, count, names_of, rows, word
 
 ID = ("lsid",)
 HARDWARE = ("lshosts", "-w")
 HOSTS = ("bhosts", "-w")
 QUEUES = ("bqueues", "-l")
 PARAMETERS = ("bparams",)
-COMMANDS = (ID, HARDWARE, HOSTS, QUEUES, PARAMETERS)
+GROUPS = ("bmgroup", "-r", "-w")
+COMMANDS = (ID, HARDWARE, HOSTS, QUEUES, PARAMETERS, GROUPS)
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -21,7 +22,8 @@ def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
     up, down = _states(said.get(HOSTS, ""), unread)
     classes = alike(_classes(said.get(HARDWARE, ""), up, unread))
     default = re.search(r"Default Queues?:\s*(\S+)", said.get(PARAMETERS, ""))
-    queues = tuple(_queues(said.get(QUEUES, ""), default[1] if default else "", classes, down))
+    queues = tuple(_queues(said.get(QUEUES, ""), default[1] if default else "", (classes, down),
+                           {fields[0]: fields[1:] for fields in rows(said.get(GROUPS, ""))}, unread))  # fmt: skip
     named = re.search(r"My cluster name is (\S+)", said.get(ID, ""))
     return Site(
         "lsf",
@@ -47,7 +49,7 @@ def _states(text: str, unread: Unread) -> tuple[set[str], tuple[str, ...]]:
             continue
         if len(fields) < 4 or len(names_of(fields[0], "bhosts", unread)) != 1:
             unread.add("bhosts", " ".join(fields))
-        elif re.match(r"unavail|unreach|closed_Adm|closed_LIM", fields[1]):
+        elif re.match(r"unavail|unreach|unlicensed|closed_Adm|closed_LIM|closed_Lock", fields[1]):
             down.append(fields[0])
         elif fields[3] != "0":
             up.add(fields[0])
@@ -65,11 +67,35 @@ def _classes(text: str, up: set[str], unread: Unread) -> Iterator[NodeClass]:
         yield NodeClass((fields[0],), count(fields[4]), memory=memory(fields[5]))
 
 
-def _queues(text: str, default: str, classes: tuple[NodeClass, ...], down: tuple[str, ...]) -> Iterator[Queue]:
-    """Queues of ``bqueues -l``; of the hosts only ``all`` is understood, so each has all classes."""
+def _queues(
+    text: str, default: str, nodes: tuple[tuple[NodeClass, ...], tuple[str, ...]],
+    groups: Mapping[str, Sequence[str]], unread: Unread,
+) -> Iterator[Queue]:  # fmt: skip
+    """Queues of ``bqueues -l`` that take jobs, each with its hosts."""
+    classes, down = nodes
+    everywhere = {name for each in classes for name in each.names} | set(down)
     for part in re.split(r"^QUEUE:\s*", text, flags=re.MULTILINE)[1:]:
         name = word(part.split()[0]) if part.split() else ""
-        limit = re.search(r"^\s*RUNLIMIT\s*\n\s*(\d{1,9}(?:\.\d+)?)\s*min", part, re.MULTILINE)
+        # what a job gets without a limit of its own stands before what it may ask for
+        longest = part.partition("MAXIMUM LIMITS:")[2] or part
+        limit = re.search(r"^\s*RUNLIMIT\s*\n\s*(\d{1,9}(?:\.\d+)?)\s*min", longest, re.MULTILINE)
+        hosts = re.search(r"^HOSTS:[ \t]*(.*)$", part, re.MULTILINE)
         closed = re.search(r"\b(Closed|Inact)", part.partition("Interval")[0])
         if name and not closed:
-            yield Queue(name, name == default, float(limit[1]) * 60 if limit else 0.0, classes, down)
+            own = _hosts(hosts[1].split() if hosts else ["all"], everywhere, groups)
+            if not own:
+                unread.add("bqueues", f"none of the hosts of queue {name} is known, {hosts[1] if hosts else ''}")
+                own = everywhere
+            lost = tuple(host for host in down if host in own)
+            yield Queue(name, name == default, float(limit[1]) * 60 if limit else 0.0, among(classes, own), lost)
+
+
+def _hosts(words: Sequence[str], everywhere: set[str], groups: Mapping[str, Sequence[str]]) -> set[str]:
+    """Hosts of a queue by its names, groups (``batch/``) and preferences (``h1+2``), or ``all``; not ``~h1``."""
+    found: set[str] = set()
+    left_out: set[str] = set()
+    for each in words:
+        name = re.sub(r"[!/]|\+\d*$", "", each.removeprefix("~"))
+        meant = everywhere if name in ("all", "others") else set(groups.get(name, [name]))
+        (left_out if each.startswith("~") else found).update(meant)
+    return found & everywhere - left_out

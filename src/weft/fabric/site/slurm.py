@@ -2,7 +2,8 @@
 """A site under Slurm: ``sinfo``, ``scontrol show config|partition|topology``, ``srun --mpi=list``."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, count, names_of, rows, word
 
@@ -12,25 +13,52 @@ PARTITIONS = ("scontrol", "show", "partition", "--oneliner")
 TOPOLOGY = ("scontrol", "show", "topology")
 MPI = ("srun", "--mpi=list")
 COMMANDS = (SINFO, CONFIG, PARTITIONS, TOPOLOGY, MPI)
-DOWN = re.compile(r"down|drain|drng|fail|unk|boot|maint|inval|no_?resp|futr|futu", re.IGNORECASE)
-KNOWN = ("pmix", "pmi2", "cray_shasta")
+DOWN = re.compile(r"down|drain|drng|fail|unk|boot|maint|inval|no_?r|futr|futu|resv|reserv|pow_dn|[*$]$", re.IGNORECASE)
+"""States of nodes that take no job: ``*`` does not respond, ``$`` is in a reservation for maintenance."""
+
+MOST_SOCKETS = 16
+KNOWN = ("pmix", "pmix_v5", "pmix_v4", "pmix_v3", "pmi2", "cray_shasta")
 MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a partition allows.
+
+    Attributes
+    ----------
+    is_open
+        Whether it takes jobs of a user and runs them.
+    hints
+        Keys of ``[batch]`` and the first account and quality of service that it allows.
+    most
+        Most nodes of a job; 0 where there is no limit.
+    """
+
+    is_open: bool = True
+    hints: tuple[tuple[str, str], ...] = ()
+    most: int = 0
 
 
 def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
     unread = Unread()
     named = re.search(r"^ClusterName\s*=\s*(\S+)", said.get(CONFIG, ""), re.MULTILINE)
-    plugins = re.findall(r"[a-z0-9_]+", said.get(MPI, ""))
     return Site(
         "slurm",
         word(named[1]) if named else "",
         _queues(said.get(SINFO, ""), _rules(said.get(PARTITIONS, "")), unread),
-        tuple(name for name in KNOWN if name in plugins),
+        _starts(re.findall(r"[a-z0-9_]+", said.get(MPI, ""))),
         _leaves(said.get(TOPOLOGY, ""), unread),
         tuple(" ".join(command[:3]) for command, text in said.items() if text.strip()),
         tuple(unread.said),
     )
+
+
+def _starts(words: Sequence[str]) -> tuple[str, ...]:
+    """Known plugins among words of a list; of PMIx those of one version only without the one for all."""
+    known = [name for name in KNOWN if name in words]
+    return tuple(name for name in known if not (name.startswith("pmix_") and "pmix" in known))
 
 
 def seconds(text: str) -> float:
@@ -44,7 +72,7 @@ def seconds(text: str) -> float:
     return float(one * 60 + two)  # minutes[:seconds]
 
 
-def _queues(text: str, rules: Mapping[str, tuple[tuple[str, str], ...]], unread: Unread) -> tuple[Queue, ...]:
+def _queues(text: str, rules: Mapping[str, Rules], unread: Unread) -> tuple[Queue, ...]:
     limits: dict[str, float] = {}
     classes: dict[str, list[NodeClass]] = {}
     down: dict[str, list[str]] = {}
@@ -58,30 +86,35 @@ def _queues(text: str, rules: Mapping[str, tuple[tuple[str, str], ...]], unread:
         default = partition if fields[0].endswith("*") else default
         limits[partition] = seconds(limit)
         if names := names_of(nodes, "sinfo", unread):
-            if DOWN.search(state) or state.endswith("*"):
+            if DOWN.search(state):
                 down.setdefault(partition, []).extend(names)
             else:
                 cores = count(sockets) * count(each)
-                made = NodeClass(names, cores, count(sockets), count(threads), count(memory) * MIB)
+                # where the site says only CPUs, Slurm calls each of them a socket of one core
+                known = count(sockets) if count(each) > 1 or count(sockets) <= MOST_SOCKETS else 0
+                made = NodeClass(names, cores, known, count(threads), count(memory) * MIB)
                 classes.setdefault(partition, []).append(made)
     return tuple(
         Queue(
             name, name == default, limit, alike(classes.get(name, ())),
-            tuple(down.get(name, ())), rules.get(name, ()),
+            tuple(down.get(name, ())), rules.get(name, Rules()).hints, rules.get(name, Rules()).most,
         )
         for name, limit in limits.items()
+        if rules.get(name, Rules()).is_open
     )  # fmt: skip
 
 
-def _rules(text: str) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Who may use each partition: the accounts and qualities of service that it allows, and its most nodes."""
-    found: dict[str, tuple[tuple[str, str], ...]] = {}
+def _rules(text: str) -> dict[str, Rules]:
+    """Rules of each partition."""
+    found: dict[str, Rules] = {}
     for line in text.splitlines():
         keys = dict(re.findall(r"(\w+)=(\S*)", line))
         rules = {"account": keys.get("AllowAccounts", ""), "qos": keys.get("AllowQos", "")}
         allowed = ((key, value.split(",")[0]) for key, value in rules.items() if value not in ("", "ALL", "N/A"))
         if name := word(keys.get("PartitionName")):
-            found[name] = tuple((key, word(value)) for key, value in allowed if word(value))
+            hints = tuple((key, word(value)) for key, value in allowed if word(value))
+            is_open = keys.get("State", "UP") == "UP" and keys.get("RootOnly", "NO") == "NO"
+            found[name] = Rules(is_open, hints, count(keys.get("MaxNodes", "")))
     return found
 
 

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from weft.errors import FabricError
 from weft.fabric.folding import fold, fold_for_people
@@ -36,6 +37,9 @@ def fabric_text(site: Site, adapters: Sequence[Adapter], host: str) -> str:
     """
     queue = site.queue
     nodes = next((each for each in queue.classes if each.cores), None) if queue else None
+    alike = len(nodes.names) if nodes else 0
+    if nodes and queue and 0 < queue.most < alike:
+        nodes = replace(nodes, names=nodes.names[: queue.most])
     if queue is None or nodes is None:
         asked = ", ".join(site.asked) or "nothing that answered"
         raise FabricError(
@@ -44,8 +48,8 @@ def fabric_text(site: Site, adapters: Sequence[Adapter], host: str) -> str:
             "ask it by hand whether it has nodes for you, or copy the file in the tutorial (docs/tutorial.md)",
         )
     lines = [
-        *_head(site, queue, host), "", *_node(queue, nodes), "", *_network(site, nodes, adapters, host), "",
-        *_batch(site, queue),
+        *_head(site, queue, host), "", *_node(site.kind, queue, nodes, alike), "",
+        *_network(site, nodes, adapters, host), "", *_batch(site, queue),
     ]  # fmt: skip
     if site.unread:
         lines += [
@@ -76,17 +80,20 @@ def _head(site: Site, queue: Queue, host: str) -> Iterator[str]:
     yield f"title = {json.dumps(f'{name}, queue {queue.name}' if queue.name else name)}"
 
 
-def _node(queue: Queue, nodes: NodeClass) -> Iterator[str]:
+def _node(kind: str, queue: Queue, nodes: NodeClass, number: int) -> Iterator[str]:
+    """The section of a node; ``number`` nodes are alike, of which these are as many as a job may have."""
     yield "[node]"
     where = f"queue {queue.name}" if queue.name else "all nodes"
-    alike = f"{len(nodes.names)} alike that are up, {where}"
-    yield key("names", fold(nodes.names), alike + (" (the default)" if queue.is_default and queue.name else ""))
+    alike = f"{number} alike that are up, {where}" + (" (the default)" if queue.is_default and queue.name else "")
+    most = f"; a job may have {queue.most} of them at most" if number > len(nodes.names) else ""
+    yield key("names", fold(nodes.names), alike + most)
     if nodes.sockets:
         yield key("sockets", nodes.sockets, "as the scheduler says")
     else:
         yield unknown("sockets", "2", UNKNOWN + ": processors of a node (lscpu on one)").replace('"2"', "2")
     threads = f"; {nodes.threads} hardware threads each are not counted" if nodes.threads > 1 else ""
-    yield key("cores", nodes.cores, f"as the scheduler says, over all sockets{threads}")
+    maybe = "; hardware threads, where the site counts those (lscpu on one)" if kind in ("pbs", "lsf") else ""
+    yield key("cores", nodes.cores, f"as the scheduler says, over all sockets{threads}{maybe}")
     if nodes.memory:
         yield key(
             "memory", f"{nodes.memory // 2**20} MiB", "as the scheduler says; less, if it keeps some for the system"
@@ -95,11 +102,11 @@ def _node(queue: Queue, nodes: NodeClass) -> Iterator[str]:
         yield unknown("memory", "180 GiB", UNKNOWN + ": what a node can give to ranks (free -g on one)")
     yield unknown("copy_rate", "100 GB/s", UNKNOWN + ": weft run contention on one node measures it; bounds need it")
     for other in queue.classes:
-        if other is not nodes:
-            has = f"{other.cores} cores, {format_bytes(other.memory)}"
+        if other.likeness != nodes.likeness:
+            has = f"{other.cores} cores" + (f", {format_bytes(other.memory)}" if other.memory else "")
             yield f"# other nodes of it: {fold_for_people(other.names)}: {has}"
     if queue.down:
-        yield f"# left out, down or drained: {fold_for_people(queue.down)}"
+        yield f"# left out, down, drained or reserved: {fold_for_people(queue.down)}"
 
 
 def _network(site: Site, nodes: NodeClass, adapters: Sequence[Adapter], host: str) -> Iterator[str]:
@@ -118,6 +125,10 @@ def _network(site: Site, nodes: NodeClass, adapters: Sequence[Adapter], host: st
         same = sum(each.rate == first.rate and each.layer == first.layer for each in adapters)
         if same > 1:
             yield key("rails", same, f"{same} active ports of that rate on {host}")
+        others = [f"{each.name}, {each.rate}, {each.layer}" for each in adapters
+                  if (each.rate, each.layer) != (first.rate, first.layer)]  # fmt: skip
+        if others:
+            yield f"# other active ports on {one_line(plain(host))}: {'; '.join(others[:6])}"
     if not rate:
         yield unknown("preset", "hdr-infiniband", f"{UNKNOWN}: no active adapter on {one_line(plain(host))}; "
                       "weft fabric presets lists them")  # fmt: skip
