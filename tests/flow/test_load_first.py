@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``weft run`` looks at the load before it measures: ``--wait`` goes on once it is quiet, a busy start is said again."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made.fake_kernel import FakeLauncher
+from made.quick_study import quick_study
+from weft.cli.app import main
+from weft.run import load
+from weft.run.load import look_first
+from weft.store.load import Look
+
+BUSY, QUIET = (Look("2026-11-26T02:00:00+00:00", busy, 2, (("python", busy),)) for busy in (1.5, 0.0))
+
+
+def measured(flag: str, looks: list[Look], monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """A run on this host, whose load is fed."""
+    coming, fake = iter(looks), FakeLauncher()
+
+    def launcher_for(*_: Any, **__: Any) -> FakeLauncher:
+        return fake
+
+    monkeypatch.chdir(folder)
+    Path("study.toml").write_text(quick_study("busy", [1, 2]))
+    monkeypatch.setattr("weft.run.many.launcher_for", launcher_for)
+    monkeypatch.setattr("weft.run.many.look_first", partial(look_first, looks=lambda: next(coming)))
+    monkeypatch.setattr(load, "AGAIN_S", 0.0)
+    assert main(["run", "study.toml", "--no-report", flag]) == 0
+    assert next(coming, None) is None
+
+
+def test_wait_goes_on_once_this_host_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured("--wait", [BUSY, BUSY, QUIET, BUSY, QUIET, QUIET], monkeypatch, tmp_path)
+    told = capsys.readouterr()
+    steps = ("1.5 of 2 cores are busy with other work (python 1.5)", "waiting until this host is quiet, 30 min at most",
+             "this host is quiet now, after 0 s: going on", "to measure; a first guess")  # fmt: skip
+    places = [told.err.index(step) for step in steps]
+    assert places == sorted(places)
+    assert "measure again on a quiet host" not in told.out
+
+
+def test_a_run_on_a_busy_host_says_so_before_and_again_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured("--anyway", [BUSY], monkeypatch, tmp_path)
+    told = capsys.readouterr()
+    assert told.err.index("--wait waits until this host is quiet") < told.err.index("to measure")
+    last = (
+        "when it began, 1.5 of 2 cores were busy with other work (python 1.5): measure again on a quiet host (--wait)"
+    )
+    assert told.out.splitlines()[-2] == last
