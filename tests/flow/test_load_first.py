@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``weft run`` looks at the load before it measures: ``--wait`` goes on once it is quiet, a busy start is said again."""
+"""``weft run`` looks at the load before it measures: ``--wait`` goes on once it is quiet, the end says it again."""
 
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from weft.run import load
 from weft.run.load import look_first
 from weft.store.load import Look
 
-BUSY, QUIET = (Look("2026-11-26T02:00:00+00:00", busy, 2, (("python", busy),)) for busy in (1.5, 0.0))
+BUSY, QUIET = (Look(when="", busy=busy, cores=2, by=(("python", busy),)) for busy in (1.5, 0.0))
 
 
 def measured(flag: str, looks: list[Look], monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -47,11 +47,11 @@ class Queue(MadeUpScheduler):
         return str(40 + self.submitted)
 
     def state(self, job: str) -> JobState:
-        """``r`` runs, a digit ends the launch of that number, ``?`` gives no answer, ``e`` has ended."""
+        """``r`` runs, a digit ends the launch of that number, ``?`` is no answer, ``e`` has ended, ``E`` with launch 2."""
         answer = self.answers.pop(0) if self.answers else "e"
-        if answer.isdigit():
-            end_file(request(f"c00{answer}.l1", ("n0",), self.folder)).write_text("0 3\n")
-        return {"?": JobState.UNKNOWN, "e": JobState.ENDED}.get(answer, JobState.RUNNING)
+        if ended := answer.replace("E", "2").strip("r?e"):
+            end_file(request(f"c00{ended}.l1", ("n0",), self.folder)).write_text("0 3\n")
+        return {"?": JobState.UNKNOWN, "e": JobState.ENDED, "E": JobState.ENDED}.get(answer, JobState.RUNNING)
 
 
 def requests(folder: Path) -> list[LaunchRequest]:
@@ -115,6 +115,11 @@ def test_a_cancelled_job_ends_weft_and_nothing_is_submitted_in_its_place(tmp_pat
 def test_a_job_that_is_cancelled_after_its_last_launch_is_no_error(tmp_path: Path) -> None:
     queue = Cancelled(tmp_path, "r012e")
     assert len(list(launcher(queue, []).run(requests(tmp_path)))) == 3
+
+
+def test_what_a_cancelled_job_ended_last_is_taken_first(tmp_path: Path) -> None:
+    """Its last launch ended between the last look and the cancelling."""
+    assert len(list(launcher(Cancelled(tmp_path, "r01E"), []).run(requests(tmp_path)))) == 3
 
 
 def on_path(folder: Path, monkeypatch: pytest.MonkeyPatch, **commands: str) -> None:

@@ -126,7 +126,8 @@ def test_intel_mpi_is_pinned_and_placed_by_its_own_means() -> None:
     assert not [word for word in words if "bind-to" in word]
     at = words.index("-hosts")
     assert words[at : at + 4] == ["-hosts", "n1,n2", "-ppn", "2"]
-    assert "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT" in words
+    at = words.index("I_MPI_JOB_RESPECT_PROCESS_PLACEMENT")
+    assert words[at - 1 : at + 2] == ["-genv", "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT", "off"]
 
 
 def on_path(folder: Path, monkeypatch: pytest.MonkeyPatch, **commands: str) -> None:
