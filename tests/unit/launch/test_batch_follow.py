@@ -47,7 +47,7 @@ class Queue(MadeUpScheduler):
         return str(40 + self.submitted)
 
     def state(self, job: str) -> JobState:
-        """``r`` runs, a digit ends the launch of that number, ``?`` is no answer, ``e`` has ended, ``E`` with launch 2."""
+        """``r`` runs, a digit ends the launch of that number, ``?`` no answer, ``e`` has ended, ``E`` with launch 2."""
         answer = self.answers.pop(0) if self.answers else "e"
         if ended := answer.replace("E", "2").strip("r?e"):
             end_file(request(f"c00{ended}.l1", ("n0",), self.folder)).write_text("0 3\n")
