@@ -122,7 +122,8 @@ def predicted(fabric: Fabric) -> tuple[Fabric, list[str]]:
         return fabric, []
     rate = measure_copy_rate(fabric.node.cores)
     node = fabric.node.model_copy(update={"copy_rate": rate})
-    note = f"copy rate {format_rate(rate)} measured here just now, for the predicted times; a run measures its own"
+    note = f"copy rate {format_rate(rate)} measured when this was planned, to expect times by; "
+    note += "the bounds of a run take the rates that it measures itself"
     return fabric.model_copy(update={"node": node}), [note]
 
 

@@ -1,88 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run was measured, and its provenance: named facts for page and terminal."""
+"""The provenance of a run, and the floor of its machine: named facts for the page."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from weft.analyse.tables.times import CallRow
+from weft.analyse.tables.times import FloorRow
 from weft.format import format_bytes, format_rate, measured_seconds, plural, with_title
-from weft.report.intervals import interval_meaning
+from weft.report.method import Facts
 from weft.report.view import RunView
-from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, LaunchRow, MeasuredRow, RankRow
-
-Facts = list[tuple[str, str]]
-
-DEFINITIONS = {
-    "global": "last end minus first start over the ranks, on synchronised clocks",
-    "local": "longest duration of a rank (the clock residual was too large for a common time)",
-}
-STARTS = {
-    "barrier": "ranks leave Weft's own dissemination barrier together",
-    "mpi-barrier": "ranks leave MPI_Barrier together",
-    "window": "ranks start at an agreed time; late starts are dropped",
-}
-ENDINGS = {
-    "precision": "reached the precision",
-    "samples": "reached the sample limit",
-    "budget": "reached the time budget",
-}
-
-
-def how_measured(view: RunView) -> Facts:
-    """Definition, launches, stop rule, samples, clocks, validation."""
-    measure, cells = view.plan.measure, MEASURED.read(view.path)
-    warm = [row for row in view.rows if row["phase"] == "warm" and row["status"] == "ok" and row["samples"]]
-    facts: Facts = [("Time of a call", _definitions(warm))]
-    launches = f"{plural(measure.launches, 'launch')} of every cell, in an order shuffled by seed {view.plan.seed}"
-    facts.append(("Repetition", launches))
-    facts.append(("Start of a call", STARTS.get(measure.start, measure.start)))
-    half = f"{measure.precision:.0%}"
-    rule = f"until the 95 % interval of the median lies within ±{half}, at least {measure.min_samples} and at most "
-    rule += f"{measure.max_samples} samples, or {measure.budget:g} s of one call in one cell and launch"
-    facts.append(("Samples", rule))
-    if warm:
-        counts = sorted(row["samples"] for row in warm)
-        ended = Counter(ending for row in warm for ending in row["ended_by"].split(", ") if ending)
-        endings = ", ".join(f"{count} {ENDINGS.get(ending, ending)}" for ending, count in ended.most_common())
-        facts.append(
-            ("What ended it", f"of {plural(len(warm), 'warm row')}, over their launches: {endings or 'not recorded'}")
-        )
-        dropped, tainted = (sum(row[key] for row in warm) for key in ("discarded", "tainted"))
-        spread = (
-            f"{counts[0]:,} to {counts[-1]:,} a row; {dropped:,} dropped for a late start, {tainted:,} interrupted "
-        )
-        facts.append(("Samples taken", spread + "(kept and marked)"))
-    facts.append(
-        ("Cold and warm", "cold is the first call on fresh connections; warm begins when five batches agree within 5 %")
-    )
-    facts.append(("Interval", f"{interval_meaning(warm)} Order statistics assume no distribution.".lstrip()))
-    facts.append(("Clocks", _clocks(cells)))
-    proven = sum(bool(row["validated"]) for row in cells)
-    facts.append(
-        ("Validation", f"data checked after the timed part in {proven} of {plural(len(cells), 'cell')} and launches")
-    )
-    return facts
-
-
-def _definitions(rows: Iterable[CallRow]) -> str:
-    found = Counter(row["definition"] for row in rows)
-    if not found:
-        return "no call was measured"
-    definitions = [
-        f"{DEFINITIONS.get(name, 'by launch either of the two')} ({count} rows)" for name, count in found.most_common()
-    ]
-    return "; ".join(definitions) if len(definitions) > 1 else definitions[0].rsplit(" (", 1)[0]
-
-
-def _clocks(cells: Iterable[MeasuredRow]) -> str:
-    names = {"shared": "one host, shared monotonic clock", "tree": "offsets measured along a tree of nodes"}
-    rows = [row for row in cells if row["clock_method"]]
-    if not rows:
-        return "not recorded"
-    methods = "; ".join(names.get(method, method) for method in sorted({str(row["clock_method"]) for row in rows}))
-    worst = max(row["clock_residual_ns"] or 0 for row in rows)
-    return f"{methods}; largest residual {measured_seconds(worst * 1e-9)}"
+from weft.store.rows import LAUNCH_TABLE, RANK_TABLE, LaunchRow, RankRow
 
 
 def provenance(view: RunView) -> Facts:
@@ -102,7 +29,8 @@ def provenance(view: RunView) -> Facts:
     )
     facts.append(("Binding obtained", binding(ranks)))
     facts.append(("Kernel sources", _distinct(row["kernel_sources"] for row in launches)))
-    facts.append(("Timer", _timer(launches)))
+    if not plan.planned_fabric.is_model:
+        facts.append(("Timer", _timer(launches)))
     pages = sorted({row["page_bytes"] for row in launches if row["page_bytes"]})
     cache = _distinct(row["cache"] for row in launches)
     facts.append(("Buffers", f"{cache} caches, pages of {', '.join(map(format_bytes, pages)) or 'unknown size'}"))
@@ -162,7 +90,7 @@ def settings(view: RunView) -> Facts:
 
 
 def floor_facts(view: RunView) -> Facts:
-    """Noise floor, latency and copy rate of each shape, with their intervals."""
+    """Noise floor, latency and copy rate of each shape, and the fastest copies, from which lower bounds follow."""
     facts: Facts = []
     names = {
         "empty": "empty operation",
@@ -173,8 +101,12 @@ def floor_facts(view: RunView) -> Facts:
         where = f"{plural(row['nodes'], 'node')}, {plural(row['ranks_per_node'], 'rank')} a node"
         if row["quantity"] == "copy":
             name = f"copy, {format_bytes(row['bytes'])} a rank"
-            value = f"{format_rate(row['value'])} a node, {row['way']}" if row["value"] else "–"
+            value = f"{format_rate(row['value'])} a node, {row['way']}{_best(row)}" if row["value"] else "–"
         else:
             name, value = names.get(row["quantity"], row["quantity"]), measured_seconds(row["value"])
         facts.append((f"{where}: {name}", value))
     return facts
+
+
+def _best(row: FloorRow) -> str:
+    return f"; the fastest sample, which lower bounds take, {format_rate(row['best'])}" if row["best"] else ""

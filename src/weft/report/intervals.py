@@ -25,18 +25,28 @@ def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     listed = list(rows)
     sentences = {
         "none": "No interval: a model gives the same time again.",
-        "range of the model": "In brackets the range that the model cannot narrow: what it leaves out stands below.",
-        "within one launch": "In brackets the 95 % interval within one launch: another launch may differ by more.",
+        "range of the model": "In brackets the least and the most that a time can be with all that the model leaves "
+        "out; notes say what that is.",
+        "within one launch": "In brackets the interval that holds the median of that one launch in 95 of 100 cases; "
+        "another launch may lie outside.",
         "range of launches": _range(listed),
-        "over launches": "In brackets the 95 % interval over launches.",
+        "over launches": "In brackets the interval that holds the true median in 95 of 100 cases, by how far the "
+        "launches lie apart.",
     }
-    return " ".join(sentences[kind] for kind in _kinds(listed))
+    kinds = _kinds(listed)
+    if len(kinds) > 1:
+        sentences["none"] = "Without brackets: a model gives the same time again."
+    roots = any(row["interval"] == "none" and row.get("min_s") != row.get("max_s") for row in listed)
+    told = [sentences[kind] for kind in kinds]
+    if roots:
+        told.append('In brackets of "all roots" the times of the fastest and of the slowest root.')
+    return " ".join(told)
 
 
 def _range(rows: Iterable[Mapping[str, Any]]) -> str:
     covered = sorted({(row["launches"], row["coverage"]) for row in rows if row["interval"] == "range of launches"})
-    each = ", ".join(f"{100 * share:.0f} % of {launches}" for launches, share in covered)
-    return f"In brackets the range of the launches' medians, which holds the true one with {each} launches."
+    each = ", ".join(f"{100 * share:.0f} of 100 cases with {launches} launches" for launches, share in covered)
+    return f"In brackets the range of the launches' medians, least to greatest; the true median lies in it in {each}."
 
 
 def _kinds(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -18,6 +18,7 @@ from weft.report.figures.theme import Figure
 from weft.report.front import Front
 from weft.report.headline import as_shown, doubted
 from weft.report.html import figure_values, fill, write_page
+from weft.report.method import how_measured
 from weft.report.remedies import AT_D, NOTHING, remedy_table
 from weft.report.tables import all_tables, meaning
 from weft.report.view import RunView, load_view
@@ -70,7 +71,14 @@ def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture
     ]
     names = list(dict.fromkeys(view.titled(view.name) for view in views))
     title = front.table.title if front else " · ".join(names)
-    return fill("page.html", title=title, runs=runs, meaning=meaning(views), shared=shared(views), front=front)
+    return fill(
+        "page.html",
+        title=title,
+        runs=runs,
+        meaning=meaning(views, [table for run in runs for table in run["tables"]]),
+        shared=shared(views),
+        front=front,
+    )
 
 
 def shared(views: Sequence[RunView]) -> dict[str, Any]:
@@ -120,7 +128,7 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "figures": [figure_values(f"run{index}-{figure.name}", figure) for figure in figures],
         "tables": all_tables(view),
         "findings": kinds(view.findings),
-        "how": facts.how_measured(view),
+        "how": how_measured(view),
         "provenance": facts.provenance(view),
         "settings": facts.settings(view),
         "floor": facts.floor_facts(view),

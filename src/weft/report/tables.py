@@ -2,7 +2,7 @@
 """The tables of a run, and their output formats."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from weft.report.card import card_of
 from weft.report.condense import condensed, kinds
 from weft.report.headline import as_shown
 from weft.report.intervals import interval_meaning
+from weft.report.method import with_intervals
 from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.report.view import RunView, load_view
 from weft.text import console, markdown_text
@@ -24,11 +25,18 @@ MOST_ROWS, AT_EITHER_END = 60, 20
 Format = Literal["text", "md", "csv", "json", "latex", "osu", "reframe", "openmetrics"]
 
 
-def meaning(views: Iterable[RunView]) -> str:
-    """What the numbers of some runs' tables are."""
-    intervals = interval_meaning(row for view in views for row in view.rows)
-    text = f"Median of the launches' medians. {intervals} * more ranks than cores; at least: the lower bound"
-    return f"{text} and its cause."
+def meaning(views: Sequence[RunView], tables: Sequence[Table]) -> str:
+    """What the numbers of some runs' tables are, and their marks: those alone that stand there."""
+    rows = [row for view in views for row in with_intervals(view)]
+    several = any(row["launches"] > 1 for row in rows)
+    cells = [cell for table in tables for row in (table.columns, *table.rows) for cell in row]
+    sentences = [
+        "Median of the launches' medians." if several else "",
+        interval_meaning(rows),
+        "*: more ranks than cores." if any(cell.endswith(" *") for cell in cells) else "",
+        "At least: the lower bound and its cause." if any(cell.strip() == "at least" for cell in cells) else "",
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def all_tables(view: RunView) -> list[Table]:
@@ -57,7 +65,7 @@ def render(view: RunView, format: Format = "text") -> str:
     if format == "latex":
         from weft.report.latex import as_latex
 
-        return as_latex(view, all_tables(view), meaning([view]))
+        return as_latex(view, tables := all_tables(view), meaning([view], tables))
     if format in ("osu", "reframe", "openmetrics"):
         from weft.report.export import export
 
@@ -84,7 +92,7 @@ def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
     for table in found if every else map(shortened, found[:1]):
         out.print()
         out.print(terminal(fitting(table, out.width), out.width))
-    out.print(meaning([view]), style="dim")
+    out.print(meaning([view], found), style="dim")
     if not every and (hidden := _hidden(view, found)):
         out.print(f"{hidden}: weft show {shlex.quote(str(view.path))} --all", style="dim")
 
@@ -157,12 +165,13 @@ def _broken(cell: str) -> str:
 
 def as_markdown(view: RunView) -> str:
     """Verdict, tables and findings in Markdown."""
+    tables = all_tables(view)
     parts = [
         f"# {markdown_text(view.titled(view.name))}",
         markdown_text(view.headline),
         markdown_text(f"Quality {quality_in_words(view.quality)}"),
-        *(markdown(table) for table in all_tables(view)),
-        meaning([view]),
+        *(markdown(table) for table in tables),
+        meaning([view], tables),
     ]
     found = [
         markdown_text(f"- **{finding['level']}** {finding['where']}: {finding['what']}. {finding['remedy']}.")

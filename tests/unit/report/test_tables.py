@@ -141,7 +141,7 @@ def test_markdown_has_every_table(local: RunView) -> None:
 def test_each_time_says_what_its_interval_is(local: RunView, tara: RunView) -> None:
     assert table(local, "Time of C").title.endswith("median (range)")
     assert table(tara, "Time of C").title.endswith("median (simulated)")
-    assert "holds the true one with 75 % of 3 launches" in render(local, "latex")
+    assert "lies in it in 75 of 100 cases with 3 launches" in render(local, "latex")
     assert "range of the launches" in " ".join(render(local, "text").split())
     assert "a model gives the same time again" in render(tara, "md")
 

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How the times of a run were measured, or came from a model: named facts for the page."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from weft.analyse.tables.pairs import CLASSES, CONTENTION, ClassRow, ContentionRow
+from weft.analyse.tables.times import CallRow
+from weft.format import measured_seconds, plural
+from weft.kernel.registry import kernel_named
+from weft.report.intervals import interval_meaning
+from weft.report.view import RunView
+from weft.store.rows import MEASURED, SEGMENT_TABLE, MeasuredRow, SegmentRow
+
+Facts = list[tuple[str, str]]
+
+SPAN, LONGEST = "last end minus first start over the ranks", "longest duration of a rank"
+STARTS = {
+    "barrier": "ranks leave Weft's own dissemination barrier together",
+    "mpi-barrier": "ranks leave MPI_Barrier together",
+    "window": "ranks start at an agreed time; late starts are dropped",
+}
+ENDINGS = {
+    "precision": "the precision",
+    "samples": "the most samples",
+    "budget": "the time budget",
+    "residual": "clocks that turned out too far apart",
+    "single": "its one sample",
+}
+
+
+def how_measured(view: RunView) -> Facts:
+    """Definition, launches, stop rule, samples, clocks, validation."""
+    warm = [row for row in view.rows if row["phase"] == "warm" and row["status"] == "ok" and row["samples"]]
+    of_pairs = pairs_measured(view)
+    classes = CLASSES.read(view.path) if of_pairs else []
+    if view.plan.planned_fabric.is_model:
+        facts = [("Time of a call", _definitions(warm, classes, modelled=True)), *_of_model(view, warm)]
+    else:
+        facts = [("Time of a call", _definitions(warm, classes, modelled=False)), *_of_launches(view, warm, classes)]
+    if meaning := interval_meaning(with_intervals(view)):
+        facts.append(("Interval", meaning))
+    if any(verdict["low"] is not None for verdict in view.verdicts):
+        text = "in brackets the least and the most that the brackets of the two times allow"
+        facts.append(("Factor between two times", text))
+    cells = MEASURED.read(view.path)
+    if not view.plan.planned_fabric.is_model:
+        facts.append(("Clocks", clocks(cells, warm)))
+    return [*facts, ("Validation", validation(cells))]
+
+
+def pairs_measured(view: RunView) -> bool:
+    """Whether a run has times of pairs, which stand in tables of their own."""
+    return any(row["status"] == "ok" and kernel_named(row["kernel"]).has_pair_samples for row in view.rows)
+
+
+def with_intervals(view: RunView) -> list[CallRow | ContentionRow]:
+    """The rows of a run whose brackets its tables print: of calls, and of contention between pairs."""
+    ranges = CONTENTION.read(view.path) if pairs_measured(view) else []
+    return [*(row for row in view.rows if row["samples"]), *ranges]
+
+
+def _of_launches(view: RunView, warm: Sequence[CallRow], classes: Sequence[ClassRow]) -> Facts:
+    """What was repeated, how often, and what ended it."""
+    measure = view.plan.measure
+    launches = f"{plural(measure.launches, 'launch')} of every cell, in an order shuffled by seed {view.plan.seed}"
+    rule = f"in each launch until the 95 % interval of the median lies within ±{measure.precision:.0%}, from "
+    rule += f"{measure.min_samples} to {measure.max_samples} samples, or until {measure.budget:g} s have gone into one "
+    rule += "call of one cell, whatever the number is by then"
+    facts: Facts = [
+        ("Repetition", launches),
+        ("Start of a call", STARTS.get(measure.start, measure.start)),
+        ("Samples", rule),
+    ]
+    cells = {row["cell"] for row in view.rows}
+    calls = {(row["cell"], row["call"]) for row in warm}
+    series = [row for row in SEGMENT_TABLE.read(view.path) if row["phase"] == "warm" and row["cell"] in cells]
+    if warm:
+        facts.append(("What ended it", endings([row for row in series if (row["cell"], row["op"]) in calls])))
+        facts.append(("Samples taken", taken(warm)))
+    elif classes:
+        facts.append(("Samples taken", taken_of_pairs(classes, measure.launches)))
+    warm_up = "cold is the first call on fresh connections; warm begins when five batches agree within 5 %"
+    return [*facts, ("Cold and warm", warm_up)]
+
+
+def _of_model(view: RunView, warm: Sequence[CallRow]) -> Facts:
+    """What stands in place of samples and launches: a model gives the same time again."""
+    counts = sorted({row["samples"] for row in warm})
+    number = f"{counts[0]:,} to {counts[-1]:,} of a row, such as one for each root" if counts[1:] else "one of a row"
+    return [
+        ("Samples", f"{number}, in one launch: a model gives the same time again"),
+        ("Start of a call", STARTS.get(view.plan.measure.start, view.plan.measure.start)),
+        ("Cold and warm", "cold is the first call on fresh connections; warm is a later one"),
+    ]
+
+
+def endings(series: Sequence[SegmentRow]) -> str:
+    """What ended each series of samples; the numbers add up."""
+    found = Counter(row["ended_by"] for row in series)
+    told = ", ".join(
+        f"{count:,} by {ENDINGS.get(ending, 'what is not recorded')}" for ending, count in found.most_common()
+    )
+    text = f"of {len(series):,} series of samples, one for each warm row and launch: {told}"
+    return f"{text}. Each launch judges its own samples; warnings judge how far the launches differ"
+
+
+def taken(rows: Sequence[CallRow]) -> str:
+    """Fewest and most samples of a row over its launches, and what became of them."""
+    counts = sorted(row["samples"] for row in rows)
+    dropped, tainted = (sum(row[key] for row in rows) for key in ("discarded", "tainted"))
+    text = f"{counts[0]:,} to {counts[-1]:,} of a row, over all its launches; {dropped:,} dropped for a late start, "
+    return f"{text}{tainted:,} interrupted (kept and marked)"
+
+
+def taken_of_pairs(classes: Sequence[ClassRow], launches: int) -> str:
+    """Fewest and most samples of a pair over its launches."""
+    counts = sorted(row["samples"] / row["pairs"] for row in classes if row["pairs"])
+    if not counts:
+        return "none"
+    return f"{counts[0]:.3g} to {counts[-1]:.3g} of a pair, over {plural(launches, 'launch')}"
+
+
+def _definitions(rows: Sequence[CallRow], classes: Sequence[ClassRow], *, modelled: bool) -> str:
+    if not rows:
+        return "half the round trip of a pair" if classes else "no call was measured"
+    names = {
+        "global": SPAN if modelled else f"{SPAN}, on synchronised clocks",
+        "local": LONGEST if modelled else f"{LONGEST} (clocks were too far apart for a common time)",
+    }
+    found = Counter(row["definition"] for row in rows).most_common()
+    told = [f"{names.get(name, 'by launch either of the two')} ({plural(count, 'row')})" for name, count in found]
+    return "; ".join(told) if len(told) > 1 else told[0].rsplit(" (", 1)[0]
+
+
+def clocks(cells: Iterable[MeasuredRow], warm: Sequence[CallRow]) -> str:
+    """How the ranks came to a common time, in launches on one host and on several, and how far apart they were."""
+    names = {
+        "shared": "on one host its monotonic clock, which all ranks share",
+        "tree": "across hosts offsets measured along a tree of nodes",
+    }
+    rows = [row for row in cells if row["clock_method"]]
+    if not rows:
+        return "not recorded"
+    methods = "; ".join(names.get(method, method) for method in sorted({str(row["clock_method"]) for row in rows}))
+    worst = max(row["clock_residual_ns"] or 0 for row in rows)
+    if not worst:
+        return methods
+    local = sum(row["definition"] != "global" for row in warm)
+    text = f"{methods}; in the end they disagreed by up to {measured_seconds(worst * 1e-9)}"
+    if not warm:
+        return text
+    text += ". Where that was over 10 % of a time, the longest duration of a rank is taken"
+    return f"{text} ({local} of {plural(len(warm), 'warm row')})"
+
+
+def validation(cells: Sequence[MeasuredRow]) -> str:
+    """In how many cells and launches the data were checked, and why not in the others."""
+    proven = sum(bool(row["validated"]) for row in cells)
+    text = f"data checked after the timed part in {proven} of {plural(len(cells), 'cell')} and launches"
+    why = sorted({row["validation_detail"] for row in cells if not row["validated"] and row["validation_detail"]})
+    return f"{text}; not in the others: {'; '.join(why)}" if why else text
