@@ -97,6 +97,16 @@ def measured_seconds(seconds: float | None, low: float | None = None, high: floa
     return _measured(seconds, low, high, seconds_unit(seconds))
 
 
+def distinct_seconds(one: float, other: float) -> tuple[str, str]:
+    """Two times in seconds, with as many digits as it takes to tell them apart: ``3.2768 ms`` and ``3.2751 ms``."""
+    texts = measured_seconds(one), measured_seconds(other)
+    for digits in range(DIGITS + 1, 8):
+        if texts[0] != texts[1] or one == other:
+            break
+        texts = format_seconds(one, digits), format_seconds(other, digits)
+    return texts
+
+
 def measured_rate(size: int, seconds: float | None, low: float | None = None, high: float | None = None) -> str:
     """Bytes over a measured time, with the interval that follows from that of the time: ``5.21 GB/s (5.10–5.33)``.
 

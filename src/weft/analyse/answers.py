@@ -13,12 +13,12 @@ from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.floor import Floor
 from weft.analyse.ladder import ladder_rows
 from weft.analyse.pairs.findings import pair_findings, standing_culprit
-from weft.analyse.protocol.changes import changes_of
 from weft.analyse.protocol.findings import protocol_findings
 from weft.analyse.protocol.knob import launch_knobs, launch_settings, named
 from weft.analyse.protocol.memory import told_apart
 from weft.analyse.protocol.series import block_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
+from weft.analyse.protocol.switches import change_overs
 from weft.analyse.protocol.trials import trial_rows, with_trials
 from weft.analyse.quality import quality
 from weft.analyse.ranges import left_out, range_findings
@@ -191,9 +191,9 @@ def _changes(launches: Sequence[LaunchRow], found: Found) -> list[ChangeRow]:
     order = {name: place for place, name in enumerate(found.cells)}
     series = sorted(size_series(found.calls, found.medians), key=lambda each: order[each.cell])
     changes = [
-        named(change, found.cells[each.cell], knobs.get(each.cell, Knobs("", {})))
+        named(change, each, found.cells[each.cell], knobs.get(each.cell, Knobs("", {})))
         for each in series
-        for change in changes_of(each)
+        for change in change_overs(each, modelled=found.modelled)
     ]
     return told_apart(changes, series, found.cells)
 
@@ -201,7 +201,8 @@ def _changes(launches: Sequence[LaunchRow], found: Found) -> list[ChangeRow]:
 def _slower(found: Found) -> list[SlowerRow]:
     order = {name: place for place, name in enumerate(found.cells)}
     series = [*size_series(found.calls, found.medians), *block_series(found.calls, found.medians, found.main)]
-    return [row for each in sorted(series, key=lambda one: order[one.cell]) for row in slower_than_double(each)]
+    ordered = sorted(series, key=lambda one: order[one.cell])
+    return [row for each in ordered for row in slower_than_double(each, modelled=found.modelled)]
 
 
 def _quality(
@@ -244,5 +245,5 @@ def _findings(
         findings += unjudged(found.calls, found.plan.cells)
     classes = CLASSES.read(root) if found.of_pairs else []
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
-    findings += protocol_findings(changes, slower, found.cells, trials, named=named)
+    findings += protocol_findings(changes, slower, found.cells, trials, named=named, modelled=found.modelled)
     return by_gravity([*findings, *(pair_findings(root, named=named) if found.of_pairs else [])])

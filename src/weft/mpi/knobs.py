@@ -71,6 +71,7 @@ class NamedKnob:
 
 EAGER = "messages up to it are sent eagerly, larger ones by rendezvous"
 PIECES = "larger messages are sent in pieces"
+INLINE = "larger messages are no longer copied at once with the header"
 FIRST = "this much of a larger message is sent with the rendezvous request"
 ALGORITHM = "the algorithm changes"
 CELLS = "larger messages need several cells"
@@ -83,7 +84,7 @@ REACHES: Mapping[str, int] = {EAGER: 4, FIRST: 4, CELLS: 4}
 OTHER_PMLS = frozenset({"ucx", "cm"})
 
 #: Limits on what is sent at once, which holds the header; thresholds on a buffer, or on a call, do not.
-WITH_HEADER = frozenset({EAGER, FIRST, CELLS})
+WITH_HEADER = frozenset({EAGER, INLINE, FIRST, CELLS})
 
 UCX = (
     Knob("UCX_RNDV_THRESH", EAGER, "network"),
@@ -93,6 +94,7 @@ UCX = (
 KNOBS: Mapping[str, tuple[Knob, ...]] = {
     OPEN_MPI: (
         Knob(r"btl_(sm|vader)_eager_limit", EAGER, "node"),
+        Knob(r"btl_(sm|vader)_max_inline_send", INLINE, "node"),
         Knob(r"btl_(tcp|openib|usnic|ugni|uct|portals4|ofi)_eager_limit", EAGER, "network"),
         Knob(r"coll_tuned_(?P<collective>\w+?)_(small|intermediate|large)_msg", ALGORITHM, "both", True),
         Knob(r"coll_tuned_(?P<collective>\w+?)_algorithm_segmentsize", PIECES, "both", True),
@@ -139,7 +141,7 @@ KNOBS: Mapping[str, tuple[Knob, ...]] = {
 }  # fmt: skip
 #: The knob to try if no value is known: (family, where) -> name.
 USUAL: Mapping[tuple[str, Where], str] = {
-    (OPEN_MPI, "node"): "btl_sm_eager_limit (btl_vader_eager_limit before 5.0)",
+    (OPEN_MPI, "node"): "btl_sm_eager_limit",
     (OPEN_MPI, "network"): "btl_tcp_eager_limit, or UCX_RNDV_THRESH where pml is ucx",
     (MPICH, "node"): "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD",
     (MPICH, "network"): "UCX_RNDV_THRESH, or MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",
@@ -147,7 +149,9 @@ USUAL: Mapping[tuple[str, Where], str] = {
     (MVAPICH, "network"): "MV2_IBA_EAGER_THRESHOLD",
     (INTEL, "node"): "I_MPI_SHM_CELL_FWD_SIZE",
     (INTEL, "network"): "I_MPI_EAGER_THRESHOLD",
-    (SMPI, "network"): "network.eager_limit and network.segments of the fabric file",
+    (SMPI, "network"): (
+        "network.eager_limit of the fabric file (without it SimGrid's 65,536 B holds) and its network.segments"
+    ),
 }
 
 
@@ -164,7 +168,9 @@ class Knobs:
 
     def __init__(self, library: str, values: Mapping[str, str]) -> None:
         self._library = library
-        self.family = parse_library(library).family
+        parsed = parse_library(library)
+        self.family = parsed.family
+        self._names_vader = parsed.family == OPEN_MPI and 0 < parsed.major < 5  # the name of its sm before 5.0
         device = re.search(r"device:?\s*ch([34])", library, re.IGNORECASE)
         self._device = device[1] if device else "4"
         known = plain(values)
@@ -196,9 +202,11 @@ class Knobs:
     def usual(self, where: Where, collective: str = "") -> str:
         """The knob that usually moves such a point, if no known value explains it."""
         protocol = USUAL.get((self.family, "node" if where == "node" and self._shared else "network"), "")
+        if self._names_vader:
+            protocol = protocol.replace("btl_sm_", "btl_vader_")
         chooser = algorithm_knob(self._library, collective.partition("-")[0]) if collective else ""
-        parts = [text for text in (f"{chooser} chooses the algorithm" if chooser else "", protocol) if text]
-        return "; ".join(parts)
+        parts = [text for text in (f"{chooser}, which chooses the algorithm" if chooser else "", protocol) if text]
+        return "; or ".join(parts)
 
     def _rules(self, name: str, knob: Knob, where: Where, collective: str) -> bool:
         """Whether a variable can cause a change of this kind."""

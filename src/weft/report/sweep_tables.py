@@ -3,9 +3,9 @@
 
 from collections.abc import Callable, Sequence
 
-from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.answers import ChangeRow, factor_text
 from weft.analyse.tables.times import TimedRow
-from weft.format import exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
+from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.intervals import interval_heading
 from weft.report.numbers import bound_text, by_root, root_text, time_text
 from weft.report.sweeps import OF_MEMORY, Line, all_sizes
@@ -24,12 +24,18 @@ def time_table(title: str, lines: Sequence[Line]) -> Table:
             units.append(unit)
     rows = [tuple(units)]
     for size in all_sizes(lines):
-        cells = [exact_bytes(size)]
+        cells = [size_text(size, lines)]
         for line in lines:
             row = line.at(size)
             cells += [text(row) if row else "–" for _, _, text in time_columns(line)]
         rows.append(tuple(cells))
     return Table(title, tuple(columns), tuple(rows))
+
+
+def size_text(size: int, lines: Sequence[Line]) -> str:
+    """A size, and in how many launches it was measured if in fewer than half: ``861 B, 1 of 4 launches``."""
+    few = [(row["launches"], line.launches) for line in lines if (row := line.at(size)) and line.is_rare(row)]
+    return exact_bytes(size) + (", {} of {} launches".format(*min(few)) if few else "")
 
 
 def time_columns(line: Line) -> list[tuple[str, str, Callable[[TimedRow], str]]]:
@@ -46,13 +52,13 @@ def time_columns(line: Line) -> list[tuple[str, str, Callable[[TimedRow], str]]]
 
 
 def rate_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
-    """Sizes by patterns: the rate with its interval, and the time of one message."""
-    columns = ["Message", *(text for name in names for text in (name, "one message"))]
+    """Sizes by patterns: the rate with its interval, and its reciprocal, the time a message."""
+    columns = ["Message", *(text for name in names for text in (name, "size / rate"))]
     kinds = (interval_heading(line.rows).replace("median", "rate") for line in lines)
-    units = ["bytes", *(text for kind in kinds for text in (kind, "median"))]
+    units = ["bytes", *(text for kind in kinds for text in (kind, "a message"))]
     rows = [tuple(units)]
     for size in all_sizes(lines):
-        cells = [exact_bytes(size)]
+        cells = [size_text(size, lines)]
         for line in lines:
             row = line.at(size)
             cells += [_rate(size, row), measured_seconds(row["median_s"])] if row else ["–", "–"]
@@ -64,24 +70,30 @@ def _rate(size: int, row: TimedRow) -> str:
     return measured_rate(size, row["median_s"], row["low_s"], row["high_s"])
 
 
-def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, named: bool = True) -> Table | None:
-    """Every change-over: place, kind, rates on both sides, and knob; None if there is none.
+def change_table(
+    title: str, lines: Sequence[Line], names: Sequence[str], grade: str = "A", *, modelled: bool = False
+) -> Table | None:
+    """Every change-over: place, kind, times and rates on both sides, and cause; None if there is none.
 
     Parameters
     ----------
     names
         Name of each line: call and process count, or pattern.
-    named
-        Whether the run is good enough to name knobs; one that was moved, and the change with it, is named anyway.
+    grade
+        Quality of the run: at D no knob is named but one that was moved, and the change with it; at C and D confidence
+        is a supposition.
+    modelled
+        Whether the times come from a model, in which nothing is more or less sure.
     """
-    columns = ("Change-over of", "Between", "Knob", "Kind", "Time x", "Before", "After", "Confidence")
+    columns = ("Change-over of", "Between", "Cause", "Kind", "Time", "Step x", "Before", "After", "Confidence")
     rows = [
         (
             name,
             f"{exact_bytes(change['lower'])} – {exact_bytes(change['upper'])}",
-            _knob(change) if named or change["confirmed"] else "not named",
+            _knob(change) if grade != "D" or change["confirmed"] else "not named",
             change["kind"],
-            f"{measured_factor(change['factor'], change['low'], change['high'])}",
+            " → ".join(distinct_seconds(change["lower_s"], change["upper_s"])),
+            factor_text(change),
             _slope(change["before_rate"]),
             _slope(change["after_rate"]),
             sureness(change),
@@ -89,12 +101,20 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, nam
         for line, name in zip(lines, names, strict=True)
         for change in line.changes
     ]
-    heading = ("call", "sizes", "current value", "", "factor (95 %)", "marginal rate", "marginal rate", "of the change")
-    return Table(title, columns, (heading, *rows), frozenset({0, 2, 3})) if rows else None
+    against = "over that expected" if modelled else "over that expected (95 %)"
+    sure = "if the numbers hold" if grade in ("C", "D") else "of the change"
+    heading = (
+        "call", "sizes", "knob and its value", "", "before → after", against, "marginal rate", "marginal rate", sure,
+    )  # fmt: skip
+    width = len(columns) - 1 if modelled else len(columns)
+    listed = tuple(row[:width] for row in (heading, *rows))
+    return Table(title, columns[:width], listed, frozenset({0, 2, 3})) if rows else None
 
 
 def _knob(change: ChangeRow) -> str:
-    """All that may have made it, one name for each value: the finding has the others."""
+    """What made it, or all that may have, one name for each value: the finding has the others."""
+    if change["algorithm_after"]:
+        return f"{change['algorithm_before']} → {change['algorithm_after']}"
     if change["kind"] == "cache":
         return OF_MEMORY
     left = [
@@ -106,7 +126,9 @@ def _knob(change: ChangeRow) -> str:
     told = " or ".join(f"{names[value]} ({value:,} B)" for value in dict.fromkeys(value for _, value in left))
     if change["confirmed"]:
         return f"{told}, confirmed"
-    return told or ("none of those that were moved" if change["refuted"] else "none known here")
+    if told:
+        return f"perhaps {told}"
+    return "none of those that were moved" if change["refuted"] else "none known here"
 
 
 def trial_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
@@ -149,9 +171,9 @@ def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tab
         (
             name,
             exact_bytes(slow["size"]),
-            measured_seconds(slow["seconds"]),
+            distinct_seconds(slow["seconds"], slow["double_seconds"])[0],
             exact_bytes(slow["double"]),
-            measured_seconds(slow["double_seconds"]),
+            distinct_seconds(slow["seconds"], slow["double_seconds"])[1],
             measured_factor(slow["seconds"] / slow["double_seconds"]),
         )
         for line, name in zip(lines, names, strict=True)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, knobs_in_words
-from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, cause_text
+from weft.analyse.tables.times import RARE, TimedRow, timed
 from weft.analyse.tables.trials import TRIALS, TrialRow
 from weft.kernel.line_name import cell_place, line_name
 from weft.kernel.sizes import split_op
@@ -60,6 +60,15 @@ class Line:
         """The change-overs at which the time itself steps."""
         return [change for change in self.changes if change["kind"] == "jump"]
 
+    @property
+    def launches(self) -> int:
+        """In how many launches most of its sizes were measured."""
+        return max(row["launches"] for row in self.rows)
+
+    def is_rare(self, row: TimedRow) -> bool:
+        """Whether a size was measured in so few launches that it decides nothing."""
+        return RARE * row["launches"] < self.launches
+
     def at(self, size: int) -> TimedRow | None:
         """The row of a size."""
         return next((row for row in self.rows if size_of(row) == size), None)
@@ -94,11 +103,10 @@ def lines_of(view: RunView) -> list[Line]:
 
 
 def cause(change: ChangeRow) -> str:
-    """The knobs with their current values: ``btl_sm_eager_limit (4,096 B)``; or that no known knob has such a value."""
+    """What made a change-over: a recorded switch of the algorithm, a knob, perhaps or confirmed; or none is known."""
     if change["kind"] == "cache":
         return OF_MEMORY
-    known = knobs_in_words(change) or "no known knob of this library has this value"
-    return f"{known}, confirmed" if change["confirmed"] else known
+    return cause_text(change)
 
 
 def all_sizes(lines: Sequence[Line]) -> list[int]:

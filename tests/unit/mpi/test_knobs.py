@@ -110,7 +110,7 @@ def test_libraries_that_tell_nothing_are_named_by_their_environment() -> None:
 
 def test_without_a_value_the_usual_knob_is_told_and_nothing_is_claimed() -> None:
     assert "UCX_RNDV_THRESH" in Knobs(MPICH_4, {"UCX_RNDV_THRESH": "auto"}).usual("network")
-    assert Knobs(OPEN_MPI_5, {}).usual("node", "alltoall").startswith("coll_tuned_alltoall_algorithm chooses")
+    assert Knobs(OPEN_MPI_5, {}).usual("node", "alltoall").startswith("coll_tuned_alltoall_algorithm, which chooses")
     assert Knobs("Some MPI 1.0", {}).usual("network") == ""
 
 
@@ -185,3 +185,19 @@ def test_mpich_names_its_netmods_knob_between_nodes_and_inside_them_where_nothin
     assert (cma,) in names(Knobs(MPICH_4, values | by_ofi), 8000, 8192, "node")
     nothing_local = values | by_ofi | {"MPIR_CVAR_NOLOCAL": "1"}
     assert names(Knobs(MPICH_4, nothing_local), 8000, 8192, "node") == [("MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",)]
+
+
+def test_a_variable_is_named_as_its_own_version_names_it_and_in_a_whole_sentence() -> None:
+    """A run of Open MPI 4.1.4 was told of btl_sm_eager_limit, which 4.1 does not have."""
+    old = Knobs("Open MPI v4.1.4, package: made", {})
+    assert old.usual("node") == "btl_vader_eager_limit"
+    assert Knobs(OPEN_MPI_5, {}).usual("node") == "btl_sm_eager_limit"
+    assert old.usual("node", "bcast") == (
+        "coll_tuned_bcast_algorithm, which chooses the algorithm; or btl_vader_eager_limit"
+    )
+
+
+def test_what_is_copied_at_once_with_its_header_is_a_knob_of_open_mpi_4() -> None:
+    knobs = Knobs("Open MPI v4.1.4, package: made", {"btl_vader_max_inline_send": "256"})
+    assert [each.names for each in knobs.within(256, 362, "node")] == [("btl_vader_max_inline_send",)]
+    assert knobs.within(256, 362, "network") == []

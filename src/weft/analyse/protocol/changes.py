@@ -14,7 +14,7 @@ itself steps, or a *bend* if only the cost per byte changes (a cache overflow al
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -31,6 +31,8 @@ WITHIN = 3.84
 #: Leaving out a single outlying size costs as much as this many cuts.
 SPIKE_CUTS = 1.5
 MOST_SPIKES = 3
+#: Share of a step (of its logarithm) from which on a size stands beyond it.
+BEYOND = 0.75
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,15 @@ class ChangeOver:
     surely_lower, surely_upper
         The same for all places in the 95 % set.
     kind
-        ``jump``: the time steps; ``bend``: only its slope changes.
+        ``jump``: the time steps; ``bend``: only its slope changes; ``switch``: only the algorithm changes.
     factor, low, high
         Time after over time before, at the change, with its 95 % interval.
     before_rate, after_rate
         Marginal rate in bytes per second on either side; None if the time does not grow with the size.
     confidence
-        1 - p, where p is that of the F test times the number of places.
+        1 - p, where p is that of the F test times the number of places; 1 of a model, and of a recorded switch.
+    algorithm_before, algorithm_after
+        The algorithms that the run recorded on either side; empty where it recorded none, or the same one.
     """
 
     cell: str
@@ -61,13 +65,15 @@ class ChangeOver:
     upper: int
     surely_lower: int
     surely_upper: int
-    kind: Literal["jump", "bend"]
+    kind: Literal["jump", "bend", "switch"]
     factor: float
     low: float
     high: float
     before_rate: float | None
     after_rate: float | None
     confidence: float
+    algorithm_before: str = ""
+    algorithm_after: str = ""
 
 
 def changes_of(series: SizeSeries) -> list[ChangeOver]:
@@ -80,11 +86,31 @@ def changes_of(series: SizeSeries) -> list[ChangeOver]:
     bounds = (0, *cuts, len(keep))
     pieces = [fit.piece(begin, end - 1) for begin, end in pairwise(bounds)]
     scale = _scale(fit, cuts, series.launches)[0]
-    found = [
-        _change(series, fit, (before, after), cut, scale, worth[cut])
-        for cut, (before, after) in zip(cuts, pairwise(pieces), strict=True)
-    ]
-    return [change for change in found if change is not None]
+    found: list[ChangeOver] = []
+    for cut, sides in zip(cuts, pairwise(pieces), strict=True):
+        change = _change(series, fit, sides, cut, scale, worth[cut])
+        if change is not None:
+            found.append(_narrowed(change, series, keep, sides))
+    return found
+
+
+def _narrowed(change: ChangeOver, series: SizeSeries, keep: Sequence[int], sides: tuple[Piece, Piece]) -> ChangeOver:
+    """A jump whose gap ends at a size left out of the fit, where that size surely stands on one side of the step."""
+    before, after = sides
+    for place, size in enumerate(series.sizes):
+        inside = change.lower < size < change.upper and place not in keep and math.isfinite(series.errors[place])
+        if change.kind != "jump" or not inside or min(before.at(size), after.at(size)) <= 0:
+            continue
+        step = math.log(after.at(size) / before.at(size))
+        share = math.log(series.seconds[place] / before.at(size)) / step if step else 0.5
+        doubt = NORMAL_95 * series.errors[place] / abs(step) if step else 1.0
+        if share - doubt > BEYOND:
+            surely = size if change.surely_upper == change.upper else change.surely_upper
+            return replace(change, upper=size, surely_upper=surely)
+        if share + doubt < 1 - BEYOND:
+            surely = size if change.surely_lower == change.lower else change.surely_lower
+            change = replace(change, lower=size, surely_lower=surely)
+    return change
 
 
 def _fit(series: SizeSeries, keep: Sequence[int]) -> Pieces:

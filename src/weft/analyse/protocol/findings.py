@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from weft.analyse.checks import finding
 from weft.analyse.protocol.gain import gain_text
 from weft.analyse.protocol.trials import is_of
-from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, knobs_in_words
+from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, cause_text, factor_text
 from weft.analyse.tables.trials import TrialRow
-from weft.format import exact_bytes, measured_factor, measured_seconds
+from weft.format import distinct_seconds, exact_bytes
 from weft.kernel.line_name import cell_place, line_name
 from weft.plan.records import Cell
 
@@ -24,6 +24,7 @@ def protocol_findings(
     trials: Sequence[TrialRow] = (),
     *,
     named: bool = True,
+    modelled: bool = False,
 ) -> list[FindingRow]:
     """A note for each jump and each size slower than its double; bends appear only in the table.
 
@@ -37,12 +38,21 @@ def protocol_findings(
         Knobs that were moved.
     named
         Whether the run is good enough to name causes; a confirmed one is named anyway.
+    modelled
+        Whether the times come from a model, which has no library whose thresholds could be set.
     """
-    jumps = [row for row in changes if row["kind"] == "jump"]
+    listed = list(changes)
+    jumps = [row for row in listed if row["kind"] == "jump"]
     return [
         *(_jump(row, _where(row, cells), trials, named=named) for row in jumps),
         *(
-            finding("note", "slower-than-double", _where(row, cells), slower_text(row), CURE if named else UNNAMED)
+            finding(
+                "note",
+                "slower-than-double",
+                _where(row, cells),
+                slower_text(row),
+                _cure(row, listed, modelled) if named else UNNAMED,
+            )
             for row in slower
         ),
     ]
@@ -57,25 +67,15 @@ def _jump(row: ChangeRow, where: str, trials: Sequence[TrialRow], *, named: bool
 
 def step_text(row: ChangeRow) -> str:
     """A jump in words: where, and by how much."""
-    way = "up" if row["factor"] > 1 else "down"
-    factor = f"{measured_factor(row['factor'])} ({measured_factor(row['low'])}–{measured_factor(row['high'])})"
     span = f"between {exact_bytes(row['lower'])} and {exact_bytes(row['upper'])}"
-    return f"the time steps {way} by a factor of {factor} {span}"
-
-
-def cause_text(row: ChangeRow) -> str:
-    """What may have made a jump: the knobs in its gap, and which of them were moved."""
-    known = knobs_in_words(row)
-    cause = f"perhaps {known}" if known else "no known knob of this library has this value"
-    if row["confirmed"]:
-        cause = f"{known}, confirmed"
-    elif row["refuted"]:
-        cause += f"; not confirmed: {', '.join(row['refuted'])}"
-    return cause
+    times = " to ".join(distinct_seconds(row["lower_s"], row["upper_s"]))
+    return f"{span} the time goes from {times}: {factor_text(row)} times what the smaller sizes lead to expect there"
 
 
 def remedy(row: ChangeRow, trials: Sequence[TrialRow] = ()) -> str:
     """Which knob to change."""
+    if row["algorithm_after"]:
+        return _selector(row)
     own = next((each for each in trials if is_of(each, row) and each["knob"] == row["confirmed"]), None)
     if own is not None:
         return gain_text(own)
@@ -89,9 +89,29 @@ def remedy(row: ChangeRow, trials: Sequence[TrialRow] = ()) -> str:
     return f"try {row['usual_knob']}" if row["usual_knob"] else "look for thresholds in the library's manual"
 
 
+def _selector(row: ChangeRow) -> str:
+    """The keys of a fabric file that decide which algorithm a simulated call takes."""
+    better = row["algorithm_before"] if row["factor"] > 1 else row["algorithm_after"]
+    return (
+        f'simulation.algorithms = {{ {row["call"].partition("-")[0]} = "{better}" }} in the fabric file takes that one '
+        "at every size; simulation.collectives says whose selector chooses"
+    )
+
+
+def _cure(row: SlowerRow, changes: Sequence[ChangeRow], modelled: bool) -> str:
+    """What to try where a size takes longer than its double."""
+    if not modelled:
+        return CURE
+    for each in changes:
+        near = row["size"] <= each["lower"] and each["upper"] <= row["double"]
+        if near and each["algorithm_after"] and (each["cell"], each["call"]) == (row["cell"], row["call"]):
+            return f"{cause_text(each)} between them: {_selector(each)}"
+    return "the model changes its costs between them: see network.segments and network.eager_limit of the fabric file"
+
+
 def slower_text(row: SlowerRow) -> str:
     """Both sizes with their times."""
-    one, double = measured_seconds(row["seconds"]), measured_seconds(row["double_seconds"])
+    one, double = distinct_seconds(row["seconds"], row["double_seconds"])
     return f"{exact_bytes(row['size'])} take {one}, {exact_bytes(row['double'])} only {double}"
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from weft.analyse.protocol.changes import ChangeOver
+from weft.analyse.protocol.series import SizeSeries
 from weft.analyse.tables.answers import ChangeRow
 from weft.mpi.knobs import Knobs, NamedKnob, Where, all_values
 from weft.plan.records import Cell
@@ -55,31 +56,37 @@ def launch_settings(
     return {cell: _settings(rows, stated) for cell, rows in of_cell.items()}
 
 
-def named(change: ChangeOver, cell: Cell, knobs: Knobs) -> ChangeRow:
+def named(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) -> ChangeRow:
     """A change-over with the knob that explains it.
 
-    No knob is named for a bend: a cache overflow also bends a curve, at a size that some knob may have by chance.
+    No knob is named for a bend: a cache overflow also bends a curve, at a size that some knob may have by chance. None
+    is where the run recorded that the algorithm changes: that is the cause.
 
     Parameters
     ----------
-    change
-        The change-over.
+    change, series
+        The change-over, and the series that has it.
     cell
         Its cell in the plan.
     knobs
         Knobs of the cell's launches.
     """
     where, collective = reached(cell, change.name)
-    likely = [] if change.kind == "bend" else possible(change, knobs, where, collective)
+    known = change.kind == "bend" or bool(change.algorithm_after)
+    likely = [] if known else possible(change, knobs, where, collective)
+    seconds = {size: row["median_s"] for size, row in zip(series.sizes, series.rows, strict=True)}
+    usual = "" if likely or change.algorithm_after else knobs.usual(where, collective)
     first = likely[0] if likely else None
     return ChangeRow(
         cell=change.cell, call=change.name, nodes=cell.nodes, ranks=cell.ranks, lower=change.lower,
-        upper=change.upper, surely_lower=change.surely_lower, surely_upper=change.surely_upper, kind=change.kind,
+        upper=change.upper, surely_lower=change.surely_lower, surely_upper=change.surely_upper,
+        lower_s=seconds[change.lower], upper_s=seconds[change.upper], algorithm_before=change.algorithm_before,
+        algorithm_after=change.algorithm_after, kind=change.kind,
         factor=change.factor, low=change.low, high=change.high, before_rate=change.before_rate,
         after_rate=change.after_rate, confidence=change.confidence,
         knobs=[name for knob in likely for name in knob.names],
         knob_values=[knob.value for knob in likely for _ in knob.names], knob_value=first.value if first else None,
-        knob_meaning=first.what if first else "", usual_knob="" if first else knobs.usual(where, collective),
+        knob_meaning=first.what if first else "", usual_knob=usual,
         eager_limit=is_eager_limit(*(first.names if first else ())), confirmed="", refuted=[],
     )  # fmt: skip
 

@@ -9,7 +9,9 @@ single launch, the interval of the median is used instead.
 On a shared machine, most samples of a launch can be disturbed, and with them its median, but not its fastest samples.
 If the fastest samples of the launches agree much better than their medians, they are used instead. If the system
 interrupted every sample of a launch at a size, that launch is left out at that size. Both decisions use only the
-scatter between launches and the interruptions that the system reports (METHOD 11), never the shape of the curve.
+scatter between launches and the interruptions that the system reports (METHOD 11), never the shape of the curve. A
+size that fewer than half of the launches measured (refining ran out of its budget) has a launch's own speed for its
+time: it decides nothing, and its error is infinite.
 """
 
 import math
@@ -21,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from weft.analyse.protocol.fit import Numbers
-from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, timed
+from weft.analyse.tables.times import RARE, CallRow, MedianRow, TimedRow, timed
 from weft.kernel.sizes import in_all, split_op
 
 Statistic = Literal["median", "fastest"]
@@ -48,7 +50,7 @@ class SizeSeries:
         Bytes, ascending.
     seconds, errors
         Time at each size over all launches with their offsets removed, and its relative standard error: infinite if
-        every launch was disturbed.
+        every launch was disturbed, or fewer than half of them measured it.
     launches
         Degrees of freedom of the errors from the launches; 0 for one launch.
     rows
@@ -200,7 +202,9 @@ def make_series(
     errors = np.maximum(errors, SUREST)
     if logs:
         measured = set[int]().union(*logs.values())
-        errors = np.where([size in measured for size in sizes], errors, np.inf)
+        most = max(map(len, values))
+        heard = [size in measured and RARE * len(each) >= most for size, each in zip(sizes, values, strict=True)]
+        errors = np.where(heard, errors, np.inf)
     return SizeSeries(cell, name, tuple(sizes), np.exp(centres), errors, max(freedom, 0), tuple(rows), statistic)
 
 

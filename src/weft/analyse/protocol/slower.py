@@ -16,22 +16,22 @@ LEAST_SLOWER = 1.03
 ROUNDED_FROM = 32
 
 
-def slower_than_double(series: SizeSeries) -> list[SlowerRow]:
+def slower_than_double(series: SizeSeries, *, modelled: bool = False) -> list[SlowerRow]:
     """METHOD 18: every size whose time exceeds that of twice the size, by more than the errors of both.
 
     Their intervals must not overlap, and the ratio of the two times must exceed 1 by `SURE` standard errors and by 3 %
-    (of a hundred pairs of sizes a few intervals would not overlap by chance).
+    (of a hundred pairs of sizes a few intervals would not overlap by chance). Of a model, whose times are ``modelled``
+    and have no noise, every such size is one.
     """
     place = {size: index for index, size in enumerate(series.sizes)}
     found: list[SlowerRow] = []
     for size, index in place.items():
         double = _double(size, place)
         other = place.get(double, index)
-        if other == index or reach(series.rows[index])[0] <= reach(series.rows[other])[1]:
+        if other == index:
             continue
-        error = math.hypot(series.errors[index], series.errors[other])
-        if math.log(series.seconds[index] / series.seconds[other]) > max(SURE * error, math.log(LEAST_SLOWER)):
-            here, there = series.rows[index], series.rows[other]
+        here, there = series.rows[index], series.rows[other]
+        if here["median_s"] > there["median_s"] if modelled else _surely_slower(series, index, other):
             found.append(
                 SlowerRow(
                     cell=here["cell"], call=series.name, nodes=here["nodes"], ranks=here["ranks"], size=size,
@@ -40,6 +40,14 @@ def slower_than_double(series: SizeSeries) -> list[SlowerRow]:
                 )
             )  # fmt: skip
     return found
+
+
+def _surely_slower(series: SizeSeries, index: int, other: int) -> bool:
+    """Whether one size of a measured series takes longer than another one, beyond the errors of both."""
+    if reach(series.rows[index])[0] <= reach(series.rows[other])[1]:
+        return False
+    error = math.hypot(series.errors[index], series.errors[other])
+    return math.log(series.seconds[index] / series.seconds[other]) > max(SURE * error, math.log(LEAST_SLOWER))
 
 
 def _double(size: int, measured: Collection[int]) -> int:

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from weft.analyse.tables.off_node import OffNode
 from weft.analyse.tables.quality import Doubt
+from weft.format import measured_factor
 from weft.store.typed import TableOf
 
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
@@ -14,6 +15,8 @@ WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))
 
 #: METHOD 15: two sides of so many launches can differ beyond chance; fewer cannot, and get no verdict.
 FEWEST_LAUNCHES = 4
+
+UNKNOWN_KNOB = "no knob that Weft knows has this value"
 
 #: A verdict of "no" needs an interval that leaves out a change by more than this factor: one that merely holds 1 may
 #: hold a doubling, too. A rise that surely stays below it hardly limits anything.
@@ -64,7 +67,9 @@ class ChangeRow(TypedDict):
     the knob is an eager limit by its name. ``confirmed``: the knob that was moved and took the point along, empty if
     none did or none was tried; ``refuted``: those that were moved without it (`weft.analyse.protocol.trials`). Kind
     ``cache``: the memory causes it, because the same pair does not show it both hot and cold
-    (`weft.analyse.protocol.memory`).
+    (`weft.analyse.protocol.memory`). ``lower_s`` and ``upper_s`` are the times at both sizes. ``algorithm_before`` and
+    ``algorithm_after`` are those that the run recorded there, empty where it recorded none or the same: then the switch
+    is the cause, for certain, and no knob is named. Kind ``switch``: the algorithm changes, and the time hardly.
     """
 
     cell: str
@@ -75,7 +80,11 @@ class ChangeRow(TypedDict):
     upper: int
     surely_lower: int
     surely_upper: int
-    kind: Literal["jump", "bend", "cache"]
+    lower_s: float
+    upper_s: float
+    algorithm_before: str
+    algorithm_after: str
+    kind: Literal["jump", "bend", "cache", "switch"]
     factor: float
     low: float
     high: float
@@ -155,6 +164,26 @@ def knobs_in_words(row: ChangeRow) -> str:
     return ", or ".join(f"{' or '.join(names)} ({value:,} B)" for value, names in found.items())
 
 
+def factor_text(row: ChangeRow) -> str:
+    """The factor of a step with its interval; that of a model has none."""
+    if row["low"] == row["high"]:
+        return measured_factor(row["factor"])
+    return f"{measured_factor(row['factor'])} ({measured_factor(row['low'])}–{measured_factor(row['high'])})"
+
+
+def cause_text(row: ChangeRow) -> str:
+    """What made a jump: a recorded switch of the algorithm, or perhaps the knobs in its gap, and which were moved."""
+    if row["algorithm_after"]:
+        return f"the algorithm changes from {row['algorithm_before']} to {row['algorithm_after']}"
+    known = knobs_in_words(row)
+    cause = f"perhaps {known}" if known else UNKNOWN_KNOB
+    if row["confirmed"]:
+        cause = f"{known}, confirmed"
+    elif row["refuted"]:
+        cause += f"; not confirmed: {', '.join(row['refuted'])}"
+    return cause
+
+
 VERDICTS = TableOf(
     "verdicts",
     VerdictRow,
@@ -173,7 +202,8 @@ CHANGES = TableOf(
     ChangeRow,
     pa.schema(
         [
-            *WHERE, *((name, LONG) for name in ("lower", "upper", "surely_lower", "surely_upper")), ("kind", TEXT),
+            *WHERE, *((name, LONG) for name in ("lower", "upper", "surely_lower", "surely_upper")),
+            ("lower_s", REAL), ("upper_s", REAL), ("algorithm_before", TEXT), ("algorithm_after", TEXT), ("kind", TEXT),
             *((name, REAL) for name in ("factor", "low", "high", "before_rate", "after_rate", "confidence")),
             ("knobs", pa.list_(TEXT)), ("knob_values", pa.list_(LONG)), ("knob_value", LONG),
             ("knob_meaning", TEXT), ("usual_knob", TEXT),

@@ -10,6 +10,8 @@ from weft.store.typed import TableOf
 
 TEXT, SHORT, INT, LONG, REAL, FLAG = pa.string(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 STATISTICS = ("median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s")
+#: A size measured in fewer launches than the most divided by this decides nothing.
+RARE = 2
 SAMPLE = (("cell", TEXT), ("launch", SHORT), ("call", TEXT), ("phase", TEXT))
 
 

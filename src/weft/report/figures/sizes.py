@@ -8,8 +8,9 @@ from typing import Any, Literal, TypedDict
 
 import altair as alt
 
+from weft.analyse.tables.answers import factor_text
 from weft.analyse.tables.times import holding_bound_s, reach
-from weft.format import exact_bytes, measured_factor, measured_rate, measured_seconds
+from weft.format import exact_bytes, measured_rate, measured_seconds
 from weft.report.figures.calls import COLOURS
 from weft.report.figures.labels import BYTES_LABEL, RATES_LABEL, SECONDS_LABEL
 from weft.report.figures.theme import HEIGHT, INK, RED, dodged, grows_by, palettes, values
@@ -21,9 +22,10 @@ PANEL = 230
 #: A bound further than this factor from the times is not drawn.
 FAR = 20
 KEY = (
-    "Points: median over launches, with its interval. Dashed: lower bound. "
-    "Red diamond: a change-over at which the time steps; hollow: one at which only its slope changes. "
-    "Dotted: value of the knob that explains it."
+    "Points: median over launches, with its interval; rings: of fewer than half of them, no part of the line. "
+    "Dashed: lower bound. "
+    "Red diamond: a change-over at which the time steps; hollow: one at which only its slope or the algorithm changes. "
+    "Dotted: value of a knob that may explain it, and does where the table says confirmed."
 )
 
 RATE_KEY = KEY.replace("Dashed: lower bound.", "Dashed: upper limit, by the lower bound of the time.")
@@ -48,6 +50,7 @@ class Point(TypedDict):
     label: str
     size: str
     samples: int
+    rare: bool
     time: str
     rate: str
 
@@ -90,7 +93,8 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     labels = [each.label for each in drawn]
     colour, shade = (alt.Color("label:N", scale=each, legend=None) for each in palettes(labels, COLOURS))
     tooltip = [alt.Tooltip(f"{field}:N", title=name) for field, name in _MEASURED]
-    base = alt.Chart(values(rows)).encode(x=x, y=y, color=colour)
+    base = alt.Chart(values([row for row in rows if not row["rare"]])).encode(x=x, y=y, color=colour)
+    rare = alt.Chart(values([row for row in rows if row["rare"]])).encode(x=x, y=y, color=colour)
     layers: list[Any] = [
         alt.Chart(values([row for row in rows if row["bound"]]))
         .mark_line(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.55, clip=True)
@@ -99,6 +103,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
         base.mark_line(strokeWidth=1.8),
         base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         base.mark_point(size=22, filled=True, opacity=1).encode(tooltip=tooltip),
+        rare.mark_point(size=26, filled=False, opacity=1).encode(tooltip=tooltip),
         alt.Chart(values(marks))
         .mark_point(shape="diamond", size=110, strokeWidth=1.6, stroke=RED, opacity=1)
         .encode(
@@ -119,7 +124,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
 
 
 _MEASURED = (("label", "line"), ("size", "message"), ("time", "median"), ("rate", "rate"), ("samples", "samples"))
-_CHANGED = (("between", "between"), ("what", "time"), ("cause", "knob"))
+_CHANGED = (("between", "between"), ("what", "over that expected"), ("cause", "cause"))
 
 
 def _points(each: Drawn, quantity: Quantity) -> list[Point]:
@@ -134,6 +139,7 @@ def _points(each: Drawn, quantity: Quantity) -> list[Point]:
                 "x": size, "y": _value(size, row["median_s"], quantity), "low": _known(size, low, quantity),
                 "high": _known(size, high, quantity), "bound": _known(size, holding_bound_s(row), quantity),
                 "label": each.label, "size": exact_bytes(size), "samples": row["samples"],
+                "rare": each.line.is_rare(row),
                 "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
                 "rate": measured_rate(size, row["median_s"]),
             }
@@ -162,14 +168,14 @@ def _marks(each: Drawn, quantity: Quantity) -> list[Mark]:
             {
                 "x": size, "y": _value(size, time, quantity), "jump": change["kind"] == "jump",
                 "between": f"{exact_bytes(change['lower'])} and {exact_bytes(change['upper'])}", "label": each.label,
-                "what": f"x {measured_factor(change['factor'], change['low'], change['high'])}", "cause": cause(change),
+                "what": f"x {factor_text(change)}", "cause": cause(change),
             }
         )  # fmt: skip
     return found
 
 
 def _limits(drawn: Sequence[Drawn], x: alt.X, height: int) -> list[Any]:
-    """A line at each eager limit that explains a change-over: at the knob's value, not where the change was found."""
+    """A line at each eager limit that may explain a change-over: at the knob's value, not where that was found."""
     limits = [change for each in drawn for change in each.line.changes if change["eager_limit"]]
     known = {change["knob_value"]: change["knobs"][0] for change in limits if change["knob_value"] is not None}
     rows = [{"x": value, "name": f"{name} = {exact_bytes(value)}"} for value, name in sorted(known.items())]

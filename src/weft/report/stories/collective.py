@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.analyse.tables.answers import WINNERS
-from weft.analyse.tables.times import TimedRow, holding_bound_s, timed
+from weft.analyse.tables.times import TimedRow, holding_bound_s, reach, timed
 from weft.format import exact_bytes, measured_seconds, plural
 from weft.kernel.sizes import in_all
 from weft.mpi.algorithms import DEFAULT
@@ -43,8 +43,14 @@ class CollectiveStory(SweepStory):
         if found is None:
             return text + "the calls have no size in common."
         line, row, size = found
-        one = "the slowest call" if len(largest) > 1 else "the call"
         time = measured_seconds(row["median_s"], row["low_s"], row["high_s"])
+        if rivals := self._rivals(view):
+            told = (
+                f"{each.name}: {measured_seconds(own['median_s'], own['low_s'], own['high_s'])}" for each, own in rivals
+            )
+            others = f"{text}the slowest calls at {exact_bytes(size)} are {line.name}: {time}, and {', '.join(told)}"
+            return f"{others}; their ranges overlap, so which is slower is not shown."
+        one = "the slowest call" if len(largest) > 1 else "the call"
         return f"{text}{one} at {exact_bytes(size)} is {line.name}: {time}."
 
     def cause(self, view: RunView) -> str:
@@ -64,6 +70,9 @@ class CollectiveStory(SweepStory):
         if found is None:
             return "The calls have no size in common" if self._largest(view) else "No call has a time"
         line, row, size = found
+        if rivals := self._rivals(view):
+            names = [line.name, *(each.name for each, _ in rivals)]
+            return f"{', '.join(names[:-1])} or {names[-1]} is the slowest call"
         if len(self._largest(view)) > 1:
             return f"{line.name} is the slowest call"
         return f"{line.name} takes {measured_seconds(row['median_s'])} at {exact_bytes(size)}"
@@ -98,6 +107,16 @@ class CollectiveStory(SweepStory):
         rows = [(line, row, size) for line in largest if size is not None and (row := line.at(size))]
         return max(rows, key=lambda each: each[1]["median_s"], default=None)
 
+    def _rivals(self, view: RunView) -> list[tuple[Line, TimedRow]]:
+        """Other calls that may take as long as the slowest one: their intervals or ranges overlap."""
+        found = self._slowest(view)
+        if found is None:
+            return []
+        slowest, row, size = found
+        others = [(line, own) for line in self._largest(view) if line is not slowest and (own := line.at(size))]
+        overlap = [(line, own) for line, own in others if reach(own)[1] >= reach(row)[0]]
+        return sorted(overlap, key=lambda each: -each[1]["median_s"])
+
     def bars(self, view: RunView) -> list[Bar]:
         """Every call at the size of the slowest one, each with its bound."""
         found = self._slowest(view)
@@ -117,7 +136,9 @@ class CollectiveStory(SweepStory):
         return existing(
             [
                 *self._winner_tables(view),
-                change_table(view.titled(CHANGES), lines, places, named=view.grade != "D"),
+                change_table(
+                    view.titled(CHANGES), lines, places, view.grade, modelled=view.plan.planned_fabric.is_model
+                ),
                 trial_table(view.titled(MOVED), lines, places),
                 slower_table(view.titled("Messages slower than their double"), lines, places),
                 *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),

@@ -2,6 +2,7 @@
 """Change-overs: none in a smooth curve, the planted one within a step of its place, told with what happens there."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from made.sizes import (
 )
 from weft.analyse.protocol.changes import ChangeOver, changes_of
 from weft.analyse.protocol.fit import Pieces
-from weft.analyse.protocol.series import size_series
+from weft.analyse.protocol.series import make_series, size_series
 from weft.analyse.protocol.slower import slower_than_double
 from weft.analyse.tables.times import CallRow, MedianRow
 
@@ -345,3 +346,34 @@ def test_a_steep_step_close_to_an_end_is_found_where_three_sizes_lie_beyond_it(b
             assert [change.lower for change in found] == [last]
         else:
             assert len(found) <= 1
+
+
+def test_a_size_of_one_launch_in_four_decides_nothing() -> None:
+    """Refining ran out of its budget after one launch, three times as slow: its sizes ended a change-over."""
+    sizes = sizes_of("octaves")
+    rare = [279, 304, 362]
+    times = {size: 2e-7 + size / 5e9 for size in (*sizes, *rare)}
+    launches = {k: {size: times[size] for size in sizes} for k in range(4)}
+    launches[0] |= {size: 3 * times[size] for size in rare}
+    listed = sorted(times)
+    rows: list[Any] = [
+        {"call": f"send@{size}", "median_s": launches[0][size], "low_s": None, "high_s": None} for size in listed
+    ]
+    series = make_series("c000", "send", rows, launches)
+    assert [size for size, error in zip(listed, series.errors, strict=True) if not np.isfinite(error)] == rare
+    assert changes_of(series) == []
+    launches[1] |= {size: times[size] for size in rare}
+    half = make_series("c000", "send", rows, launches)
+    assert all(np.isfinite(half.errors)), "half of the launches are enough"
+
+
+def test_a_gap_ends_at_a_size_beyond_the_step_that_the_fit_leaves_out() -> None:
+    """4 KiB took 2.65 us between 696 ns and 3.11 us: the gap was told up to 8 KiB, and a knob of 8 KiB with it."""
+    rng = np.random.default_rng(7)
+
+    def curve(size: float) -> float:
+        return 2e-7 + size / 8e9 if size < 4096 else 2.3e-6 + size / 11e9 if size > 4096 else 2.2e-6
+
+    series = made_series(rng, curve, sizes_of("octaves"), 0.01, launches=4)
+    (found,) = [change for change in changes_of(series) if change.kind == "jump"]
+    assert (found.lower, found.upper, found.surely_upper) == (2048, 4096, 4096)

@@ -49,7 +49,7 @@ def kinds(of_hot: Curve, of_cold: Curve, seed: int, noise: float = 0.01) -> set[
         cell: SimpleNamespace(kernel="bandwidth", nodes=2, ranks=2, ranks_per_node=1, parameters={"cache": cache})
         for cell, cache in (("c000", "hot"), ("c001", "cold"))
     }
-    changes = [named(change, cells[each.cell], Knobs("", {})) for each in series for change in changes_of(each)]
+    changes = [named(change, each, cells[each.cell], Knobs("", {})) for each in series for change in changes_of(each)]
     return {(change["cell"], change["kind"]) for change in told_apart(changes, series, cells)}
 
 

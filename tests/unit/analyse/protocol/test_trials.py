@@ -10,11 +10,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from weft.analyse.protocol.findings import cause_text, protocol_findings, remedy
+from weft.analyse.protocol.findings import protocol_findings, remedy
 from weft.analyse.protocol.gain import gain_text, gains
 from weft.analyse.protocol.trials import quieter, trial_rows, with_trials
 from weft.analyse.remedies import knob_remedies
-from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.answers import ChangeRow, cause_text
 from weft.analyse.tables.times import CallRow
 from weft.analyse.tables.trials import TrialRow
 from weft.kernel.sizes import op_name
@@ -44,8 +44,9 @@ def smooth(size: int) -> float:
 def change(factor: float = 2.0) -> ChangeRow:
     return ChangeRow(
         cell="c007", call="alltoall", nodes=1, ranks=2, lower=3756, upper=4096, surely_lower=3756, surely_upper=4096,
-        kind="jump", factor=factor, low=0.9 * factor, high=1.1 * factor, before_rate=None, after_rate=None,
-        confidence=1.0, knobs=[WRONG, RIGHT], knob_values=[4096, 4096], knob_value=4096, knob_meaning="the algorithm",
+        lower_s=1e-6, upper_s=2e-6, algorithm_before="", algorithm_after="", kind="jump", factor=factor,
+        low=0.9 * factor, high=1.1 * factor, before_rate=None, after_rate=None, confidence=1.0,
+        knobs=[WRONG, RIGHT], knob_values=[4096, 4096], knob_value=4096, knob_meaning="the algorithm",
         usual_knob="", eager_limit=False, confirmed="", refuted=[],
     )  # fmt: skip
 
