@@ -10,6 +10,7 @@ from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.causes import causes
 from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings
 from weft.analyse.doubts import doubted_calls, doubts
+from weft.analyse.few import few_of_pairs, few_samples
 from weft.analyse.floor import Floor
 from weft.analyse.ladder import ladder_rows
 from weft.analyse.pairs.findings import pair_findings, standing_culprit
@@ -243,7 +244,10 @@ def _findings(
         findings = [each for each in findings if not each["what"].startswith(NO_SOCKETS)]
     else:
         findings += unjudged(found.calls, found.plan.cells)
-    classes = CLASSES.read(root) if found.of_pairs else []
+    classes, measure = CLASSES.read(root) if found.of_pairs else [], found.plan.measure
+    if not found.modelled:
+        findings += few_samples(_of_calls(found), measure.min_samples)
+        findings += few_of_pairs(classes, measure.launches, measure.min_samples)
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
     findings += protocol_findings(changes, slower, found.cells, trials, named=named, modelled=found.modelled)
     return by_gravity([*findings, *(pair_findings(root, named=named) if found.of_pairs else [])])

@@ -31,7 +31,11 @@ COLOURS = (BLUE, ORANGE, GREEN, RED, INK, GREY)
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
 SIDE, TALL, COLUMNS = 330, 230, 2
 TITLES = {"bytes": "size", "nodes": "number of nodes N", "ranks": "number of ranks p"}
-TIME_KEY = "Points: median over launches. Strokes: smallest and largest median of a launch. Both axes are logarithmic."
+STROKES = {
+    "launches": "Strokes: smallest and largest median of a launch.",
+    "model": "Strokes of a simulated run: the least and the most a time can be with all that its model leaves out.",
+}
+LOGS = "Both axes are logarithmic."
 RATIO_KEY = (
     "Band: 95 % bootstrap interval over launches. Filled points: a difference is shown; hollow: none is. "
     "Below the line at 1 the other run is faster."
@@ -71,11 +75,12 @@ def shared_figures(found: Compare) -> list[Figure]:
 def times_figure(found: Compare, sheet: Sheet) -> Figure:
     """Time against size (or nodes, or ranks): a panel per call, with every run in it."""
     runs = [side.name for side in found.sides]
-    panels = tuple(_times(sheet.axis, time_points(found, sheet, panel), runs, panel) for panel in sheet.panels)
+    points = {panel: time_points(found, sheet, panel) for panel in sheet.panels}
+    panels = tuple(_times(sheet.axis, own, runs, panel) for panel, own in points.items())
+    drawn = {point["stroke"] for own in points.values() for point in own}
+    key = " ".join(["Points: median over launches.", *(text for name, text in STROKES.items() if name in drawn), LOGS])
     title = found.titled(f"Time of each call: {sheet.title}")
-    return Sheeted(
-        f"times-{sheet.name}", title, TIME_KEY, if_all_hold(reading(found.comparisons, sheet), found), panels
-    )
+    return Sheeted(f"times-{sheet.name}", title, key, if_all_hold(reading(found.comparisons, sheet), found), panels)
 
 
 def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: Sheet) -> Figure:

@@ -51,7 +51,11 @@ class RatioPoint(TypedDict):
 
 
 class TimePoint(TypedDict):
-    """The time of a row in one run in seconds: median over launches, and the range of the launches' medians."""
+    """The time of a row in one run in seconds: median over launches, and the range of the launches' medians.
+
+    Of a modelled time it is the range that its model leaves open; ``stroke`` says which: ``launches``, ``model`` or, of
+    a single value, nothing.
+    """
 
     x: int
     y: float
@@ -63,6 +67,7 @@ class TimePoint(TypedDict):
     where: str
     time: str
     launches: int
+    stroke: str
 
 
 def sheets(found: Compare) -> list[Sheet]:
@@ -111,7 +116,7 @@ def line_of(key: Key, axis: Axis, many: bool) -> str:
 
 
 def time_points(found: Compare, sheet: Sheet, operation: str) -> list[TimePoint]:
-    """Times of every run for one panel: median over launches, and the range of the launches' medians."""
+    """Times of every run for one panel, each with its range."""
     points: list[TimePoint] = []
     many = crossed(sheet)
     for side in found.sides:
@@ -119,17 +124,19 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[TimePoint]
             point = side.points.get(key)
             if key.operation != operation or point is None or not point.medians:
                 continue
+            low, high = point.span_s or (min(point.medians.values()), max(point.medians.values()))
             points.append(
                 {
                     "x": x_of(key, sheet.axis),
                     "y": point.median_s,
-                    "low": min(point.medians.values()),
-                    "high": max(point.medians.values()),
+                    "low": low,
+                    "high": high,
+                    "stroke": "" if low == high else "model" if point.span_s else "launches",
                     "run": side.name,
                     "base": side is found.sides[0],
                     "line": line_of(key, sheet.axis, many),
                     "where": where(key),
-                    "time": measured_seconds(point.median_s),
+                    "time": measured_seconds(point.median_s, *((low, high) if low < high else ())),
                     "launches": len(point.medians),
                 }
             )

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 import altair as alt
 
-from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.tables.times import FloorRow, TimedRow, is_beaten, reach, timed
 from weft.format import measured_factor, measured_seconds
 from weft.plan.records import PlannedSeries
 from weft.report.figures.labels import SECONDS_LABEL
@@ -76,7 +76,12 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     both = len({row["phase"] for row in rows}) > 1
     title = f"The calls, cold and warm: {series.name}, {m_text(series)}"
     return Figure(
-        f"calls-{series.name}", view.titled(title), KEY, reading(rows), (_chart(axis, points, calls),), claims=both
+        f"calls-{series.name}",
+        view.titled(title),
+        KEY,
+        reading(rows, view.floor),
+        (_chart(axis, points, calls),),
+        claims=both,
     )
 
 
@@ -121,24 +126,38 @@ def _labels(points: Sequence[Point], span: float) -> list[Label]:
     ]
 
 
-def reading(rows: Sequence[TimedRow]) -> str:
-    """Which call has the most expensive first call, and where."""
+def reading(rows: Sequence[TimedRow], floor: Sequence[FloorRow] = ()) -> str:
+    """Which first call stands out most among the later ones, and where.
+
+    None at one rank, which has no connections, and none whose time is below the noise floor or its own bound.
+    """
     warm = {(row["cell"], row["call"]): row for row in rows if row["phase"] == "warm"}
     pairs = [
         (row, warm[row["cell"], row["call"]])
         for row in rows
-        if row["phase"] == "cold" and (row["cell"], row["call"]) in warm
+        if row["phase"] == "cold" and row["ranks"] > 1 and (row["cell"], row["call"]) in warm
     ]
+    pairs = [pair for pair in pairs if not any(is_beaten(row) or _lost(row, floor) for row in pair)]
     pairs = [(cold, hot) for cold, hot in pairs if not cold["oversubscribed"]] or pairs
     if not pairs:
-        return "No call has both a cold and a warm time."
+        return "No call of several ranks has both a cold and a warm time above the noise floor and its bound."
     cold, hot = max(pairs, key=lambda pair: pair[0]["median_s"] / pair[1]["median_s"])
     ratio = cold["median_s"] / hot["median_s"]
-    factor = measured_factor(ratio)
+    (least, most), (fastest, slowest) = reach(cold), reach(hot)
+    ends = (least / slowest, most / fastest) if least < most else (None, None)
+    factor = measured_factor(ratio, *ends, "times")
     where = f"N = {cold['nodes']}, p = {cold['ranks']}"
     if ratio < 1.2:
-        return f"First calls cost no more than later ones (at most {factor} times, {cold['call']} at {where})."
+        return f"First calls cost no more than later ones (at most {factor}, {cold['call']} at {where})."
     return (
-        f"The first call costs most for {call_name(cold['call'])} at {where}: "
-        f"{measured_seconds(cold['median_s'])}, {factor} times the {measured_seconds(hot['median_s'])} of later calls."
+        f"The first call stands out most for {call_name(cold['call'])} at {where}: it takes "
+        f"{measured_seconds(cold['median_s'])}, {factor} the {measured_seconds(hot['median_s'])} of later calls."
     )
+
+
+def _lost(row: TimedRow, floor: Sequence[FloorRow]) -> bool:
+    """Whether a time is no longer than an empty operation on the same shape (METHOD 21)."""
+    shape = ("empty", row["nodes"], row["ranks_per_node"])
+    own = [each for each in floor if (each["quantity"], each["nodes"], each["ranks_per_node"]) == shape]
+    empty_s = max((each["value"] or 0.0 for each in own), default=0.0)
+    return not row["oversubscribed"] and row["median_s"] * row["batch"] <= empty_s

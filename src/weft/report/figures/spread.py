@@ -15,7 +15,7 @@ MOST_PANELS = 9
 MOST_POINTS = 60
 KEY = (
     "Points: samples of the warm main call (at most 60 per launch, including the extremes); red: interrupted. "
-    "Box: middle half of a launch and its median."
+    "Box: middle half of a launch and its median. Every axis begins at zero."
 )
 
 
@@ -66,7 +66,7 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
         for row in quartiles
     ]
     x = alt.X("launch:O", title="launch", axis=alt.Axis(labelAngle=0))
-    scale = alt.Scale(zero=False)
+    scale = alt.Scale(zero=True)
     y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=alt.Axis(tickCount=5, format=".4~r"))
     beside = alt.XOffset("beside:Q", scale=alt.Scale(domain=[-0.5, 0.5]))
     drawn = alt.Chart(values(boxes)).encode(x=x)
@@ -84,8 +84,8 @@ def reading(view: RunView) -> str:
     if not rows:
         return "One launch says nothing about the spread between launches."
     worst = max(rows, key=lambda row: (row["launch_high_s"] - row["launch_low_s"]) / row["median_s"])
-    between = (worst["launch_high_s"] - worst["launch_low_s"]) / worst["median_s"]
+    between = (worst["launch_high_s"] - worst["launch_low_s"]) / 2 / worst["median_s"]
     return (
-        f"Medians of launches differ most at N = {worst['nodes']}, p = {worst['ranks']}: by {between:.1%}. "
+        f"Medians of launches differ most at N = {worst['nodes']}, p = {worst['ranks']}: ±{between:.0%}. "
         f"{interval_meaning([worst])}"
     )

@@ -9,6 +9,7 @@ from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.causes import CAUSES, CauseRow
 from weft.analyse.tables.outcome import main_verdict
 from weft.analyse.tables.times import MEDIANS, CallRow, holding_bound_s, timed
+from weft.format import UNKNOWN
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar
 from weft.report.headline import Number, glance, headline, scale_numbers
@@ -133,6 +134,8 @@ def _time_table(view: RunView, group: Sequence[PlannedSeries]) -> Table:
         rows.append((name, *(time_text(row) for row in own)))
         if any(row["bound_s"] for row in own):
             rows.append(("   at least", *(bound_text(row) for row in own)))
+        if any(row["samples"] > 1 for row in own):
+            rows.append(("   samples", *(f"{row['samples']:,}" if row["samples"] else UNKNOWN for row in own)))
     call = CALLS.get(view.main_call, view.main_call)
     title = f"Time of {call}, {interval_heading(known)}"
     return Table(view.titled(title), columns, tuple(rows))
