@@ -4,12 +4,11 @@
 import gc
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from cyclopts import App, CycloptsError, Parameter
 
 from weft import __version__
-from weft.cli.mistakes import default_in_words, what_is_wrong, which_help
+from weft.cli.mistakes import among_verbs, default_in_words, what_is_wrong, which_help
 from weft.cli.output import NobodyReadsError, guarded
 from weft.cli.signals import heed_signals
 from weft.errors import PathError, WeftError
@@ -69,9 +68,7 @@ def run_verb(words: list[str]) -> int:
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     if words and not words[0].startswith("-") and words[0] not in VERBS:
-        near = get_close_matches(words[0], VERBS, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        return tell(f'no verb "{words[0]}"', f"{hint}verbs: {', '.join(VERBS)}", 2)
+        return tell(f'no verb "{words[0]}"', among_verbs(words[0], list(VERBS)), 2)
     try:
         result = called(words)
         sys.stdout.flush()

@@ -121,7 +121,7 @@ class Lines:
 
 
 class Left:
-    """The time that is left, which runs down as the bar is drawn anew.
+    """The time that is left, which runs down as the bar is drawn anew, from the first samples on: a queue is no delay.
 
     Parameters
     ----------
@@ -132,10 +132,14 @@ class Left:
     """
 
     def __init__(self, words: str, seconds: float) -> None:
-        self.words, self.seconds, self.began = words, seconds, time.monotonic()
+        self.words, self.seconds, self.began = words, seconds, 0.0
+
+    def measures(self) -> None:
+        """Note that ranks measure."""
+        self.began = self.began or time.monotonic()
 
     def __str__(self) -> str:
-        left_s = self.seconds - (time.monotonic() - self.began)
+        left_s = self.seconds - (time.monotonic() - self.began if self.began else 0.0)
         if left_s >= 1:
             return self.words.format(in_words(left_s))
         return "soon done" if left_s > min(-2.0, -0.2 * self.seconds) else "longer than expected"
@@ -154,6 +158,7 @@ class Live:
             TextColumn("measuring"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"), console=console(stderr=True),
         )  # fmt: skip
+        self.left = Left("{}", 0.0)
         self.task = self.bar.add_task("", total=None, left="")
         self.cell = Text(style="dim", no_wrap=True, overflow="ellipsis")
         self.samples, self.link = (Text(no_wrap=True, overflow="ellipsis") for _ in range(2))
@@ -163,7 +168,8 @@ class Live:
     def start(self, total: int, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
         self.bar.reset(self.task)  # building the kernels is not measuring
-        self.bar.update(self.task, total=total, completed=done, left=Left("first guess: {}", remaining_s))
+        self.left = Left("first guess: {}", remaining_s)
+        self.bar.update(self.task, total=total, completed=done, left=self.left)
         self.display.start()
 
     def current(self, words: str) -> None:
@@ -174,12 +180,14 @@ class Live:
     def glimpse(self, samples: str, link: str) -> None:
         """See :class:`Progress`."""
         self.samples.plain, self.link.plain = one_line(f"  {samples}"), one_line(f"  {link}")
+        self.left.measures()
 
     def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
         """See :class:`Progress`."""
         if status != "ok":
             self.say(f"{status}: {words}")
-        self.bar.update(self.task, completed=done, left=Left("about {} left", remaining_s))
+        self.left = Left("about {} left", remaining_s)
+        self.bar.update(self.task, completed=done, left=self.left)
 
     def say(self, line: str) -> None:
         """See :class:`Progress`."""

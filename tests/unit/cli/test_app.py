@@ -154,3 +154,14 @@ def test_a_file_that_is_not_there_is_no_reason_to_choose_another_run_folder(
     said = capsys.readouterr().err
     assert "none.json: No such file" in said
     assert "-> check the path\n" in said
+
+
+def test_a_wrong_verb_of_fabric_is_told_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there are many, the library would have named eight and three dots."""
+    assert app.main(["fabric", "chek"]) == 2
+    what, remedy = capsys.readouterr().err.splitlines()
+    assert what == 'error: weft fabric has no verb "chek"'
+    assert remedy.startswith("  -> did you mean check? verbs: ")
+    assert {"show", "presets", "check", "import", "up", "down", "exec", "slurm-here", "fit"} <= set(
+        remedy.partition("verbs: ")[2].split(", ")
+    )
