@@ -90,7 +90,7 @@ def _node(kind: str, queue: Queue, nodes: NodeClass, number: int) -> Iterator[st
     if nodes.sockets:
         yield key("sockets", nodes.sockets, "as the scheduler says")
     else:
-        yield unknown("sockets", "2", UNKNOWN + ": processors of a node (lscpu on one)").replace('"2"', "2")
+        yield unknown("sockets", "2", UNKNOWN + ": processors of a node (lscpu on one)").replace('"2"', "2  ")
     threads = f"; {nodes.threads} hardware threads each are not counted" if nodes.threads > 1 else ""
     maybe = "; hardware threads, where the site counts those (lscpu on one)" if kind in ("pbs", "lsf") else ""
     yield key("cores", nodes.cores, f"as the scheduler says, over all sockets{threads}{maybe}")
