@@ -76,9 +76,7 @@ def latest_run(folder: Path = RUNS) -> Path:
     """
     found = latest_first(folder)
     if not found:
-        raise DataError(
-            f"there is no run below {folder.absolute()}", "weft run contention makes one; else name a run folder"
-        )
+        raise DataError(f"there is no run below {folder.absolute()}", "name a run folder")
     return found[0]
 
 
