@@ -2,6 +2,7 @@
 """The stories of collective and bandwidth: times and rates by size, change-overs with their knobs, who wins where."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -406,3 +407,14 @@ def test_a_size_of_one_launch_in_four_is_marked_and_stays_off_the_line(runs: dic
     assert not [row for name in lines for row in sets[name] if row["x"] == 2048]
     assert [name for name in lines if sets[name]]
     assert [row["x"] for rows in sets.values() for row in rows if row["rare"]].count(2048) >= 1
+
+
+def test_a_long_name_has_room_beyond_the_last_point_on_a_narrow_page(runs: dict[str, RunView]) -> None:
+    """At 800 px "intra-socket, cold" ended in "co" at the edge."""
+    (line, *_) = lines_of(runs["rates"])
+    name = "inter-node, 4 hops, cold"
+    (layer, *_) = size_panel([Drawn(line, name)], "rate", small=False).to_dict()["layer"]
+    first, last = layer["encoding"]["x"]["scale"]["domain"]
+    largest = max(size_of(row) for row in line.rows)
+    beyond = math.log(last / largest) / math.log(last / first)
+    assert beyond * 560 > 6.6 * len(name)

@@ -19,6 +19,8 @@ from weft.report.sweeps import Line, cause, size_of
 Quantity = Literal["time", "rate"]
 
 PANEL = 230
+#: Width of the plot on a page of 800 px, and of a bold letter of a name, in pixels.
+NARROWEST, LETTER_PX = 560, 6.6
 #: A bound further than this factor from the times is not drawn.
 FAR = 20
 KEY = (
@@ -88,7 +90,9 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     rows = [row for each in drawn for row in _points(each, quantity)]
     marks = [row for each in drawn for row in _marks(each, quantity)]
     width, height = (PANEL, 200) if small else (None, HEIGHT + 40)
-    x = _size_axis([row["x"] for row in rows], small)
+    last = max(row["x"] for row in rows)
+    longest = max(len(row["label"]) for row in rows if row["x"] == last)
+    x = _size_axis([row["x"] for row in rows], small, longest)
     y, scale, span = _value_axis(rows, quantity)
     labels = [each.label for each in drawn]
     colour, shade = (alt.Color("label:N", scale=each, legend=None) for each in palettes(labels, COLOURS))
@@ -191,11 +195,13 @@ def _limits(drawn: Sequence[Drawn], x: alt.X, height: int) -> list[Any]:
     ]
 
 
-def _size_axis(sizes: Sequence[int], small: bool) -> alt.X:
+def _size_axis(sizes: Sequence[int], small: bool, longest: int) -> alt.X:
+    """The axis, with room for a name of so many letters to the right of the largest size."""
     first, last = min(sizes), max(sizes)
     powers = range(math.floor(math.log2(first)), math.ceil(math.log2(last)) + 1)
     step = max(1, math.ceil(len(powers) / (6 if small else 13)))
-    room = grows_by([first, last]) ** (0.3 if small else 0.2)
+    share = min((LETTER_PX * longest + 10) / (PANEL if small else NARROWEST), 0.5)
+    room = grows_by([first, last]) ** max(0.3 if small else 0.2, share / (1 - share))
     scale = alt.Scale(type="log", base=2, domain=[first / 1.3, last * max(room, 1.5)], nice=False)
     axis = alt.Axis(values=[2**power for power in powers][::step], labelExpr=BYTES_LABEL, grid=False, labelOverlap=True)
     return alt.X("x:Q", title=None if small else "message size", scale=scale, axis=axis)
