@@ -9,6 +9,7 @@ from pathlib import Path
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.causes import causes
 from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings
+from weft.analyse.crowd import crowded
 from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.few import few_of_pairs, few_samples
 from weft.analyse.floor import Floor
@@ -57,7 +58,7 @@ from weft.plan.records import Cell, Plan
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 from weft.store.load import Look, read_looks
-from weft.store.rows import LAUNCH_TABLE, MEASURED, LaunchRow, MeasuredRow
+from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, LaunchRow, MeasuredRow
 
 #: The tables that this module writes.
 WRITTEN = (
@@ -247,6 +248,7 @@ def _findings(
     classes, measure = CLASSES.read(root) if found.of_pairs else [], found.plan.measure
     if not found.modelled:
         findings += few_samples(_of_calls(found), measure.min_samples)
+        findings += crowded(RANK_TABLE.read(root)) if found.plan.planned_fabric.is_emulated else []
         findings += few_of_pairs(classes, measure.launches, measure.min_samples)
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
     findings += protocol_findings(changes, slower, found.cells, trials, named=named, modelled=found.modelled)
