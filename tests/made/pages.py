@@ -2,16 +2,21 @@
 """A page of each kind that Weft writes, of made and kept runs: name to path."""
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from made.kept import copy_of, kept_runs
 from made.links import make_virtual_run
+from made.pairs import Cluster, Faults
+from made.pairs_run import make_pairs_run
 from made.plain_run import make_probe_run, make_replay_run
 from made.routes import library, tree
-from made.run import Made, make_run, tara_like
-from made.sweeps import COLLECTIVE, MadeSweep, make_sweep, stepping
+from made.run import STUDY, Made, make_run, tara_like
+from made.sweeps import BANDWIDTH, COLLECTIVE, TWO_NODES, MadeSweep, make_sweep, stepping
 from made.traces import MadeRank
 from weft.analyse.trace.make import make_trace_tables
+from weft.fabric.drawing.drawing import draw, save
 from weft.fidelity import Part
 from weft.fidelity.page import write as write_fidelity
 from weft.plan.records import Cell
@@ -19,19 +24,21 @@ from weft.report.compare.load import load_compare
 from weft.report.compare.page import write as write_compare
 from weft.report.compare.trend import load_trend
 from weft.report.compare.trend import write as write_trend
+from weft.report.front import Front
 from weft.report.page import write
 from weft.report.routes import write_route_page
 from weft.report.tabular import Table
 from weft.report.trace.page import write_trace_page
 from weft.report.trace.view import load_trace
 from weft.route.compare import Routed, compare
+from weft.route.given import given_network
 from weft.run.refresh import refresh, refresh_compared
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 
-RUNS = (*kept_runs(), "simulated", "links", "winners", "probe", "replay")
-OTHERS = ("several", "compare", "trend", "fidelity", "trace", "routes")
 MS = 1_000_000
+TIMED_OUT = {("c007", launch): "timeout" for launch in (1, 2, 3)}
+LONG = 'a study\'s name <i>of</i> "many", words_that_do_not_break_anywhere_at_all_however_narrow'
 
 
 def uneven(cell: Cell, size: int) -> float:
@@ -40,35 +47,104 @@ def uneven(cell: Cell, size: int) -> float:
     return stepping(cell, size) * (2.0 if name == "default" else 1 + 0.05 * len(name))
 
 
+def wavering(seconds: float = 3e-5) -> Callable[[Cell, int], float]:
+    """Seconds of a call that differ fiftyfold between any two that are asked for: no answer can be had from them."""
+    asked = iter(range(1_000_000))
+    return lambda cell, size: seconds * (1 if next(asked) % 2 else 50)
+
+
+def make_interrupted(path: Path) -> Path:
+    """A run that was stopped when a third of its cells was measured."""
+    run = make_run(path, Made(samples=5))
+    cells = sorted((run / "cells").glob("*.json"))
+    for record in cells[len(cells) // 3 :]:
+        record.unlink()
+        record.with_suffix(".npy").unlink(missing_ok=True)
+    return run
+
+
+def make_empty(path: Path) -> Path:
+    """A run that was stopped before its first cell."""
+    run = make_run(path, Made(samples=3))
+    for name in ("cells", "launches"):
+        shutil.rmtree(run / name)
+        (run / name).mkdir()
+    return run
+
+
+def make_pods(path: Path) -> Path:
+    """Pairs of a cluster of two pods, isolated and all at once, where a node is slow to send."""
+    cluster = Cluster(nodes=16, per_node=2, per_leaf=4, uplinks=2, per_pod=2)
+    return make_pairs_run(path, cluster, Faults(senders={5: 2.0}), modes={"isolated": 1.0, "all": 1.4})
+
+
+def make_hostile(path: Path) -> Path:
+    """A run whose folder, study and library are named to break pages and commands."""
+    study = STUDY.format(launches=3, nodes=[1], ranks_per_node="[1, 2]", n=4608, symbol="p")
+    title = json.dumps(LONG)
+    study = study.replace('"All-to-all on a made machine"', title)
+    return make_run(path, Made(study=study, samples=3, mpi='</script><b>MPI</b> & "sons"'))
+
+
+#: The runs: how each is made.
+MAKERS: dict[str, Callable[[Path], Path]] = {
+    "simulated": lambda path: make_run(path, tara_like(samples=10, failures=TIMED_OUT)),
+    "again": lambda path: make_run(path, tara_like(samples=10)),
+    "memory": lambda path: make_run(path, tara_like(memory="2 GiB", kind="slurm", samples=5)),
+    "links": lambda path: make_virtual_run(path, 400e6, 100e6),
+    "rates": lambda path: make_sweep(path, MadeSweep(BANDWIDTH.format(cache="both"), TWO_NODES)),
+    "winners": lambda path: make_sweep(path, MadeSweep(COLLECTIVE.format(algorithms="each"), seconds=uneven)),
+    "wavering": lambda path: make_sweep(path, MadeSweep(seconds=wavering())),
+    "pods": make_pods,
+    "probe": make_probe_run,
+    "replay": make_replay_run,
+    "interrupted": make_interrupted,
+    "empty": make_empty,
+    'hos\'tile, "=run" $HOME': make_hostile,
+}
+RUNS = (*kept_runs(), *MAKERS)
+OTHERS = ("several", "whatif", "compare", "three", "trend", "fidelity", "trace", "routes", "yellowstone", "drawing")
+
+
 def make_pages(folder: Path) -> dict[str, Path]:
     """Write a page of each of RUNS and OTHERS into a folder."""
     runs = {name: copy_of(name, folder) for name in kept_runs()}
-    runs["again"] = make_run(folder / "again", tara_like(samples=10))
-    slower = {("c007", launch): "timeout" for launch in (1, 2, 3)}
-    runs["simulated"] = make_run(folder / "simulated", tara_like(samples=10, failures=slower))
-    runs["links"] = make_virtual_run(folder / "links", 400e6, 100e6)
-    runs["winners"] = make_sweep(folder / "winners", MadeSweep(COLLECTIVE.format(algorithms="each"), seconds=uneven))
-    runs |= {"probe": make_probe_run(folder / "probe"), "replay": make_replay_run(folder / "replay")}
-    for run in runs.values():
-        refresh(run)
-    made = {name: write([runs[name]], folder / f"{name}.html", files_too=False) for name in RUNS}
+    runs |= {name: make(folder / name) for name, make in MAKERS.items()}
+    for name, run in runs.items():
+        if name != "pods":  # which has tables and no cells
+            refresh(run)
+    made = {name: write([run], folder / f"{name}.html", files_too=False) for name, run in runs.items()}
     both = [runs["simulated"], runs["again"]]
     made["several"] = write(both, folder / "several.html", files_too=False)
-    made["compare"] = write_compare(load_compare(both), [], folder / "compare.html", files_too=False)
+    for name, compared in (("compare", both), ("three", [*both, runs["memory"]])):
+        made[name] = write_compare(load_compare(compared), [], folder / f"{name}.html", files_too=False)
     own = {"trend": trend_page, "fidelity": fidelity_page, "trace": trace_page, "routes": routes_page}
+    own |= {"whatif": whatif_page, "yellowstone": yellowstone_page, "drawing": drawing_page}
     for name, page in own.items():
         made[name] = folder / f"{name}.html"
         page(folder, made[name])
     return made
 
 
+def whatif_page(folder: Path, page: Path) -> None:
+    """Replays side by side, as ``weft trace whatif`` writes them."""
+    columns = ("variant", "time", "saves", "level")
+    rows = (("as it is", "28.0 ms", "", "simulated"), ("links twice as fast", "21.0 ms", "25 %", "simulated"))
+    table = Table("What would help 2 ranks on made-pair", columns, rows, frozenset({0, 3}))
+    sentences = ("Links twice as fast would save 25 % of the time.", "left out: another placement: there are two nodes")
+    write([folder / "replay"], page, files_too=False, front=Front(table, sentences))
+
+
 def trend_page(folder: Path, page: Path) -> None:
     """A history of ten runs, of which the last five are slower."""
+    made: dict[float, Path] = {}
+    for factor in (1.0, 1.5):
+        seconds = Made(samples=5, seconds=lambda nodes, ranks, local, by=factor: by * local * ranks / nodes / 4e9)
+        made[factor] = make_run(folder / f"history-{factor}", seconds)
+        refresh(made[factor])
     runs: list[Path] = []
     for day in range(1, 11):
-        factor = 1.5 if day > 5 else 1.0
-        made = Made(samples=5, seconds=lambda nodes, ranks, local, by=factor: by * local * ranks / nodes / 4e9)
-        run = make_run(folder / f"r{day}", made)
+        run = Path(shutil.copytree(made[1.5 if day > 5 else 1.0], folder / f"r{day}"))
         meta = json.loads((run / "weft.json").read_text())
         (run / "weft.json").write_text(json.dumps(meta | {"created": f"2026-11-{day:02}T08:00:00+00:00"}))
         runs.append(run)
@@ -105,3 +181,14 @@ def routes_page(_: Path, page: Path) -> None:
     """A tree of twelve hosts under two engines."""
     given = [Routed("present", tree(12, 4, 2), "as it stands"), Routed("dmodk", tree(12, 4, 2))]
     write_route_page(compare(given, library()), "Twelve hosts", page)
+
+
+def yellowstone_page(_: Path, page: Path) -> None:
+    """The routes of 4,518 hosts, by the fabric file that ships."""
+    title, network = given_network("yellowstone")
+    write_route_page(compare([Routed("present", network)], library()), title, page)
+
+
+def drawing_page(_: Path, page: Path) -> None:
+    """A drawing of a fabric, as ``weft fabric draw`` writes it."""
+    save(draw(tree(12, 4, 2), "Twelve hosts"), page)

@@ -89,6 +89,25 @@ class Browser:
         """Move the pointer to a place in the window."""
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
+    def click(self, element: str, *, shift: bool = False, times: int = 1) -> None:
+        """Press and release the button over the middle of what an expression of the page gives."""
+        self.ask(f"({element}).scrollIntoView({{ block: 'center', behavior: 'instant' }})")
+        middle = "((box) => [box.x + box.width / 2, box.y + box.height / 2])"
+        x, y = self.ask(f"{middle}(({element}).getBoundingClientRect())")
+        self.point(x, y)
+        held = {"x": x, "y": y, "button": "left", "modifiers": 8 * shift}
+        for count in range(1, times + 1):
+            for kind in ("mousePressed", "mouseReleased"):
+                self.call("Input.dispatchMouseEvent", type=kind, clickCount=count, **held)
+
+    def pasted(self) -> str:
+        """What Ctrl+V writes into an empty field of the page."""
+        self.ask("window.field = document.body.appendChild(document.createElement('textarea')), field.focus()")
+        self.call("Input.dispatchKeyEvent", type="keyDown", key="v", code="KeyV", modifiers=2, commands=["paste"])
+        text = self.ask("field.value")
+        self.ask("field.remove()")
+        return text
+
 
 #: Waits for the page's load event and its figures, then for a frame that shows them.
 DRAWN = """new Promise((done) => {

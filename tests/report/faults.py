@@ -38,6 +38,28 @@ COLOURS = """
   };
 """
 
+#: Where links within the page lead: nowhere, to one of two places, or under the contents that stay in view.
+ANCHORS = """
+  const ids = [...document.querySelectorAll("[id]")].filter((each) => !each.closest("svg")).map((each) => each.id);
+  for (const id of new Set(ids.filter((each, k) => ids.indexOf(each) < k))) found.push(`two parts have one id: ${id}`);
+  const [left, top] = [scrollX, scrollY];
+  for (const link of document.querySelectorAll("a[href]")) {
+    if (link.closest(".vega-embed details, .vega-actions")) continue;
+    const to = link.getAttribute("href");
+    if (!to.startsWith("#")) { found.push(`a link leads off the page: ${to}`); continue; }
+    const place = document.getElementById(decodeURIComponent(to.slice(1)));
+    if (!place) { found.push(`a link leads nowhere: ${to}`); continue; }
+    place.scrollIntoView({ behavior: "instant" });
+    for (const bar of document.querySelectorAll("nav.contents")) {
+      const title = place.querySelector("h1, h2, h3") ?? place;
+      const hidden = bar.getBoundingClientRect().bottom - title.getBoundingClientRect().top;
+      if (getComputedStyle(bar).position === "sticky" && getComputedStyle(bar).display !== "none" && hidden > 1)
+        found.push(`hidden under the contents: ${to}`);
+    }
+  }
+  scrollTo({ left, top, behavior: "instant" });
+"""
+
 #: Everything wrong with the page as it is drawn, in words.
 FAULTS = (
     """(() => {
@@ -51,7 +73,7 @@ FAULTS = (
   for (const each of document.querySelectorAll(blocks)) {
     const box = each.getBoundingClientRect();
     if (!box.width || each.closest(".vega-embed details")) continue;
-    const scrolls = each.closest(".wide");
+    const scrolls = each.closest(".wide") || (width < 1280 && each.closest(".canvas"));
     if (!scrolls && (box.right > width + 1 || box.left < -1)) found.push(`clipped: ${each.tagName} ${words(each)}`);
     if (each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === "hidden")
       found.push(`cut off: ${each.tagName} ${words(each)}`);
@@ -63,8 +85,10 @@ FAULTS = (
       found.push(`a table is clipped: ${each.ariaLabel}`);
   }
 """
+    + ANCHORS
     + COLOURS
     + """
+  const smallest = matchMedia("print").matches ? 4 : 7;  // paper cannot be scrolled, and is finer than a screen
   const beyond = (box, frame, by) => box.left < frame.left - by || box.right > frame.right + by
     || box.top < frame.top - by || box.bottom > frame.bottom + by;
   const faint = (colour, below, size, weight, what) => {
@@ -80,6 +104,8 @@ FAULTS = (
     if (!walker.currentNode.data.trim() || seen.has(place) || place.closest(silent)) continue;
     seen.add(place);
     if (!place.getClientRects().length) continue;
+    const odd = /\\b(NaN|undefined|Infinity|null)\\b|^None$|\\[object /;
+    if (odd.test(walker.currentNode.data.trim())) found.push(`no word for people: ${words(place)}`);
     const style = getComputedStyle(place);
     faint(numbers(style.color), ground(place), parseFloat(style.fontSize), +style.fontWeight, words(place));
   }
@@ -123,10 +149,21 @@ FAULTS = (
       const whole = [...colour.slice(0, 3), colour[3] * style.fillOpacity * style.opacity];
       faint(whole, below, parseFloat(style.fontSize), +style.fontWeight, `figure, ${words(texts[i])}`);
       if (beyond(boxes[i], own, 2)) found.push(`a label is cut off: ${words(texts[i])}`);
+      const drawn = parseFloat(style.fontSize) * Math.hypot(texts[i].getScreenCTM().a, texts[i].getScreenCTM().b);
+      if (drawn < smallest) found.push(`a label is too small (${drawn.toFixed(1)} px): ${words(texts[i])}`);
     }
+    if (/NaN|Infinity|undefined/.test([...svg.querySelectorAll("path, line, rect")]
+      .map((each) => `${each.getAttribute("d")}${each.getAttribute("transform")}`).join(" ")))
+      found.push(`a mark has no place: ${svg.closest("figure")?.id}`);
     const frame = svg.querySelector("g.mark-group path.background");
-    if (!frame) continue;
+    if (!frame || !svg.querySelector("g.role-axis")) continue;
     const plot = frame.getBoundingClientRect();
+    for (const legend of svg.querySelectorAll("g.role-legend")) {
+      const box = legend.getBoundingClientRect();
+      if (Math.min(box.right, plot.right) - Math.max(box.left, plot.left) > 2
+        && Math.min(box.bottom, plot.bottom) - Math.max(box.top, plot.top) > 2)
+        found.push(`a legend lies over the marks: ${svg.closest("figure")?.id}`);
+    }
     for (const mark of svg.querySelectorAll("g.mark-symbol.role-mark path")) {
       const box = mark.getBoundingClientRect();
       const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];

@@ -33,10 +33,12 @@ class Card:
 def card_of(view: RunView) -> Card:
     """The card of a run; at quality C and D it says why nothing is shown, with the grade as its only large number."""
     story, doubt = view.story, doubted(view.quality)
+    answers = story.answers(view)
     own = [] if doubt else story.numbers(view)[:2]  # a large number is read without its "if"
-    numbers = (*own, (view.grade, f"quality: {MEANING[view.grade]}"))
+    rated = answers or any(row["samples"] for row in view.rows)  # nothing measured has no quality
+    numbers = (*own, (view.grade, f"quality: {MEANING[view.grade]}")) if rated else ()
     finding = story.finding(view)
-    line, answers = story.line(view), story.answers(view)
+    line = story.line(view)
     if doubt:
         held = supposed(finding) if answers else finding
         shown = f"Not shown: quality {view.grade}" if answers else line

@@ -21,13 +21,25 @@ from weft.report.figures.theme import Figure
 from weft.text import plain, plain_tree
 
 _BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|us|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
+_CODE = re.compile(r"`([^`]+)`")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: \d+)?")
 
 
 def fill(template: str, *, charts: bool = True, **values: Any) -> str:
     """A template of ``template/`` filled with values, style, version and (with ``charts``) the drawing script."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
+
+    own = files("weft.report") / "template"
+    if charts:
+        values |= {"script": Markup((own / "page.js").read_text()), "vega": Markup(vega_bundle())}
+    style = Markup((own / "style.css").read_text())
+    return _environment().get_template(template).render(style=style, version=__version__, **values)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    """What fills the templates, which are compiled once."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("weft.report", "template"),
@@ -42,11 +54,7 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
     filters["factor"] = measured_factor
     filters["unbroken"] = unbroken
     filters["sentence"] = capital
-    own = files("weft.report") / "template"
-    if charts:
-        values |= {"script": Markup((own / "page.js").read_text()), "vega": Markup(vega_bundle())}
-    style = Markup((own / "style.css").read_text())
-    return environment.get_template(template).render(style=style, version=__version__, **values)
+    return environment
 
 
 def shown(value: Any) -> Any:
@@ -55,10 +63,11 @@ def shown(value: Any) -> Any:
 
 
 def unbroken(text: str) -> Any:
-    """A sentence as HTML in which no line ends within an option: ``--launches 10``."""
+    """A sentence as HTML: no line ends within an option, ``--launches 10``; what stands in backticks is a command."""
     from markupsafe import Markup, escape
 
-    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(plain(text)))))
+    whole = _OPTION.sub(r'<span class="option">\g<0></span>', str(escape(plain(text))))
+    return Markup(_CODE.sub(r"<code>\g<1></code>", whole))
 
 
 def write_page(path: Path, text: str) -> None:

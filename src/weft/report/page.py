@@ -120,6 +120,7 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "grade": view.grade,
         "card": card_of(view),
         "command": again(view),
+        "digits": shlex.join(["weft", "show", str(view.path), "--format", "csv"]),
         "verdicts": [{**verdict, "statement": as_shown(verdict, view.quality)} for verdict in view.verdicts],
         "help": remedy_table(view),
         "no_help": AT_D if view.grade == "D" else view.story.advice(view) or NOTHING,

@@ -91,7 +91,7 @@ def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
     found = all_tables(view)
     for table in found if every else map(shortened, found[:1]):
         out.print()
-        out.print(terminal(fitting(table, out.width), out.width))
+        out.print(terminal(fitting(headed(table), out.width), out.width))
     out.print(meaning([view], found), style="dim")
     if not every and (hidden := _hidden(view, found)):
         out.print(f"{hidden}: weft show {shlex.quote(str(view.path))} --all", style="dim")
@@ -149,9 +149,17 @@ def _print_findings(view: RunView, out: Any, every: bool) -> None:
             out.print(f"     also {other['where']}: {other['what']}", style="dim")
 
 
+def headed(table: Table) -> Table:
+    """The table with its second row of headings, which is its first row, below the first."""
+    second, *rows = table.rows
+    columns = tuple("\n".join(filter(None, each)) for each in zip(table.columns, second, strict=True))
+    return Table(table.title, columns, tuple(rows), table.words)
+
+
 def fitting(table: Table, width: int) -> Table:
     """The table with each interval (and each bound's name) on its own line, if it is too wide otherwise."""
-    longest = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+    columns = zip(table.columns, *table.rows, strict=True)
+    longest = [max(len(line) for cell in column for line in cell.split("\n")) for column in columns]
     if sum(longest) + 2 * len(longest) <= width:
         return table
     broken = tuple((row[0], *(_broken(cell) for cell in row[1:])) for row in table.rows)

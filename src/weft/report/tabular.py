@@ -3,11 +3,17 @@
 
 import csv
 import io
+import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weft.text import csv_field, markdown_cell, markdown_text
+
+#: Lines of a cell in a terminal's table; where words need more, the table is a list.
+MOST_LINES = 3
+_UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?i?B(?:/s)?|s|ms|us|ns|%|x)(?!\w))")
 
 
 @dataclass(frozen=True)
@@ -52,47 +58,96 @@ def longest_word(texts: Sequence[str]) -> int:
     return max((len(part) for text in texts for part in text.split()), default=1)
 
 
-def shared_out(columns: Sequence[Sequence[str]], room: int) -> list[int | None]:
-    """Characters for each column, each at least its longest word and all together ``room``; None where that is too few.
+def lines_of(cell: str) -> list[str]:
+    """The lines of a cell."""
+    return cell.split("\n")
+
+
+def shared_out(least: Sequence[int], columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Characters for each column, each at least so many and all together at most ``room``.
 
     Columns that need least to stand on one line get it first.
     """
-    least = [longest_word(texts) for texts in columns]
-    wanted = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
+    wanted = [max(len(line) for text in texts for line in lines_of(text)) for texts in columns]
     left = room - sum(least)
-    if left < 0:
-        return [None] * len(columns)
-    widths: list[int | None] = list(least)
+    widths = list(least)
     for index in sorted(range(len(columns)), key=lambda each: wanted[each] - least[each]):
-        more = min(wanted[index] - least[index], left)
+        more = max(min(wanted[index] - least[index], left), 0)
         widths[index] = least[index] + more
         left -= more
     return widths
 
 
 def terminal(table: Table, width: int = 120) -> Any:
-    """The table for a rich console of so many characters: words wrap between words, numbers only if they must."""
+    """The table for a rich console of so many characters; one that is too wide becomes a list, a row after another.
+
+    Words wrap between words, over `MOST_LINES` at most, headings too; numbers stay whole.
+    """
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    columns = list(zip(table.columns, *table.rows, strict=True))
+    least = [_least(texts, index in table.words) for index, texts in enumerate(columns)]
+    room = width - 3 * len(columns)
+    widths = shared_out(least, columns, room)
+    lines = (wrapped(cell, widths[k]).count("\n") for k in table.words for cell in columns[k][1:] if k < len(widths))
+    if sum(least) > room or max(lines, default=0) >= MOST_LINES:
+        return listed(table, width)
     drawn = RichTable(
         title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
-    columns = list(zip(table.columns, *table.rows, strict=True))
-    whole = (
-        longest_word(texts) if index in table.words else max(len(line) for text in texts for line in text.split("\n"))
-        for index, texts in enumerate(columns)
-    )
-    fits = sum(whole) + 3 * len(columns) <= width
-    given: list[int | None] = [None] * len(columns)
-    if not fits:  # left to itself, rich makes columns narrower than their least, then cuts off the last ones
-        given = shared_out(columns, width - 3 * len(columns))
-    for index, (heading, own) in enumerate(zip(table.columns, given, strict=True)):
-        justify = "left" if index in table.words else "right"
+    for index, (heading, own) in enumerate(zip(table.columns, widths, strict=True)):
+        number = index not in table.words
+        told = "\n".join(wrapped(line, own) for line in lines_of(heading)) if number else heading
+        justify = "right" if number else "left"
         # words too long for their column are wrapped, not truncated, and never within a name: users type it
-        least, kept = longest_word(columns[index]), fits and index not in table.words
-        drawn.add_column(Text(heading), justify=justify, no_wrap=kept, overflow="fold", min_width=least, width=own)
+        drawn.add_column(
+            Text(told), justify=justify, no_wrap=number, overflow="fold", min_width=least[index], width=own
+        )
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))  # Text: a "[" of a node set is no markup
     return drawn
+
+
+def _least(texts: Sequence[str], words: bool) -> int:
+    """Characters that a column needs, heading first: its longest word, or whole lines of numbers."""
+    return max([longest_word(texts), *(len(line) for text in texts[1:] for line in lines_of(text) if not words)])
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """Text over as many lines as it needs, broken between words alone; a number and its unit are one."""
+    return "\n".join(
+        textwrap.fill(
+            _UNIT.sub("\N{NO-BREAK SPACE}", line), width, subsequent_indent=indent, break_long_words=False,
+            break_on_hyphens=False,
+        ).replace("\N{NO-BREAK SPACE}", " ")
+        for line in lines_of(text)
+    )  # fmt: skip
+
+
+def listed(table: Table, width: int) -> Any:
+    """The rows of a table one below the other, each as its first cell and then its other cells by their headings."""
+    from rich.console import Group
+    from rich.text import Text
+
+    first, *headings = table.columns
+    parts: list[Any] = [Text(wrapped(table.title, width), style="bold")]
+    for head, *cells in table.rows:
+        told = [
+            f"{told_heading(first, heading)}: {', '.join(lines_of(cell)).replace(', (', ' (')}"
+            for heading, cell in zip(headings, cells, strict=True)
+            if cell.strip() not in ("", "–")
+        ]
+        parts.append(Text(wrapped(" ".join(lines_of(head)).strip(), width, "  ")))
+        if told:
+            parts.append(Text(wrapped("    " + "; ".join(told), width, "    ")))
+    return Group(*parts)
+
+
+def told_heading(first: str, heading: str) -> str:
+    """A heading as it stands in a list: a bare number says what it is a number of, as the first column does."""
+    parts = lines_of(heading)
+    if heading[:1].isdigit():
+        return ", ".join(" ".join(each) for each in zip(lines_of(first), parts, strict=False))
+    return parts[0] + (f" ({' '.join(parts[1:])})" if parts[1:] else "")

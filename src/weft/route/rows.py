@@ -53,7 +53,7 @@ def link_rows(engine: Engine) -> Rows:
     phased = any(full.slowest_in for full in engine.fullest)
     columns = ("link", "time", "load", "slowest in" if phased else "routes", "from", "to")
     title = f"{engine.name}: fullest links ({engine.routes.network.routing})"
-    return Rows(title, columns, tuple(_link(engine, full, phased) for full in engine.fullest), frozenset({0, 5}))
+    return Rows(title, columns, tuple(_link(engine, full, phased) for full in engine.fullest), frozenset({0, 4, 5}))
 
 
 def _link(engine: Engine, full: Full, phased: bool) -> tuple[str, ...]:
@@ -66,4 +66,4 @@ def _who(engine: Engine, full: Full) -> tuple[str, str]:
     sources, targets = full.users.sources, full.users.targets
     few = len(sources) <= len(targets)
     shown = hosts_text(engine.routes.network, (sources if few else targets).tolist())
-    return (shown, f"{len(targets)} hosts") if few else (f"{len(sources)} hosts", shown)
+    return (shown, f"{len(targets):,} hosts") if few else (f"{len(sources):,} hosts", shown)

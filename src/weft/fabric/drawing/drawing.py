@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FORMATS = (".svg", ".png", ".html", ".json")
 LEFT = 130.0  # space for the texts of the rows
+FIT = "body { margin: 0; overflow-x: auto; } svg.marks { max-width: 100%; height: auto; }"
+"""Style of a drawing's page: it is no wider than the window."""
 LESS = "\ue03c"  # a placeholder for "<" until a page is written
 INK, PAPER, QUIET = "#1f2933", "#f4f6f8", "#6b7785"
 CALM, BUSY, HOT = "#cfd8e3", "#f0a429", "#c01c1c"
@@ -118,7 +120,9 @@ def _page(tree: dict[str, Any]) -> str:
     import altair as alt
 
     marked = json.loads(json.dumps(tree).replace("<", LESS))
-    page = alt.LayerChart.from_dict(marked, validate=False).to_html(inline=True)
+    options = {"renderer": "svg", "actions": {"source": False, "compiled": False, "editor": False}}
+    page = alt.LayerChart.from_dict(marked, validate=False).to_html(inline=True, embed_options=options)
+    page = page.replace("</style>", f"{FIT}</style>", 1)
     return page.replace(LESS, "\\u003c").replace(json.dumps(LESS)[1:-1], "\\u003c")
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One offline page about a comparison: differences, figures, tables, and the provenance of the runs."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure
     """The page's HTML."""
     return fill(
         "compare.html",
+        command=again(found),
+        legends=True,
         title=title(found),
         label=found.label,
         all_simulated=found.simulated,
@@ -55,6 +58,11 @@ def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure
         differences=differences(found),
         meaning=MEANING,
     )
+
+
+def again(found: Compare, *options: str) -> str:
+    """The command that compares the runs once more."""
+    return shlex.join(["weft", "compare", *options, *(str(view.path) for view in found.views), "-o", "compare.html"])
 
 
 def _comparison(comparison: Comparison, found: Compare) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from weft.analyse.compare import side_of
 from weft.analyse.compare.trend import Change, Trend, trend
 from weft.format import format_factor, plural
 from weft.report.compare.load import Compare, view_of
-from weft.report.compare.page import differences, provenance
+from weft.report.compare.page import again, differences, provenance
 from weft.report.compare.tables import p_equals
 from weft.report.compare.words import place_of, quality_notes
 from weft.report.figures.files import write_figures
@@ -165,6 +165,8 @@ def write(runs: Compare, found: Trend, path: Path, *, files_too: bool = True) ->
     head, *others = sentences(found)
     page = fill(
         "compare.html",
+        command=again(runs, "--trend"),
+        legends=False,
         title=f"History of {found.sides[0].study}",
         label=runs.label,
         all_simulated=runs.simulated,

@@ -182,17 +182,17 @@ def _limits(drawn: Sequence[Drawn], x: alt.X, height: int) -> list[Any]:
     """A line at each eager limit that may explain a change-over: at the knob's value, not where that was found."""
     limits = [change for each in drawn for change in each.line.changes if change["eager_limit"]]
     known = {change["knob_value"]: change["knobs"][0] for change in limits if change["knob_value"] is not None}
-    rows = [{"x": value, "name": f"{name} = {exact_bytes(value)}"} for value, name in sorted(known.items())]
-    if not rows:
-        return []
-    chart = alt.Chart(values(rows))
-    return [
-        chart.mark_rule(color=INK, strokeDash=[2, 3], strokeWidth=1.2).encode(x=x),
-        # at the bottom, right of the line: times and rates both rise away from there
-        chart.mark_text(align="left", dx=4, baseline="bottom", fontSize=10, color=INK).encode(
-            x=x, y=alt.value(height - 3), text="name:N"
-        ),
-    ]
+    layers: list[Any] = []
+    for place, (value, name) in enumerate(sorted(known.items(), reverse=True)):
+        chart = alt.Chart(values([{"x": value, "name": f"{name} = {exact_bytes(value)}"}]))
+        # at the bottom, right of the line: times and rates both rise away from there; one above the other, or they meet
+        layers += [
+            chart.mark_rule(color=INK, strokeDash=[2, 3], strokeWidth=1.2).encode(x=x),
+            chart.mark_text(align="left", dx=4, baseline="bottom", fontSize=10, color=INK).encode(
+                x=x, y=alt.value(height - 3 - 13 * place), text="name:N"
+            ),
+        ]
+    return layers
 
 
 def _size_axis(sizes: Sequence[int], small: bool, longest: int) -> alt.X:

@@ -14,7 +14,7 @@ from weft.report.view import RunView
 MOST_PANELS = 9
 MOST_POINTS = 60
 KEY = (
-    "Points: samples of the warm main call (at most 60 per launch, including the extremes); red: interrupted. "
+    "Points: samples of the warm main call (at most 60 per launch, including the extremes); orange: interrupted. "
     "Box: middle half of a launch and its median. Every axis begins at zero."
 )
 

@@ -5,6 +5,15 @@
     renderer: "svg",
     actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
   };
+  // a drawing shrinks to the window only as far as its smallest words can be read; beyond that it scrolls
+  const legible = (canvas) => {
+    const svg = canvas.querySelector("svg.marks");
+    const sizes = [...svg.querySelectorAll("text")].map((each) => parseFloat(getComputedStyle(each).fontSize));
+    const least = Math.min(1, 7.5 / Math.min(...sizes)) * parseFloat(svg.getAttribute("width"));
+    // panels that would be narrower than that beside each other stand one below the other
+    if (least > canvas.closest(".chart").clientWidth + 1) canvas.closest(".panels").classList.add("stacked");
+    if (Number.isFinite(least) && least > svg.getBoundingClientRect().width) svg.style.minWidth = `${Math.ceil(least)}px`;
+  };
   const draw = async (place) => {
     const specification = JSON.parse(place.querySelector("script").textContent);
     const canvas = document.createElement("div");
@@ -13,7 +22,11 @@
     try {
       // a menu on each of many small panels would be in the way; the page's folder has them as files
       const several = place.parentElement.classList.contains("several");
-      await window.vegaEmbed(canvas, specification, { ...options, actions: several ? false : options.actions });
+      const { view, vgSpec } = await window.vegaEmbed(canvas, specification, { ...options, actions: several ? false : options.actions });
+      // Vega's own double click is not heard over a line or in the legend
+      if (vgSpec.data.some((each) => each.name === "chosen_store"))
+        canvas.addEventListener("dblclick", () => view.data("chosen_store", []).runAsync());
+      legible(canvas);
       place.dataset.drawn = "yes";
     } catch (problem) {
       place.append(`This figure could not be drawn: ${problem.message}`);
@@ -21,7 +34,22 @@
     }
   };
   for (const place of document.querySelectorAll(".chart")) draw(place);
-  const field = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  // a spreadsheet takes what begins with one of these for a formula; the apostrophe says that it is text
+  const inert = (text) => (/^[=+@]|^-(?![\d.])/.test(text) ? `'${text}` : text);
+  const field = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const tidy = (text) => text.trim().replace(/\s+/g, " ");
+  const number = (text) => (/^-?\d{1,3}(,\d{3})+(\.\d+)?(?![\d,])/.test(text) ? text.replace(/(\d),(?=\d{3})/g, "$1") : text);
+  // the small text of a cell (an interval, the bound's name) is a column of its own, wherever a column has one
+  const grid = (table) => {
+    const rows = [...table.rows].map((row) => [...row.cells].map((cell) => {
+      const small = cell.querySelector("small");
+      const whole = tidy(cell.textContent);
+      const beside = small ? tidy(small.textContent) : "";
+      return small ? [number(tidy(cell.firstChild.textContent)), beside] : [number(whole), ""];
+    }));
+    const double = rows[0].map((_, k) => rows.some((row) => row[k]?.[1]));
+    return rows.map((row) => row.flatMap(([main, small], k) => (double[k] ? [main, small] : [main])));
+  };
   const copy = async (text) => {
     try {
       await navigator.clipboard.writeText(text);
@@ -35,13 +63,19 @@
     }
   };
   for (const button of document.querySelectorAll("button.copy")) {
-    const rows = [...button.parentElement.querySelectorAll("tr")];
-    const cells = (row) => [...row.cells].map((cell) => field(cell.textContent.trim().replace(/\s+/g, " ")));
+    const table = button.parentElement.querySelector("table");
     button.hidden = false;
     button.addEventListener("click", async () => {
-      await copy(rows.map((row) => cells(row).join(",")).join("\n") + "\n");
+      await copy(grid(table).map((row) => row.map((text) => field(inert(text))).join(",")).join("\n") + "\n");
       button.textContent = "Copied";
     });
+  }
+  // the contents stay in view, and are as high as the runs are many: what is jumped to begins below them
+  const bar = document.querySelector("nav.contents");
+  if (bar) {
+    new ResizeObserver(() => {
+      document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`);
+    }).observe(bar);
   }
   // paper shows all: what is folded away on the screen is printed
   window.addEventListener("beforeprint", () => {
