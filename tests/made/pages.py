@@ -102,7 +102,7 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     "empty": make_empty,
     'hos\'tile, "=run" $HOME': make_hostile,
 }
-RUNS = (*kept_runs(), *MAKERS)
+RUNS = (*kept_runs(), *(name for name in MAKERS if name != "again"))  # which is for comparisons
 OTHERS = ("several", "whatif", "compare", "three", "trend", "fidelity", "trace", "routes", "yellowstone", "drawing")
 
 
@@ -113,7 +113,7 @@ def make_pages(folder: Path) -> dict[str, Path]:
     for name, run in runs.items():
         if name != "pods":  # which has tables and no cells
             refresh(run)
-    made = {name: write([run], folder / f"{name}.html", files_too=False) for name, run in runs.items()}
+    made = {name: write([run], folder / f"{name}.html", files_too=False) for name, run in runs.items() if name in RUNS}
     both = [runs["simulated"], runs["again"]]
     made["several"] = write(both, folder / "several.html", files_too=False)
     for name, compared in (("compare", both), ("three", [*both, runs["memory"]])):

@@ -132,6 +132,7 @@ def listed(table: Table, width: int) -> Any:
     from rich.text import Text
 
     first, *headings = table.columns
+    numbered = any(heading[:1].isdigit() for heading in headings)
     parts: list[Any] = [Text(wrapped(table.title, width), style="bold")]
     for head, *cells in table.rows:
         told = [
@@ -139,7 +140,8 @@ def listed(table: Table, width: int) -> Any:
             for heading, cell in zip(headings, cells, strict=True)
             if cell.strip() not in ("", "–")
         ]
-        parts.append(Text(wrapped(" ".join(lines_of(head)).strip(), width, "  ")))
+        name = " ".join(lines_of(head)).strip()
+        parts.append(Text(wrapped(name if numbered else f"{lines_of(first)[0]}: {name}", width, "  ")))
         if told:
             parts.append(Text(wrapped("    " + "; ".join(told), width, "    ")))
     return Group(*parts)

@@ -9,7 +9,7 @@
   const legible = (canvas) => {
     const svg = canvas.querySelector("svg.marks");
     const sizes = [...svg.querySelectorAll("text")].map((each) => parseFloat(getComputedStyle(each).fontSize));
-    const least = Math.min(1, 7.5 / Math.min(...sizes)) * parseFloat(svg.getAttribute("width"));
+    const least = Math.min(1, 7.1 / Math.min(...sizes)) * parseFloat(svg.getAttribute("width"));
     // panels that would be narrower than that beside each other stand one below the other
     if (least > canvas.closest(".chart").clientWidth + 1) canvas.closest(".panels").classList.add("stacked");
     if (Number.isFinite(least) && least > svg.getBoundingClientRect().width) svg.style.minWidth = `${Math.ceil(least)}px`;
