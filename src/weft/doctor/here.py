@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from weft.errors import LaunchError
-from weft.extras import apt_install
+from weft.extras import apt_install, as_root
 from weft.format import format_bytes
 from weft.host import read, read_host
 from weft.launch.toolchain import compiler, compiler_version, tool
@@ -80,12 +80,15 @@ class Root:
 def examine(root: Path = Path("/")) -> list[Probe]:
     """Look for everything that Weft can use.
 
-    Starts compilers to read their versions, and one process that tries to make namespaces; nothing else.
+    Starts compilers to read their versions, one process that tries to make namespaces, and an empty program in the
+    cache, which is removed again; nothing else.
     """
+    from weft.doctor.places import cached_kernels, temporary_files
+
     here = Root(root)
     each: tuple[Callable[[Root], Probe], ...] = (
-        mpi, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cores, load, memory,
-        locked_memory, shared_memory, governor, virtual_fabrics,
+        mpi, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cached_kernels, temporary_files,
+        cores, load, memory, locked_memory, shared_memory, governor, virtual_fabrics,
     )  # fmt: skip
     found = [*(probe(here) for probe in each), *(programs(here, *wanted) for wanted in PROGRAMS)]
     return found + [replace(programs(here, *wanted), developers=True) for wanted in FOR_DEVELOPERS]
@@ -168,7 +171,7 @@ def memory(root: Root) -> Probe:
             f"{found}; swap is on",
             "warn",
             "a cell that swaps is marked, and its times are not usable",
-            "sudo swapoff -a",
+            as_root("swapoff -a"),
         )
     return Probe("memory", found, "ok")
 
@@ -194,8 +197,9 @@ def shared_memory(root: Root) -> Probe:
     place = root.path / "dev/shm"
     if not place.is_dir():
         return Probe(
-            "/dev/shm", "", "missing", "fast messages between ranks of this host", "mount -t tmpfs tmpfs /dev/shm"
-        )
+            "/dev/shm", "", "missing", "fast messages between ranks of this host",
+            f"{as_root('mkdir -p /dev/shm')} && {as_root('mount -t tmpfs tmpfs /dev/shm')}",
+        )  # fmt: skip
     usage = shutil.disk_usage(place)
     found = f"{format_bytes(usage.total)}, {format_bytes(usage.free)} free"
     if usage.free < SHARED_LEAST:
@@ -204,7 +208,7 @@ def shared_memory(root: Root) -> Probe:
             found,
             "warn",
             "messages between ranks of this host: MPI needs up to 16 MiB a rank",
-            "mount -o remount,size=1g /dev/shm; in a container: --shm-size=1g",
+            f"{as_root('mount -o remount,size=1g /dev/shm')}; in a container: --shm-size=1g",
         )
     return Probe("/dev/shm", found, "ok")
 
@@ -220,7 +224,7 @@ def governor(root: Root) -> Probe:
             name,
             "warn",
             "frequencies change while cells are measured",
-            "sudo cpupower frequency-set -g performance",
+            as_root("cpupower frequency-set -g performance"),
         )
     return Probe("frequency governor", name, "ok")
 

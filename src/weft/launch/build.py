@@ -16,6 +16,7 @@ from pathlib import Path
 from weft.errors import LaunchError
 from weft.files.atomic import file_errors, write_atomic
 from weft.files.shipped import cache, shipped
+from weft.files.temporary import temporary
 from weft.launch.keeper import lying, sweep
 from weft.launch.toolchain import build_once, compiler, first_error, key_of, run_logged, source_files, told, tool
 from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
@@ -98,7 +99,7 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
     def make(work: Path, ready: Path, log: Path) -> None:
         library = mpi.described()
         name = f"for {library} " if library else ""
-        with told(say, f"building the kernels {name}with {mpi.wrapper} (once, takes some seconds)"):
+        with told(say, f"building the kernels {name}with {mpi.wrapper} (once, up to a minute)", log):
             compile_target(PROGRAM, work / "build", mpi, native, log)
         with file_errors(place):
             shutil.copy2(built_program(work / "build", log), ready / PROGRAM)
@@ -171,6 +172,12 @@ def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
     """Return the error of a failed build, with the first error of its log."""
     text = log.read_text(errors="replace")
     if "No space left on device" in text or "Disk quota exceeded" in text:
+        full = temporary()
+        if names_file_in(full, text):
+            return LaunchError(
+                f"the kernels could not be built: the disk of the compiler's temporary files, {full}, is full",
+                "make room, or set TMPDIR to a folder of another disk",
+            )
         return LaunchError(
             f"the kernels could not be built: the disk of {log.parent} is full",
             "make room, or set XDG_CACHE_HOME to another disk",
@@ -181,9 +188,21 @@ def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
     )
 
 
+def names_file_in(folder: Path, text: str) -> bool:
+    """Whether the line of a log on which a disk is full names a file directly in a folder."""
+    lines = (line for line in text.splitlines() if "No space left on device" in line or "quota exceeded" in line)
+    return any(re.search(rf"{re.escape(str(folder))}/[^/\s]+:? *(?:No space|Disk quota)", line) for line in lines)
+
+
 def built_program(build: Path, log: Path) -> Path:
     """Find the program that CMake built; LaunchError if there is none."""
-    found = next((path for path in sorted(build.rglob(PROGRAM)) if is_program(path)), None)
+    files = [path for path in sorted(build.rglob(PROGRAM)) if path.is_file()]
+    found = next((path for path in files if is_program(path)), None)
+    if found is None and files:
+        raise LaunchError(
+            f"{PROGRAM} was built, but no program may be started in {log.parent} (mounted noexec?)",
+            "set XDG_CACHE_HOME to a folder of a disk that is not mounted noexec, and that the nodes see",
+        )
     if found is None:
         raise LaunchError(f"the build succeeded but produced no {PROGRAM}", f"see {log}")
     return found

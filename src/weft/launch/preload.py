@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.launch.build import compile_target, library_identity
-from weft.launch.toolchain import build_once, key_of, source_files
+from weft.launch.toolchain import build_once, key_of, source_files, told
 from weft.mpi.library import Mpi
 
 
@@ -67,8 +67,8 @@ def build_preload(
     place = cache() / f"{library.room}-{key_of([str(mpi.wrapper), show, *library_identity(show)], native, files)}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        say(f"building {library.file} with {mpi.wrapper} (once, takes {library.takes})")
-        compile_target(library.target, work / "build", mpi, native, log)
+        with told(say, f"building {library.file} with {mpi.wrapper} (once, takes {library.takes})", log):
+            compile_target(library.target, work / "build", mpi, native, log)
         with file_errors(place):
             shutil.copy2(work / "build" / library.room / library.file, ready / library.file)
 

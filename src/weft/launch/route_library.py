@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.errors import LaunchError
 from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
-from weft.launch.toolchain import build_once, compiler, first_error, key_of, run_logged, source_files, tool
+from weft.launch.toolchain import build_once, compiler, first_error, key_of, run_logged, source_files, told, tool
 from weft.route.library import NAME, Library
 
 PROJECT = "route"
@@ -42,8 +42,8 @@ def route_library(say: Callable[[str], None] = say_once, sources: Path | None = 
     place = cache() / f"route-{key_of([PROJECT], native, own)}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        say("building the library of routes (once, takes some seconds)")
-        _compile(work / "build", native / PROJECT, log)
+        with told(say, "building the library of routes (once, takes some seconds)", log):
+            _compile(work / "build", native / PROJECT, log)
         with file_errors(place):
             shutil.copy2(work / "build" / NAME, ready / NAME)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from weft.errors import LaunchError
+from weft.extras import apt_install
 from weft.files.atomic import file_errors
 from weft.mpi.starting import cores_here
 
@@ -90,7 +91,7 @@ def why_not() -> str:
     """The reason why no Slurm can be had here, or an empty string."""
     missing = [name for name in NEEDS if shutil.which(name, path=PATH) is None]
     if missing:
-        return f"{', '.join(missing)} missing -> apt install slurm-wlm munge util-linux"
+        return f"{', '.join(missing)} missing -> {apt_install('slurm-wlm', 'munge', 'util-linux')}"
     if os.geteuid() != 0:
         return "slurmd drops its groups, which an unprivileged user namespace forbids -> run as root"
     return ""

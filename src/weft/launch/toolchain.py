@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,10 +20,14 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from weft.errors import LaunchError
+from weft.extras import own_pip
 from weft.files.atomic import file_errors
 from weft.mpi.library import is_program, last_line
 
 SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "*.map", "CMakeLists.txt", "*.cmake")
+
+TELL_EACH_S = 9.0
+"""Time between two words on a build, in seconds: people take a longer silence for a program that hangs."""
 
 #: A command, and what its environment has beside ours.
 Step: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
@@ -71,17 +76,38 @@ def tool(name: str) -> str:
     own = Path(sys.prefix) / "bin" / name
     found = str(own) if is_program(own) else shutil.which(name)
     if found is None:
-        raise LaunchError(f"{name} not found", f"pip install {name}")
+        raise LaunchError(f"{name} not found", f"{own_pip()} install {name}")
     return found
 
 
 @contextmanager
-def told(say: Callable[[str], None], what: str) -> Generator[None]:
-    """Say what takes its time before it begins, and how long it took once it has ended well."""
+def told(say: Callable[[str], None], what: str, log: Path) -> Generator[None]:
+    """Say what takes its time before it begins, how far its log has come meanwhile, and at last how long it took."""
     say(what)
     began = time.monotonic()
-    yield
+    ended = threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(TELL_EACH_S):
+            say(f"still building: {so_far(log)}{time.monotonic() - began:.0f} s so far")
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
     say(f"built in {time.monotonic() - began:.0f} s")
+
+
+def so_far(log: Path) -> str:
+    """The last ``[12/31]`` that Ninja wrote, in words; empty where there is none yet."""
+    try:
+        steps = re.findall(r"^\[(\d+)/(\d+)\]", log.read_text(errors="replace"), re.MULTILINE)
+    except OSError:
+        return ""
+    return f"{steps[-1][0]} of {steps[-1][1]} steps, " if steps else ""
 
 
 def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None]) -> None:

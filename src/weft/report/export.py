@@ -95,7 +95,7 @@ def as_reframe(view: RunView) -> str:
 def _reframe_fields(view: RunView, row: TimedRow, own: dict[str, str], number: int) -> dict[str, str]:
     """The columns of a row that Weft can fill, by name; the values stand under ``perfvalues``, already joined."""
     test = f"weft_{view.plan.study}"
-    name = " ".join([test, *(f"%{key}={value}" for key, value in own.items() if key != "study")])
+    name = field_text(" ".join([test, *(f"%{key}={value}" for key, value in own.items() if key != "study")]))
     texts = own | {
         "descr": f"median of {row['call']}, weft {view.meta.get('weft', '')}", "env_vars": "{}", "environ": view.mpi,
         "extra_resources": "{}", "job_completion_time_unix": _made(view)[1], "modules": "", "name": name,

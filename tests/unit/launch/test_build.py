@@ -4,6 +4,7 @@
 import os
 import re
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -92,11 +93,28 @@ def test_kernels_are_built_once_and_said_to_be(site: Site) -> None:
     assert first == second
     assert site.builds == 1
     first_words, last_words = said
-    assert first_words == f"building the kernels for MPICH 9.9.1 with {site.mpi.wrapper} (once, takes some seconds)"
+    assert first_words == f"building the kernels for MPICH 9.9.1 with {site.mpi.wrapper} (once, up to a minute)"
     assert re.fullmatch(r"built in \d+ s", last_words)
     assert str(first.library) == "MPICH 9.9.1"
     assert first.program.parent == site.root / "cache/weft" / first.key
     assert not list((site.root / "cache/weft").glob("*.part"))
+
+
+def test_a_long_build_says_how_far_it_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "TELL_EACH_S", 0.02)
+    log, said = tmp_path / "log", list[str]()
+    log.write_text("$ cmake\n[1/31] Building a\n[12/31] Building b\n")
+    with toolchain.told(said.append, "building", log):
+        eventually = time.monotonic() + 10
+        while len(said) < 3 and time.monotonic() < eventually:
+            time.sleep(0.01)
+    assert re.fullmatch(r"still building: 12 of 31 steps, \d+ s so far", said[1])
+    ended = len(said)
+    time.sleep(0.1)
+    assert len(said) == ended, "it goes on telling after the build"
+    with pytest.raises(OSError), toolchain.told(said.append, "building", tmp_path / "none"):
+        raise OSError
+    assert said[ended:] == ["building"]
 
 
 def test_anything_that_changes_the_program_changes_its_key(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,14 +6,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from made.run import make_run
 from made.view import load_view
 from weft.analyse.tables.times import timed
 from weft.errors import DataError
-from weft.report.export import escaped, field_text
+from weft.report.export import METRICS, escaped, field_text
 from weft.report.tables import render
 from weft.report.view import RunView
+from weft.text import one_line
 
 # section "ABNF" of OpenMetrics 1.0, as far as gauges go
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
@@ -77,6 +79,26 @@ def test_a_hostile_name_stays_a_label(evil: str) -> None:
     assert SAMPLE.fullmatch(line)
     assert "\n" not in line
     assert "|" not in field_text("a|b\n")
+
+
+EVIL = ('"} 1', "\\", "a\n# EOF\n", "\x1b[31m", '\\"', "\\n", "a|b", "\u2028", "\udcff", "{}", "")
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_prometheus_reads_back_every_name_and_value_and_no_log_gets_a_column(view: RunView, evil: str) -> None:
+    named = replace(
+        view, plan=view.plan.model_copy(update={"study": evil, "fabric": evil}),
+        rows=[row | {"call": f"{row['call']}{evil} 8 B", "series": [evil]} for row in view.rows],
+    )  # fmt: skip
+    times, *others = text_string_to_metric_families(render(named, "openmetrics"))
+    assert (times.name, times.type, times.unit) == ("weft_time_seconds", "gauge", "seconds")
+    assert len({tuple(sample.labels.items()) for sample in times.samples}) == len(times.samples)
+    assert [sample.value for sample in times.samples] == pytest.approx([row["median_s"] for row in timed(named.rows)])
+    assert {sample.labels["study"] for sample in times.samples} == {one_line(evil)}
+    assert [family.name for family in others] == list(METRICS)[1:]
+    assert {line.count("|") for line in render(named, "reframe").splitlines()} == {REFRAME_HEADER.count("|")}
+    measured = [line for line in render(named, "osu").splitlines() if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"\d+(?: +[\d.]+){4}", line) for line in measured)
 
 
 def test_osu_columns_are_those_of_its_programs(view: RunView) -> None:

@@ -64,7 +64,8 @@ def build_programs(
     place = cache() / f"simulated-{key}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        with told(say, f"building the kernels for SimGrid {simgrid.version} with {simgrid.smpicxx} (once, a minute)"):
+        what = f"building the kernels for SimGrid {simgrid.version} with {simgrid.smpicxx} (once, a minute or two)"
+        with told(say, what, log):
             compile_programs(work / "build", simgrid, native / PROJECT, log)
         with file_errors(place):
             for name in (PROGRAM, MACHINE):
