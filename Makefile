@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check --quiet
 WEFT := $(VENV)/bin/weft
+# Seconds after which an installation says that it goes on.
+TELL_EACH := 9
 
 # This host, and a network of namespaces if those are permitted, so that a new user sees real contention at once.
 study: $(VENV)/installed
@@ -64,6 +66,10 @@ $(VENV)/bin/pip:
 # Hashes are checked for every package; Weft itself is then linked in place, built by the backend that requirements/study.txt pins.
 $(VENV)/installed: $(VENV)/bin/pip requirements/study.txt pyproject.toml
 	@echo "installing Weft and its packages into $(VENV) (once, a minute or two)"; began=$$(date +%s); \
+	while sleep $(TELL_EACH) >/dev/null 2>&1; do \
+	  echo "still installing: packages in place: $$(ls $(VENV)/lib/python*/site-packages 2>/dev/null | grep -c dist-info)," \
+	    "$$(($$(date +%s) - began)) s so far"; \
+	done & telling=$$!; trap "kill $$telling" EXIT; \
 	$(PIP) install --require-hashes -r requirements/study.txt && \
 	$(PIP) install --no-deps --no-build-isolation --editable . && \
 	echo "installed in $$(($$(date +%s) - began)) s"

@@ -26,7 +26,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DEFINITION = ROOT / "packaging" / "apptainer" / "weft.def"
 #: Devices and processes of its own, in namespaces that end with the command: the host's are not touched.
-MOUNTS = "mount -t proc proc /proc && mount -t tmpfs -o mode=1777 tmpfs /dev/shm && mount -t sysfs sysfs /sys; "
+MOUNTS = (
+    "mount -t proc proc /proc && mount -t sysfs sysfs /sys && mount -t tmpfs -o mode=1777 tmpfs /dev/shm && "
+    "mount -t devpts -o newinstance,ptmxmode=0666 devpts /dev/pts"
+)
 QUICK = "weft run contention --on local --quick --anyway --into /root/run"
 
 
@@ -68,14 +71,16 @@ def surroundings(root: Path) -> list[str]:
 
 def typed(root: Path, folder: str, command: str) -> Told:
     """Type a command in a root, and print what it prints with its times."""
-    words = ["unshare", "--mount", "--pid", "--fork", "--kill-child", *surroundings(root), "chroot", str(root)]
+    # a root that is no mount point, as after a bare chroot, may not make namespaces of its own
+    entered = f"mount --bind {root} {root} && exec {shlex.join(surroundings(root))} chroot {root} sh -c"
+    script = shlex.quote(f"{MOUNTS} && cd {folder} && {command}")
+    words = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", f"{entered} {script}"]
     print(f"\n$ {command.strip()}", flush=True)
     began = last = time.monotonic()
     silence, before, after = 0.0, "its start", ""
     running = subprocess.Popen(
-        [*words, "sh", "-c", f"{MOUNTS} cd {folder} && {command}"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-    )  # fmt: skip
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
     assert running.stdout
     for line in running.stdout:
         now = time.monotonic()

@@ -10,7 +10,8 @@ import pytest
 
 from weft.cli.app import main
 from weft.doctor import here as doctor
-from weft.doctor.here import Probe, Root, examine, healthy
+from weft.doctor.here import examine, healthy
+from weft.doctor.probe import Probe, Root
 from weft.doctor.ready import ready
 from weft.errors import LaunchError
 from weft.mpi.starting import Cores

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.doctor.here import Root, examine
+from weft.doctor.here import examine
 from weft.doctor.places import cached_kernels, temporary_files
+from weft.doctor.probe import Root
 from weft.doctor.ready import ready
 from weft.errors import LaunchError
 from weft.files.temporary import temporary

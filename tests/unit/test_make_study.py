@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``make study``: this host, and a virtual network beside it where that is allowed; one line and success where not."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -72,3 +73,16 @@ def test_installing_says_what_it_does_and_how_long_it_took(tmp_path: Path) -> No
     (programs / "pip").write_text("#!/bin/sh\nexit 3\n")
     assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode != 0
     assert not (tmp_path / "installed").exists(), "an installation that failed is tried again"
+
+
+def test_a_long_installation_says_that_it_goes_on_and_nothing_of_it_outlives_it(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (tmp_path / "lib/python3/site-packages/rich.dist-info").mkdir(parents=True)
+    (programs / "pip").write_text("#!/bin/sh\nsleep 0.3\n")
+    (programs / "pip").chmod(0o755)
+    command = ["make", "--no-print-directory", f"{tmp_path}/installed", f"VENV={tmp_path}", "TELL_EACH=0.1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=20)
+    told = [line for line in done.stdout.splitlines() if line.startswith("still installing")]
+    assert re.fullmatch(r"still installing: packages in place: 1, \d+ s so far", told[0])
+    assert done.stdout.splitlines()[-1].startswith("installed in ")

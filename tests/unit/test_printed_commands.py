@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from weft.doctor import here as doctor
-from weft.doctor.here import FOR_DEVELOPERS, PROGRAMS, Root
+from weft.doctor.here import FOR_DEVELOPERS, PROGRAMS
+from weft.doctor.probe import Root
 from weft.errors import LaunchError
 from weft.launch.toolchain import tool
 from weft.launch.virtual.permission import NEEDED, forbidden

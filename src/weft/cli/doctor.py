@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from weft.doctor.here import Probe
+    from weft.doctor.probe import Probe
 
 WIDE = 80
 """Columns from which on what was found stands beside its name."""

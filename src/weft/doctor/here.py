@@ -5,76 +5,24 @@ import os
 import resource
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
+from weft.doctor.places import cached_kernels, temporary_files
+from weft.doctor.probe import Probe, Root
 from weft.errors import LaunchError
 from weft.extras import apt_install, as_root
 from weft.format import format_bytes
-from weft.host import read, read_host
+from weft.host import read_host
 from weft.launch.toolchain import compiler, compiler_version, tool
 from weft.launch.virtual.permission import forbidden, lacking_packages, remedy, unshare_command
 from weft.mpi.library import find_mpi
 from weft.mpi.starting import cores_here
 
-Verdict = Literal["ok", "warn", "missing"]
 PINNED_LEAST = 64 * 2**20
 SHARED_LEAST = 256 * 2**20
 # Debian installs administrators' programs there; a user's PATH often lacks it
 ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"
-
-
-@dataclass(frozen=True)
-class Probe:
-    """One thing that ``weft doctor`` looks for.
-
-    Attributes
-    ----------
-    name
-        What it is.
-    found
-        What was found; empty if nothing was.
-    verdict
-        ``ok``, ``warn`` (present, but harmful to measurements) or ``missing``.
-    needed_for
-        What does not work without it, or what the warning means.
-    remedy
-        The command that installs or corrects it; empty if nothing need be done.
-    needed
-        Whether ``weft run`` on this host cannot do without it.
-    serves
-        The kind of fabric that cannot do without it; empty where none.
-    lacks
-        What is missing, as its package is called.
-    developers
-        Whether only those who work on Weft need it.
-    """
-
-    name: str
-    found: str
-    verdict: Verdict
-    needed_for: str = ""
-    remedy: str = ""
-    needed: bool = False
-    serves: str = ""
-    lacks: str = ""
-    developers: bool = False
-
-
-@dataclass(frozen=True)
-class Root:
-    """The folder of ``proc`` and ``sys``; tests use trees of their own."""
-
-    path: Path = Path("/")
-
-    def text(self, name: str) -> str:
-        """Stripped text of a file; empty if it cannot be read."""
-        return read(self.path / name).strip()
-
-    def there(self, name: str) -> bool:
-        """Whether a file or folder exists."""
-        return (self.path / name).exists()
 
 
 def examine(root: Path = Path("/")) -> list[Probe]:
@@ -83,8 +31,6 @@ def examine(root: Path = Path("/")) -> list[Probe]:
     Starts compilers to read their versions, one process that tries to make namespaces, and an empty program in the
     cache, which is removed again; nothing else.
     """
-    from weft.doctor.places import cached_kernels, temporary_files
-
     here = Root(root)
     each: tuple[Callable[[Root], Probe], ...] = (
         mpi, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cached_kernels, temporary_files,

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from weft.doctor.here import Probe
+from weft.doctor.probe import Probe
 from weft.errors import StudyError
 from weft.fabric import Fabric
 from weft.fabric.folding import fold_for_people

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from weft.doctor.here import Probe, Root
+from weft.doctor.probe import Probe, Root
 from weft.files.shipped import cache
 from weft.files.temporary import temporary
 from weft.format import format_bytes

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from weft.doctor.here import Probe
+from weft.doctor.probe import Probe
 from weft.errors import LaunchError
 from weft.fabric.kinds import KINDS
 from weft.launch.batch.scheduler import refuse_missing

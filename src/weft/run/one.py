@@ -85,10 +85,13 @@ def run_study(
         plan = (
             resume(folder, study, fabric, launcher) if folder.meta.is_file() else begin(folder, study, fabric, launcher)
         )
-        if seen is not None and pending(folder, plan):
+        left = pending(folder, plan)
+        if seen is not None and left:
             add_look(folder.path, seen)
         Walk(folder, plan, launcher, progress).go()
         if tables:
+            if left:
+                progress.say("making the tables and the page: some seconds, longer after many cells")
             make_tables(folder)
     return folder
 

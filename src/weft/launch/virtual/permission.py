@@ -75,6 +75,11 @@ def remedy() -> str:
     for name, (bad, good) in settings.items():
         if _setting(name) == bad:
             return f"sudo sysctl -w {name}={good}, or run as root"
+    if os.geteuid() == 0:
+        return (
+            "start this container with --privileged; in a chroot make its folder a mount point first (mount --bind "
+            "FOLDER FOLDER); otherwise use a fabric of kind local or simulated"
+        )
     return "run as root, or in a container started with --privileged; otherwise use a fabric of kind local or simulated"
 
 
