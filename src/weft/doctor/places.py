@@ -12,9 +12,9 @@ from weft.files.temporary import temporary
 from weft.format import format_bytes
 
 BUILDING_BYTES = 32 * 2**20
-"""Room for one build of the kernels: 12 MiB under each of three MPIs with GCC 12, and as much again."""
+"""Room asked of the cache, in bytes: a guess on the safe side for what one build writes, not measured."""
 TEMPORARY_BYTES = 8 * 2**20
-"""Room for a compiler's intermediate files: at most 2 MiB for the kernels' largest source with GCC 12, and a margin."""
+"""Room asked for a compiler's intermediate files, in bytes: a guess on the safe side, not measured."""
 
 
 def cached_kernels(_: Root) -> Probe:
