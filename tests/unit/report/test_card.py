@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from made.pages import make_empty
 from made.run import Made, make_run, tara_like
 from made.view import load_view
 from weft.report.bars import BOUND, WIDTH, Bar, bar_lines
@@ -110,3 +111,8 @@ def test_a_made_run_of_three_launches_says_why_it_has_no_verdict(tmp_path: Path)
     assert card.line == "No verdict"
     assert "it needs 4 launches, and has 3" in card.sentences[0]
     assert [what.partition(":")[0] for _, what in card.numbers] == ["quality"], "a growth under No verdict is one"
+
+
+def test_a_run_without_a_sample_has_no_quality(tmp_path: Path) -> None:
+    """It was rated A, since nothing spoke against its numbers."""
+    assert card_of(load_view(make_empty(tmp_path / "run"))).numbers == ()
