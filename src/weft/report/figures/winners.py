@@ -10,6 +10,7 @@ from weft.analyse.tables.answers import WinnerRow
 from weft.format import exact_bytes, measured_factor
 from weft.mpi.algorithms import DEFAULT
 from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, Figure, values
+from weft.report.won import beats
 
 KEY = (
     "Colour: the fastest algorithm. Number: its time over that of the library's own choice. "
@@ -72,7 +73,7 @@ def _shape(winner: WinnerRow) -> str:
 
 def reading(found: Sequence[WinnerRow]) -> str:
     """How often the library's own choice is beaten, and where most."""
-    beaten = [winner for winner in found if winner["algorithm"] != DEFAULT]
+    beaten = [winner for winner in found if beats(winner)]
     if not beaten:
         return f"No algorithm is significantly faster than the library's own choice at any of {len(found)} points."
     best = min(beaten, key=lambda winner: winner["ratio"])

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.analyse.tables.answers import WINNERS
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, WINNERS, WinnerRow
 from weft.analyse.tables.times import TimedRow, holding_bound_s, reach, timed
 from weft.format import exact_bytes, measured_seconds, plural
 from weft.kernel.sizes import in_all
@@ -19,6 +19,7 @@ from weft.report.sweeps import Line, all_sizes
 from weft.report.tabular import Table
 from weft.report.view import RunView
 from weft.report.winners import winner_table
+from weft.report.won import stretches, too_few, won_advice, won_finding, won_line, won_numbers
 
 if TYPE_CHECKING:
     from weft.report.figures.picture import Picture
@@ -29,11 +30,30 @@ class CollectiveStory(SweepStory):
     """Times by size and process count, change-overs, and the fastest algorithms."""
 
     def own(self, view: RunView) -> list[Line]:
-        """The lines under the library's own choice of algorithms."""
-        return [line for line in self.lines(view) if line.algorithm == DEFAULT]
+        """The lines under the library's own choice of algorithms; without any, all of them."""
+        lines = list(self.lines(view))
+        return [line for line in lines if line.algorithm == DEFAULT] or lines
+
+    def won(self, view: RunView) -> list[WinnerRow]:
+        """The winners, if algorithms were measured beside the library's own choice."""
+        return WINNERS.read(view.path)
+
+    def few(self, view: RunView) -> int:
+        """In how many launches algorithms were timed, if those are too few to name a winner; else 0."""
+        rivals = {line.algorithm for line in self.lines(view)}
+        if self.won(view) or DEFAULT not in rivals or len(rivals) < 2:
+            return 0
+        launches = min(row["launches"] for line in self.lines(view) for row in line.rows)
+        return launches if launches < FEWEST_LAUNCHES else 0
 
     def finding(self, view: RunView) -> str:
-        """The slowest call at the largest common size and process count."""
+        """Who wins where, if algorithms were measured; else the slowest call at the largest common size and count."""
+        if won := self.won(view):
+            return won_finding(won)
+        few = self.few(view)
+        return too_few(few) if few else self._slowest_call(view)
+
+    def _slowest_call(self, view: RunView) -> str:
         largest = self._largest(view)
         if not largest:
             return "No call has a time: nothing was measured."
@@ -50,11 +70,15 @@ class CollectiveStory(SweepStory):
             )
             others = f"{text}the slowest calls at {exact_bytes(size)} are {line.name}: {time}, and {', '.join(told)}"
             return f"{others}; their ranges overlap, so which is slower is not shown."
-        one = "the slowest call" if len(largest) > 1 else "the call"
-        return f"{text}{one} at {exact_bytes(size)} is {line.name}: {time}."
+        if len(largest) == 1:
+            return f"{text}{line.name} takes {time} at {exact_bytes(size)}."
+        return f"{text}the slowest call at {exact_bytes(size)} is {line.name}: {time}."
 
     def cause(self, view: RunView) -> str:
         """The change-overs, and how many sizes take longer than their double."""
+        return "" if self.won(view) or self.few(view) else self._changes(view)
+
+    def _changes(self, view: RunView) -> str:
         lines = self.own(view)
         if not lines:
             return ""
@@ -65,7 +89,11 @@ class CollectiveStory(SweepStory):
         return text + (f"; {plural(slower, 'size')} {verb} double." if slower else ".")
 
     def line(self, view: RunView) -> str:
-        """The slowest call."""
+        """What to take, if algorithms were measured; else the slowest call."""
+        if won := self.won(view):
+            return won_line(won)
+        if self.few(view):
+            return "No winner is named"
         found = self._slowest(view)
         if found is None:
             return "The calls have no size in common" if self._largest(view) else "No call has a time"
@@ -78,11 +106,21 @@ class CollectiveStory(SweepStory):
         return f"{line.name} takes {measured_seconds(row['median_s'])} at {exact_bytes(size)}"
 
     def answers(self, view: RunView) -> bool:
-        """Whether calls have a size in common."""
-        return self._slowest(view) is not None
+        """Whether winners can be named, or calls have a size in common."""
+        return not self.few(view) and self._slowest(view) is not None
+
+    def advice(self, view: RunView) -> str:
+        """How to take the algorithm that saves most, or how to get winners."""
+        if self.few(view):
+            return f"To try: the same command with --launches {FEWEST_LAUNCHES}."
+        return won_advice(self.won(view), view.mpi)
 
     def numbers(self, view: RunView) -> list[Number]:
-        """The time of the slowest call, and how many change-overs there are."""
+        """What the best algorithm takes; else the time of the slowest call, and how many change-overs there are."""
+        if won := self.won(view):
+            return won_numbers(won)
+        if self.few(view):
+            return []
         found = self._slowest(view)
         if not found:
             return []
@@ -118,12 +156,21 @@ class CollectiveStory(SweepStory):
         return sorted(overlap, key=lambda each: -each[1]["median_s"])
 
     def bars(self, view: RunView) -> list[Bar]:
-        """Every call at the size of the slowest one, each with its bound."""
+        """Every algorithm where the best saves most; else every call at the size of the slowest; with bounds."""
+        if own := stretches(self.won(view)):
+            return self._raced(view, own[0].best)
         found = self._slowest(view)
         if not found:
             return []
         rows = [(line, row) for line in self._largest(view) if (row := line.at(found[2]))]
         return [Bar(line.name, row["median_s"], holding_bound_s(row)) for line, row in rows]
+
+    def _raced(self, view: RunView, at: WinnerRow) -> list[Bar]:
+        lines = [line for line in self.lines(view) if line.call == at["call"]]
+        lines = [line for line in lines if (line.cell.nodes, line.cell.ranks) == (at["nodes"], at["ranks"])]
+        rows = [(line, row) for line in lines if (row := line.at(at["bytes"]))]
+        rows.sort(key=lambda each: each[1]["median_s"])
+        return [Bar(line.algorithm, row["median_s"], holding_bound_s(row)) for line, row in rows]
 
     def tables(self, view: RunView) -> list[Table]:
         """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""
@@ -194,7 +241,8 @@ class CollectiveStory(SweepStory):
         ]
         if panels:
             title = view.titled("Time of collective calls against message size")
-            found.insert(0, Figure("collectives", title, KEY, f"{self.finding(view)} {self.cause(view)}", panels))
+            result = f"{self._slowest_call(view)} {self._changes(view)}"
+            found.insert(0, Figure("collectives", title, KEY, result, panels))
         return [figure for figure in found if figure is not None]
 
     def fields(self, view: RunView) -> dict[str, Any]:
