@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from weft.analyse.per_message import of_messages
 from weft.analyse.protocol.gain import Gain, gains
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.ladder import LadderRow
@@ -217,10 +218,12 @@ def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fa
     if planned is None:
         return
     terms = {**planned.terms, name: floor_s}
-    for remedy, better in [*_better(name, terms), *_spread(name, terms, planned.terms, whole.call, cell, fabric)]:
+    twice = [*_better(name, terms), *_spread(name, terms, planned.terms, whole.call, cell, fabric)]
+    of_all = [(*each, 2) for each in twice] + list(of_messages(name, terms, cell, whole.call, fabric))
+    for remedy, better, times in of_all:
         lower = max(better.values())
         if lower < floor_s:
-            saves = whole.seconds - max(lower, whole.seconds / 2)
+            saves = whole.seconds - max(lower, whole.seconds / times)
             nearest = max(better, key=lambda name: better[name])
             yield _row(whole, remedy, saves, "only bounded", f"the floor falls to {format_seconds(lower)}, {nearest}")
 

@@ -12,7 +12,7 @@ from weft.report.why import call_title
 MOST = 12
 #: What saves less than this share of the time is not worth a sentence.
 WORTH = 0.01
-NOTHING = "Nothing in this run says what would."
+NOTHING = "Nothing in this run says what would help."
 AT_D = "Nothing is advised: at quality D no cause is named."
 
 

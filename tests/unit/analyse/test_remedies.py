@@ -12,6 +12,7 @@ from weft.analyse.tables.ladder import STEPS, LadderRow
 from weft.analyse.tables.times import CallRow
 from weft.bound.placed import bounds
 from weft.bound.terms import PlacedCell
+from weft.fabric import load_fabric
 from weft.fabric.model import Fabric
 
 TIMES = {"hardware": 8e-3, "messages": 8e-3, "contention": 10e-3, "algorithm": 10e-3, "arrival": 10e-3}
@@ -33,7 +34,10 @@ def ladder(times: dict[str, float] = TIMES, bound: str = "link leaf0 up", unsure
 def cell(**terms: float) -> SimpleNamespace:
     named = {name.replace("_", " "): each for name, each in terms.items()}
     bounds = {"C": SimpleNamespace(terms=named)} if terms else {}
-    return SimpleNamespace(nodes=4, ranks_per_node=2, ranks=8, bounds=bounds, parameters=dict[str, Any]())
+    return SimpleNamespace(
+        nodes=4, ranks_per_node=2, ranks=8, bounds=bounds, kernel="exchange", block_bytes=1000,
+        parameters=dict[str, Any](),
+    )  # fmt: skip
 
 
 def saved(rows: list[LadderRow], of: SimpleNamespace | None = None, **more: Any) -> dict[str, tuple[float, str]]:
@@ -190,3 +194,35 @@ def test_a_bound_that_a_sample_beat_advises_nothing() -> None:
 
 def test_a_call_with_a_ladder_is_advised_by_that_alone() -> None:
     assert by_bound(call(), ladder()) == {}
+
+
+@pytest.mark.parametrize("bound", ["overhead", "message gap"])
+def test_a_call_bound_by_its_messages_is_advised_fewer_of_them_down_to_the_next_bound(bound: str) -> None:
+    """Of "Yes: overhead" the cell had no remedy at its own cell."""
+    terms = {bound.replace(" ", "_"): 8e-3, "memory_copy": 0.5e-3, "injection": 1e-3}
+    found = by_bound(call(bound=bound), **terms)
+    joined = found['one message to each node: `weft exec --force "node.multi{nl=2}"`']
+    assert joined == pytest.approx(5e-3), "of two ranks a node each sends half as many"
+    (cheaper,) = [saves for remedy, saves in found.items() if "half" in remedy]
+    assert cheaper == pytest.approx(5e-3)
+    copying = by_bound(call(bound=bound), **(terms | {"memory_copy": 1.75e-3}))
+    joined = copying['one message to each node: `weft exec --force "node.multi{nl=2}"`']
+    assert joined == pytest.approx(3e-3), "each byte that leaves one of four nodes is copied once more"
+
+
+def test_a_model_names_the_key_that_states_what_a_message_costs() -> None:
+    of = cell(overhead=8e-3)
+    rows = bound_remedies(
+        [call(bound="overhead")], [], cast(Any, {"c000": of}), modelled=True, fabric=load_fabric("tara")
+    )
+    told = [row["remedy"] for row in rows]
+    assert "messages that keep a processor busy half as long (network.eager_overhead = 165 us)" in told
+
+
+def test_what_is_no_all_to_all_is_not_told_to_join_messages() -> None:
+    assert list(by_bound(call(bound="latency"), latency=8e-3)) == ["half the latency"]
+    of = cell(overhead=8e-3)
+    of.kernel, of.parameters = "collective", {"collective": "bcast"}
+    found = bound_remedies([call(bound="overhead")], [], cast(Any, {"c000": cell(overhead=8e-3)}))
+    assert len(found) == 2
+    assert len(bound_remedies([call(bound="overhead")], [], cast(Any, {"c000": of}))) == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.causes import CAUSES, CauseRow
-from weft.analyse.tables.outcome import main_verdict
+from weft.analyse.tables.outcome import answer_of, main_verdict
 from weft.analyse.tables.times import MEDIANS, CallRow, holding_bound_s, timed
 from weft.format import UNKNOWN
 from weft.plan.records import PlannedSeries
@@ -17,7 +17,7 @@ from weft.report.intervals import interval_heading
 from weft.report.links import held_back, held_back_sentence, held_back_table
 from weft.report.numbers import bound_text, time_text
 from weft.report.plan_tables import memory_tables
-from weft.report.remedies import remedy_sentence
+from weft.report.remedies import NOTHING, remedy_sentence
 from weft.report.sensitivity import flip_sentences, sensitivities
 from weft.report.story import Story
 from weft.report.tabular import Table
@@ -55,9 +55,13 @@ class ExchangeStory(Story):
         """What would save most of the time at the end of the series that answers."""
         row = main_cause(view)
         if row:
-            return remedy_sentence(view, row["cell"], row["call"])
+            return remedy_sentence(view, row["cell"], row["call"]) or self._nothing(view)
         few = main_verdict(view.verdicts) is None and any(each["factor"] is not None for each in view.verdicts)
         return f"To try: the same `weft run` with --launches {FEWEST_LAUNCHES} adds the missing ones." if few else ""
+
+    def _nothing(self, view: RunView) -> str:
+        main = main_verdict(view.verdicts)
+        return NOTHING if main and answer_of(main) == "rises" else ""
 
     def line(self, view: RunView) -> str:
         """Yes or no, and by which part."""
