@@ -79,8 +79,8 @@ def _told(each: Stretch) -> str:
 
 def _of_its_time(row: WinnerRow) -> str:
     low, high = row["low"], row["high"]
-    ends = (low, high) if low is not None and high is not None and low < high else ()
-    return measured_factor(row["ratio"], *ends)
+    exact = low is None or high is None or low >= high
+    return measured_factor(row["ratio"], None if exact else low, None if exact else high)
 
 
 def won_numbers(found: Sequence[WinnerRow]) -> list[Number]:

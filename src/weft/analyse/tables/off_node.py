@@ -33,16 +33,12 @@ def off_node_in_words(row: OffNode, end: int | None) -> str:
     """The step off the node and what comes beyond, as part of a sentence; empty where there is no such step.
 
     ``leaving the node costs 139 times (shared memory against the network); from 2 to 4 nodes the time grows 2.15
-    (1.90–2.43) times``
+    (1.90–2.43) times``. Of a step to more nodes than two, as where two have no time, it says that more than leaving the
+    node is in it.
     """
     if row["off_factor"] is None:
         return ""
-    times = measured_factor(row["off_factor"], row["off_low"], row["off_high"], "times")
-    if row["off_factor"] > 1:
-        told = f"leaving the node costs {times} (shared memory against the network)"
-    else:
-        faster = measured_factor(1 / row["off_factor"])
-        told = f"on {row['off_end']} nodes it is {faster} times as fast as on one"
+    told = _off(row, row["off_factor"])
     if row["beyond_factor"] is None:
         return told
     span, low, high = f"from {row['off_end']} to {end} nodes", row["beyond_low"], row["beyond_high"]
@@ -53,3 +49,16 @@ def off_node_in_words(row: OffNode, end: int | None) -> str:
         return f"{told}; {span} the time grows {measured_factor(row['beyond_factor'], low, high, 'times')}"
     turned = (1 / high if high else None, 1 / low if low else None)
     return f"{told}; {span} the time falls {measured_factor(1 / row['beyond_factor'], *turned, 'times')}"
+
+
+def _off(row: OffNode, factor: float) -> str:
+    low, high, end = row["off_low"], row["off_high"], row["off_end"]
+    if (factor == 1) if low is None or high is None else low <= 1 <= high:
+        return f"from one node to {end} no change is shown (factor {measured_factor(factor, low, high)})"
+    if factor > 1:
+        times = measured_factor(factor, low, high, "times")
+        if end == 2:
+            return f"leaving the node costs {times} (shared memory against the network)"
+        return f"leaving one node for {end} costs {times} (the network and {end} nodes in place of 2, not told apart)"
+    turned = (1 / high if high else None, 1 / low if low else None)
+    return f"on {end} nodes it is {measured_factor(1 / factor, *turned, 'times')} as fast as on one"
