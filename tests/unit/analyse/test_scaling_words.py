@@ -14,7 +14,7 @@ def test_the_headline_says_both() -> None:
     weak = verdict(PAPER_WEAK, "s", "weak", "C")
     text = headline([strong, weak])
     assert text.startswith(
-        "All-to-all communication limits scaling: with the same data on each node, leaving one node for 3 costs 1.44 times"
+        "All-to-all communication limits scaling: with the same data on each node, leaving one node for 3 costs 1.44 "
     )
     assert "from 3 to 36 nodes the time grows 1.40 times (1.37–1.43)" in text
     assert "with one array divided among all it gets 10.4 times faster" in text
