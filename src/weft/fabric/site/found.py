@@ -27,6 +27,8 @@ class NodeClass:
         Cores of a node over all its sockets, its sockets, hardware threads of a core; 0 where not said.
     memory
         Bytes of a node; 0 where not said.
+    devices
+        Its other resources in the scheduler's words (``gpu:4``); empty where it has none.
     """
 
     names: tuple[str, ...]
@@ -34,11 +36,12 @@ class NodeClass:
     sockets: int = 0
     threads: int = 0
     memory: int = 0
+    devices: str = ""
 
     @property
-    def likeness(self) -> tuple[int, int, int, int]:
+    def likeness(self) -> tuple[int, int, int, int, str]:
         """What makes nodes alike."""
-        return self.cores, self.sockets, self.threads, self.memory
+        return self.cores, self.sockets, self.threads, self.memory, self.devices
 
 
 @dataclass(frozen=True)
@@ -168,8 +171,8 @@ def count(text: object) -> int:
 
 def alike(classes: Iterable[NodeClass]) -> tuple[NodeClass, ...]:
     """Classes with nodes of the same likeness joined, the largest first; each node in one of them."""
-    joined: dict[tuple[int, int, int, int], dict[str, None]] = {}
-    first: dict[tuple[int, int, int, int], NodeClass] = {}
+    joined: dict[tuple[int, int, int, int, str], dict[str, None]] = {}
+    first: dict[tuple[int, int, int, int, str], NodeClass] = {}
     seen: set[str] = set()
     for each in classes:
         first.setdefault(each.likeness, each)

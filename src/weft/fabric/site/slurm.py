@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, count, names_of, rows, word
+from weft.text import plain
 
-SINFO = ("sinfo", "--noheader", "--exact", "--format=%P|%l|%X|%Y|%Z|%m|%t|%N")
+SINFO = ("sinfo", "--noheader", "--exact", "--format=%P|%l|%X|%Y|%Z|%m|%t|%N|%G")
 CONFIG = ("scontrol", "show", "config")
 PARTITIONS = ("scontrol", "show", "partition", "--oneliner")
 TOPOLOGY = ("scontrol", "show", "topology")
@@ -55,6 +56,12 @@ def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
     )
 
 
+def _devices(fields: Sequence[str]) -> str:
+    """Generic resources (GRES) of a node, without the sockets that they are on."""
+    said = re.sub(r"\([^)]*\)", "", fields[0]) if fields else ""
+    return plain(said)[:60]
+
+
 def _starts(words: Sequence[str]) -> tuple[str, ...]:
     """Known plugins among words of a list; of PMIx those of one version only without the one for all."""
     known = [name for name in KNOWN if name in words]
@@ -79,10 +86,10 @@ def _queues(text: str, rules: Mapping[str, Rules], unread: Unread) -> tuple[Queu
     default = ""
     for fields in rows(text, "|"):
         partition = word(fields[0].removesuffix("*"))
-        if len(fields) != 8 or not partition:
+        if len(fields) not in (8, 9) or not partition:
             unread.add("sinfo", "|".join(fields))
             continue
-        limit, sockets, each, threads, memory, state, nodes = fields[1:]
+        limit, sockets, each, threads, memory, state, nodes = fields[1:8]
         default = partition if fields[0].endswith("*") else default
         limits[partition] = seconds(limit)
         if names := names_of(nodes, "sinfo", unread):
@@ -92,7 +99,7 @@ def _queues(text: str, rules: Mapping[str, Rules], unread: Unread) -> tuple[Queu
                 cores = count(sockets) * count(each)
                 # where the site says only CPUs, Slurm calls each of them a socket of one core
                 known = count(sockets) if count(each) > 1 or count(sockets) <= MOST_SOCKETS else 0
-                made = NodeClass(names, cores, known, count(threads), count(memory) * MIB)
+                made = NodeClass(names, cores, known, count(threads), count(memory) * MIB, _devices(fields[8:]))
                 classes.setdefault(partition, []).append(made)
     return tuple(
         Queue(

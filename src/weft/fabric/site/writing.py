@@ -86,7 +86,7 @@ def _node(kind: str, queue: Queue, nodes: NodeClass, number: int) -> Iterator[st
     where = f"queue {queue.name}" if queue.name else "all nodes"
     alike = f"{number} alike that are up, {where}" + (" (the default)" if queue.is_default and queue.name else "")
     most = f"; a job may have {queue.most} of them at most" if number > len(nodes.names) else ""
-    yield key("names", fold(nodes.names), alike + most)
+    yield key("names", fold(nodes.names), alike + (f", each with {nodes.devices}" if nodes.devices else "") + most)
     if nodes.sockets:
         yield key("sockets", nodes.sockets, "as the scheduler says")
     else:
@@ -103,7 +103,8 @@ def _node(kind: str, queue: Queue, nodes: NodeClass, number: int) -> Iterator[st
     yield unknown("copy_rate", "100 GB/s", UNKNOWN + ": weft run contention on one node measures it; bounds need it")
     for other in queue.classes:
         if other.likeness != nodes.likeness:
-            has = f"{other.cores} cores" + (f", {format_bytes(other.memory)}" if other.memory else "")
+            memory = format_bytes(other.memory) if other.memory else ""
+            has = ", ".join(filter(None, (f"{other.cores} cores", memory, one_line(other.devices))))
             yield f"# other nodes of it: {fold_for_people(other.names)}: {has}"
     if queue.down:
         yield f"# left out, down, drained or reserved: {fold_for_people(queue.down)}"

@@ -52,6 +52,16 @@ def test_cpus_that_slurm_calls_sockets_are_none(tmp_path: Path) -> None:
     assert written("slurm", {**SLURM, slurm.SINFO: "b*|1:00:00|8|1|1|9000|idle|n[1-4]\n"}, tmp_path).node.sockets == 8
 
 
+def test_nodes_with_gpus_are_not_alike_those_without(tmp_path: Path) -> None:
+    line = "b*|1:00:00|2|24|1|9000|idle|{}|{}\n"
+    text = line.format("n[1-4]", "(null)") + line.format("g[1-2]", "gpu:a100:4(S:0-1)") + line.format("n5", "(null)")
+    fabric = written("slurm", {**SLURM, slurm.SINFO: text}, tmp_path)
+    assert fabric.hosts == ("n1", "n2", "n3", "n4", "n5")
+    assert "# other nodes of it: g[1-2]: 48 cores, 8.79 GiB, gpu:a100:4" in fabric.text
+    alone = written("slurm", {**SLURM, slurm.SINFO: line.format("g[1-2]", "gpu:a100:4(S:0-1)")}, tmp_path)
+    assert "2 alike that are up, queue b (the default), each with gpu:a100:4" in alone.text
+
+
 def test_names_with_parts_behind_their_numbers_are_kept_whole(tmp_path: Path) -> None:
     line = "b*|1:00:00|2|24|1|9000|idle|cn-[0001-0003]-ib0,x3006c0s13b1n[0-1]\n"
     fabric = written("slurm", {**SLURM, slurm.SINFO: line}, tmp_path)
