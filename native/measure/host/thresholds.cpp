@@ -10,9 +10,9 @@ namespace {
 
 // Parts of names: libraries use similar names for such variables, and newer versions may have more of them.
 constexpr std::array<std::string_view, 19> telling_middles{
-    "eager_limit",   "EAGER_THRESHOLD",        "EAGER_MAX",   "_msg",          "MSG_SIZE",      "P2P_THRESHOLD",
-    "max_send_size", "min_rdma_pipeline_size", "segmentsize", "_segsize",      "fragment_size", "IQUEUE_CELL_SIZE",
-    "CMA_ENABLE",    "single_copy_mechanism",  "CHUNK_SIZE",  "STRIPING_THRE", "XPMEM_ENABLE",  "smsc_",
+    "eager_limit",    "EAGER_THRESHOLD",        "EAGER_MAX",   "_msg",          "MSG_SIZE",      "P2P_THRESHOLD",
+    "max_send_size",  "min_rdma_pipeline_size", "segmentsize", "_segsize",      "fragment_size", "IQUEUE_CELL_SIZE",
+    "CMA_ENABLE",     "single_copy_mechanism",  "CHUNK_SIZE",  "STRIPING_THRE", "XPMEM_ENABLE",  "smsc_",
     "max_inline_send"};
 constexpr std::array<std::string_view, 6> library_parts{
     "pml", "btl", "mtl", "smsc", "MPIR_CVAR_CH4_NETMOD", "MPIR_CVAR_CH4_SHM"};
