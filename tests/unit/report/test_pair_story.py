@@ -59,6 +59,24 @@ def test_a_class_whose_pairs_spread_widely_is_not_told_to_be_without_slow_ones(t
     assert PairView(view).run.story.line(view) == "No node or link stands out; pairs differ"
 
 
+def test_all_slow_pairs_are_counted_and_the_table_has_one_of_each_two_nodes(tmp_path: Path) -> None:
+    cluster = Cluster(8, 4, 2, uplinks=1, per_pod=2, pod_uplinks=1)
+    scattered = {
+        (low, high): max(1.0, (37 * low + 11 * high) % 64 / 16 - 1.4) for low in range(16) for high in range(16, 32)
+    }
+    view = load_view(make_pairs_run(tmp_path / "run", cluster, Faults(pairs=scattered), sizes=(0,)))
+    pairs = PairView(view)
+    told = re.search(r"but (\d+) of them", view.headline)
+    assert told and int(told[1]) == sum(row["slow"] for row in pairs.classes) > len(pairs.worst) == 100
+    text = render(view, "md")
+    table = text[text.index("The ten worst pairs, the worst of each two nodes") :]
+    ends = re.findall(r"\d+ on (n\d) > \d+ on (n\d) ", table)
+    assert len(ends) == len(set(ends)) == 10
+    # no node is to blame: the table of nodes has no empty column for a verdict
+    nodes = text[text.index("The ten worst nodes") : text.index("The ten worst pairs")]
+    assert "verdict" not in nodes
+
+
 def test_captions_tell_of_nobody_where_all_are_alike(tmp_path: Path) -> None:
     view = load_view(make_pairs_run(tmp_path / "run", replace(CLUSTER, noise=(0.0, 0.0, 0.0))))
     readings = [figure.reading for figure in pair_figures(PairView(view))]

@@ -63,7 +63,7 @@ class Culprit:
     cable
         Of a link: the name of its cable.
     doubted
-        Whether time stolen by the hypervisor could have made it (`weft.analyse.pairs.theft`).
+        Whether stolen time, or too few samples, could have made it (`weft.analyse.pairs.doubts`).
     """
 
     kind: Kind

@@ -86,6 +86,8 @@ def _sampled(classes: list[ClassRow], ranks: int) -> list[FindingRow]:
         count = sum(row["pairs"] for row in classes if (row["bytes"], row["mode"]) == (size, mode))
         if count < possible:
             what = f"{count:,} of {possible:,} pairs were measured"
-            remedy = "raise pairs.sample_pairs or the budget to measure all of them"
+            remedy = (
+                "raise pairs.sample_rounds (pairs.sample_pairs, of one pair at a time) or the budget to measure more"
+            )
             found.append(finding("note", "sample", f"{format_bytes(size)}, {mode}", what, remedy))
     return found

@@ -14,13 +14,13 @@ from weft.analyse.pairs import hop_tables as tables
 from weft.analyse.pairs.all_samples import spread
 from weft.analyse.pairs.blame import blame
 from weft.analyse.pairs.contended import contention_rows
+from weft.analyse.pairs.doubts import Way, doubted, few_samples, stolen, thin
 from weft.analyse.pairs.matrix import node_medians, slowest_blocks
 from weft.analyse.pairs.node_table import node_rows
 from weft.analyse.pairs.pair_times import placed, verdicts
 from weft.analyse.pairs.places import Places, places_of
 from weft.analyse.pairs.scratch import Scratch, scratch
-from weft.analyse.pairs.theft import doubted, stolen
-from weft.analyse.tables.pairs import ALL, FARTHEST
+from weft.analyse.tables.pairs import ALL, FARTHEST, PAIR_FACTOR
 from weft.fabric.kinds import KINDS
 from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
@@ -108,9 +108,10 @@ def _analysed(pairs: Expression, launches: int, modelled: bool, share: float, pl
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()
     ways = judged.group_by(["bytes", "mode"]).agg(pairs=judged.count()).to_pyarrow()["pairs"].to_pylist()
-    culprits = [doubted(each, share, len(places.nodes), max(ways), len(ways)) for each in found.culprits]
+    few: frozenset[Way] = frozenset() if modelled else few_samples(judged, found.culprits)
+    culprits = [thin(doubted(each, share, len(places.nodes), max(ways), len(ways)), few) for each in found.culprits]
     return {
-        "classes": _classed(tables.hop_table(judged), places),
+        "classes": _with_slow(_named(tables.hop_table(judged).order_by(tables.CLASS), places), found.left),
         "cold": _classed(tables.cold_table(judged), places),
         "contention": _placed(contention_rows(pairs, judged, factors, sizes, modelled=modelled), places)
         if sizes
@@ -131,6 +132,14 @@ def _analysed(pairs: Expression, launches: int, modelled: bool, share: float, pl
 def _classed(table: Expression, places: Places) -> Rows:
     """Rows of a table by class, each with the hops and the name of its class, nearest first."""
     return _named(table.order_by(tables.CLASS), places)
+
+
+def _with_slow(classes: Iterable[dict[str, Any]], left: Expression) -> Rows:
+    """The classes, each with the number of its pairs that are slow."""
+    slow = left.filter(left.time_s >= PAIR_FACTOR * left.base_s)
+    counts = slow.group_by(tables.CLASS).agg(slow=slow.count()).to_pyarrow().to_pylist()
+    known = {tuple(row[name] for name in tables.CLASS): row["slow"] for row in counts}
+    return [row | {"slow": known.get(tuple(row[name] for name in tables.CLASS), 0)} for row in classes]
 
 
 def _named(table: Expression, places: Places) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ ALONE = "isolated"
 TOGETHER = "all"
 """The mode in which all pairs of a round are measured at once."""
 KEY = ["bytes", "mode", "class_"]
-MOST_RANKS = 512  # of more, working out all rounds and joining their loads would take longer than the rest
+MOST_RANKS = 2048  # of more, working out all rounds and joining their loads would take longer than the rest
 
 
 def round_loads(places: Places, *, mean: bool = False) -> Table | None:

@@ -38,7 +38,10 @@ Classed = TypedDict("Classed", {"nodes": int, "ranks": int, "bytes": int, "mode"
 
 
 class ClassRow(Classed):
-    """Times over the pairs of a hop class; ``broken`` counts the inconsistent ones (METHOD 20)."""
+    """Times over the pairs of a hop class.
+
+    ``broken`` counts the inconsistent ones (METHOD 20), ``slow`` those of `PAIR_FACTOR` times what the class takes.
+    """
 
     pairs: int
     samples: int
@@ -50,6 +53,7 @@ class ClassRow(Classed):
     least_s: float
     most_s: float
     broken: int
+    slow: int
 
 
 class ColdRow(Classed):
@@ -222,7 +226,7 @@ _SIGHTING = pa.struct([("bytes", LONG), ("mode", TEXT), ("factor", REAL), ("one_
 
 CLASSES = TableOf("pair_classes", ClassRow, _schema(
     **_CLASS, pairs=LONG, samples=LONG,
-    **_reals("min_s", "mean_s", "median_s", "p99_s", "max_s", "least_s", "most_s"), broken=LONG,
+    **_reals("min_s", "mean_s", "median_s", "p99_s", "max_s", "least_s", "most_s"), broken=LONG, slow=LONG,
 ))  # fmt: skip
 COLD = TableOf("pair_cold", ColdRow, _schema(
     **_CLASS, pairs=LONG, **_reals("median_s", "max_s", "ratio", "total_s"),

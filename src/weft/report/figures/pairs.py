@@ -12,13 +12,12 @@ from weft.report.figures.matrix import PairMatrix, matrix_picture
 from weft.report.figures.picture import Picture
 from weft.report.figures.raster import scale_of
 from weft.report.figures.theme import BLUE, HEIGHT, Figure, values
-from weft.report.pair_view import PairView
+from weft.report.pair_view import MODES, PairView
 
 #: A pair slower than the slowest class's median by this factor is drawn as slow.
 SLOW = 1.25
 LEAST_TOLD = 0.01
 """A pair or node that is slower by less than this share is not told apart."""
-MODES = {"isolated": "one pair at a time", "node": "one pair per node at a time", "all": "all pairs of a round at once"}
 COLOURS = (
     "Blue: from the fastest pair to {factor} x the median of the slowest class; orange to black: slower pairs. Both on "
     "a logarithmic scale. "
@@ -75,7 +74,8 @@ def _slowest(view: PairView, size: int, mode: str) -> str:
     ends = f"rank {row['source']} on {row['source_name']} with rank {row['target']} on {row['target_name']}"
     return (
         f"The pair farthest from its class is {ends}: {measured_seconds(row['time_s'])}, "
-        f"{format_factor(row['factor'])} times the {measured_seconds(row['base_s'])} of {row['class']}."
+        f"{format_factor(row['factor'])} times the {measured_seconds(row['base_s'])} that "
+        f"{row['class']} take without what was found slow."
     )
 
 
@@ -110,7 +110,10 @@ def _contention(view: PairView, size: int, mode: str) -> Picture:
     rows = [row for row in view.contention if (row["bytes"], row["mode"]) == (size, mode)]
     row = max(rows, key=lambda each: each["factor"])
     interval = measured_factor(row["factor"], row["low"], row["high"])
-    reading = f"Contention is largest at {row['class']}: {interval} times as long as alone."
+    reading = f"Contention is largest at {row['class']}: {interval} times as long as alone"
+    if row["p95"] > SLOW * row["factor"]:
+        reading += f" in the median, but {measured_factor(row['p95'])} times or more for one pair in twenty"
+    reading += "."
     key = f"Time with {MODES.get(mode, mode)} over the isolated time, median over the pairs of two nodes. "
     key += f"Blue: up to {SLOW} x the median factor; orange to black: more."
     title = _where(view, size, mode, "Contention between every two nodes")

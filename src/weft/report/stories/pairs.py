@@ -4,11 +4,11 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from weft.analyse.tables.pairs import FARTHEST, PAIR_FACTOR, BlameRow
+from weft.analyse.tables.pairs import PAIR_FACTOR, BlameRow, WorstRow
 from weft.format import capital, format_bytes, measured_factor, measured_seconds, plural
 from weft.report.headline import Number
 from weft.report.intervals import interval_heading
-from weft.report.pair_view import PairView
+from weft.report.pair_view import MODES, PairView
 from weft.report.story import Story
 from weft.report.tabular import Table
 from weft.report.view import RunView
@@ -87,7 +87,7 @@ class PairsStory(Story):
         if pairs.named and not pairs.named[0]["doubted"]:
             title = pairs.named[0]["statement"].partition(":")[0]
             worst = max(pairs.named[0]["sightings"], key=lambda seen: seen["factor"])
-            label = f"as long at {format_bytes(worst['bytes'])}: {title}"
+            label = f"as long, {format_bytes(worst['bytes'])}, {MODES[worst['mode']]}: {title}"
             found.append((f"{measured_factor(worst['factor'])} times", label))
         told = f"half a round trip of {format_bytes(far['bytes'])}, {far['class']}"
         return [*found, (measured_seconds(far["median_s"]), told)]
@@ -127,18 +127,19 @@ class PairsStory(Story):
 
 def _spread(pairs: PairView) -> str:
     """The pairs that are slow in their class although nothing is blamed; empty if there are none."""
-    slow = [row for row in pairs.worst if row["factor"] >= PAIR_FACTOR]
-    if not slow:
+    worst = pairs.worst[0] if pairs.worst else None
+    if worst is None or worst["factor"] < PAIR_FACTOR:
         return ""
-    most = f"{measured_factor(max(row['factor'] for row in slow))} times"
-    if len(slow) == 1:
-        return f"one pair takes {most} the median of its hop class, which is within the spread of that class"
-    many = f"{'at least ' if len(slow) == FARTHEST else ''}{len(slow):,} of them"
-    modes = {row["mode"] for row in slow}
-    shared = "; pairs that are measured at once may share links" if modes == {"all"} else ""
+    way = worst["bytes"], worst["mode"]
+    count = sum(row["slow"] for row in pairs.classes if (row["bytes"], row["mode"]) == way)
+    times = f"{measured_factor(worst['factor'])} times"
+    where = "" if way == pairs.shown[0] else f" at {format_bytes(way[0])}, {MODES[way[1]]}"
+    if count == 1:
+        return f"one pair takes {times} as long as its hop class{where}, which is within the spread of that class"
+    shared = "; pairs that are measured at once may share links" if way[1] == "all" else ""
     return (
-        f"{many} take {PAIR_FACTOR:g} times the median of their hop class or more ({most} at most): too many, or too "
-        f"near the others, to blame single ones{shared}"
+        f"{count:,} of them take {PAIR_FACTOR:g} times as long as their hop class or longer{where} ({times} at most): "
+        f"too many, or too near the others, to blame single ones{shared}"
     )
 
 
@@ -205,6 +206,8 @@ def _nodes(pairs: PairView) -> Table:
     ]
     heading = ("Node", "worst at", "all its pairs", "worst partner", "within the node", "verdict")
     second = ("", "", "median over that of their class", "", "over the nodes' median", "")
+    if not told:  # no node is to blame: what slows its pairs lies elsewhere
+        heading, second, rows = heading[:-1], second[:-1], [row[:-1] for row in rows]
     return Table(pairs.run.titled("The ten worst nodes"), heading, (second, *rows), frozenset({0, 1, 5}))
 
 
@@ -214,7 +217,10 @@ def _role(row: BlameRow) -> str:
 
 
 def _pairs(pairs: PairView) -> Table:
-    """The ten worst pairs, with the three measurements of each that was measured again."""
+    """The ten worst pairs of different nodes, with the three measurements of each that was measured again."""
+    firsts: dict[tuple[object, ...], WorstRow] = {}
+    for row in pairs.worst:
+        firsts.setdefault((row["source_name"], row["target_name"], row["bytes"], row["mode"]), row)
     rows = [
         (
             f"{row['source']} on {row['source_name']} > {row['target']} on {row['target_name']}",
@@ -223,11 +229,12 @@ def _pairs(pairs: PairView) -> Table:
             _factor(row["factor"]),
             ", ".join(measured_seconds(row[name]) for name in ("first_s", "again_1_s", "again_2_s") if row[name]),
         )
-        for row in pairs.worst[:TEN]
+        for row in list(firsts.values())[:TEN]
     ]
     heading = ("Pair", "message, pairs", "hops", "time", "of its class", "measured")
     second = ("", "", "", "median of those measured", "", "first, and again in the same company")
-    return Table(pairs.run.titled("The ten worst pairs"), heading, (second, *rows), frozenset({0, 1, 2}))
+    title = "The ten worst pairs" + ("" if len(firsts) == len(pairs.worst) else ", the worst of each two nodes")
+    return Table(pairs.run.titled(title), heading, (second, *rows), frozenset({0, 1, 2}))
 
 
 def _contention(pairs: PairView) -> Table:

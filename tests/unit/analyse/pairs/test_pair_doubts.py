@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ibis
+import pyarrow as pa
 import pytest
 
 from made.pairs import Cluster, Faults
@@ -14,8 +16,8 @@ from weft.analyse.answers import Found, write_answers
 from weft.analyse.engine import connect
 from weft.analyse.floor import Floor
 from weft.analyse.pairs.culprit import Culprit, Kind, Sighting
+from weft.analyse.pairs.doubts import FEWEST, doubted, few_samples, stolen, thin
 from weft.analyse.pairs.make import make_pair_analysis
-from weft.analyse.pairs.theft import doubted, stolen
 from weft.plan.stored import plan_of
 from weft.report.pair_view import PairView
 from weft.report.stories.pairs import PairsStory
@@ -67,6 +69,21 @@ def test_a_doubted_culprit_says_why() -> None:
     assert found.statement.endswith("d; in doubt, since the hypervisor took 1.8 % of the time")
 
 
+@pytest.mark.parametrize(("samples", "doubts"), [((9, 200), True), ((200, 9), True), ((10, 200), False)])
+def test_a_single_pair_of_too_few_samples_in_either_direction_is_in_doubt(
+    samples: tuple[int, int], doubts: bool
+) -> None:
+    pair = Culprit("pair", "one", "", (Sighting(0, "all", 3.0),), 2, detail="d", indices=(1, 9))
+    ends = ((1, 9, samples[0]), (9, 1, samples[1]), (1, 2, 3), (2, 9, 3))
+    made = [{"source": one, "target": other, "bytes": 0, "mode": "all", "samples": n} for one, other, n in ends]
+    few = few_samples(ibis.memtable(pa.Table.from_pylist(made)), [pair])
+    assert thin(pair, few).doubted is doubts
+    if doubts:
+        assert thin(pair, few).statement.endswith(f"d; in doubt, with fewer than {FEWEST} samples")
+    assert not thin(replace(pair, kind="rank"), few).doubted
+    assert not thin(replace(pair, sightings=(Sighting(1, "all", 3.0),)), few).doubted  # of another size
+
+
 def rows(shares: list[float]) -> Any:
     """Four cells in each launch; the last lost a share of its time."""
     one: Any = {"wall_ns": 10**9, "steal_ns": 0, "warnings": [], "swap_in_pages": 0, "swap_out_pages": 0}
@@ -113,5 +130,5 @@ def test_a_run_answers_with_what_stands_and_is_graded_by_it(
     assert {row["level"] for row in view.findings if row["rule"] == "slow-pair"} == ({"note"} if pair else set())
     if grade == "B":
         assert "And 1 more, in doubt." in view.headline
-        assert PairsStory().numbers(view)[0][1] == "as long at 0 B: node n5 as sender"
+        assert PairsStory().numbers(view)[0][1] == "as long, 0 B, one pair at a time: node n5 as sender"
         assert "To try: check its adapter" in view.headline

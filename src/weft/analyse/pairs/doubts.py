@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Whether the time that a hypervisor took could have made a culprit (METHOD 20).
+r"""Whether stolen time, or too few samples, could have made a culprit (METHOD 20).
 
 To make a median longer, theft has to fall on half of the values that it is of. A culprit's factor f is a median over
 samples, launches and pairs. So in each of half of the launches, theft has to be at least a quarter of what its pairs
@@ -10,12 +10,16 @@ took too long: on half of the samples of half of the pairs. Of the time of a lau
 where q is the share of its pairs among all, over the number of ways (sizes times modes), each of which has the same
 time, and f_0 the factor from which on its kind is told. So a culprit stands if less than e / 4 was stolen in so many
 launches that the median over launches is theirs.
+
+A single pair is in doubt, too, if one of its directions has fewer samples than a median may rest on (METHOD 8): its
+first messages pay for windows that open.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from weft.analyse.checks import stolen_share
+from weft.analyse.engine import Expression
 from weft.analyse.pairs.culprit import Culprit, Kind
 from weft.analyse.pairs.decide import LEAST_FACTOR as OF_NODES
 from weft.analyse.pairs.refine import LEAST_FACTOR as OF_RANKS
@@ -25,6 +29,11 @@ from weft.store.rows import MeasuredRow
 #: Kinds whose `Culprit.pairs` are pairs of nodes; those of the others are pairs of ranks.
 NODE_KINDS: frozenset[Kind] = frozenset({"node", "switch", "cable", "link", "leaves"})
 HALF_OF_HALF = 0.25
+#: Fewer samples than this, over all launches, are too few for a single pair.
+FEWEST = 10
+
+#: Source, target, bytes and mode of a pair.
+Way = tuple[int, int, int, str]
 
 
 def stolen(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> float:
@@ -66,5 +75,38 @@ def doubted(culprit: Culprit, share: float, nodes: int, pairs: int, ways: int) -
     longer = culprit.pairs / (every * ways) * max(0.0, culprit.factor / told - 1) if every else 0.0
     if share <= HALF_OF_HALF * longer / (1 + longer):
         return culprit
-    words = f"in doubt, since the hypervisor took {100 * share:.1f} % of the time"
-    return replace(culprit, doubted=True, detail=f"{culprit.detail}; {words}" if culprit.detail else words)
+    return _in_doubt(culprit, f"since the hypervisor took {100 * share:.1f} % of the time")
+
+
+def few_samples(placed: Expression, culprits: Iterable[Culprit]) -> frozenset[Way]:
+    """The ways of single pairs among the culprits that have fewer than `FEWEST` samples.
+
+    Parameters
+    ----------
+    placed
+        Final times of all pairs with their places (`weft.analyse.pairs.pair_times.placed`).
+    culprits
+        Causes of slow pairs.
+    """
+    ranks = sorted({rank for each in culprits if each.kind == "pair" for rank in each.indices})
+    if not ranks:
+        return frozenset()
+    few = placed.filter(placed.source.isin(ranks) & placed.target.isin(ranks) & (placed.samples < FEWEST))
+    rows = few.select("source", "target", "bytes", "mode").to_pyarrow().to_pylist()
+    return frozenset((row["source"], row["target"], row["bytes"], row["mode"]) for row in rows)
+
+
+def thin(culprit: Culprit, few: Set[Way]) -> Culprit:
+    """A single pair, marked as doubted if it was told by fewer than `FEWEST` samples."""
+    if culprit.kind != "pair" or culprit.doubted:
+        return culprit
+    low, high = culprit.indices
+    ends = ((low, high), (high, low))
+    if not any((*end, seen.bytes, seen.mode) in few for end in ends for seen in culprit.sightings):
+        return culprit
+    return _in_doubt(culprit, f"with fewer than {FEWEST} samples")
+
+
+def _in_doubt(culprit: Culprit, why: str) -> Culprit:
+    told = f"in doubt, {why}"
+    return replace(culprit, doubted=True, detail=f"{culprit.detail}; {told}" if culprit.detail else told)
