@@ -45,8 +45,13 @@ class Browser:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._process.kill()
-        self._process.wait()
+        close = {"id": self._number + 1, "method": "Browser.close"}
+        try:  # killed, it would leave a folder in /tmp
+            os.write(self._out, json.dumps(close).encode() + b"\0")
+            self._process.wait(timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
         os.close(self._out)
         os.close(self._in)
 
