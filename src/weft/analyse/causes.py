@@ -107,7 +107,7 @@ def _of_bound(row: TimedRow) -> CauseRow:
     if bound_s is None:
         return _row(row, "unknown", "", None, "", "The cause is not known.")
     share, part = min(1.0, bound_s / row["median_s"]), part_in_words(row["bound"])
-    explains = f"{capital(part)} {'explain' if part == HOSTS else 'explains'} {_percent(share)} of it"
+    explains = f"{capital(part)} {'explain' if part == HOSTS else 'explains'} {_percent(share)} of the time"
     if share > MOST:
         return _row(row, "bound", row["bound"], share, part, f"{explains}.")
     rest = "the cause is not known" if share < LEAST else "the cause of the rest is not known"

@@ -177,7 +177,22 @@ def _of_taint(row: TimedRow, launches: Launches) -> list[Against]:
     if row["tainted"] <= TAINTED * row["samples"]:
         return []
     [told] = interrupted([row])
-    return [Against("taint", f"{told['where']}: {told['what']}", _kept(row, map(_clean_or_0, launches.values())))]
+    return [
+        Against(
+            "taint",
+            f"{told['where']}: {told['what']}{_lost(launches)}",
+            _kept(row, map(_clean_or_0, launches.values())),
+        )
+    ]
+
+
+def _lost(launches: Launches) -> str:
+    """The launch that has least samples left which nobody interrupted, if these are too few to tell its median."""
+    lost = [each for each in launches.values() if clean_s(each) is None]
+    if not lost:
+        return ""
+    worst = min(lost, key=lambda each: each["samples"] - each["tainted"])
+    return f", in launch {worst['launch']} {worst['tainted']} of {worst['samples']}"
 
 
 def _clean_or_0(launch: MedianRow) -> float:

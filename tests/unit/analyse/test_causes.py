@@ -37,8 +37,8 @@ def cause(row: Row, steps: list[Row] | None = None, counted: list[Row] | None = 
 def test_a_bound_that_explains_little_leaves_the_cause_unknown() -> None:
     found = cause(call())
     assert (found["kind"], found["short"]) == ("unknown", "")
-    assert found["statement"] == "Memory copying explains under 1 % of it; the cause is not known."
-    assert "explains 20 % of it; the cause of the rest is not known" in cause(call(bound_s=0.2))["statement"]
+    assert found["statement"] == "Memory copying explains under 1 % of the time; the cause is not known."
+    assert "explains 20 % of the time; the cause of the rest is not known" in cause(call(bound_s=0.2))["statement"]
 
 
 def test_a_bound_that_explains_most_is_the_cause() -> None:

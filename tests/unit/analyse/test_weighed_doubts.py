@@ -76,6 +76,16 @@ def rise(factor: float, *, bound: float, clean: float | None = None, tainted: in
     return told([first, last], [*medians(first), *medians(last, clean)], [*cells(first), *cells(last, **cell)], looks)
 
 
+def test_the_launch_is_named_that_has_too_few_samples_which_nobody_interrupted() -> None:
+    """Half of a row's samples are interrupted: in one launch only two are left, and that is what turns the answer."""
+    first, last = point(1, 1.0, bound=0.1), point(4, 1.2, bound=0.12, tainted=50)
+    launches = [*medians(first), *(each | {"tainted": 10, "clean_s": 1.2} for each in medians(last))]
+    launches[-2] |= {"tainted": 23}
+    found = told([first, last], launches, [*cells(first), *cells(last)])
+    assert found["doubts"] == ["taint"]
+    assert found["doubt"].endswith("(context switches or page faults), in launch 3 23 of 25")
+
+
 ALL = (0.02,) * LAUNCHES
 
 
