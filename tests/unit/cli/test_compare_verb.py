@@ -159,7 +159,7 @@ def test_the_page_says_what_differs_between_the_runs(runs: Callable[[str], str],
     page = tmp_path / "out" / "page.html"
     assert main(["compare", runs("base"), runs("slow"), "-o", str(page), "--fail-if", "slower:3"]) == 0
     html = page.read_text()
-    assert html.index("MPICH 5.0.2 takes") < html.index("Figures") < html.index("What differs between the runs")
+    assert html.index("MPICH 5.0.2 takes") < html.index("<h2>Figures") < html.index("What differs between the runs")
     assert "gate slower:3: passed" in html
     names = {path.stem for path in (page.parent / "figures").glob("*.svg")}
     assert {"times-constant-local-warm", "ratio-constant-local-warm", "ratio-constant-global-cold"} <= names

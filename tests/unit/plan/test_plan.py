@@ -256,7 +256,7 @@ def test_a_copy_rate_is_measured_only_where_none_is_stated_and_it_is_said() -> N
     assert not any("copy rate" in note for note in silent.notes)
     unstated = Fabric.model_validate({"name": "l", "kind": "local"})
     said = make_plan(study(), unstated, host=HOST)
-    assert any(note.startswith("copy rate") and "measured here" in note for note in said.notes)
+    assert any(note.startswith("copy rate") and "measured when this was planned" in note for note in said.notes)
     assert said.measured[0].bound
     assert make_plan(study(), unstated, host=HOST, predict=False).measured[0].bound is None
 

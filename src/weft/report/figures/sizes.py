@@ -19,8 +19,8 @@ from weft.report.sweeps import Line, cause, size_of
 Quantity = Literal["time", "rate"]
 
 PANEL = 230
-#: Width of the plot on a page of 800 px, and of a bold letter of a name, in pixels.
-NARROWEST, LETTER_PX = 560, 6.6
+#: Width of the plot on paper, where it is narrowest, and of a bold letter of a name, in pixels.
+NARROWEST, LETTER_PX = 470, 6.6
 #: A bound further than this factor from the times is not drawn.
 FAR = 20
 KEY = (
