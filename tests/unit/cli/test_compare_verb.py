@@ -176,7 +176,10 @@ def test_simulated_runs_are_labelled_everywhere(tmp_path: Path, capsys: Shown) -
     text = " ".join(capsys.readouterr().out.split())
     assert "simulated against slurm (simulated)" in text
     assert "a simulated run has no noise, so there is no interval and no test" in text
-    assert "Times on this page are <b>simulated</b>" in page.read_text()
+    assert "Times on this page are <b>simulated</b>: some come from a model of the machine, not" in page.read_text()
+    other = make_run(tmp_path / "other", tara_like(kind="simulated", samples=3))
+    assert main(["compare", str(simulated), str(other), "-o", str(page), "--no-figures"]) == 0
+    assert "Times on this page are <b>simulated</b>: they come from a model of the machine, not" in page.read_text()
     assert not (tmp_path / "figures").exists()
 
 
