@@ -30,6 +30,8 @@ from weft.plan.records import Cell
 
 LEAST = 0.01
 """A remedy that saves less than this share of the time is none."""
+LEAST_FLOOR = 0.1
+"""A part of the machine whose bound is less than this share of the time is not what to buy."""
 
 Rungs = Mapping[str, LadderRow]
 Terms = Mapping[str, float]
@@ -215,7 +217,7 @@ def _of_winners(whole: Whole, winners: Sequence[WinnerRow], seen: Basis) -> Iter
 
 def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fabric | None) -> Iterable[RemedyRow]:
     planned = cell.bounds.get(whole.call)
-    if planned is None:
+    if planned is None or floor_s < LEAST_FLOOR * whole.seconds:
         return
     terms = {**planned.terms, name: floor_s}
     twice = [*_better(name, terms), *_spread(name, terms, planned.terms, whole.call, cell, fabric)]

@@ -160,6 +160,12 @@ def test_without_a_ladder_the_bound_says_what_a_faster_part_saves_at_most() -> N
     assert found["an adapter twice as fast"] == pytest.approx(5e-3)
 
 
+def test_no_part_is_advised_that_explains_next_to_nothing_of_the_time() -> None:
+    """Half the latency of 8 us "saves at most 50 %" of a call of 242 us that the latency explains 7 % of."""
+    assert by_bound(call(bound_s=0.9e-3)) == {}
+    assert by_bound(call(bound_s=1.1e-3), link_leaf0_up=1.1e-3, injection=0.2e-3) != {}
+
+
 def test_of_a_call_by_several_algorithms_the_fastest_is_advised_and_each_size_for_itself() -> None:
     rows = [call(cell=name, median_s=seconds) for name, seconds in (("c000", 12e-3), ("c001", 10e-3), ("c002", 11e-3))]
     rows.append(call(cell="c002", block_bytes=2000, median_s=20e-3))
