@@ -77,8 +77,9 @@ ALGORITHM = "the algorithm changes"
 CELLS = "larger messages need several cells"
 
 #: Up to how many times its value a block may be for a limit on what is sent at once to matter to it. Libraries set it
-#: where the handshake that it saves costs no more than the data: at four times that it is a fifth of both at most.
-REACHES: Mapping[str, int] = {EAGER: 4, FIRST: 4, CELLS: 4}
+#: where the handshake that it saves costs no more than the data: at four times that it is a fifth of both at most. What
+#: goes with the header saves a copy of so few bytes that larger messages do not notice.
+REACHES: Mapping[str, int] = {EAGER: 4, FIRST: 4, CELLS: 4, INLINE: 1}
 
 #: Open MPI's ways to send that use none of its byte transfer layers (btl).
 OTHER_PMLS = frozenset({"ucx", "cm"})

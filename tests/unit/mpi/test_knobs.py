@@ -3,7 +3,7 @@
 
 import pytest
 
-from weft.mpi.knobs import Knobs, Where, all_values, bytes_of, plain
+from weft.mpi.knobs import KNOBS, OPEN_MPI, Knobs, Where, all_values, bytes_of, matters, plain
 from weft.mpi.transport import message_knobs
 
 OPEN_MPI_5 = "Open MPI v5.0.11, package: Open MPI built"
@@ -201,3 +201,6 @@ def test_what_is_copied_at_once_with_its_header_is_a_knob_of_open_mpi_4() -> Non
     knobs = Knobs("Open MPI v4.1.4, package: made", {"btl_vader_max_inline_send": "256"})
     assert [each.names for each in knobs.within(256, 362, "node")] == [("btl_vader_max_inline_send",)]
     assert knobs.within(256, 362, "network") == []
+    # it moves nothing of 16 MiB, which a page advised to set it for
+    inline = next(each for each in KNOBS[OPEN_MPI] if "max_inline_send" in each.pattern)
+    assert [matters(inline, 256, size) for size in (64, 256, 257, 1 << 24)] == [True, True, False, False]
