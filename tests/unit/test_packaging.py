@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,22 @@ def test_the_conda_recipe_depends_on_what_the_project_names() -> None:
     assert [verb for verb in verbs if not verb.startswith("-") and verb not in VERBS] == []
     assert (PACKAGING / "conda" / recipe["source"]["path"] / "pyproject.toml").is_file()
     assert recipe["about"]["license"] == PROJECT["license"]
+
+
+def rendered(recipe: str) -> list[Any]:
+    """The packages of a recipe as rattler-build itself renders it, which needs no channel."""
+    bindings: Any = import_module("rattler_build")
+    return [each.recipe for each in bindings.Stage0Recipe.from_yaml(recipe).render(bindings.VariantConfig())]
+
+
+def test_rattler_build_renders_the_conda_recipe() -> None:
+    text = (PACKAGING / "conda" / "recipe.yaml").read_text()
+    (recipe,) = rendered(text)
+    assert (recipe.package.name, str(recipe.package.version)) == ("weft", PROJECT["version"])
+    run = dict(str(line).partition(" >=")[::2] for line in recipe.requirements.run)
+    assert {CONDA.get(name, name): least for name, least in needed().items()}.items() <= run.items()
+    with pytest.raises(Exception, match="versoin"):
+        rendered(text.replace("  version: ${{ version }}", "  versoin: ${{ version }}"))
 
 
 def sections(text: str) -> dict[str, str]:
