@@ -29,11 +29,13 @@ def report(
     """
     from weft.report.page import write
     from weft.run.refresh import reading, refresh
+    from weft.text import plain
 
     if not runs:
         from weft.run.listing import latest_run
 
         runs = (latest_run(),)
+        sys.stderr.write(plain(f"the latest run: {runs[0]}\n"))
     for run in runs:
         refresh(run, engine)
     path = output or (runs[0] / "report.html" if len(runs) == 1 else Path("report.html"))

@@ -84,6 +84,23 @@ def test_runs_are_listed_latest_first_and_show_takes_the_latest(capsys: pytest.C
     assert f"the latest run: {new}" in taken.err
 
 
+def test_report_takes_the_latest_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_at("old", 7200)
+    new = run_at("new", 60)
+    assert main(["report", "-o", "page.html", "--no-figures"]) == 0
+    assert f"the latest run: {new}" in capsys.readouterr().err
+    assert "<article" in (here / "page.html").read_text()
+
+
+def test_a_run_in_which_knobs_were_moved_is_a_part_of_its_run(capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_at("one", 7200)
+    moved = run / "knobs"
+    moved.mkdir()
+    (moved / "weft.json").write_text((run / "weft.json").read_text())  # written last
+    assert latest_run() == run
+    assert [row["run"] for row in listed("runs", capsys)] == [str(run)]
+
+
 def test_without_a_run_show_and_report_say_so(capsys: pytest.CaptureFixture[str]) -> None:
     for verb in ("show", "report"):
         assert main([verb]) == 1
