@@ -39,6 +39,7 @@ def test_every_key_of_weft_why_in_json_is_documented(monkeypatch: pytest.MonkeyP
         return [[dict.fromkeys(LadderRow.__annotations__) | {"launches": 4}]]
 
     monkeypatch.setattr("weft.report.why.explained", one_step)
-    value = json.loads(as_json(cast(RunView, SimpleNamespace(name="", label="", mpi="", quality=[], findings=[]))))
+    made = SimpleNamespace(name="", label="", mpi="", quality=[], findings=[], grade="A")
+    value = json.loads(as_json(cast(RunView, made)))
     keys = [*value, *value["ladders"][0], *value["ladders"][0]["steps"][0]]
     assert [key for key in keys if f"`{key}`" not in text] == []

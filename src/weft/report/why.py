@@ -18,6 +18,8 @@ from weft.report.view import CALLS, RunView
 WIDTH = 40
 SCHEMA = "weft-why/1"
 
+NO_STEP = "At this quality no step is named as a cause: stop what disturbs the run, and measure again."
+
 
 def ladders(view: RunView) -> list[list[LadderRow]]:
     """The steps of each call that has a ladder, from the floor up; calls of ranks that shared cores come last."""
@@ -68,15 +70,21 @@ def as_text(view: RunView) -> str:
     label = f" ({view.label})" if view.label else ""
     found = explained(view)
     lines = [f"{view.name}{label}, {view.mpi}", *_doubts(view, found)]
-    for rows in found:
+    for rows in _named(view, found):
         lines += ["", rows[0]["statement"], f"  {title(view, rows[0])}", *bars(rows)]
     return "\n".join(lines) + "\n"
+
+
+def _named(view: RunView, found: list[list[LadderRow]]) -> list[list[LadderRow]]:
+    """The ladders whose steps may be named: each is a cause, of which a run of quality D says none."""
+    return [] if view.grade == "D" else found
 
 
 def _doubts(view: RunView, found: Sequence[Sequence[LadderRow]]) -> list[str]:
     """What a reader has to know before the sentences: quality, what the model leaves out, steps without an interval."""
     doubt = doubted(view.quality)
-    lines = [f"{doubt} What follows is true only if the numbers hold."] if doubt else []
+    follows = NO_STEP if view.grade == "D" else "What follows is true only if the numbers hold."
+    lines = [f"{doubt} {follows}"] if doubt else []
     lines += [f"{row['where']}: {row['what']}." for row in view.findings if row["rule"] == "range"]
     fewest = min(rows[0]["launches"] for rows in found)
     if fewest < FEWEST_LAUNCHES and not KINDS[view.plan.fabric_kind].is_model:
@@ -123,7 +131,7 @@ def as_json(view: RunView) -> str:
     found = explained(view)
     told = [
         {"cell": rows[0]["cell"], "call": rows[0]["call"], "statement": rows[0]["statement"], "steps": rows}
-        for rows in found
+        for rows in _named(view, found)
     ]
     head = {"schema": SCHEMA, "run": view.name, "label": view.label, "mpi": view.mpi, "doubts": _doubts(view, found)}
     return json.dumps(head | {"ladders": told}, indent=1) + "\n"

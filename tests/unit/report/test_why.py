@@ -39,11 +39,19 @@ def explained(path: Path, launches: int, grade: Grade | None = None, made: Made 
     return view_of(view.path)
 
 
-@pytest.mark.parametrize("grade", ["C", "D"])
-def test_a_run_of_doubtful_quality_says_so_before_it_says_why(tmp_path: Path, grade: Grade) -> None:
-    text = as_text(explained(tmp_path / "run", 4, grade))
-    assert f"Not shown (quality {grade}): stolen time. What follows is true only if the numbers hold." in text
+def test_a_run_of_doubtful_quality_says_so_before_it_says_why(tmp_path: Path) -> None:
+    text = as_text(explained(tmp_path / "run", 4, "C"))
+    assert "Not shown (quality C): stolen time. What follows is true only if the numbers hold." in text
     assert text.index("Not shown") < text.index("contention adds 90 %")
+
+
+@pytest.mark.parametrize("grade", ["B", "C", "D"])
+def test_at_d_no_step_is_named_as_a_cause(tmp_path: Path, grade: Grade) -> None:
+    view = explained(tmp_path / "run", 4, grade)
+    text, told = as_text(view), json.loads(as_json(view))
+    assert ("contention" in text) is ("placement" in text) is (grade != "D")
+    assert bool(told["ladders"]) is (grade != "D")
+    assert ("no step is named as a cause: stop what disturbs the run" in text) is (grade == "D")
 
 
 @pytest.mark.parametrize(("grade", "opening"), [("B", ["2 ms at p"]), ("C", ["If the nu"]), ("D", [])])
