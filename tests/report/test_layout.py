@@ -2,14 +2,13 @@
 """Every kind of page in a browser, narrow and wide, light and dark: nothing is clipped, overlaps or leaves its axis."""
 
 import json
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import CHROMIUM, Browser
-from faults import CUT, FAULTS, LISTEN
+from faults import CUT, FAULTS
 
 from made.pages import OTHERS, RUNS, make_pages
 from weft.kernel.registry import KERNELS
@@ -38,14 +37,6 @@ HEADS = {
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A page of each kind."""
     return make_pages(tmp_path_factory.mktemp("layout"))
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("profile")) as opened:
-        opened.call("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
-        opened.call("Page.enable")
-        yield opened
 
 
 def test_every_kind_of_page_is_opened(pages: dict[str, Path]) -> None:

@@ -4,12 +4,10 @@
 import csv
 import io
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from browser import CHROMIUM, Browser
-from faults import LISTEN
 
 from made.pages import make_hostile
 from made.run import Made, make_run
@@ -37,14 +35,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for run in made:
         refresh(run)
     return made
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("profile")) as opened:
-        opened.call("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
-        opened.call("Page.enable")
-        yield opened
 
 
 @pytest.fixture
