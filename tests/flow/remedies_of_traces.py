@@ -8,16 +8,24 @@ from pathlib import Path
 import pytest
 from remedies import Cases, Typed, run_here
 
-from made.dumpi import write_texts
+from made.traces import MadeRank
 from weft.errors import WeftError
 from weft.extras import pip_install
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import SITES, TRACE_RANKS
 from weft.trace.perfetto import write_perfetto
+from weft.trace.take import bring_in
 
 CASES = Cases()
 COMMAND = ("--", "mpirun", "-n", "4", "./application")
+
+
+def trace_here(name: str) -> None:
+    """The trace of two ranks that call MPI_Alltoall."""
+    for rank in range(2):
+        MadeRank(rank, 2).call("MPI_Alltoall", 10, 20, bytes=16, received=16).write(Path(name, "raw"))
+    bring_in(TraceFolder(Path(name)))
 
 
 @CASES.of("cli/trace.py", "weft trace -o RUN -- mpirun")
@@ -58,8 +66,7 @@ def run_as_trace(typed: Typed) -> None:
 
 @CASES.of("store/folder.py", "weft trace show {}; a page: the same with -o PAGE.html")
 def trace_as_run(typed: Typed) -> None:
-    write_texts(Path("SOURCE"))
-    typed("trace", "import", "SOURCE", "-o", "RUN")
+    trace_here("RUN")
     for verb in ("show", "report"):
         weft, *show = shlex.split(typed.fails(verb, "RUN").partition(";")[0])
         assert weft == "weft" and typed(*show, "-o", f"{verb}.html")
@@ -69,25 +76,25 @@ def trace_as_run(typed: Typed) -> None:
 @CASES.of("trace/importing.py", "weft trace import SOURCE -o RUN")
 @CASES.of("trace/otf2/archive.py", "weft trace export RUN DIR --to otf2")
 def traces_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_texts(Path("SOURCE"))
+    trace_here("RUN")
     Path("full").mkdir()
     Path("full", "mine").touch()
     assert "weft trace import SOURCE -o RUN" in typed.fails("trace", "import", "SOURCE", "-o", "full")
-    typed("trace", "import", "SOURCE", "-o", "RUN")
     assert "weft trace export RUN DIR --to otf2" in typed.fails("trace", "export", "RUN", "full", "--to", "otf2")
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "otf2", None)
         assert pip_install("otf2") in typed.fails("trace", "export", "RUN", "DIR", "--to", "otf2")
     typed("trace", "export", "RUN", "DIR", "--to", "otf2")
     assert Path("DIR", "traces.otf2").is_file()
+    typed("trace", "import", "DIR", "-o", "again")
+    assert "give an archive's traces.otf2" in typed.fails("trace", "import", "RUN", "-o", "none")
 
 
 @CASES.of("trace/traffic.py", "weft tune --sizes 1KiB 64KiB")
 def trace_without_all_to_alls(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     from weft.trace import traffic
 
-    write_texts(Path("SOURCE"))
-    typed("trace", "import", "SOURCE", "-o", "RUN")
+    trace_here("RUN")
     monkeypatch.setattr(traffic, "each_event", lambda folder: iter(()))
     with pytest.raises(WeftError, match="has no MPI_Alltoall") as caught:
         traffic.block_sizes_of_trace(Path("RUN"))

@@ -29,7 +29,6 @@ from read_again import (
     same_tables,
 )
 
-from made.dumpi import rank_text
 from weft.errors import WeftError
 from weft.fabric.checks import check_network
 from weft.fabric.dump_checks import check_dump
@@ -225,7 +224,6 @@ TARGETS = {
     "run-value": Target(run_folder.as_run_with_value, "", run_folder.value_seeds, 6),
     "run-table": Target(run_folder.as_run_with_table, "", run_folder.table_seeds, 6),
     "trace": Target(trace_folder.as_records, ".trace", (trace_folder.rank_bytes(trace_folder.made_rank(0)),), 25),
-    "dumpi": Target(trace_folder.as_dumpi, ".txt", (rank_text(1).encode(),), 25),
     "trace-file": Target(trace_folder.as_trace_with_file, "", trace_folder.file_seeds, 6),
     "plan": Target(as_plan, ".json", (made_plan(),)),
 }

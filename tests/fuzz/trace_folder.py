@@ -13,7 +13,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # Atheris starts this by pat
 from read_again import same_trace
 from rich.console import Console
 
-from made.dumpi import write_texts
 from made.traces import MadeRank
 from weft.analyse.trace.make import has_trace_tables, make_trace_tables
 from weft.analyse.trace.timeline import timeline
@@ -24,7 +23,6 @@ from weft.report.trace.tables import as_json, headline, trace_tables
 from weft.report.trace.view import load_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag
-from weft.trace.importing import import_trace
 from weft.trace.perfetto import write_perfetto
 from weft.trace.reading import reading_trace
 from weft.trace.script import make_script
@@ -64,16 +62,6 @@ def as_records(path: Path) -> None:
     with reading_trace(folder.path):
         bring_in(folder)
     same_trace(raw, folder)
-    with reading_trace(folder.path):
-        make_script(folder, folder.path / "script")
-
-
-def as_dumpi(path: Path) -> None:
-    """The text of one of four ranks by dumpi2ascii; the others are good."""
-    folder = fresh(path)
-    shutil.rmtree(texts := path.parent / "texts", ignore_errors=True)
-    next(file for file in sorted(write_texts(texts).iterdir()) if "0001" in file.name).write_bytes(path.read_bytes())
-    import_trace(texts, folder.path)
     with reading_trace(folder.path):
         make_script(folder, folder.path / "script")
 

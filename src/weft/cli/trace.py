@@ -178,13 +178,12 @@ def export(run: Path, output: Path, /, *, to: Literal["perfetto", "otf2"] = "per
 
 @app.command(name="import")
 def bring(source: Path, /, *, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> None:
-    """Bring in a trace that another tool took: OTF2 (Score-P and others), or SST's DUMPI.
+    """Bring in a trace that another tool took: OTF2 (Score-P and others).
 
     Parameters
     ----------
     source
-        The archive's traces.otf2, or its folder; for DUMPI a folder with the file of each rank, binary where
-        dumpi2ascii is installed, or the texts that it makes.
+        The archive's traces.otf2, or its folder.
     output
         A new folder; trace-1, trace-2 ... by default.
     """

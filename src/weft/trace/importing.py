@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bringing in traces that other tools took: OTF2 by its library, DUMPI by its program or the texts that it made."""
+"""Bringing in traces of other tools: archives of OTF2."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,6 @@ from weft.files.atomic import file_errors
 from weft.files.plain import plain_file
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
-from weft.trace.dumpi.bringing import bring_dumpi
 from weft.trace.otf2.bringing import bring_otf2
 
 
@@ -20,7 +19,7 @@ def import_trace(source: Path, into: Path) -> list[str]:
     Parameters
     ----------
     source
-        An archive of OTF2 (its traces.otf2, or the folder with it), or a folder of DUMPI's files, or of its texts.
+        An archive of OTF2: its traces.otf2, or the folder with it.
     into
         A new folder; nothing is left of it if the trace cannot be read.
 
@@ -29,22 +28,24 @@ def import_trace(source: Path, into: Path) -> list[str]:
     StudyError
         The new folder is not empty.
     DataError
-        The trace is of neither kind, is torn, or cannot be read; or the folder cannot be written.
+        The trace is no archive, is torn, or cannot be read; or the folder cannot be written.
     """
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise StudyError(f"{into} is there already", "name a new folder: weft trace import SOURCE -o RUN")
     if not source.exists():
-        raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or a folder of a DUMPI trace")
+        raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or its folder")
     if not source.is_dir():
         with file_errors(source):
             plain_file(source)
     anchor = source if source.is_file() else next(iter(sorted(source.glob("*.otf2"))), None)
+    if anchor is None:
+        raise DataError(f"{source} has no archive of OTF2 (*.otf2)", "give an archive's traces.otf2, or its folder")
     folder = TraceFolder(into)
     try:
         with file_errors(folder.path):
             folder.raw.mkdir(parents=True, exist_ok=True)
         folder.describe(imported=str(source), weft=__version__)
-        lines = bring_otf2(anchor, folder) if anchor else bring_dumpi(source, folder)
+        lines = bring_otf2(anchor, folder)
         convert_trace(folder)
     except BaseException:
         shutil.rmtree(folder.path, ignore_errors=True)

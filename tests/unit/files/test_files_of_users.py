@@ -37,13 +37,6 @@ def lanes(path: Path) -> object:
     return read_service(path.with_name("paths"), path)
 
 
-def one_rank_of_dumpi(path: Path) -> object:
-    folder = path.with_name("ranks")
-    folder.mkdir(exist_ok=True)
-    (folder / "dumpi-0000.txt").symlink_to(path)
-    return import_trace(folder, path.with_name("trace"))
-
-
 READERS: dict[str, Callable[[Path], object]] = {
     "study": load_study,
     "fabric": load_fabric,
@@ -57,7 +50,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "matrix": read_matrix,
     "JSON": lambda path: read_json_file(path, Nothing, "is none", "write one"),
     "trace": lambda path: import_trace(path, path.with_name("trace")),
-    "trace of DUMPI": one_rank_of_dumpi,
     "imported dump": lambda path: import_dump(path, path.with_name("out.toml")),
 }
 

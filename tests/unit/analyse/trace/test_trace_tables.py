@@ -115,6 +115,32 @@ def test_a_receive_waits_for_its_own_message_in_the_order_of_posting(tmp_path: P
     assert pair == {"rank": 0, "peer": 1, "kind": "point-to-point", "messages": 3, "bytes": 56}
 
 
+def test_receives_are_numbered_by_their_posting_not_by_their_completion(tmp_path: Path) -> None:
+    """The receive that was posted last completes first: its message is the one that was sent last."""
+    sender, receiver = MadeRank(0, 2), MadeRank(1, 2)
+    for begin, size in ((30, 8), (50, 16)):
+        sender.call("MPI_Send", begin * MS, (begin + 1) * MS, peer=1, tag=4, bytes=size)
+    for request in (1, 2):
+        receiver.call("MPI_Irecv", request * MS, request * MS, peer=0, tag=4, request=request, flags=Flag.RECEIVE)
+    for request, begin, end in ((2, 10, 52), (1, 52, 53)):
+        receiver.call("MPI_Wait", begin * MS, end * MS)
+        receiver.call("completion", begin * MS, end * MS, peer=0, tag=4, request=request, flags=Flag.RECEIVE)
+    (waited,) = [row["waiting_s"] for row in CALL_TIMES.read(analysed(tmp_path, sender, receiver))
+                 if row["call"] == "MPI_Wait"]  # fmt: skip
+    assert waited == pytest.approx(0.04)  # by completion it would be 20 ms
+
+
+@pytest.mark.parametrize("call", ["MPI_Recv", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce"])
+def test_nobody_waits_beyond_the_end_of_the_call(call: str, tmp_path: Path) -> None:
+    """Clocks err: the message is seen to leave, and the other to come, after the call ended."""
+    one, other = MadeRank(0, 2), MadeRank(1, 2)
+    root = 0 if call == "MPI_Reduce" else 1
+    one.call(call, 10 * MS, 14 * MS, peer=root)
+    other.call("MPI_Send" if call == "MPI_Recv" else call, 20 * MS, 21 * MS, peer=0 if call == "MPI_Recv" else root)
+    run = analysed(tmp_path, one, other)
+    assert LATE.read(run)[0]["waited_s"] == pytest.approx(0.004)
+
+
 def test_the_matrix_holds_all_to_alls_by_member_and_nothing_else_of_collectives(tmp_path: Path) -> None:
     ranks = three()
     for rank, made in enumerate(ranks):
