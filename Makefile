@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Two commands, nothing before them: `make study` measures this machine, `make test` runs every test of every kind.
-.PHONY: study test provision native-tests python-tests quality docs clean requirements
+# Two commands, nothing before them: `make study` measures this machine, `make test` tests all that Weft does, once.
+# While you work: `make check` (minutes). Before an issue is closed: `make test-all`.
+.PHONY: study check test test-all provision quality docs clean requirements
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,45 +16,30 @@ study: $(VENV)/installed
 	if $(VENV)/bin/python -m weft.launch.virtual.permission; then on="$$on --on virtual-default"; fi; \
 	echo "$(WEFT) run studies/contention.toml $$on"; $(WEFT) run studies/contention.toml $$on
 
-# First what the tests need: system packages, the two MPI wheels. Then the kernels' tests under each MPI, all other tests, and the docs, with
-# warnings as errors. A part that fails does not stop the others; the last lines say how long each took and which failed.
-test:
-	@told=; failed=; for part in provision native-tests python-tests docs; do \
-	  began=$$(date +%s); ended=ok; \
-	  $(MAKE) $$part || { ended=FAILED; failed="$$failed $$part"; }; \
-	  told="$$told\nmake test: $$part took $$(($$(date +%s) - began)) s, $$ended"; \
-	  if [ "$$part $$ended" = "provision FAILED" ]; then break; fi; \
-	done; printf "$${told#??}\n"; test -z "$$failed"
+# Which tests each level runs stands in tests/suite.py, and what moved between them in docs/dev/tests.md. A part that fails
+# does not stop the others; the last line counts the tests. `make check PARTS="types python"` runs these parts alone.
+PARTS ?=
 
+check: $(VENV)/tested
+	@$(VENV)/bin/python tests/suite.py check $(PARTS)
+
+test: provision $(VENV)/documented
+	@$(VENV)/bin/python tests/suite.py test $(PARTS)
+
+test-all: test
+	@$(VENV)/bin/python tests/suite.py long $(PARTS)
+
+# System packages, and the two MPI wheels.
 provision:
 	$(PYTHON) tests/provision.py
 	$(MAKE) $(VENV)/tested $(VENV)-mpich/installed
-
-native-tests:
-	$(VENV)/bin/python tests/native.py
-
-# Rooms whose tests start ranks, which want the cores to themselves, one test after the other. All other tests run two at
-# a time, and so do files of those rooms that ask what ranks wrote, not how long they took.
-RANK_ROOMS := tests/mpi tests/virtual tests/slurm
-UNTIMED := $(patsubst %,tests/mpi/test_%.py,applications bad_keys cgroups five_steps interposed kills limits pairs_run \
-  replay replayed_applications surroundings sweeps trace trace_communicators trace_ends trace_full_disk trace_new_calls \
-  tune_export)
-IN_PAIRS := $(VENV)/bin/python -m pytest --numprocesses 2 --dist worksteal
-
-python-tests:
-	failed=0; \
-	$(IN_PAIRS) $(addprefix --ignore=,$(RANK_ROOMS)) || failed=1; \
-	$(IN_PAIRS) $(UNTIMED) || failed=1; \
-	$(VENV)/bin/python -m pytest $(RANK_ROOMS) $(addprefix --ignore=,$(UNTIMED)) || failed=1; \
-	test $$failed = 0
 
 quality: $(VENV)/tested
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
 	$(VENV)/bin/clang-format --dry-run -Werror $$(git ls-files 'native/*.cpp' 'native/*.hpp')
 
-docs: $(VENV)/installed
-	$(PIP) install --require-hashes -r requirements/docs.txt
+docs: $(VENV)/documented
 	$(VENV)/bin/sphinx-build -W -q docs docs/_build/html
 
 clean:
@@ -77,6 +63,10 @@ $(VENV)/installed: $(VENV)/bin/pip requirements/study.txt pyproject.toml
 
 $(VENV)/tested: $(VENV)/installed requirements/test.txt
 	$(PIP) install --require-hashes -r requirements/test.txt
+	@touch $@
+
+$(VENV)/documented: $(VENV)/installed requirements/docs.txt
+	$(PIP) install --require-hashes -r requirements/docs.txt
 	@touch $@
 
 # A second environment, because both wheels own bin/mpicxx.

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Build the kernels with their own tests under every MPI that is here, and run CTest on each.
+"""Build the kernels with their own tests, and run CTest on them.
 
-    python tests/native.py [--sanitize [SUITE ...]]
+    python tests/native.py [--level check | test | long] [--results FOLDER]
+    python tests/native.py --sanitize [SUITE ...]
 
-With `--sanitize` the suites, or those named (`clock`, `sampler`, ...), are built with AddressSanitizer and
-UndefinedBehaviorSanitizer in a folder of their own, under the first MPI that is here, and run with 1 and 2 ranks.
+`check`: 1 and 2 ranks under the first MPI that is here. `test`: all rank counts under that one, and a short round under
+the second. `long`: each MPI that is here, with large and many ranks under the first. With `--sanitize` the suites, or
+those named (`clock`, `sampler`, ...), are built with AddressSanitizer and UndefinedBehaviorSanitizer in a folder of
+their own, under the first MPI that is here, and run with 1 and 2 ranks.
 """
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,14 +28,27 @@ WRAPPERS = {
     "openmpi-debian": Path("/usr/bin/mpicxx"),
 }
 CTEST = ("--output-on-failure", "--timeout", "120")
-#: What the first, the second and the third MPI are tested with: all; nothing of over 2 GiB a rank or of many ranks,
-#: which take minutes, and at most five ranks, since MPICH's waiting ranks do not yield the cores that they share; and
-#: at most three ranks, since the third is an older release of the first.
-CHOSEN = (
-    (),
-    ("-LE", "large|many", "-E", r"\.([6-9]|[0-9][0-9]+)$"),
-    ("-LE", "large|many", "-E", r"\.([4-9]|[0-9][0-9]+)$"),
+#: Suites of a short round: what differs between MPI libraries (handles, progress, datatypes, large counts, start).
+SHORT = (
+    *("clock", "barrier", "sampler", "store", "cell", "exchange", "collective_calls", "bandwidth", "pairs", "ladder"),
+    *("replay", "alltoall.oracle", "alltoall.vectors", "alltoall.types", "alltoall.life", "alltoall.errors"),
+    "alltoall.session",
 )
+WHOLE_LAUNCHES = r"launch\.(plain|crash|hang|version|settings)"
+#: What CTest runs under the first, second and third MPI at each level. MPICH's waiting ranks do not yield the cores
+#: that they share, so it gets at most five; the third is an older release of the first.
+CHOSEN: dict[str, tuple[Sequence[str], ...]] = {
+    "check": (("-LE", "large|many", "-E", r"\.([3-9]|[0-9][0-9]+)$"),),
+    "test": (
+        ("-LE", "large|many"),
+        ("-LE", "large|many", "-R", rf"^(({'|'.join(map(re.escape, SHORT))})|{WHOLE_LAUNCHES})(\.[12])?$"),
+    ),
+    "long": (
+        (),
+        ("-LE", "large|many", "-E", r"\.([6-9]|[0-9][0-9]+)$"),
+        ("-LE", "large|many", "-E", r"\.([4-9]|[0-9][0-9]+)$"),
+    ),
+}
 #: What MPI libraries keep until their process ends is not ours to free.
 SUPPRESSED = ROOT / "native/tests/lsan.supp"
 SANITIZED = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
@@ -50,12 +67,30 @@ def run(command: Sequence[str], folder: Path, more: Mapping[str, str] | None = N
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
 
-def test_under(name: str, mpicxx: Path, *chosen: str) -> bool:
-    """Configure, build and test with one MPI; true when all went well. `chosen` goes to ctest."""
+def test_under(name: str, mpicxx: Path, level: str, place: int, results: Path) -> bool:
+    """Configure, build and test with one MPI; true when all went well.
+
+    Parameters
+    ----------
+    place
+        0 for the first MPI that is here; its row of `CHOSEN` goes to CTest.
+    results
+        Folder for CTest's results as JUnit XML.
+    """
     build = ROOT / "build" / name
-    steps = (configure(mpicxx), ["cmake", "--build", "."], ["ctest", *CTEST, "-j2", *chosen])
     build.mkdir(parents=True, exist_ok=True)
+    short = [target_of(suite) for suite in SHORT] if level == "test" and place else []
+    steps = (
+        configure(mpicxx),
+        ["cmake", "--build", ".", *(("--target", *short, "weft-measure") if short else ())],
+        ["ctest", *CTEST, "-j2", "--output-junit", str(results / f"native-{name}.xml"), *CHOSEN[level][place]],
+    )
     return all(run(step, build) == 0 for step in steps)
+
+
+def target_of(suite: str) -> str:
+    """The executable of a suite: ``test_alltoall_oracle`` for ``alltoall.oracle``."""
+    return f"test_{suite.replace('.', '_')}"
 
 
 def configure(mpicxx: Path, *more: str) -> list[str]:
@@ -76,7 +111,7 @@ def sanitized(name: str, mpicxx: Path, suites: Sequence[str]) -> bool:
     """
     build = ROOT / "build" / f"{name}-sanitized"
     build.mkdir(parents=True, exist_ok=True)
-    targets = [f"test_{suite.replace('.', '_')}" for suite in suites]
+    targets = [target_of(suite) for suite in suites]
     wanted = f"^({'|'.join(suites)})(\\.[a-z_]+)?\\.[12]$" if suites else "\\.[12]$"
     steps = (
         configure(mpicxx, "-DCMAKE_BUILD_TYPE=Sanitized", f"-DCMAKE_CXX_FLAGS={SANITIZED}"),
@@ -89,6 +124,8 @@ def sanitized(name: str, mpicxx: Path, suites: Sequence[str]) -> bool:
 def main(words: Sequence[str] = ()) -> int:
     """Test under each MPI; one that is not here is named as skipped. Without doctest nothing is tested: that fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--level", choices=tuple(CHOSEN), default="test")
+    parser.add_argument("--results", type=Path, default=ROOT / "build" / "results", help="where JUnit XML is written")
     parser.add_argument("--sanitize", nargs="*", metavar="SUITE", help="with ASan and UBSan, 1 and 2 ranks")
     given = parser.parse_args(words)
     if not DOCTEST.exists():
@@ -96,16 +133,23 @@ def main(words: Sequence[str] = ()) -> int:
         return 1
     if given.sanitize is not None:
         return sanitize(given.sanitize)
-    failed: list[str] = []
-    chosen = iter(CHOSEN)
+    given.results.mkdir(parents=True, exist_ok=True)
+    return test_all(given.level, given.results.absolute())
+
+
+def test_all(level: str, results: Path) -> int:
+    """Test a level under as many MPIs as it asks for; 1 if one failed, or none is here."""
+    here = [(name, mpicxx) for name, mpicxx in WRAPPERS.items() if mpicxx.exists()]
     for name, mpicxx in WRAPPERS.items():
         if not mpicxx.exists():
             print(f"SKIPPED native tests under {name}: no {mpicxx}")
-        elif not test_under(name, mpicxx, *next(chosen)):
-            failed.append(name)
+    wanted = here[: len(CHOSEN[level])]
+    failed = [
+        name for place, (name, mpicxx) in enumerate(wanted) if not test_under(name, mpicxx, level, place, results)
+    ]
     if failed:
         print("native tests failed under:", ", ".join(failed))
-    return 1 if failed else 0
+    return 1 if failed or not here else 0
 
 
 def sanitize(suites: Sequence[str]) -> int:

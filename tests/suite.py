@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run a level of tests, count them, and print one closing line: ``N passed, N failed, N skipped in N s``.
+
+    python tests/suite.py check | test | long [PART ...]
+
+`check` is for every change, `test` guards all behaviour once, `long` is what `make test-all` adds (docs/dev/tests.md).
+Parts named limit the level to them. A part that fails does not stop the others. Standard library only.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = Path(sys.executable).parent
+RESULTS = ROOT / "build" / "results"
+
+#: Rooms whose tests start ranks and want the cores to themselves, one test after the other.
+RANK_ROOMS = ("tests/mpi", "tests/virtual", "tests/slurm")
+#: Files of those rooms that ask what ranks wrote, not how long they took: two at a time, as all other tests.
+UNTIMED = [
+    f"tests/mpi/test_{name}.py"
+    for name in (
+        *("applications", "bad_keys", "cgroups", "five_steps", "interposed", "kills", "limits", "pairs_run", "replay"),
+        *("replayed_applications", "surroundings", "sweeps", "trace", "trace_communicators", "trace_ends"),
+        *("trace_full_disk", "trace_new_calls", "tune_export"),
+    )
+    if (ROOT / f"tests/mpi/test_{name}.py").exists()
+]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Commands run one after the other; each may write its tests as JUnit XML below `RESULTS`.
+
+    Parameters
+    ----------
+    beside
+        Whether it runs beside the parts that follow, because it disturbs none of them.
+    """
+
+    name: str
+    commands: tuple[Sequence[str], ...]
+    beside: bool = False
+
+
+@dataclass
+class Count:
+    """How many tests a part ran, and how it ended."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    names: list[str] = field(default_factory=list[str])
+
+    def add(self, other: "Count") -> None:
+        """Add the tests of another part."""
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.names += other.names
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def pytest(result: str, *words: str, pairs: bool = False, chosen: str = "not long") -> list[str]:
+    """One start of pytest; `pairs`: two tests at a time."""
+    two = ["--numprocesses", "2", "--dist", "worksteal"] if pairs else []
+    xml = f"--junitxml={RESULTS / f'{result}.xml'}"
+    return [sys.executable, "-m", "pytest", "-q", "-m", chosen, *two, xml, "-o", "junit_family=xunit1", *words]
+
+
+def without(names: Iterable[str]) -> list[str]:
+    """Words that leave out files or folders."""
+    return [f"--ignore={name}" for name in names]
+
+
+def native(*words: str) -> list[str]:
+    """Native suites; their results become one file for each MPI."""
+    return [sys.executable, "tests/native.py", "--results", str(RESULTS), *words]
+
+
+def program(name: str, *words: str) -> list[str]:
+    """A program of this environment, or of PATH."""
+    own = PROGRAMS / name
+    return [str(own) if own.exists() else shutil.which(name) or name, *words]
+
+
+def levels() -> dict[str, list[Part]]:
+    """What each level runs, in order."""
+    style = Part("style", (program("ruff", "check", "-q", "."), program("ruff", "format", "-q", "--check", ".")))
+    types = Part("types", (program("pyright"),), beside=True)
+    docs = Part("docs", (program("sphinx-build", "-W", "-q", "docs", "docs/_build/html"),), beside=True)
+    unit = pytest("unit", "tests/unit", "tests/flow", "tests/fuzz", pairs=True)
+    others = pytest("others", "tests", *without(RANK_ROOMS), pairs=True)
+    ranks = pytest("ranks", *RANK_ROOMS, *without(UNTIMED))
+    return {
+        "check": [style, types, Part("native", (native("--level", "check"),)), Part("python", (unit,))],
+        "test": [
+            style,
+            docs,
+            Part("native", (native("--level", "test"),)),
+            Part("python", (others,)),
+            Part("untimed", (pytest("untimed", *UNTIMED, pairs=True),)),
+            Part("ranks", (ranks,)),
+        ],
+        "long": [
+            types,
+            Part("native", (native("--level", "long"),)),
+            Part("python", (pytest("long", "tests", chosen="long"),)),
+            Part("mutants", ([sys.executable, "bench/mutants.py", "--check"],)),
+        ],
+    }
+
+
+def counted(files: Iterable[Path]) -> Count:
+    """Tests in files of JUnit XML, as pytest and CTest write them."""
+    found = Count()
+    for path in files:
+        for case in ElementTree.parse(path).getroot().iter("testcase"):
+            if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
+                found.failed += 1
+                found.names.append("::".join(filter(None, (case.get("file") or path.stem, case.get("name")))))
+            elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
+                found.skipped += 1
+            else:
+                found.passed += 1
+    return found
+
+
+def run(part: Part) -> list[int]:
+    """Exit codes of a part's commands."""
+    place = {**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
+    codes: list[int] = []
+    for command in part.commands:
+        print("+", " ".join(command), flush=True)
+        codes.append(subprocess.run(command, cwd=ROOT, env=place, check=False).returncode)
+    return codes
+
+
+def ended(part: Part, codes: Sequence[int], before: set[Path], began: float) -> Count:
+    """What a part's results and exit codes say: a command that fails without a failed test is one failure."""
+    found = counted(sorted(set(RESULTS.glob("*.xml")) - before))
+    found.seconds = time.monotonic() - began
+    if any(codes) and not found.failed:
+        found.failed = 1
+        found.names.append(f"{part.name}: exit code {max(codes, key=abs)}")
+    elif not any(codes) and not found.passed:
+        found.passed = 1  # a part that is one test: style, types, docs
+    return found
+
+
+def run_level(parts: Iterable[Part]) -> Count:
+    """Run parts, those beside others in the background; all tests together."""
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+    began, every, lines = time.monotonic(), Count(), list[str]()
+    waiting: list[tuple[Part, subprocess.Popen[bytes], float]] = []
+
+    def note(part: Part, found: Count) -> None:
+        every.add(found)
+        lines.append(f"{part.name:10} {found} in {found.seconds:.0f} s")
+
+    for part in parts:
+        start = time.monotonic()
+        if part.beside:
+            print("+", " ".join(part.commands[0]), "(beside)", flush=True)
+            waiting.append((part, subprocess.Popen(part.commands[0], cwd=ROOT), start))
+            continue
+        before = set(RESULTS.glob("*.xml"))
+        note(part, ended(part, run(part), before, start))
+    for part, process, start in waiting:
+        note(part, ended(part, [process.wait()], set(RESULTS.glob("*.xml")), start))
+    every.seconds = time.monotonic() - began
+    print("\n".join(["", *(f"FAILED {name}" for name in every.names), *lines]))
+    return every
+
+
+def main(words: Sequence[str]) -> int:
+    """Run a level; 1 if anything failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("level", choices=("check", "test", "long"))
+    parser.add_argument("parts", nargs="*", help="only these: style, types, native, python, ...")
+    given = parser.parse_args(words)
+    parts = levels()[given.level]
+    unknown = set(given.parts) - {part.name for part in parts}
+    if unknown:
+        parser.error(f"{given.level} has no part {', '.join(sorted(unknown))}: {' '.join(part.name for part in parts)}")
+    found = run_level([part for part in parts if not given.parts or part.name in given.parts])
+    print(f"{found} in {found.seconds:.0f} s")
+    return 1 if found.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
