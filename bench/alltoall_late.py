@@ -4,7 +4,7 @@
     python bench/alltoall_late.py [--on FABRIC] [--nodes 8] [--ranks 8] [--sizes "512 B"] [--late 0.1 1 10] [--fake 2]
 
 Measures the library's all-to-all and Weft's with all ranks on time, and then with the last rank late by so many times
-what the library's took (the test hook WEFT_PLANT=late of the ladder, a run for each). Prints how long the call takes
+what the library's took (the test hook WEFT_PLANT=late of the breakdown, a run for each). Prints how long the call takes
 from the late rank's arrival on, and the ratio to the library's with the same rank late. With --fake B each B ranks of
 this host are a node. Ranks beyond the cores share them: their times tell only that it works.
 """
@@ -15,7 +15,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.analyse.tables.ladder import LADDER
+from weft.analyse.tables.breakdown import BREAKDOWN
 from weft.fabric import load_fabric
 from weft.format import format_seconds
 from weft.mpi.algorithms import DEFAULT
@@ -60,7 +60,7 @@ def times(into: Path, study: str, on: str, late_s: float) -> Mapping[str, float]
     path.write_text(study)
     Measuring(str(path), (on,), into, None).go()
     names = {cell.id: str(cell.parameters["algorithm"]) for cell in load_view(into).plan.measured}
-    return {names[row["cell"]]: row["seconds"] for row in LADDER.read(into) if row["step"] == "algorithm"}
+    return {names[row["cell"]]: row["seconds"] for row in BREAKDOWN.read(into) if row["step"] == "algorithm"}
 
 
 def rows_of(size: str, found: Sequence[Mapping[str, float]]) -> list[tuple[str, ...]]:

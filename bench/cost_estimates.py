@@ -62,18 +62,18 @@ NETWORKS = {
 
 
 def study_of(kernel: str, ranks: int, section: str, explain: str = "", more: str = "") -> str:
-    """A study of one series of a kernel; those that have a ladder say whether it is wanted."""
+    """A study of one series of a kernel; those that have a breakdown say whether it is wanted."""
     nodes = ranks // RANKS_PER_NODE
     scaled = f'scaling = "weak"\nnodes = [{nodes}]\n' if explain else f"nodes = {nodes}\n"
-    ladder = f"explain = {explain}\n" if explain else ""
+    breakdown = f"explain = {explain}\n" if explain else ""
     return (
-        f'name = "{kernel}"\nkernel = "{kernel}"\n{ladder}[measure]\nlaunches = 1\nseed = 1\n[{kernel}]\n{section}'
+        f'name = "{kernel}"\nkernel = "{kernel}"\n{breakdown}[measure]\nlaunches = 1\nseed = 1\n[{kernel}]\n{section}'
         f'[[series]]\nname = "one"\n{scaled}ranks_per_node = {RANKS_PER_NODE}\n{more}'
     )
 
 
 def exchange(ranks: int) -> Iterator[tuple[str, str]]:
-    """Calls A, B and C of small and of large blocks, and C with its ladder."""
+    """Calls A, B and C of small and of large blocks, and C with its breakdown."""
     for name, m, calls, explain in (
         ("A B", 8, '["A", "B"]', "false"), ("C small", 8, '["C"]', "false"), ("C large", 8192, '["C"]', "false"),
         ("C explained", 8192, '["C"]', "true"),

@@ -115,7 +115,7 @@ def compared(run: Path, other: Path) -> None:
 def use(run: Path, other: Path) -> None:
     """Read a run as the verbs do. Only a WeftError may come out, and one part's error is no reason to skip the next.
 
-    The kept runs have no ladder, which ``weft why`` says of good ones, too: that refuses nothing.
+    The kept runs have no breakdown, which ``weft why`` says of good ones, too: that refuses nothing.
     """
     refused: WeftError | None = None
     for part in (shown, reported, explained, compared, resumed):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ladder with real ranks: each knob that is turned makes its own step grow, and no other."""
+"""The breakdown with real ranks: each knob that is turned makes its own step grow, and no other."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 from real_weft import MPIS, Weft
 
-from weft.analyse.tables.ladder import LADDER, LadderRow
+from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
 
 STUDY = """\
 name = "turned"
@@ -46,11 +46,11 @@ IN_PIECES_5 = {"OMPI_MCA_smsc": "^cma", "OMPI_MCA_btl_sm_max_send_size": "512"}
 
 
 @pytest.fixture
-def measured(make: Callable[..., Weft], tmp_path: Path) -> Callable[..., dict[str, LadderRow]]:
-    """Measures the ladder with some variables set, under an MPI: Debian's Open MPI if none is named."""
+def measured(make: Callable[..., Weft], tmp_path: Path) -> Callable[..., dict[str, BreakdownRow]]:
+    """Measures the breakdown with some variables set, under an MPI: Debian's Open MPI if none is named."""
     count = 0
 
-    def run(environment: dict[str, str], mpi: str = "site") -> dict[str, LadderRow]:
+    def run(environment: dict[str, str], mpi: str = "site") -> dict[str, BreakdownRow]:
         nonlocal count
         if not MPIS[mpi].is_file():
             pytest.skip(f"{MPIS[mpi]} is not here")
@@ -59,7 +59,7 @@ def measured(make: Callable[..., Weft], tmp_path: Path) -> Callable[..., dict[st
         weft.mpicxx, weft.folder, weft.program = MPIS[mpi], tmp_path / f"run{count}", ("-m", "weft")
         done = weft.run(300)
         assert done.returncode == 0, done.stderr
-        return {row["step"]: row for row in LADDER.read(weft.folder)}
+        return {row["step"]: row for row in BREAKDOWN.read(weft.folder)}
 
     return run
 
@@ -73,7 +73,7 @@ def measured(make: Callable[..., Weft], tmp_path: Path) -> Callable[..., dict[st
     ],
 )
 def test_a_knob_makes_its_own_step_grow_and_no_other(
-    measured: Callable[..., dict[str, LadderRow]], mpi: str, turned: dict[str, str], grows: str, named: str
+    measured: Callable[..., dict[str, BreakdownRow]], mpi: str, turned: dict[str, str], grows: str, named: str
 ) -> None:
     seen: list[dict[str, float]] = []
     for _ in range(ATTEMPTS):
@@ -97,7 +97,7 @@ def grew_alone(factors: dict[str, float], grows: str) -> bool:
     return factors[grows] > GROWS and most < SHARE * (factors[grows] - 1)
 
 
-def test_a_rank_that_comes_late_is_told_from_a_slow_algorithm(measured: Callable[..., dict[str, LadderRow]]) -> None:
+def test_a_rank_that_comes_late_is_told_from_a_slow_algorithm(measured: Callable[..., dict[str, BreakdownRow]]) -> None:
     """It comes far later than the call lasts under the load that there is.
 
     The rank that waits spins, so where others want its core it loses it for a while, and the call takes that long after

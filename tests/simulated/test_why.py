@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ladder in the simulator, where times are exact: each cause that is planted moves its own step and no other."""
+"""The breakdown in the simulator, where times are exact: each cause that is planted moves its own step and no other."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from walked import walked
 
-from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, LadderRow, RoundRow
+from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, BreakdownRow, RoundRow
 from weft.analyse.tables.remedies import REMEDIES
 from weft.fabric import load_fabric
 from weft.launch.simulated import launcher
@@ -83,42 +83,43 @@ def run(
     return walked(folder, text, fabric, SimulatedLauncher(fabric, programs)).path
 
 
-def ladder(path: Path) -> dict[str, LadderRow]:
-    return {row["step"]: row for row in LADDER.read(path)}
+def breakdown(path: Path) -> dict[str, BreakdownRow]:
+    return {row["step"]: row for row in BREAKDOWN.read(path)}
 
 
 def factors(path: Path) -> dict[str, float]:
-    return {step: row["factor"] for step, row in ladder(path).items() if row["factor"] is not None}
+    return {step: row["factor"] for step, row in breakdown(path).items() if row["factor"] is not None}
 
 
 def rounds(path: Path) -> list[RoundRow]:
     return ROUND_TIMES.read(path)
 
 
-def test_an_ideal_machine_has_a_ladder_of_hardware_alone(programs: Programs, tmp_path: Path) -> None:
+def test_an_ideal_machine_has_a_breakdown_of_hardware_alone(programs: Programs, tmp_path: Path) -> None:
     """Four hosts, two a leaf, one uplink: it carries four blocks of a tenth of a millisecond each and more nothing."""
-    found = ladder(run(programs, tmp_path / "ideal"))
+    found = breakdown(run(programs, tmp_path / "ideal"))
     assert found["hardware"]["name"].startswith("link leaf0")
     assert found["hardware"]["seconds"] == pytest.approx(4 * 10_240_000 / 1e9, rel=0.01)
     assert found["messages"]["factor"] == pytest.approx(1.0, abs=0.05), found["messages"]["statement"]
     assert found["arrival"]["factor"] == pytest.approx(1.0, abs=0.01)
 
 
-def test_the_same_ladder_comes_out_twice(programs: Programs, tmp_path: Path) -> None:
-    first, second = (LADDER.read(run(programs, tmp_path / name)) for name in ("a", "b"))
+def test_the_same_breakdown_comes_out_twice(programs: Programs, tmp_path: Path) -> None:
+    first, second = (BREAKDOWN.read(run(programs, tmp_path / name)) for name in ("a", "b"))
     assert first == second
 
 
 def test_a_slower_link_raises_the_floor_and_no_factor(programs: Programs, tmp_path: Path) -> None:
     usual, slow = run(programs, tmp_path / "usual"), run(programs, tmp_path / "slow", link_rate="0.25 GB/s")
-    assert ladder(slow)["hardware"]["seconds"] == pytest.approx(4 * ladder(usual)["hardware"]["seconds"], rel=0.02)
+    floor_s = breakdown(usual)["hardware"]["seconds"]
+    assert breakdown(slow)["hardware"]["seconds"] == pytest.approx(4 * floor_s, rel=0.02)
     assert factors(slow) == pytest.approx(factors(usual), rel=0.15)
 
 
 def test_a_question_before_each_message_is_a_cost_of_messages(programs: Programs, tmp_path: Path) -> None:
     usual, dear = run(programs, tmp_path / "usual"), run(programs, tmp_path / "dear", rendezvous="10 ms")
     before, after = factors(usual), factors(dear)
-    assert after["messages"] > 1.5 * before["messages"], ladder(dear)["messages"]["statement"]
+    assert after["messages"] > 1.5 * before["messages"], breakdown(dear)["messages"]["statement"]
     assert after["contention"] < 1.1 * before["contention"]
     assert after["algorithm"] < 1.1 * before["algorithm"]
     assert after["arrival"] == pytest.approx(before["arrival"], abs=0.01)
@@ -131,7 +132,7 @@ def test_a_forced_bad_algorithm_is_the_algorithms_step_exactly(
     usual = run(programs, tmp_path / "usual", study=ALLTOALL)
     monkeypatch.setattr(launcher, "options", forced("smpi/alltoall", "bruck"))
     bad = run(programs, tmp_path / "bad", study=ALLTOALL)
-    before, after = ladder(usual), ladder(bad)
+    before, after = breakdown(usual), breakdown(bad)
     assert (after["algorithm"]["factor"] or 0) > 1.3 * (before["algorithm"]["factor"] or 9)
     for step in ("hardware", "messages", "contention"):
         assert after[step]["seconds"] == pytest.approx(before[step]["seconds"], rel=0.001), step
@@ -143,7 +144,7 @@ def test_a_rank_that_comes_late_is_no_slow_algorithm(
 ) -> None:
     before = factors(run(programs, tmp_path / "usual"))
     monkeypatch.setenv("WEFT_PLANT", "late")
-    found = ladder(run(programs, tmp_path / "late"))
+    found = breakdown(run(programs, tmp_path / "late"))
     assert found["arrival"]["seconds"] - found["algorithm"]["seconds"] == pytest.approx(0.02, rel=0.01)
     assert found["messages"]["factor"] == pytest.approx(before["messages"], rel=0.001)
     assert found["contention"]["factor"] == pytest.approx(before["contention"], rel=0.001)
@@ -168,5 +169,5 @@ def test_what_would_help_is_said_to_be_simulated_or_bounded(programs: Programs, 
     assert all(row["saves_s"] < row["seconds"] for row in rows)
 
 
-def test_a_study_that_does_not_ask_has_no_ladder(programs: Programs, tmp_path: Path) -> None:
-    assert ladder(run(programs, tmp_path / "plain", explain="false")) == {}
+def test_a_study_that_does_not_ask_has_no_breakdown(programs: Programs, tmp_path: Path) -> None:
+    assert breakdown(run(programs, tmp_path / "plain", explain="false")) == {}

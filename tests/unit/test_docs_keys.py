@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from weft.analyse.tables.answers import ChangeRow
-from weft.analyse.tables.ladder import LadderRow
+from weft.analyse.tables.breakdown import BreakdownRow
 from weft.analyse.tables.trials import TrialRow
 from weft.fabric.network.sections import DragonflySection, TorusSection, TreeSection
 from weft.report.view import RunView
@@ -26,7 +26,7 @@ def test_every_key_of_a_topology_is_documented(name: str, section: type[TreeSect
     assert [key for key in section.model_fields if f"`network.{name}.{key}`" not in text] == []
 
 
-@pytest.mark.parametrize("row", [LadderRow, TrialRow, ChangeRow])
+@pytest.mark.parametrize("row", [BreakdownRow, TrialRow, ChangeRow])
 def test_every_field_of_a_row_in_json_is_documented(row: type[Any]) -> None:
     text = (PAGE.parent / "show-json.md").read_text()
     assert [key for key in row.__annotations__ if f"`{key}`" not in text] == []
@@ -36,10 +36,10 @@ def test_every_key_of_weft_why_in_json_is_documented(monkeypatch: pytest.MonkeyP
     text = (PAGE.parent / "show-json.md").read_text().partition("## `weft why RUN --json`")[2]
 
     def one_step(_: RunView) -> list[list[dict[str, Any]]]:
-        return [[dict.fromkeys(LadderRow.__annotations__) | {"launches": 4}]]
+        return [[dict.fromkeys(BreakdownRow.__annotations__) | {"launches": 4}]]
 
     monkeypatch.setattr("weft.report.why.explained", one_step)
     made = SimpleNamespace(name="", label="", mpi="", quality=[], findings=[], grade="A")
     value = json.loads(as_json(cast(RunView, made)))
-    keys = [*value, *value["ladders"][0], *value["ladders"][0]["steps"][0]]
+    keys = [*value, *value["breakdowns"][0], *value["breakdowns"][0]["steps"][0]]
     assert [key for key in keys if f"`{key}`" not in text] == []

@@ -16,7 +16,7 @@ FLOORS = (
     {"sample"},
     {"record"},
     {"cell"},
-    {"ladder"},
+    {"breakdown"},
     {"bandwidth", "collective", "exchange", "floor", "pairs", "probe", "replay"},
     {"launch"},
 )

@@ -68,7 +68,7 @@ def test_the_verdict_follows_the_narrow_link(
     named = {"injection": "the hosts' own links", "link leaf0 up": "the uplink of leaf0"}
     assert f"{named[four]} at N = 4 (" in held_back_sentence(view)
     assert "memory copying at N = 1" in held_back_sentence(view)
-    # no link carries more than its rate while the counted operations ran, those of the ladder among them
+    # no link carries more than its rate while the counted operations ran, those of the breakdown among them
     shares = {nodes: each["busiest"]["share"] for nodes, each in found.items() if each["busiest"]}
     assert all(share is not None and 0.25 < share < 1.05 for share in shares.values()), shares
     ratios = {nodes: each["bound_ratio"] for nodes, each in found.items()}

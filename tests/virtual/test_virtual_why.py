@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ladder over a virtual network: the limit of the uplinks is turned, for real, and the floor follows."""
+"""The breakdown over a virtual network: the limit of the uplinks is turned, for real, and the floor follows."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from clusters import Installed
 from over_fabric import OVER_FABRIC, run_over
 
-from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, LadderRow
+from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, BreakdownRow
 from weft.analyse.tables.remedies import REMEDIES
 from weft.fabric import load_fabric
 
@@ -33,9 +33,9 @@ m = 64
 """
 
 
-def measured(installed: Installed, folder: Path, fabric_name: str) -> dict[str, LadderRow]:
+def measured(installed: Installed, folder: Path, fabric_name: str) -> dict[str, BreakdownRow]:
     run = run_over(load_fabric(fabric_name), installed, STUDY, folder)
-    return {row["step"]: row for row in LADDER.read(run.path)}
+    return {row["step"]: row for row in BREAKDOWN.read(run.path)}
 
 
 def test_slower_uplinks_raise_the_floor_and_messages_stay_what_they_cost(installed: Installed, tmp_path: Path) -> None:

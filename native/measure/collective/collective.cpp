@@ -10,13 +10,13 @@
 //   pattern     of alltoallv: equal | linear | heavy | matrix, with `weights`, p x p whole numbers
 //   algorithm   of alltoall and alltoallv: the library's own (default), or one of native/alltoall, "node.multi{nl=4}"
 //   table       in place of algorithm: a selection table, by which each call chooses as libweft.so does
-//   explain     1: the ladder of each size, for alltoall and alltoallv
+//   explain     1: the breakdown of each size, for alltoall and alltoallv
 //
 // The operations are named after all this, "alltoallv-linear@1024", and `barrier` is their floor.
+#include "breakdown/breakdown.hpp"
 #include "cell/kernels.hpp"
 #include "cell/size_sweep.hpp"
 #include "collective/collective_data.hpp"
-#include "ladder/ladder.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -133,7 +133,7 @@ void prove_all(Cell &cell, CollectiveData &data, CollectiveRequest const &reques
     cell.set_validation(std::int64_t(flaws.count), flaws.first);
 }
 
-bool has_ladder_of_sizes(Cell const &cell, CollectiveRequest const &request) {
+bool has_breakdown_of_sizes(Cell const &cell, CollectiveRequest const &request) {
     Collective const &what = *request.form.collective;
     return is_explained(cell) && what.sent == Blocks::all && what.received == Blocks::all;
 }
@@ -159,8 +159,8 @@ Need collective_need(Cell const &cell) {
     Rules rules = cell.rules();
     rules.max_samples = std::max(rules.max_samples, cell.integer("cases", 0));
     need.parts.push_back({"samples", Recorder::bytes(most_sizes(cell) + 1, rules)});
-    if (has_ladder_of_sizes(cell, request)) {
-        add_ladder_need(need, cell, most_sizes(cell));
+    if (has_breakdown_of_sizes(cell, request)) {
+        add_breakdown_need(need, cell, most_sizes(cell));
     }
     need.parts.push_back({"library staging", library_staging_bytes(cell.team().size)});
     return need;
@@ -195,8 +195,8 @@ void run_collective(Cell &cell) {
         data.set_block(bytes);
         data.begin_roots(cases > 0 ? cases : cell.team().size);
         sampler.warm(op_at(request.op, bytes), call, how);
-        if (has_ladder_of_sizes(cell, request)) {
-            measure_ladder(cell, op_at(request.op, bytes), data.blocks(), call);
+        if (has_breakdown_of_sizes(cell, request)) {
+            measure_breakdown(cell, op_at(request.op, bytes), data.blocks(), call);
         }
         measured.push_back(bytes);
     });

@@ -3,12 +3,12 @@
 // 12).
 #pragma once
 
+#include "breakdown/peer_blocks.hpp"
 #include "cell/flaws.hpp"
 #include "collective/block_pattern.hpp"
 #include "collective/collective_calls.hpp"
 #include "host/buffer.hpp"
 #include "host/memory.hpp"
-#include "ladder/peer_blocks.hpp"
 #include "mpi/handles.hpp"
 
 #include <cstdint>

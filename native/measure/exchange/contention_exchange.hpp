@@ -2,11 +2,11 @@
 // The buffers of the contention set and the three calls on them (paper 000, Table 4.6).
 #pragma once
 
+#include "breakdown/peer_blocks.hpp"
 #include "exchange/block_table.hpp"
 #include "exchange/proof.hpp"
 #include "host/buffer.hpp"
 #include "host/memory.hpp"
-#include "ladder/peer_blocks.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -45,7 +45,7 @@ class ContentionExchange {
     void exchange_integers(); ///< B
     void exchange_vectors();  ///< C
 
-    /// The blocks of C, or of B if C is not measured: the call of the ladder.
+    /// The blocks of C, or of B if C is not measured: the call of the breakdown.
     [[nodiscard]] PeerBlocks blocks() const;
 
     /// Collective: repeats every call with overwritten receive buffers, and checks every received value. Uses the

@@ -6,13 +6,13 @@
 //   file     the keys, for data = file
 //   algorithm  of A, B and C: the library's own (default), or one of native/alltoall, such as "node.multi{nl=4}"
 //   calls    of A, B, C; for the contention set (a sort always measures sort, A, C, merge and total)
-//   explain  1: the ladder of C, or of B where C is not measured; for the contention set
+//   explain  1: the breakdown of C, or of B where C is not measured; for the contention set
 #include "cell/kernels.hpp"
 
+#include "breakdown/breakdown.hpp"
 #include "exchange/contention_exchange.hpp"
 #include "exchange/joint_proof.hpp"
 #include "exchange/sample_sort.hpp"
-#include "ladder/ladder.hpp"
 #include "record/npy_file.hpp"
 
 #include <algorithm>
@@ -71,8 +71,8 @@ Request request_of(Cell const &cell) {
     return request;
 }
 
-/// Whether to measure a ladder: blocks of over 2^31 - 1 vectors do not fit into a single message.
-bool has_ladder(Cell const &cell, Request const &request) {
+/// Whether to measure a breakdown: blocks of over 2^31 - 1 vectors do not fit into a single message.
+bool has_breakdown(Cell const &cell, Request const &request) {
     ContentionSet const set{request.n, cell.team().size};
     return is_explained(cell) && request.contention() && (request.calls.vectors || request.calls.integers) &&
            set.block() <= static_cast<std::uint64_t>(INT_MAX);
@@ -116,8 +116,8 @@ Need exchange_need(Cell const &cell) {
         SampleSort::add_need(need, request.n, request.m, team.rank, team.size);
     }
     need.parts.push_back({"samples", Recorder::bytes(operations, cell.rules())});
-    if (has_ladder(cell, request)) {
-        add_ladder_need(need, cell, 1);
+    if (has_breakdown(cell, request)) {
+        add_breakdown_need(need, cell, 1);
     }
     need.parts.push_back({"library staging", library_staging_bytes(team.size)});
     return need;
@@ -166,12 +166,12 @@ void run_contention(Cell &cell, Request const &request) {
     // One cold round in the order of the algorithm, on unused connections; then each call by itself.
     measure([&](std::string_view op, auto &&call) { sampler.cold(op, call); });
     measure([&](std::string_view op, auto &&call) { sampler.warm(op, call); });
-    if (has_ladder(cell, request)) {
+    if (has_breakdown(cell, request)) {
         auto const blocks = exchange.blocks();
         if (request.calls.vectors) {
-            measure_ladder(cell, "C", blocks, [&] { exchange.exchange_vectors(); });
+            measure_breakdown(cell, "C", blocks, [&] { exchange.exchange_vectors(); });
         } else {
-            measure_ladder(cell, "B", blocks, [&] { exchange.exchange_integers(); });
+            measure_breakdown(cell, "B", blocks, [&] { exchange.exchange_integers(); });
         }
     }
     if (!exchange.real()) {

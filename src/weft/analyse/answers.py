@@ -7,13 +7,13 @@ from functools import cached_property
 from pathlib import Path
 
 from weft.analyse.bottleneck import bottlenecks, load_rows
+from weft.analyse.breakdown import breakdown_rows
 from weft.analyse.causes import causes
 from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings
 from weft.analyse.crowd import crowded
 from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.few import few_of_pairs, few_samples
 from weft.analyse.floor import Floor
-from weft.analyse.ladder import ladder_rows
 from weft.analyse.pairs.findings import pair_findings, standing_culprit
 from weft.analyse.protocol.findings import protocol_findings
 from weft.analyse.protocol.knob import launch_knobs, launch_settings, named
@@ -39,8 +39,8 @@ from weft.analyse.tables.answers import (
     SlowerRow,
     VerdictRow,
 )
+from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.causes import CAUSES
-from weft.analyse.tables.ladder import LADDER, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.outcome import main_verdict
 from weft.analyse.tables.pairs import CLASSES
@@ -62,7 +62,7 @@ from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, LaunchRow, Measu
 
 #: The tables that this module writes.
 WRITTEN = (
-    VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, TRIALS, SLOWER, WINNERS, LADDER, ROUND_TIMES, REMEDIES,
+    VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, TRIALS, SLOWER, WINNERS, BREAKDOWN, ROUND_TIMES, REMEDIES,
     FINDINGS, QUALITY, CAUSES,
 )  # fmt: skip
 
@@ -80,7 +80,7 @@ class Found:
     floor
         The noise floor that the run measured.
     turns
-        Rows of the table of the ladders' turns.
+        Rows of the table of the breakdowns' turns.
     of_pairs
         Ids of the cells whose times are in the tables of pairs, not in the table of calls.
     """
@@ -157,15 +157,15 @@ def write_answers(root: Path, found: Found) -> None:
     fabric = found.plan.planned_fabric
     settings = launch_settings(found.measured, launches, fabric.stated_limits)
     model = fabric if found.modelled else None
-    ladder = ladder_rows(found.turns, found.calls, found.cells, settings, model)
-    LADDER.write(root, ladder)
-    CAUSES.write(root, causes(found.calls, ladder, held_back, found.main))
+    breakdown = breakdown_rows(found.turns, found.calls, found.cells, settings, model)
+    BREAKDOWN.write(root, breakdown)
+    CAUSES.write(root, causes(found.calls, breakdown, held_back, found.main))
     doubted = doubted_calls(found.calls, found.floor)
-    sure = [row for row in ladder if (row["cell"], row["call"]) not in doubted]
+    sure = [row for row in breakdown if (row["cell"], row["call"]) not in doubted]
     clear = [row for row in found.calls if (row["cell"], row["call"]) not in doubted]
     helps = [
         *remedies(sure, won, found.cells, found.modelled, fabric),
-        *bound_remedies(clear, ladder, found.cells, won, modelled=found.modelled, fabric=fabric),
+        *bound_remedies(clear, breakdown, found.cells, won, modelled=found.modelled, fabric=fabric),
         *knob_remedies(trials, clear, found.modelled),
     ]
     order = {name: place for place, name in enumerate(found.cells)}

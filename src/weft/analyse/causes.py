@@ -8,8 +8,8 @@ the rest: then the larger of the two is named.
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
+from weft.analyse.tables.breakdown import BreakdownRow, Step
 from weft.analyse.tables.causes import CauseKind, CauseRow, part_in_words
-from weft.analyse.tables.ladder import LadderRow, Step
 from weft.analyse.tables.links import HOSTS, BottleneckRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
 from weft.bound.terms import INJECTION
@@ -29,7 +29,7 @@ STEPS: Mapping[Step, tuple[str, str]] = {
 
 
 def causes(
-    calls: Iterable[CallRow], ladder: Sequence[LadderRow], bottlenecks: Sequence[BottleneckRow], call: str
+    calls: Iterable[CallRow], breakdown: Sequence[BreakdownRow], bottlenecks: Sequence[BottleneckRow], call: str
 ) -> list[CauseRow]:
     """A row for each cell whose main call has a time.
 
@@ -37,19 +37,19 @@ def causes(
     ----------
     calls
         The table of calls.
-    ladder
-        The steps of every call that has a ladder.
+    breakdown
+        The steps of every call that has a breakdown.
     bottlenecks
         What was counted on the links, empty without counters.
     call
         The kernel's main call.
     """
-    ladders = {key: list(group) for key, group in groupby(ladder, key=lambda row: (row["cell"], row["call"]))}
+    breakdowns = {key: list(group) for key, group in groupby(breakdown, key=lambda row: (row["cell"], row["call"]))}
     busy = {row["cell"]: row for row in bottlenecks if row["busiest"] and row["name"]}
     return [
         _largest(
             _of_link(row, busy[row["cell"]]) if row["cell"] in busy else None,
-            _of_ladder(row, ladders.get((row["cell"], row["call"]), [])),
+            _of_breakdown(row, breakdowns.get((row["cell"], row["call"]), [])),
         )
         or _of_bound(row)
         for row in timed(calls, call, "warm")
@@ -79,8 +79,8 @@ def _of_link(row: TimedRow, found: BottleneckRow) -> CauseRow:
     return _row(row, "link", found["name"], share, short, f"{capital(short)} {was}{busy}.")
 
 
-def _of_ladder(row: TimedRow, steps: Sequence[LadderRow]) -> CauseRow | None:
-    """The step that adds most, of those that surely add something; None without a ladder."""
+def _of_breakdown(row: TimedRow, steps: Sequence[BreakdownRow]) -> CauseRow | None:
+    """The step that adds most, of those that surely add something; None without a breakdown."""
     if not steps:
         return None
     below = [0.0, *(step["seconds"] for step in steps)]

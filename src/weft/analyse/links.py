@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.analyse.tables.ladder import TurnRow
+from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.links import LinkRow
 from weft.analyse.tables.times import MedianRow
 from weft.bound.measured import traffic_of
@@ -45,7 +45,7 @@ def link_rows(
     by_launch
         Order statistics of each launch; their means give the time of the counted operations.
     turns
-        The steps of the ladders in each launch: their messages are counted too.
+        The steps of the breakdowns in each launch: their messages are counted too.
     validated
         Rows of the table of cells: if the data were validated, each operation was called once more.
 

@@ -12,11 +12,11 @@ from weft.analyse.hosts import with_shared_hosts
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.summary import summaries
-from weft.analyse.tables.ladder import TURNS, TurnRow
+from weft.analyse.tables.breakdown import TURNS, TurnRow
 from weft.analyse.tables.links import LINKS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, MedianRow, QuartileRow
 from weft.analyse.times import iteration_times, launch_weighted, order_statistics, quartiles
-from weft.analyse.turns import is_of_ladder, turn_rows
+from weft.analyse.turns import is_of_breakdown, turn_rows
 from weft.bound.measured import Bounds
 from weft.fabric.kinds import KINDS
 from weft.kernel.registry import kernel_named
@@ -111,7 +111,7 @@ def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Exp
     batches: Any = []
     if found := _good_samples(root, backend, but):
         samples, segments = found
-        times = iteration_times(samples.filter(~is_of_ladder(samples)), segments).rename(call="op")
+        times = iteration_times(samples.filter(~is_of_breakdown(samples)), segments).rename(call="op")
         # one whole table: DuckDB 2.0 removed the call with which Ibis 12 reads a result batch by batch
         batches = [times.order_by(["cell", "call", "phase", "launch", "iteration"]).to_pyarrow()]
     write_parquet(path, batches, ITERATIONS.schema, "weft-iterations/1", differences=("iteration",))

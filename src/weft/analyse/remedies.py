@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""What would help a call, by its ladder, its bound and the knobs moved: the time that each could save at most.
+r"""What would help a call, by its breakdown, its bound and the knobs moved: the time that each could save at most.
 
-A step of the ladder that surely adds time can at most be taken away whole. Twice of a part of the machine lowers the
+A step of the breakdown that surely adds time can at most be taken away whole. Twice of a part of the machine lowers the
 floor from H to H', the next nearest term. A call takes no less than that, and no less than half of its time t: twice of
 everything gave no more. So t - max(H', t / 2) is the most that it saves. Where half as many ranks run on each of twice
 the nodes, H' is the bound of that placement, on the next nodes of the fabric. A knob that was confirmed
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from weft.analyse.per_message import of_messages
 from weft.analyse.protocol.gain import Gain, gains
 from weft.analyse.tables.answers import WinnerRow
-from weft.analyse.tables.ladder import LadderRow
+from weft.analyse.tables.breakdown import BreakdownRow
 from weft.analyse.tables.remedies import Basis, RemedyRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, timed
 from weft.analyse.tables.trials import TrialRow
@@ -33,7 +33,7 @@ LEAST = 0.01
 LEAST_FLOOR = 0.1
 """A part of the machine whose bound is less than this share of the time is not what to buy."""
 
-Rungs = Mapping[str, LadderRow]
+Rungs = Mapping[str, BreakdownRow]
 Terms = Mapping[str, float]
 
 
@@ -48,17 +48,17 @@ class Whole(NamedTuple):
 
 
 def remedies(
-    ladder: Sequence[LadderRow],
+    breakdown: Sequence[BreakdownRow],
     winners: Sequence[WinnerRow],
     cells: Mapping[str, Cell],
     modelled: bool,
     fabric: Fabric | None = None,
 ) -> list[RemedyRow]:
-    """The remedies of every call that has a ladder, the one that saves most first.
+    """The remedies of every call that has a breakdown, the one that saves most first.
 
     Parameters
     ----------
-    ladder
+    breakdown
         Of all calls.
     winners
         The fastest algorithms, where each was tried.
@@ -71,7 +71,7 @@ def remedies(
     """
     seen: Basis = "simulated" if modelled else "measured"
     found: list[RemedyRow] = []
-    for (cell, _), group in groupby(ladder, key=lambda row: (row["cell"], row["call"])):
+    for (cell, _), group in groupby(breakdown, key=lambda row: (row["cell"], row["call"])):
         rungs = {row["step"]: row for row in group}
         top, floor = rungs["arrival"], rungs.get("hardware")
         whole = Whole(top["cell"], top["call"], top["nodes"], top["ranks"], top["seconds"])
@@ -84,14 +84,14 @@ def remedies(
 
 def bound_remedies(
     calls: Iterable[CallRow],
-    ladder: Iterable[LadderRow],
+    breakdown: Iterable[BreakdownRow],
     cells: Mapping[str, Cell],
     winners: Sequence[WinnerRow] = (),
     *,
     modelled: bool = False,
     fabric: Fabric | None = None,
 ) -> list[RemedyRow]:
-    """What an algorithm, or a faster part of the machine, could save of calls without a ladder.
+    """What an algorithm, or a faster part of the machine, could save of calls without a breakdown.
 
     A faster part is judged by the bounds alone. Of one call by several algorithms the fastest is advised: whoever
     wants a better time begins there.
@@ -100,7 +100,7 @@ def bound_remedies(
     ----------
     calls
         The run's calls, without those for which nothing is to be advised.
-    ladder
+    breakdown
         Of all calls that have one.
     cells
         The plan's cells by id.
@@ -112,7 +112,7 @@ def bound_remedies(
         The fabric as planned; None where it is not known what other nodes there are.
     """
     seen: Basis = "simulated" if modelled else "measured"
-    told = {(row["cell"], row["call"]) for row in ladder}
+    told = {(row["cell"], row["call"]) for row in breakdown}
     found: list[RemedyRow] = []
     fastest: dict[tuple[object, ...], TimedRow] = {}
     for row in timed(calls, phase="warm"):
@@ -179,7 +179,7 @@ def _best_first(rows: Iterable[RemedyRow]) -> list[RemedyRow]:
     return sorted((row for row in rows if row["saves_s"] > LEAST * row["seconds"]), key=lambda row: -row["saves_s"])
 
 
-def surely_adds(row: LadderRow) -> bool:
+def surely_adds(row: BreakdownRow) -> bool:
     """Whether a step adds time beyond its interval; of a single launch its factor counts."""
     return (row["factor_low"] or row["factor"] or 0.0) > 1.0
 

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from statistics import median
 
-from weft.analyse.tables.ladder import RoundRow, TurnRow
+from weft.analyse.tables.breakdown import RoundRow, TurnRow
 from weft.bound.shifts import Fullest, fullest_links
 from weft.fabric.model import Fabric
 from weft.kernel.registry import kernel_named
@@ -14,7 +14,7 @@ from weft.plan.records import Cell, Plan
 
 
 def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
-    """The rounds of every ladder, by distance.
+    """The rounds of every breakdown, by distance.
 
     Parameters
     ----------

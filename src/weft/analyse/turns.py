@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the ladders' operations took in each launch: from the last arrival on, and how late that was."""
+"""What the breakdowns' operations took in each launch: from the last arrival on, and how late that was."""
 
 from collections.abc import Iterable, Mapping
 from statistics import fmean, median
 from typing import Any
 
 from weft.analyse.engine import Expression
-from weft.analyse.tables.ladder import TurnRow
+from weft.analyse.tables.breakdown import TurnRow
 from weft.kernel.steps import MARK, ROUNDS, split_step
 
 Key = tuple[str, int, str, int]
 
 
-def is_of_ladder(samples: Expression) -> Expression:
-    """Which samples are of a ladder's steps."""
+def is_of_breakdown(samples: Expression) -> Expression:
+    """Which samples are of a breakdown's steps."""
     return samples["op"].contains(MARK)
 
 
 def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
-    """Medians of each operation of a ladder in each launch.
+    """Medians of each operation of a breakdown in each launch.
 
     On synchronised clocks a rank that comes late is not taken for a slow operation: that runs from the last start to
     the last end, and the time from the first start to the last stands apart. Otherwise it is the longest duration.
@@ -31,7 +31,7 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
         Rows of the table of segments: which definition of time holds.
     """
     key = ["cell", "launch", "op"]
-    own = samples.filter(is_of_ladder(samples) & (samples.phase == "warm"))
+    own = samples.filter(is_of_breakdown(samples) & (samples.phase == "warm"))
     whole = own.group_by([*key, "iteration"]).agg(
         first=own.start_ns.min(),
         last_start=own.start_ns.max(),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Least time of the blocks that one rank exchanges with all other nodes, one after the other, on an idle network.
 
-The ladder compares it with messages that were measured in this way (:mod:`weft.kernel.steps`): a block takes the rate
-of the slowest link on its path, without other traffic.
+The breakdown compares it with messages that were measured in this way (:mod:`weft.kernel.steps`): a block takes the
+rate of the slowest link on its path, without other traffic.
 """
 
 from statistics import median

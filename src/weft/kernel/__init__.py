@@ -132,7 +132,7 @@ class Kernel(Protocol):
         ...
 
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """Operations for which the kernel also measures a ladder (:mod:`weft.kernel.steps`)."""
+        """Operations for which the kernel also measures a breakdown (:mod:`weft.kernel.steps`)."""
         ...
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:

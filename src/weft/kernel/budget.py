@@ -87,15 +87,15 @@ def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measu
     StudyError
         The budgets of a cell's operations do not fit into the ``measure.limit`` that the study gives.
     """
-    # the ladder of a size gets the budget of one operation
+    # the breakdown of a size gets the budget of one operation
     each = [(1 + bool(values.get("explain")), len(values["bytes"]) + values["refine"]) for _, values in found]
     operations = max((parts * sizes + 1 for parts, sizes in each), default=0)
-    ladders = any(parts > 1 for parts, _ in each)
+    breakdowns = any(parts > 1 for parts, _ in each)
     wanted = ROOM * operations * measure.budget
     if is_given(measure) and wanted > measure.limit:
         raise StudyError(
             f"{path}: measure.limit = {measure.limit:g} s is too short for {operations} operations of "
             f"{measure.budget:g} s each in one cell",
             f'give limit = "{wanted:.0f} s" or more, a smaller budget, '
-            + ("fewer sizes, or explain = false" if ladders else "or fewer sizes"),
+            + ("fewer sizes, or explain = false" if breakdowns else "or fewer sizes"),
         )

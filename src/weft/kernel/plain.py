@@ -49,10 +49,10 @@ class PlainKernel:
         return []
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Number of its operations, the sizes that refinement adds, the ladders of both, and an empty operation."""
-        ladders = len(self.explained(values, ranks))
-        refined = values.get("refine", 0) * (2 if ladders else 1)
-        return len(self.operations(values, ranks)) + ladders + refined + 1
+        """Number of its operations, the sizes that refinement adds, the breakdowns of both, and an empty operation."""
+        breakdowns = len(self.explained(values, ranks))
+        refined = values.get("refine", 0) * (2 if breakdowns else 1)
+        return len(self.operations(values, ranks)) + breakdowns + refined + 1
 
     def collective_of(self, operation: str) -> str:
         """Empty: not a collective."""
@@ -85,7 +85,7 @@ class PlainKernel:
         return counted(values) if "bytes" in values else ""
 
     def at_sizes(self, values: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
-        """The values of a sweep with these sizes, none of them refined and no ladder."""
+        """The values of a sweep with these sizes, none of them refined and no breakdown."""
         kept = {key: value for key, value in values.items() if key not in ("explain", "expected_s")}
         return kept | {"bytes": sorted(sizes), "refine": 0}
 

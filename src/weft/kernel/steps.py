@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ladder of an all-to-all: names of its steps, memory and messages to measure it.
+"""The breakdown of an all-to-all: names of its steps, memory and messages to measure it.
 
-For a call ``C`` the kernels also measure, in turns (``native/measure/ladder``):
+For a call ``C`` the kernels also measure, in turns (``native/measure/breakdown``):
 
 ===============  ========================================================================
 ``C:within``     the blocks that stay in a node, by plain messages, all ranks at once
@@ -31,7 +31,7 @@ RUNS_KEPT = 15
 MOST_RANKS = 512
 """Of more ranks the kernel keeps no rounds one by one: each call would store as many rows of each rank."""
 
-Explain = Annotated[bool, Field(strict=True, description="the ladder of each all-to-all: why it takes its time")]
+Explain = Annotated[bool, Field(strict=True, description="the breakdown of each all-to-all: why it takes its time")]
 """The key ``explain`` of a study."""
 
 
@@ -59,13 +59,13 @@ def step_share(step: str, ranks: int) -> float:
     return {WITHIN: 0.0, BETWEEN: 2 / ranks, ROUNDS: 0.0}.get(step, 1.0)
 
 
-def ladder_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
-    """Bytes of one rank for the ladders of ``calls`` calls, by name; empty without a call.
+def breakdown_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
+    """Bytes of one rank for the breakdowns of ``calls`` calls, by name; empty without a call.
 
     Parameters
     ----------
     calls
-        Number of calls with a ladder.
+        Number of calls with a breakdown.
     ranks
         Number of ranks of the cell.
     measure
@@ -75,19 +75,19 @@ def ladder_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
         return {}
     kept = ranks if ranks <= MOST_RANKS else 0
     rounds = calls * kept * ROW_BYTES + kept * RUNS_KEPT * 8
-    return {"ladder samples": sample_bytes(len(TURNS) * calls, measure), "ladder rounds": rounds}
+    return {"breakdown samples": sample_bytes(len(TURNS) * calls, measure), "breakdown rounds": rounds}
 
 
-def ladder_messages(ranks: int) -> int:
+def breakdown_messages(ranks: int) -> int:
     """Most messages of one turn of all steps, without those of the call itself: three exchanges of all blocks."""
     return 3 * ranks * (ranks - 1)
 
 
 def is_explained(values: Mapping[str, Any], ranks: int) -> bool:
-    """Whether a cell's all-to-alls have a ladder: if the study asks for it and there is more than one rank."""
+    """Whether a cell's all-to-alls have a breakdown: if the study asks for it and there is more than one rank."""
     return bool(values.get("explain")) and ranks > 1
 
 
 def without_steps(ops: Sequence[str]) -> list[str]:
-    """The operations that are not steps of a ladder."""
+    """The operations that are not steps of a breakdown."""
     return [op for op in ops if not split_step(op)[1]]

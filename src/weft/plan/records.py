@@ -66,7 +66,7 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     bounds
         Lower bound of each operation, by its name in the records.
     alone_s_per_byte
-        What the hardware needs for the messages of the ladder that nobody shares a link with
+        What the hardware needs for the messages of the breakdown that nobody shares a link with
         (:mod:`weft.bound.alone`); None where it is not known, or nothing is explained.
     round_links
         Of each round of a plain exchange the link that it fills longest, and its seconds per byte of a block

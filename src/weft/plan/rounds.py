@@ -90,8 +90,8 @@ def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> Launc
     )
 
 
-def ladder_s(cell: Cell, plan: Plan) -> float:
-    """Seconds that one launch of a cell is expected to spend on its ladders.
+def breakdown_s(cell: Cell, plan: Plan) -> float:
+    """Seconds that one launch of a cell is expected to spend on its breakdowns.
 
     All steps of a call share one budget; each is taken as the call at its lower bound.
     """
@@ -122,6 +122,6 @@ def cell_s(cell: Cell, plan: Plan) -> float:
     unbounded = kernel_named(cell.kernel).unbounded_s(cell.parameters, cell.ranks_per_node, rate)
     each_s = [*(each.seconds for each in cell.bounds.values()), *unbounded]
     sampled = sum(min(calls * seconds, longest + seconds) for seconds in each_s)
-    sampled += OPERATION_S * len(cell.bounds) + ladder_s(cell, plan)
+    sampled += OPERATION_S * len(cell.bounds) + breakdown_s(cell, plan)
     touched = 4 * cell.local_bytes * cell.ranks_per_node / rate if rate else 0.0
     return sampled + touched

@@ -7,7 +7,7 @@ from weft.bound.effects import CAUSES
 from weft.format import format_bytes, format_seconds, with_title
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell, Plan
-from weft.plan.rounds import ladder_s
+from weft.plan.rounds import breakdown_s
 from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.text import console, markdown_text
 
@@ -104,9 +104,9 @@ def remarks(plan: Plan) -> list[str]:
         f"{measured} launches and {floors} noise floors: a first guess is {format_seconds(plan.expected_s)}, "
         "their starts and samples at their lower bounds"
     )
-    ladders = sum(ladder_s(plan.cell(name), plan) for launch in plan.launches for name in launch.cells)
-    if ladders:
-        duration += f", {format_seconds(ladders)} of it to explain all-to-alls (explain = false leaves that out)"
+    breakdowns = sum(breakdown_s(plan.cell(name), plan) for launch in plan.launches for name in launch.cells)
+    if breakdowns:
+        duration += f", {format_seconds(breakdowns)} of it to explain all-to-alls (explain = false leaves that out)"
     return [
         (duration if measured else "nothing can be launched")
         + (f"; {len(impossible)} of {len(plan.measured)} cells cannot run" if impossible else ""),

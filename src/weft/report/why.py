@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``weft why`` prints: a sentence for each all-to-all, and its ladder as bars from the floor up."""
+"""What ``weft why`` prints: a sentence for each all-to-all, and its breakdown as bars from the floor up."""
 
 import json
 from collections.abc import Sequence
 from itertools import groupby
 
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
-from weft.analyse.tables.ladder import LADDER, LadderRow
+from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
 from weft.errors import DataError
 from weft.fabric.kinds import KINDS
 from weft.format import exact_bytes, format_factor, format_seconds, plural
@@ -21,13 +21,13 @@ SCHEMA = "weft-why/1"
 NO_STEP = "At this quality no step is named as a cause: stop what disturbs the run, and measure again."
 
 
-def ladders(view: RunView) -> list[list[LadderRow]]:
-    """The steps of each call that has a ladder, from the floor up; calls of ranks that shared cores come last."""
-    found = [list(group) for _, group in groupby(LADDER.read(view.path), key=lambda row: (row["cell"], row["call"]))]
+def breakdowns(view: RunView) -> list[list[BreakdownRow]]:
+    """The steps of each call that has a breakdown, from the floor up; calls of ranks that shared cores come last."""
+    found = [list(group) for _, group in groupby(BREAKDOWN.read(view.path), key=lambda row: (row["cell"], row["call"]))]
     return sorted(found, key=lambda rows: view.plan.cell(rows[0]["cell"]).oversubscribed)
 
 
-def explained(view: RunView) -> list[list[LadderRow]]:
+def explained(view: RunView) -> list[list[BreakdownRow]]:
     """The same, of a run that has some.
 
     Raises
@@ -35,17 +35,17 @@ def explained(view: RunView) -> list[list[LadderRow]]:
     DataError
         Nothing was explained.
     """
-    found = ladders(view)
+    found = breakdowns(view)
     if not found:
         raise DataError(
-            f"{view.path}: no all-to-all of this run has a ladder",
+            f"{view.path}: no all-to-all of this run has a breakdown",
             "measure a study of the kernel exchange (data = contention) or collective (Alltoall, Alltoallv), on two "
             "ranks or more, without explain = false",
         )
     return found
 
 
-def title(view: RunView, row: LadderRow) -> str:
+def title(view: RunView, row: BreakdownRow) -> str:
     """Which call a step is of (`call_title`)."""
     return call_title(view, row["cell"], row["call"])
 
@@ -75,12 +75,12 @@ def as_text(view: RunView) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _named(view: RunView, found: list[list[LadderRow]]) -> list[list[LadderRow]]:
-    """The ladders whose steps may be named: each is a cause, of which a run of quality D says none."""
+def _named(view: RunView, found: list[list[BreakdownRow]]) -> list[list[BreakdownRow]]:
+    """The breakdowns whose steps may be named: each is a cause, of which a run of quality D says none."""
     return [] if view.grade == "D" else found
 
 
-def _doubts(view: RunView, found: Sequence[Sequence[LadderRow]]) -> list[str]:
+def _doubts(view: RunView, found: Sequence[Sequence[BreakdownRow]]) -> list[str]:
     """What a reader has to know before the sentences: quality, what the model leaves out, steps without an interval."""
     doubt = doubted(view.quality)
     follows = NO_STEP if view.grade == "D" else "What follows is true only if the numbers hold."
@@ -95,7 +95,7 @@ def _doubts(view: RunView, found: Sequence[Sequence[LadderRow]]) -> list[str]:
     return lines
 
 
-def bars(rows: Sequence[LadderRow]) -> list[str]:
+def bars(rows: Sequence[BreakdownRow]) -> list[str]:
     """A bar a step: what it adds stands where the step below ends; what it takes away is drawn hollow."""
     most = max(row["seconds"] for row in rows)
     before, lines = 0.0, list[str]()
@@ -110,7 +110,7 @@ def bars(rows: Sequence[LadderRow]) -> list[str]:
     return lines
 
 
-def factor_text(row: LadderRow) -> str:
+def factor_text(row: BreakdownRow) -> str:
     """``x 1.09 (1.05 to 1.14)``: over the step below, with its range over the launches."""
     if row["factor"] is None:
         return ""
@@ -121,7 +121,7 @@ def factor_text(row: LadderRow) -> str:
 
 
 def as_json(view: RunView) -> str:
-    """The ladders as JSON: every step as its row of the table, under its call.
+    """The breakdowns as JSON: every step as its row of the table, under its call.
 
     Raises
     ------
@@ -134,4 +134,4 @@ def as_json(view: RunView) -> str:
         for rows in _named(view, found)
     ]
     head = {"schema": SCHEMA, "run": view.name, "label": view.label, "mpi": view.mpi, "doubts": _doubts(view, found)}
-    return json.dumps(head | {"ladders": told}, indent=1) + "\n"
+    return json.dumps(head | {"breakdowns": told}, indent=1) + "\n"

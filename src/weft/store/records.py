@@ -22,7 +22,7 @@ Count = Annotated[int, Field(ge=0, lt=2**63)]
 Small = Annotated[int, Field(ge=0, lt=2**31)]
 #: Allowed names of a cell, launch or kernel, never a path: ``c000.l1``.
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}$")]
-#: An operation, or a step of its ladder: ``alltoall@1024``, ``C/within``. Never used in a path.
+#: An operation, or a step of its breakdown: ``alltoall@1024``, ``C/within``. Never used in a path.
 Operation = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}(/[a-z-]{1,30})?$")]
 
 #: Names of the three numbers of a row.

@@ -10,7 +10,7 @@ import pytest
 from made.kept import copy_of, make_tables_of
 from weft.analyse.answers import Found, found_in, write_answers
 from weft.analyse.tables.answers import FINDINGS
-from weft.analyse.tables.ladder import TurnRow
+from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.times import CallRow
 from weft.plan.stored import plan_of
@@ -19,7 +19,7 @@ from weft.store.folder import RunFolder
 
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Found, CallRow]:
-    """A kept run with a ladder at one call: the library's algorithm takes twice the time of plain rounds."""
+    """A kept run with a breakdown at one call: the library's algorithm takes twice the time of plain rounds."""
     root = copy_of("exchange", tmp_path_factory.mktemp("runs"))
     make_tables_of(root)
     found = found_in(root, plan_of(RunFolder(root)))

@@ -277,7 +277,7 @@ def test_steps_of_an_operation_timed_as_a_whole_are_not_counted_twice() -> None:
     assert timed("sort A C merge total", A=4, C=1e6, total=1e6) == 7.5
 
 
-def test_the_plain_messages_of_a_ladder_are_time_on_the_links_too() -> None:
+def test_the_plain_messages_of_a_breakdown_are_time_on_the_links_too() -> None:
     plan = SimpleNamespace(
         id="c", kernel="collective", nodes=4, ranks=8, ranks_per_node=2,
         parameters={"collective": "alltoall", "form": "plain", "bytes": [1024], "ranks": 8},
@@ -289,6 +289,6 @@ def test_the_plain_messages_of_a_ladder_are_time_on_the_links_too() -> None:
     assert steps == {"within": 0, "between": whole / 4, "shift": whole, "pairwise": whole, "whole": whole, "rounds": 0}
 
 
-def test_turns_of_a_ladder_are_proven_by_nobody() -> None:
+def test_turns_of_a_breakdown_are_proven_by_nobody() -> None:
     # 2 + 3 * 4 turns a step of half a second, and the call once more for its proof
     assert timed("C C:shift C:between C:within C:rounds", **{"C": 1, "C:shift": 1, "C:between": 0.25}) == 7.5 + 2 * 7

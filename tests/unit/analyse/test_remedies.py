@@ -8,7 +8,7 @@ import pytest
 
 from weft.analyse.remedies import bound_remedies, remedies
 from weft.analyse.tables.answers import WinnerRow
-from weft.analyse.tables.ladder import STEPS, LadderRow
+from weft.analyse.tables.breakdown import STEPS, BreakdownRow
 from weft.analyse.tables.times import CallRow
 from weft.bound.placed import bounds
 from weft.bound.terms import PlacedCell
@@ -18,15 +18,15 @@ from weft.fabric.model import Fabric
 TIMES = {"hardware": 8e-3, "messages": 8e-3, "contention": 10e-3, "algorithm": 10e-3, "arrival": 10e-3}
 
 
-def ladder(times: dict[str, float] = TIMES, bound: str = "link leaf0 up", unsure: str = "") -> list[LadderRow]:
-    rows: list[LadderRow] = []
+def breakdown(times: dict[str, float] = TIMES, bound: str = "link leaf0 up", unsure: str = "") -> list[BreakdownRow]:
+    rows: list[BreakdownRow] = []
     before: float | None = None
     for step in (each for each in STEPS if each in times):
         factor = times[step] / before if before else None
         low = factor and (0.9 if step == unsure else factor)
         row = {"cell": "c000", "call": "C", "nodes": 4, "ranks": 8, "step": step, "seconds": times[step]}
         row |= {"factor": factor, "factor_low": low, "mover": f"what moves {step}"}
-        rows.append(cast(LadderRow, row | {"name": bound if step == "hardware" else "shift"}))
+        rows.append(cast(BreakdownRow, row | {"name": bound if step == "hardware" else "shift"}))
         before = times[step]
     return rows
 
@@ -40,49 +40,49 @@ def cell(**terms: float) -> SimpleNamespace:
     )  # fmt: skip
 
 
-def saved(rows: list[LadderRow], of: SimpleNamespace | None = None, **more: Any) -> dict[str, tuple[float, str]]:
+def saved(rows: list[BreakdownRow], of: SimpleNamespace | None = None, **more: Any) -> dict[str, tuple[float, str]]:
     found = remedies(rows, more.get("winners", []), {"c000": of or cell()}, more.get("modelled", False))
     assert [row["saves_s"] for row in found] == sorted((row["saves_s"] for row in found), reverse=True)
     return {row["remedy"]: (row["saves_s"], row["basis"]) for row in found}
 
 
 def test_contention_can_at_most_be_taken_away() -> None:
-    assert saved(ladder()) == {"another placement, or other routes": (pytest.approx(2e-3), "only bounded")}
+    assert saved(breakdown()) == {"another placement, or other routes": (pytest.approx(2e-3), "only bounded")}
 
 
 def test_no_step_saves_more_than_what_stands_above_the_floor() -> None:
     """Messages alone took 453 ms, the whole call 384 of which the link needs 343: "saves at most 29 %"."""
     times = {"hardware": 343e-3, "messages": 453e-3, "contention": 400e-3, "algorithm": 378e-3, "arrival": 384e-3}
-    assert saved(ladder(times))["messages that cost less, which depends on what moves messages"][0] == pytest.approx(
+    assert saved(breakdown(times))["messages that cost less, which depends on what moves messages"][0] == pytest.approx(
         41e-3
     )
 
 
 def test_what_may_be_noise_is_no_remedy() -> None:
-    assert saved(ladder(unsure="contention")) == {}
+    assert saved(breakdown(unsure="contention")) == {}
 
 
 def test_plain_rounds_that_are_faster_were_measured() -> None:
-    found = saved(ladder(TIMES | {"algorithm": 30e-3, "arrival": 30e-3}))
+    found = saved(breakdown(TIMES | {"algorithm": 30e-3, "arrival": 30e-3}))
     assert found["another algorithm: plain rounds (shift) are faster"] == (pytest.approx(20e-3), "measured")
-    found = saved(ladder(TIMES | {"algorithm": 30e-3, "arrival": 30e-3}), modelled=True)
+    found = saved(breakdown(TIMES | {"algorithm": 30e-3, "arrival": 30e-3}), modelled=True)
     assert found["another algorithm: plain rounds (shift) are faster"][1] == "simulated"
 
 
 def test_an_algorithm_better_than_plain_is_not_to_be_changed() -> None:
-    assert not any("plain rounds" in name for name in saved(ladder(TIMES | {"algorithm": 5e-3, "arrival": 5e-3})))
+    assert not any("plain rounds" in name for name in saved(breakdown(TIMES | {"algorithm": 5e-3, "arrival": 5e-3})))
 
 
 def test_twice_the_cables_help_down_to_the_next_bound() -> None:
-    found = saved(ladder(), cell(link_leaf0_up=8e-3, injection=2e-3))
+    found = saved(breakdown(), cell(link_leaf0_up=8e-3, injection=2e-3))
     assert found["twice the cables between switches"] == (pytest.approx(5e-3), "only bounded"), "half of 10 ms"
-    found = saved(ladder(), cell(link_leaf0_up=8e-3, injection=7.2e-3))
+    found = saved(breakdown(), cell(link_leaf0_up=8e-3, injection=7.2e-3))
     assert found["twice the cables between switches"] == (pytest.approx(2.8e-3), "only bounded"), "down to injection"
     assert "an adapter twice as fast" not in found
 
 
 def test_a_faster_adapter_helps_where_injection_binds() -> None:
-    found = saved(ladder(bound="injection"), cell(injection=8e-3, memory_copy=1e-3))
+    found = saved(breakdown(bound="injection"), cell(injection=8e-3, memory_copy=1e-3))
     assert found["an adapter twice as fast"] == (pytest.approx(5e-3), "only bounded")
 
 
@@ -130,12 +130,12 @@ def test_fewer_ranks_a_node_are_advised_where_the_bound_of_that_placement_is_low
 def test_an_algorithm_that_won_is_named() -> None:
     won = {"call": "alltoall", "nodes": 4, "ranks": 8, "bytes": 64, "algorithm": "pairwise", "median_s": 4e-3}
     won |= {"default_s": 10e-3, "ratio": 0.4, "low": 0.35, "high": 0.45}
-    rows = [cast(LadderRow, row | {"call": "alltoall@64"}) for row in ladder()]
+    rows = [cast(BreakdownRow, row | {"call": "alltoall@64"}) for row in breakdown()]
     found = saved(rows, winners=[cast(WinnerRow, won)])
     assert found["the algorithm pairwise"] == (pytest.approx(6e-3), "measured")
 
 
-def test_nothing_is_said_without_a_ladder_or_a_bound() -> None:
+def test_nothing_is_said_without_a_breakdown_or_a_bound() -> None:
     assert remedies([], [], {}, False) == []
     assert by_bound(call(bound_s=None, bound="")) == {}
 
@@ -147,14 +147,14 @@ def call(**changed: Any) -> CallRow:
     return cast(CallRow, row | changed)
 
 
-def by_bound(row: CallRow, ladders: list[LadderRow] | None = None, **terms: float) -> dict[str, float]:
+def by_bound(row: CallRow, breakdowns: list[BreakdownRow] | None = None, **terms: float) -> dict[str, float]:
     of = cell(**(terms or {"link_leaf0_up": 8e-3, "injection": 6e-3}))
-    found = bound_remedies([row], ladders or [], cast(Any, {"c000": of}))
+    found = bound_remedies([row], breakdowns or [], cast(Any, {"c000": of}))
     assert {each["basis"] for each in found} <= {"only bounded"}
     return {each["remedy"]: each["saves_s"] for each in found}
 
 
-def test_without_a_ladder_the_bound_says_what_a_faster_part_saves_at_most() -> None:
+def test_without_a_breakdown_the_bound_says_what_a_faster_part_saves_at_most() -> None:
     assert by_bound(call()) == {"twice the cables between switches": pytest.approx(4e-3)}, "down to injection"
     found = by_bound(call(bound="injection"), injection=8e-3, memory_copy=1e-3)
     assert found["an adapter twice as fast"] == pytest.approx(5e-3)
@@ -183,7 +183,7 @@ def test_cells_that_differ_in_more_than_the_algorithm_are_no_rivals() -> None:
     ]
 
 
-def test_without_a_ladder_a_faster_algorithm_is_advised_for_the_default() -> None:
+def test_without_a_breakdown_a_faster_algorithm_is_advised_for_the_default() -> None:
     won = {"call": "alltoall", "nodes": 4, "ranks": 8, "bytes": 64, "algorithm": "pairwise", "median_s": 4e-3}
     won |= {"default_s": 10e-3, "ratio": 0.4, "low": 0.4, "high": 0.4}
     cells = {name: cell() for name in ("c000", "c001")}
@@ -198,8 +198,8 @@ def test_a_bound_that_a_sample_beat_advises_nothing() -> None:
     assert by_bound(call(min_s=7e-3)) == {}
 
 
-def test_a_call_with_a_ladder_is_advised_by_that_alone() -> None:
-    assert by_bound(call(), ladder()) == {}
+def test_a_call_with_a_breakdown_is_advised_by_that_alone() -> None:
+    assert by_bound(call(), breakdown()) == {}
 
 
 @pytest.mark.parametrize("bound", ["overhead", "message gap"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.analyse.rounds import round_rows
-from weft.analyse.tables.ladder import TurnRow
+from weft.analyse.tables.breakdown import TurnRow
 from weft.bound.shifts import fullest_links
 from weft.fabric import load_fabric
 from weft.host import Host, Limit

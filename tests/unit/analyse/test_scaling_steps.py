@@ -73,7 +73,7 @@ def test_a_step_whose_interval_holds_one_costs_nothing_and_gains_nothing(median:
     assert "from one node to 2 no change is shown (factor 1.00)" in found["statement"]
 
 
-def test_of_two_ladders_the_step_is_taken_on_one() -> None:
+def test_of_two_breakdowns_the_step_is_taken_on_one() -> None:
     """Ranks a node vary: the points of the shape that most node counts have, never one of each."""
     single = [point(n, t, ranks_per_node=1, ranks=n) for n, t in ((1, 5.0), (2, 6.0))]
     every = [point(1, 1.0), *single, point(2, 100.0), point(4, 300.0)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a ladder asks of a plan: its memory, its time, its key in the flat plan."""
+"""What a breakdown asks of a plan: its memory, its time, its key in the flat plan."""
 
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
@@ -35,16 +35,16 @@ def test_every_size_of_an_all_to_all_is_explained() -> None:
     assert "explain" not in collective.flat(ALLTOALL)
 
 
-def test_a_ladder_needs_memory_and_messages() -> None:
+def test_a_breakdown_needs_memory_and_messages() -> None:
     for name, values in (("exchange", EXCHANGE), ("collective", ALLTOALL)):
         kernel = kernel_named(name)
         with_it = kernel.need(values | {"explain": True}, 4, MEASURE)
-        assert set(with_it) - set(kernel.need(values, 4, MEASURE)) == {"ladder samples", "ladder rounds"}
+        assert set(with_it) - set(kernel.need(values, 4, MEASURE)) == {"breakdown samples", "breakdown rounds"}
         assert kernel.messages(values | {"explain": True}, 4, 10) > 2 * kernel.messages(values, 4, 10)
 
 
 def test_the_rounds_of_many_ranks_are_not_kept_one_by_one() -> None:
     """They were p rows of each of p ranks for each call: 400 MB a call at 4,096 ranks."""
     values = ALLTOALL | {"explain": True}
-    needs = {ranks: kernel_named("collective").need(values, ranks, MEASURE)["ladder rounds"] for ranks in (512, 513)}
+    needs = {ranks: kernel_named("collective").need(values, ranks, MEASURE)["breakdown rounds"] for ranks in (512, 513)}
     assert needs == {512: 512 * (2 * 24 + 15 * 8), 513: 0}

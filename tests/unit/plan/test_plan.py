@@ -320,7 +320,7 @@ def test_the_contention_study_fits_two_minutes_on_two_cores() -> None:
     assert found.measured[0].series == ("constant-global", "constant-local")
     assert {cell.local_bytes for cell in found.measured if "constant-local" in cell.series} == {64 * 2**20}
     assert {cell.array_bytes for cell in found.measured if "constant-global" in cell.series} == {64 * 2**20}
-    assert found.expected_s < 120  # with the ladders, with the floors of every round
+    assert found.expected_s < 120  # with the breakdowns, with the floors of every round
 
 
 @pytest.mark.parametrize(("nodes", "cores"), [(1, 1), (1, 6), (1, 96), (4, 2), (100, 64), (576, 8)])

@@ -148,7 +148,7 @@ def test_a_run_with_nothing_measured_has_only_the_schematic(tmp_path: Path) -> N
 
 
 def test_the_longest_and_the_shortest_round_are_named_and_the_link_that_the_longest_fills() -> None:
-    from weft.report.figures.ladder import round_reading
+    from weft.report.figures.breakdown import round_reading
 
     def row(distance: int, seconds: float, link: str = "") -> Any:
         return {"distance": distance, "seconds": seconds, "link": link}

@@ -81,7 +81,7 @@ def test_figures_ask_for_the_main_call_once_not_once_a_row(tmp_path: Path) -> No
 
 
 def test_what_a_run_has_nothing_of_is_not_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither times on links that nobody counted, nor steps of ladders that nobody measured."""
+    """Neither times on links that nobody counted, nor steps of breakdowns that nobody measured."""
 
     def not_needed(*_: Any) -> None:
         pytest.fail("it was computed")

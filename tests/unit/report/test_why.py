@@ -11,7 +11,7 @@ from made.run import Made, make_run, tara_like
 from made.view import load_view
 from weft.analyse.checks import finding
 from weft.analyse.tables.answers import FINDINGS
-from weft.analyse.tables.ladder import LADDER, LadderRow
+from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
 from weft.analyse.tables.quality import QUALITY, Grade, QualityRow
 from weft.report.figures import all_figures
 from weft.report.view import RunView
@@ -19,9 +19,9 @@ from weft.report.view import load_view as view_of
 from weft.report.why import as_json, as_text
 
 
-def step(view: RunView, name: Any, seconds: float, factor: float | None, launches: int) -> LadderRow:
+def step(view: RunView, name: Any, seconds: float, factor: float | None, launches: int) -> BreakdownRow:
     row = view.rows[0]
-    return LadderRow(
+    return BreakdownRow(
         cell=row["cell"], call="C", nodes=row["nodes"], ranks=row["ranks"], block_bytes=1000, step=name, name="",
         seconds=seconds, low=None, high=None, factor=factor, factor_low=None, factor_high=None, launches=launches,
         statement="2 ms at p = 2: contention adds 90 %.", mover="placement",
@@ -29,9 +29,9 @@ def step(view: RunView, name: Any, seconds: float, factor: float | None, launche
 
 
 def explained(path: Path, launches: int, grade: Grade | None = None, made: Made | None = None) -> RunView:
-    """A run with one ladder, of a quality."""
+    """A run with one breakdown, of a quality."""
     view = load_view(make_run(path, made or Made(samples=3)))
-    LADDER.write(
+    BREAKDOWN.write(
         view.path, [step(view, "messages", 1e-3, None, launches), step(view, "contention", 2e-3, 1.9, launches)]
     )
     doubt = QualityRow(doubt="steal", grade=grade or "B", count=1, of=1, share=1.0, what="stolen time", remedy="wait")
@@ -50,17 +50,17 @@ def test_at_d_no_step_is_named_as_a_cause(tmp_path: Path, grade: Grade) -> None:
     view = explained(tmp_path / "run", 4, grade)
     text, told = as_text(view), json.loads(as_json(view))
     assert ("contention" in text) is ("placement" in text) is (grade != "D")
-    assert bool(told["ladders"]) is (grade != "D")
+    assert bool(told["breakdowns"]) is (grade != "D")
     assert ("no step is named as a cause: stop what disturbs the run" in text) is (grade == "D")
 
 
 @pytest.mark.parametrize(("grade", "opening"), [("B", ["2 ms at p"]), ("C", ["If the nu"]), ("D", [])])
-def test_the_reading_of_the_ladder_is_a_supposition_where_the_run_is_doubtful(
+def test_the_reading_of_the_breakdown_is_a_supposition_where_the_run_is_doubtful(
     tmp_path: Path, grade: Grade, opening: list[str]
 ) -> None:
     """At D it is not drawn: each of its steps is a cause."""
     found = all_figures(explained(tmp_path / "run", 4, grade))
-    assert [figure.reading[:9] for figure in found if figure.name == "ladder"] == opening
+    assert [figure.reading[:9] for figure in found if figure.name == "breakdown"] == opening
 
 
 def test_a_step_of_one_launch_is_not_told_apart_from_chance(tmp_path: Path) -> None:

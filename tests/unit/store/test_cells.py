@@ -66,7 +66,7 @@ def test_a_whole_cell_is_read_as_it_was_written(run: Path) -> None:
     assert [segment.count for segment in data.record.segments] == [1, 4]
 
 
-def test_a_step_of_a_ladder_is_an_operation(run: Path) -> None:
+def test_a_step_of_a_breakdown_is_an_operation(run: Path) -> None:
     """The kernel's ``C/within`` was refused for its slash, and every exchange of two ranks lost its cells."""
     first, second = RECORD["segments"]
     change(run, segments=[first, second | {"op": "C/within"}])

@@ -17,7 +17,7 @@ CauseKind = Literal["link", "hardware", "messages", "contention", "algorithm", "
 class CauseRow(TypedDict):
     """What most of the time of a cell's main call goes to.
 
-    ``kind``: a ``link`` that was counted as busy, a step of the ladder, the nearest ``bound`` where no ladder was
+    ``kind``: a ``link`` that was counted as busy, a step of the breakdown, the nearest ``bound`` where no breakdown was
     measured, or ``unknown``. ``name`` is that of the link or bound. ``share`` is of the time for a step or a bound, of
     the link's rate for a link, null if unknown. ``short`` names the cause in a few words, ``statement`` in a sentence.
     """

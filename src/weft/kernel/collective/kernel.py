@@ -18,7 +18,7 @@ from weft.kernel.collective.variants import variants
 from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.sizes import op_name, split_op
-from weft.kernel.steps import is_explained, ladder_messages, ladder_need
+from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import Traffic, Uniform
 from weft.mpi.alltoall import is_own
 from weft.study import Measure, Series, Study, doubling
@@ -89,7 +89,7 @@ class Collective(PlainKernel):
             "receive": receive * largest * spread,
             "counts": (4 * INT_BYTES + (4 * WIDE_BYTES if needs_wide(values, ranks) else 0)) * ranks,
             "samples": sample_bytes(operations, measure),
-            **ladder_need(len(self.explained(values, ranks)) and operations - 1, ranks, measure),
+            **breakdown_need(len(self.explained(values, ranks)) and operations - 1, ranks, measure),
             **staging(ranks),
         }
 
@@ -152,8 +152,8 @@ class Collective(PlainKernel):
         all_pairs = values["collective"] in ("alltoall", "alltoallv", "allgather", "reduce_scatter")
         least = ranks * (ranks - 1) if all_pairs else 4 * ranks
         each = least + barrier_messages(ranks)
-        ladders = len(self.explained(values, ranks)) * (each + ladder_messages(ranks))
-        return calls * (len(values["bytes"]) * each + ladders)
+        breakdowns = len(self.explained(values, ranks)) * (each + breakdown_messages(ranks))
+        return calls * (len(values["bytes"]) * each + breakdowns)
 
     def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
         """All sizes, of the one call."""

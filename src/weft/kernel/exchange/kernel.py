@@ -16,7 +16,7 @@ from weft.kernel.exchange.sampling import Sampling
 from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy
 from weft.kernel.messages import barrier_messages
 from weft.kernel.plain import PlainKernel
-from weft.kernel.steps import is_explained, ladder_messages, ladder_need
+from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import Mirror, Traffic, Uniform
 from weft.mpi.alltoall import chosen, combines
 from weft.study import Measure, Series, Study
@@ -103,7 +103,7 @@ class Exchange(PlainKernel):
             **own,
             "counts": 4 * ranks * INT_BYTES + begins * INDEX_BYTES,
             "samples": sample_bytes(operations, measure),
-            **ladder_need(len(self.explained(values, ranks)), ranks, measure),
+            **breakdown_need(len(self.explained(values, ranks)), ranks, measure),
             **staging(ranks),
         }
 
@@ -168,8 +168,8 @@ class Exchange(PlainKernel):
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """One from every rank to every other in each call of A, B or C."""
         each = ranks * (ranks - 1) + barrier_messages(ranks)
-        ladders = len(self.explained(values, ranks)) * (each + ladder_messages(ranks))
-        return calls * (len(timed_calls(values)) * each + ladders)
+        breakdowns = len(self.explained(values, ranks)) * (each + breakdown_messages(ranks))
+        return calls * (len(timed_calls(values)) * each + breakdowns)
 
     def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
         """Of the contention set: n / p^2 ints for B, as many vectors for C. What a sort sends depends on its keys."""

@@ -105,18 +105,18 @@ def expected_cost(
             crowded[call] += messages
     crowding_s = sum(crowding * many * at_once_s(call, ranks) for call, many in crowded.items())
     at_once = tuple(sorted(crowded))
-    ladder_s = message_s(ranks, algorithms, eager=eager) * sum(part.ladders for part in parts)
+    breakdown_s = message_s(ranks, algorithms, eager=eager) * sum(part.breakdowns for part in parts)
     cost = cost_of(
         ranks,
         sum(part.messages for part in parts),
         message_s(ranks, algorithms, eager=eager),
         sum(part.content_bytes for part in parts) + int(max((part.held_bytes for part in parts), default=0.0)),
-        ladder_s + crowding_s + sum(part.copying_s for part in parts),
+        breakdown_s + crowding_s + sum(part.copying_s for part in parts),
     )
     named = sorted({f"{call} by {name}" for told in chosen.values() for call, name in told.items()})
     names = named or sorted({kernel.name for kernel in kernels.values()})
     words = [*names, *(["small blocks"] if eager else []), *(["all at once"] if at_once else [])]
-    messages = cost.messages + sum(part.ladders for part in parts)
+    messages = cost.messages + sum(part.breakdowns for part in parts)
     return replace(cost, messages=messages, at_once=at_once, ranks=ranks, kind=", ".join(words))
 
 
@@ -126,8 +126,8 @@ class Parts:
 
     Attributes
     ----------
-    messages, ladders
-        Of all calls; of the steps of their ladders, which are Weft's own and never send to all ranks at once.
+    messages, breakdowns
+        Of all calls; of the steps of their breakdowns, which are Weft's own and never send to all ranks at once.
     content_bytes, held_bytes
         Of buffers that ranks must not share; that an algorithm holds at most.
     copying_s
@@ -135,7 +135,7 @@ class Parts:
     """
 
     messages: int
-    ladders: int
+    breakdowns: int
     content_bytes: int
     held_bytes: float
     copying_s: float

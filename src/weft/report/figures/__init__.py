@@ -16,8 +16,8 @@ def all_figures(view: "RunView") -> list["Figure | Picture"]:
     What they show of a doubtful run is a supposition, as in its headline.
     """
     from weft.report.common import common_figures
-    from weft.report.figures.ladder import ladder_figures
+    from weft.report.figures.breakdown import breakdown_figures
     from weft.report.headline import if_it_holds
 
-    found = [*ladder_figures(view), *view.story.figures(view), *common_figures(view)]
+    found = [*breakdown_figures(view), *view.story.figures(view), *common_figures(view)]
     return [replace(each, reading=if_it_holds(each.reading, view.quality)) if each.claims else each for each in found]

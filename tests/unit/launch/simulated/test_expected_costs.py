@@ -156,7 +156,7 @@ def test_open_mpis_alltoall_sends_to_all_ranks_at_once_up_to_a_size(ranks: int, 
     assert (cost.at_once == ("alltoall",)) is linear
 
 
-def test_a_ladder_does_not_cost_what_an_algorithm_that_sends_to_all_at_once_does() -> None:
+def test_a_breakdown_does_not_cost_what_an_algorithm_that_sends_to_all_at_once_does() -> None:
     # 57 s were taken, and 241 s expected
     values = {"calls": ["C"], "data": "contention", "n": 128 * 128, "m": 8192, "explain": True}
     simulation = simulation_of(load_fabric("tara-extended")).model_copy(update={"collectives": OMPI})

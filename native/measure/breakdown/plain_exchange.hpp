@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An all-to-all by point-to-point messages of this MPI: within nodes, one rank at a time, and all ranks at once in
-// rounds. The ladder compares a library's collective with it.
+// rounds. The breakdown compares a library's collective with it.
 #pragma once
 
-#include "ladder/peer_blocks.hpp"
+#include "breakdown/peer_blocks.hpp"
 #include "mpi/team.hpp"
 #include "time/clock.hpp"
 
@@ -18,7 +18,7 @@ class PlainExchange {
     /// Both arguments must outlive it.
     PlainExchange(Team const &team, PeerBlocks const &blocks);
 
-    /// Which steps of the ladder this team has: blocks leave a node, blocks stay on one, 2^k ranks.
+    /// Which steps of the breakdown this team has: blocks leave a node, blocks stay on one, 2^k ranks.
     [[nodiscard]] bool leaves_node() const noexcept { return team_.nodes > 1; }
     [[nodiscard]] bool stays_in_node() const noexcept { return most_local_ > 1 || blocks_.keeps_own; }
     [[nodiscard]] bool has_pairs() const noexcept { return (team_.size & (team_.size - 1)) == 0; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ladder from prescribed times: one cause makes one step grow, and no other."""
+"""The breakdown from prescribed times: one cause makes one step grow, and no other."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from weft.analyse.ladder import ladder_rows, link_scale
+from weft.analyse.breakdown import breakdown_rows, link_scale
 from weft.analyse.protocol.knob import Settings
-from weft.analyse.tables.ladder import LadderRow, TurnRow
+from weft.analyse.tables.breakdown import BreakdownRow, TurnRow
 from weft.analyse.tables.times import CallRow
 from weft.analyse.turns import medians
 from weft.fabric import load_fabric
@@ -47,16 +47,16 @@ def call(bound_s: float | None = 2e-3, bound: str = "link leaf0 up") -> CallRow:
     return cast(CallRow, row | {"block_bytes": 1000, "bound_s": bound_s, "bound": bound if bound_s else ""})
 
 
-def ladder(found: list[TurnRow], bound: CallRow | None = None, **more: Any) -> list[LadderRow]:
-    return ladder_rows(found, [bound or call()], {"c000": cell(**more)}, {"c000": SETTINGS})
+def breakdown(found: list[TurnRow], bound: CallRow | None = None, **more: Any) -> list[BreakdownRow]:
+    return breakdown_rows(found, [bound or call()], {"c000": cell(**more)}, {"c000": SETTINGS})
 
 
-def factors(rows: list[LadderRow]) -> dict[str, float | None]:
+def factors(rows: list[BreakdownRow]) -> dict[str, float | None]:
     return {row["step"]: row["factor"] for row in rows}
 
 
 def test_each_step_stands_on_the_one_below() -> None:
-    rows = ladder(turns())
+    rows = breakdown(turns())
     assert [(row["step"], row["seconds"]) for row in rows] == [
         ("hardware", 2e-3), ("messages", 3e-3), ("contention", 4e-3), ("algorithm", 4.4e-3), ("arrival", 4.4e-3),
     ]  # fmt: skip
@@ -78,15 +78,15 @@ def test_each_step_stands_on_the_one_below() -> None:
     ],
 )
 def test_what_slows_some_operations_moves_the_step_at_which_they_begin(slower: tuple[str, ...], grows: str) -> None:
-    before = factors(ladder(turns()))
-    after = factors(ladder(turns({name: each * (5 if name in slower else 1) for name, each in PLAIN.items()})))
+    before = factors(breakdown(turns()))
+    after = factors(breakdown(turns({name: each * (5 if name in slower else 1) for name, each in PLAIN.items()})))
     moved = {step for step, factor in after.items() if factor and factor != pytest.approx(before[step])}
     assert moved == {grows}
     assert after[grows] == pytest.approx(5 * cast(float, before[grows]))
 
 
 def test_a_faster_link_moves_hardware_and_what_stands_on_it() -> None:
-    rows = ladder(turns(), call(1e-3))
+    rows = breakdown(turns(), call(1e-3))
     assert rows[0]["seconds"] == 1e-3
     assert factors(rows) == pytest.approx(
         {"hardware": None, "messages": 3.0, "contention": 4 / 3, "algorithm": 1.1, "arrival": 1.0}
@@ -94,7 +94,7 @@ def test_a_faster_link_moves_hardware_and_what_stands_on_it() -> None:
 
 
 def test_late_ranks_stand_apart_from_the_algorithm() -> None:
-    rows = ladder(turns(late_s=2.2e-3))
+    rows = breakdown(turns(late_s=2.2e-3))
     assert factors(rows)["algorithm"] == pytest.approx(1.1)
     assert factors(rows)["arrival"] == pytest.approx(1.5)
     assert rows[0]["statement"].startswith("6.6 ms at N = 4")
@@ -102,19 +102,19 @@ def test_late_ranks_stand_apart_from_the_algorithm() -> None:
 
 
 def test_an_algorithm_better_than_plain_rounds_is_told_as_one() -> None:
-    rows = ladder(turns(PLAIN | {"whole": 1e-3}))
+    rows = breakdown(turns(PLAIN | {"whole": 1e-3}))
     assert "the algorithm takes 75 % away (better than plain rounds)" in rows[0]["statement"]
 
 
 def test_the_faster_of_the_plain_rounds_counts() -> None:
-    named = {row["step"]: row["name"] for row in ladder(turns(PLAIN | {"pairwise": 3e-3}))}
+    named = {row["step"]: row["name"] for row in breakdown(turns(PLAIN | {"pairwise": 3e-3}))}
     assert named["contention"] == "pairwise"
-    assert {row["step"]: row["name"] for row in ladder(turns())}["contention"] == "shift"
+    assert {row["step"]: row["name"] for row in breakdown(turns())}["contention"] == "shift"
 
 
 def test_factors_are_those_within_launches_and_have_their_range() -> None:
     doubled = {step: 2 * each for step, each in PLAIN.items()}  # a launch on slow places: all steps alike
-    rows = ladder(turns() + turns(doubled, 2) + turns(PLAIN | {"whole": 8.8e-3}, 3))
+    rows = breakdown(turns() + turns(doubled, 2) + turns(PLAIN | {"whole": 8.8e-3}, 3))
     by_step = {row["step"]: row for row in rows}
     assert by_step["contention"]["factor"] == pytest.approx(4 / 3)
     assert by_step["contention"]["factor_low"] == pytest.approx(by_step["contention"]["factor_high"])
@@ -134,24 +134,24 @@ def test_factors_are_those_within_launches_and_have_their_range() -> None:
     ],
 )
 def test_a_step_whose_range_holds_1_claims_nothing(wholes: tuple[float, ...], told: str) -> None:
-    rows = ladder([turn for n, ms in enumerate(wholes, 1) for turn in turns(PLAIN | {"whole": ms * 1e-3}, n)])
+    rows = breakdown([turn for n, ms in enumerate(wholes, 1) for turn in turns(PLAIN | {"whole": ms * 1e-3}, n)])
     assert next(row for row in rows if row["step"] == "algorithm")["statement"] == told
 
 
-def test_without_a_bound_the_ladder_begins_with_messages() -> None:
-    rows = ladder(turns(), call(None))
+def test_without_a_bound_the_breakdown_begins_with_messages() -> None:
+    rows = breakdown(turns(), call(None))
     assert rows[0]["step"] == "messages"
     assert "no bound is known, plain messages alone need 3 ms" in rows[0]["statement"]
 
 
-def test_a_cell_that_failed_has_no_ladder() -> None:
-    assert ladder(turns(), cast(CallRow, call() | {"status": "invalid"})) == []
+def test_a_cell_that_failed_has_no_breakdown() -> None:
+    assert breakdown(turns(), cast(CallRow, call() | {"status": "invalid"})) == []
 
 
-def test_a_bound_that_a_sample_beat_is_no_step_of_a_ladder() -> None:
+def test_a_bound_that_a_sample_beat_is_no_step_of_a_breakdown() -> None:
     beaten = call()
     beaten["min_s"] = 1.9e-3
-    assert [row["step"] for row in ladder(turns(), beaten)] == ["messages", "contention", "algorithm", "arrival"]
+    assert [row["step"] for row in breakdown(turns(), beaten)] == ["messages", "contention", "algorithm", "arrival"]
 
 
 def test_messages_are_scaled_to_what_the_fullest_link_carries() -> None:
@@ -159,7 +159,7 @@ def test_messages_are_scaled_to_what_the_fullest_link_carries() -> None:
     bounds = {"C": SimpleNamespace(terms={"link leaf0 up": 16e-6, "injection": 6e-6, "memory copy": 99.0})}
     alone = 6e-6 / 1000
     assert link_scale(cell(bounds=bounds, alone_s_per_byte=alone)) == pytest.approx(16 / 6)
-    rows = ladder(turns(), bounds=bounds, alone_s_per_byte=alone)
+    rows = breakdown(turns(), bounds=bounds, alone_s_per_byte=alone)
     assert rows[1]["seconds"] == pytest.approx(2e-3 + 16 / 6 * 1e-3)
     few = {"C": SimpleNamespace(terms={"injection": 3e-6})}
     assert link_scale(cell(bounds=few, alone_s_per_byte=alone)) == 1.0, "what was measured is never made less"
@@ -167,7 +167,7 @@ def test_messages_are_scaled_to_what_the_fullest_link_carries() -> None:
 
 def test_each_step_names_what_moves_it() -> None:
     blocks: Any = call() | {"block_bytes": 8000}
-    movers = {row["step"]: row["mover"] for row in ladder(turns(), blocks)}
+    movers = {row["step"]: row["mover"] for row in breakdown(turns(), blocks)}
     assert "on the way leaf0 up" in movers["hardware"]
     assert "btl_vader_single_copy_mechanism = 1 (CMA" in movers["messages"]
     assert "btl_vader_eager_limit = 4,096 B" in movers["messages"]
@@ -179,7 +179,7 @@ def test_each_step_names_what_moves_it() -> None:
 def test_messages_between_nodes_that_take_the_time_name_no_knob_of_shared_memory(
     within: float, between: float, named: bool
 ) -> None:
-    rows = ladder(turns({**PLAIN, "within": within, "between": between}))
+    rows = breakdown(turns({**PLAIN, "within": within, "between": between}))
     (mover,) = (row["mover"] for row in rows if row["step"] == "messages")
     assert ("btl_vader_eager_limit" in mover) == named
     assert ("btl_tcp_eager_limit" in mover) == (between > 0)
@@ -203,7 +203,7 @@ def test_a_models_messages_cost_what_its_file_says_and_an_eager_limit_costs_noth
         f'latency = "1 us"\nadapter_rate = "1 GB/s"\neager_limit = "16 KiB"\n{more}'
     )
     cells: Any = {"c000": cell(nodes=nodes)}
-    rows = ladder_rows(turns(), [call()], cells, {"c000": Settings("SMPI", {})}, load_fabric(path))
+    rows = breakdown_rows(turns(), [call()], cells, {"c000": Settings("SMPI", {})}, load_fabric(path))
     assert [row["mover"] for row in rows if row["step"] == "messages"] == [named]
 
 

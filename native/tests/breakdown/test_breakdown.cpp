@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ladder/plain_exchange.hpp"
-#include "ladder/round_times.hpp"
+#include "breakdown/plain_exchange.hpp"
+#include "breakdown/round_times.hpp"
 #include "measured_cell.hpp"
 
 #include <doctest/doctest.h>
@@ -155,7 +155,7 @@ TEST_CASE("the time of a round is its median over the last runs, from the end of
     CHECK(segment.rows[1].duration_ns == 7);
 }
 
-TEST_CASE("a ladder is measured in turns: as many samples of each step, and the call's own stay what they were") {
+TEST_CASE("a breakdown is measured in turns: as many samples of each step, and the call's own stay what they were") {
     MeasuredCell cell("exchange", {{"n", "576"}, {"m", "2"}, {"calls", "C"}, {"explain", "1"}});
     CHECK(cell.run().errors == 0);
     weft::Segment const *const whole = cell.segment("C:whole", weft::Phase::warm);
@@ -184,7 +184,7 @@ TEST_CASE("a ladder is measured in turns: as many samples of each step, and the 
     CHECK(rounds->count == cell.team().size);
 }
 
-TEST_CASE("only an all-to-all has a ladder, and only where the plan asks for it") {
+TEST_CASE("only an all-to-all has a breakdown, and only where the plan asks for it") {
     auto const steps = [](MeasuredCell::Values values) {
         MeasuredCell cell("collective", std::move(values));
         CHECK(cell.run().errors == 0);
@@ -200,7 +200,7 @@ TEST_CASE("only an all-to-all has a ladder, and only where the plan asks for it"
     CHECK_FALSE(steps({{"collective", "scatter"}, {"bytes", "8"}, {"explain", "1"}}));
 }
 
-TEST_CASE("what a ladder allocates is asked for before") {
+TEST_CASE("what a breakdown allocates is asked for before") {
     auto const total = [](char const *explain) {
         MeasuredCell cell("exchange", {{"n", "576"}, {"m", "2"}, {"calls", "C"}, {"explain", explain}});
         std::int64_t bytes = 0;

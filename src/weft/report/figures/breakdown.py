@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ladder of each cell as one bar from the floor up, and the rounds of a plain exchange beside the fullest link."""
+"""The breakdown of each cell as one bar from the floor up, and the rounds of a plain exchange by the fullest link."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -7,15 +7,15 @@ from typing import Any, TypedDict
 
 import altair as alt
 
-from weft.analyse.tables.ladder import ROUND_TIMES, STEPS, LadderRow, RoundRow
+from weft.analyse.tables.breakdown import ROUND_TIMES, STEPS, BreakdownRow, RoundRow
 from weft.analyse.tables.outcome import main_verdict
 from weft.format import format_seconds
 from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, Figure, unit_of, values
 from weft.report.view import RunView
-from weft.report.why import factor_text, ladders, title
+from weft.report.why import breakdowns, factor_text, title
 
 COLOURS = {"hardware": GREY, "messages": BLUE, "contention": ORANGE, "algorithm": RED, "arrival": GREEN}
-#: So many ladders are drawn; `weft why` prints all.
+#: So many breakdowns are drawn; `weft why` prints all.
 MOST = 6
 #: Height of a row in pixels, and how far the axis goes beyond the longest bar: room for the numbers at its end.
 ROW, ROOM = 24, 1.6
@@ -31,13 +31,13 @@ ROUNDS_KEY = (
 )
 
 
-def ladder_figures(view: RunView) -> list[Figure]:
+def breakdown_figures(view: RunView) -> list[Figure]:
     """The bars, and the rounds of the largest cells; nothing where nothing was explained."""
-    return [figure for figure in (_ladder_figure(view), _round_figure(view)) if figure is not None]
+    return [figure for figure in (_breakdown_figure(view), _round_figure(view)) if figure is not None]
 
 
-def slowest(found: Sequence[list[LadderRow]]) -> list[list[LadderRow]]:
-    """The ladder of the slowest call of each cell."""
+def slowest(found: Sequence[list[BreakdownRow]]) -> list[list[BreakdownRow]]:
+    """The breakdown of the slowest call of each cell."""
     return [
         max(group, key=lambda rows: rows[-1]["seconds"])
         for _, each in groupby(found, key=lambda rows: rows[0]["cell"])
@@ -45,17 +45,17 @@ def slowest(found: Sequence[list[LadderRow]]) -> list[list[LadderRow]]:
     ]
 
 
-def _ladder_figure(view: RunView) -> Figure | None:
-    found = slowest(ladders(view))
+def _breakdown_figure(view: RunView) -> Figure | None:
+    found = slowest(breakdowns(view))
     if not found or view.grade == "D":  # each step is a cause, which the numbers do not bear
         return None
     main = told_first(view, found)
     drawn = [main, *(rows for rows in found if rows is not main)][:MOST]
-    return Figure("ladder", view.titled("Why it takes its time"), KEY, main[0]["statement"], (_bars(view, drawn),))
+    return Figure("breakdown", view.titled("Why it takes its time"), KEY, main[0]["statement"], (_bars(view, drawn),))
 
 
-def told_first(view: RunView, found: Sequence[list[LadderRow]]) -> list[LadderRow]:
-    """The ladder that speaks for a run: of the cell that its verdict is about, else of the largest fair one."""
+def told_first(view: RunView, found: Sequence[list[BreakdownRow]]) -> list[BreakdownRow]:
+    """The breakdown that speaks for a run: of the cell that its verdict is about, else of the largest fair one."""
     main = main_verdict(view.verdicts)
     own = next((rows for rows in found if main and rows[0]["cell"] == main["cell"]), None)
     fair = [rows for rows in found if not view.plan.cell(rows[0]["cell"]).oversubscribed]
@@ -63,7 +63,7 @@ def told_first(view: RunView, found: Sequence[list[LadderRow]]) -> list[LadderRo
 
 
 class Bar(TypedDict):
-    """A row of the figure: the name of a ladder, or a step of it, whose ends are shares of the call's time in percent.
+    """A row of the figure: the name of a breakdown, or a step of it; its ends are shares of the call's time in percent.
 
     ``row`` is its place from the top, with the name of the step for the axis.
     """
@@ -77,7 +77,7 @@ class Bar(TypedDict):
     mover: str
 
 
-def _rows_of(place: int, rows: Sequence[LadderRow], name: str) -> list[Bar]:
+def _rows_of(place: int, rows: Sequence[BreakdownRow], name: str) -> list[Bar]:
     whole, before = rows[-1]["seconds"] / 100, 0.0
     drawn: list[Bar] = [
         {"row": f"{place:02}|0|", "step": "", "start": 0.0, "end": 0.0, "hollow": False, "text": name, "mover": ""}
@@ -96,8 +96,8 @@ def _rows_of(place: int, rows: Sequence[LadderRow], name: str) -> list[Bar]:
     return drawn
 
 
-def _bars(view: RunView, found: Sequence[list[LadderRow]]) -> Any:
-    """All ladders in one chart as wide as the page: each has its own hundred percent, so that a short call shows."""
+def _bars(view: RunView, found: Sequence[list[BreakdownRow]]) -> Any:
+    """All breakdowns in one chart as wide as the page: each has its own hundred percent, so that a short call shows."""
     drawn = [bar for place, rows in enumerate(found) for bar in _rows_of(place, rows, title(view, rows[0]))]
     names = alt.Axis(labelExpr="split(datum.value, '|')[2]", labelLimit=120, ticks=False, domain=False)
     y = alt.Y("row:N", sort=[bar["row"] for bar in drawn], title=None, axis=names)

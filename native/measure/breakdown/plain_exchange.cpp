@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ladder/plain_exchange.hpp"
+#include "breakdown/plain_exchange.hpp"
 
 #include "mpi/check.hpp"
 #include "mpi/count.hpp"

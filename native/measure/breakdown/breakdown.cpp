@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ladder/ladder.hpp"
+#include "breakdown/breakdown.hpp"
 
-#include "ladder/plain_exchange.hpp"
-#include "ladder/round_times.hpp"
+#include "breakdown/plain_exchange.hpp"
+#include "breakdown/round_times.hpp"
 
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::int64_t turns_of_ladder = 5;
+constexpr std::int64_t turns_of_breakdown = 5;
 
 /// How late the last rank comes by WEFT_PLANT=late: 20 ms, or what WEFT_PLANT_LATE_NS says.
 std::int64_t planted_late_ns() {
@@ -23,12 +23,12 @@ bool is_explained(Cell const &cell) {
     return cell.integer("explain", 0) != 0 && cell.team().size > 1;
 }
 
-void add_ladder_need(Need &need, Cell const &cell, std::int64_t calls) {
-    need.parts.push_back({"ladder samples", Recorder::bytes(turns_of_ladder * calls, cell.rules())});
-    need.parts.push_back({"ladder rounds", RoundTimes::bytes(cell.team().size, calls)});
+void add_breakdown_need(Need &need, Cell const &cell, std::int64_t calls) {
+    need.parts.push_back({"breakdown samples", Recorder::bytes(turns_of_breakdown * calls, cell.rules())});
+    need.parts.push_back({"breakdown rounds", RoundTimes::bytes(cell.team().size, calls)});
 }
 
-void measure_ladder(Cell &cell, std::string const &op, PeerBlocks const &blocks, std::function<void()> const &call) {
+void measure_breakdown(Cell &cell, std::string const &op, PeerBlocks const &blocks, std::function<void()> const &call) {
     Sampler &sampler = cell.sampler();
     PlainExchange plain(cell.team(), blocks);
     RoundTimes rounds(cell.team().size);

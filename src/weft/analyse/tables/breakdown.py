@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of the ladder: why an all-to-all takes the time it takes, and how long each of its plain rounds does."""
+"""Tables of the breakdown: why an all-to-all takes the time it takes, and how long each of its plain rounds does."""
 
 from typing import Any, Literal, TypedDict
 
@@ -15,7 +15,7 @@ STEPS: tuple[Step, ...] = ("hardware", "messages", "contention", "algorithm", "a
 
 
 class TurnRow(TypedDict):
-    """An operation of a ladder in one launch (:mod:`weft.kernel.steps`), medians over its samples.
+    """An operation of a breakdown in one launch (:mod:`weft.kernel.steps`), medians over its samples.
 
     ``seconds`` are from the last start of a rank to the last end, ``late_s`` from the first start to the last, null
     where the clocks cannot tell; ``mean_s`` is the mean from the first start to the last end. ``place`` is the round of
@@ -33,8 +33,8 @@ class TurnRow(TypedDict):
     samples: int
 
 
-class LadderRow(TypedDict):
-    """A step of the ladder of a call, from the floor up.
+class BreakdownRow(TypedDict):
+    """A step of the breakdown of a call, from the floor up.
 
     ``seconds`` is the time with this step and all below it, ``low`` and ``high`` its interval over the launches, null
     for one launch. ``factor`` is that over the step below (below 1: this step takes time away), with its own interval;
@@ -77,7 +77,7 @@ class RoundRow(TypedDict):
 
 
 TURNS = TableOf(
-    "ladder_turns",
+    "breakdown_turns",
     TurnRow,
     pa.schema(
         [
@@ -86,9 +86,9 @@ TURNS = TableOf(
         ]
     ),
 )  # fmt: skip
-LADDER = TableOf(
-    "ladder",
-    LadderRow,
+BREAKDOWN = TableOf(
+    "breakdown",
+    BreakdownRow,
     pa.schema(
         [
             ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("block_bytes", LONG), ("step", TEXT),
@@ -99,7 +99,7 @@ LADDER = TableOf(
     ),
 )  # fmt: skip
 ROUND_TIMES = TableOf(
-    "ladder_rounds",
+    "breakdown_rounds",
     RoundRow,
     pa.schema(
         [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""The ladder of an all-to-all: of its time, how much is hardware, messages, contention, algorithm and late arrival.
+r"""The breakdown of an all-to-all: of its time, how much is hardware, messages, contention, algorithm and late arrival.
 
 Each step is measured or known, and stands on the one below it:
 
@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, cast
 
+from weft.analyse.breakdown_words import mover, statement
 from weft.analyse.interval import NO_INTERVAL, over_launches
-from weft.analyse.ladder_words import mover, statement
 from weft.analyse.protocol.knob import Settings
-from weft.analyse.tables.ladder import STEPS, LadderRow, Step, TurnRow
+from weft.analyse.tables.breakdown import STEPS, BreakdownRow, Step, TurnRow
 from weft.analyse.tables.times import CallRow, holding_bound_s
 from weft.bound.terms import INJECTION, LINK
 from weft.fabric import Fabric
@@ -58,14 +58,14 @@ class Rungs:
         return found
 
 
-def ladder_rows(
+def breakdown_rows(
     turns: Sequence[TurnRow],
     calls: Sequence[CallRow],
     cells: Mapping[str, Cell],
     settings: Mapping[str, Settings],
     model: Fabric | None = None,
-) -> list[LadderRow]:
-    """The ladder of every call that has one, in the order of the cells.
+) -> list[BreakdownRow]:
+    """The breakdown of every call that has one, in the order of the cells.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def ladder_rows(
         launches = by_call.setdefault((turn["cell"], turn["call"]), {})
         launches.setdefault(turn["launch"], {})[turn["step"]] = turn
     order = {name: place for place, name in enumerate(cells)}
-    rows: list[LadderRow] = []
+    rows: list[BreakdownRow] = []
     for key in sorted(by_call, key=lambda each: (order[each[0]], split_op(each[1])[1] or 0, each[1])):
         row = warm.get(key)
         if row is None or row["status"] != "ok":
@@ -99,7 +99,7 @@ def ladder_rows(
 
 def _rows(
     call: CallRow, cell: Cell, launches: Sequence[Mapping[str, TurnRow]], settings: Settings, model: Fabric | None
-) -> list[LadderRow]:
+) -> list[BreakdownRow]:
     seconds = [{name: turn["seconds"] for name, turn in each.items()} for each in launches]
     plain = faster_rounds(seconds)
     scale = link_scale(cell)
@@ -108,7 +108,7 @@ def _rows(
         for each, launch in zip(seconds, launches, strict=True)
     ]
     where = carried(cell, seconds, scale)
-    rows: list[LadderRow] = []
+    rows: list[BreakdownRow] = []
     below: Step | None = None
     for step in STEPS:
         if rungs[0].at(step) is None:
@@ -116,9 +116,9 @@ def _rows(
         name = {"hardware": call["bound"], "contention": plain}.get(step, "")
         row = _row(call, step, below, rungs) | {"name": name}
         row |= {"mover": mover(step, call, cell, settings.library, settings.values, where, model)}
-        rows.append(cast(LadderRow, row))
+        rows.append(cast(BreakdownRow, row))
         below = step
-    return [cast(LadderRow, row | {"statement": statement(row, rows)}) for row in rows]
+    return [cast(BreakdownRow, row | {"statement": statement(row, rows)}) for row in rows]
 
 
 def carried(cell: Cell, launches: Sequence[Seconds], scale: float) -> Where:

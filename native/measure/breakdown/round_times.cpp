@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ladder/round_times.hpp"
+#include "breakdown/round_times.hpp"
 
 #include "sample/stop_rule.hpp"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ladder in words: what each step adds or takes away, and what would move it."""
+"""The breakdown in words: what each step adds or takes away, and what would move it."""
 
 from collections.abc import Mapping, Sequence
 
-from weft.analyse.tables.ladder import LadderRow, Step
+from weft.analyse.tables.breakdown import BreakdownRow, Step
 from weft.analyse.tables.outcome import MATTERS
 from weft.analyse.tables.times import CallRow
 from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHEAD
@@ -30,15 +30,15 @@ PARTS: Mapping[str, str] = {
 SAME = 0.005
 
 
-def statement(row: LadderRow, ladder: Sequence[LadderRow]) -> str:
-    """A step in words; the sentence of a whole ladder stands at its lowest step.
+def statement(row: BreakdownRow, breakdown: Sequence[BreakdownRow]) -> str:
+    """A step in words; the sentence of a whole breakdown stands at its lowest step.
 
     ``408 ms at N = 4: the link leaf0 up needs 343 ms, messages add 6 %, contention adds 9 %, the algorithm adds 3 %.``
     """
-    if row is not ladder[0]:
+    if row is not breakdown[0]:
         return added(row)
     shown = [
-        each for each in ladder
+        each for each in breakdown
         if each["step"] != "arrival" or (each["factor"] or 1) > 1 + SAME or (each["factor_high"] or 1) > MATTERS
     ]  # fmt: skip
     where = f"N = {row['nodes']}" if row["nodes"] > 1 else f"p = {row['ranks']}"
@@ -46,7 +46,7 @@ def statement(row: LadderRow, ladder: Sequence[LadderRow]) -> str:
     return f"{format_seconds(shown[-1]['seconds'])} at {where}: {', '.join(steps)}."
 
 
-def floor(row: LadderRow) -> str:
+def floor(row: BreakdownRow) -> str:
     """The lowest step: the hardware, or messages where no bound is known."""
     if row["step"] != "hardware":
         return f"no bound is known, plain messages alone need {format_seconds(row['seconds'])}"
@@ -58,7 +58,7 @@ def hardware(bound: str) -> str:
     return f"the {bound}" if bound.startswith(LINK) else bound
 
 
-def added(row: LadderRow) -> str:
+def added(row: BreakdownRow) -> str:
     """``contention adds 9 %``, ``messages make it 3.4 times as long``, ``the algorithm takes 12 % away``."""
     factor, name = row["factor"], NAMES.get(row["step"], "")
     if factor is None:
@@ -93,7 +93,7 @@ def mover(
     Parameters
     ----------
     step
-        Of the ladder.
+        Of the breakdown.
     call
         The call with its bound.
     cell
