@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plant faults, one after the other, in a copy of the sources, and see that the named tests fail.
 
-    python bench/mutants.py [src/ | native/ | WORD ...] [--mpicxx PATH] [--check] [--list FILE]
+    python bench/mutants.py [src/ | native/ | WORD ...] [--mpicxx PATH] [--check | --applies] [--list FILE]
 
-A mutant of `mutants.toml` is a text of one file and what to write in its place. Words choose mutants by file, rule or
-what they are. `--check` first runs the named tests on the unchanged copy: a test that fails anyway kills nothing. Exit
-code 1 if a mutant survives or does not build, or a test fails without one.
+A mutant of `mutants.toml` is an expression of one function and what to write in its place. Words choose mutants by
+file, rule or what they are. `--check` first runs the named tests on the unchanged copy: a test that fails anyway kills
+nothing. `--applies` only looks whether expressions and tests are there. Exit code 1 if a mutant survives, does not
+build or does not apply, or a test fails without one.
 """
 
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,8 +21,11 @@ import time
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
+
+from places import Place, find_places
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".toml")
@@ -50,12 +55,13 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[1:]]))
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: where, what stands there, what is written instead, which rule it breaks, which tests must fail."""
+    """One fault: where, the expression there, what is written instead, which rule it breaks, which tests must fail."""
 
     rule: str
     what: str
-    file: str
-    text: str
+    within: str
+    function: str
+    expression: str
     by: str
     tests: tuple[str, ...]
     ranks: int = 1
@@ -63,17 +69,80 @@ class Mutant:
     @property
     def is_native(self) -> bool:
         """Whether it needs a build."""
-        return self.file.startswith("native/")
+        return self.within.startswith("native")
+
+    @cached_property
+    def place(self) -> Place:
+        """Where it is planted; LookupError unless there is one place."""
+        places = find_places(ROOT, self.within, self.function, self.expression)
+        if len(places) != 1:
+            where = f"{self.function or 'any function'} below {self.within}"
+            raise LookupError(f"{where} has {len(places)} times what {self.what!r} replaces: {self.expression}")
+        return places[0]
+
+    @property
+    def file(self) -> str:
+        """Path of the source file, below the checkout."""
+        return str(self.place.file.relative_to(ROOT))
 
 
 def mutants(path: Path = LIST) -> list[Mutant]:
     """All mutants of a list."""
     found: list[dict[str, Any]] = tomllib.loads(path.read_text())["mutant"]
-    words = ("rule", "what", "file", "text", "by")
+    words = ("rule", "what", "within", "expression", "by")
     return [
-        Mutant(*(each[word] for word in words), tests=tuple(each["tests"]), ranks=each.get("ranks", 1))
+        Mutant(
+            function=each.get("function", ""), tests=tuple(each["tests"]), ranks=each.get("ranks", 1),
+            **{word: each[word] for word in words},
+        )
         for each in found
-    ]
+    ]  # fmt: skip
+
+
+@cache
+def tests_by_name(root: Path) -> dict[str, list[str]]:
+    """Files with a test of each name: a function, a doctest case, or a launch that CMake registers."""
+    found: dict[str, list[str]] = {}
+    for folder, files, pattern in (
+        ("tests", "test_*.py", r"^\s*def (test_\w+)\("),
+        ("native/tests", "test_*.cpp", r'TEST_CASE\("((?:\\.|[^"\\])*)"\)'),
+        ("native/tests", "*.cmake", r"_test\(([\w-]+) "),
+    ):
+        for path in sorted((root / folder).rglob(files)):
+            text = re.sub(r'"\n\s+"', "", path.read_text())
+            for name in set(re.findall(pattern, text, re.MULTILINE)):
+                found.setdefault(name, []).append(str(path.relative_to(root)))
+    return found
+
+
+def find_test(test: str) -> tuple[str, str]:
+    """File and name of a test that is given by its name, or by ``FILE: NAME`` where a name is in two files.
+
+    Raises
+    ------
+    LookupError
+        There is none, or more than one.
+    """
+    file, colon, name = test.partition(": ")
+    files = tests_by_name(ROOT).get(name if colon and "/" in file else test, [])
+    if colon and "/" in file:
+        files = [each for each in files if each == file]
+    else:
+        name = test
+    if len(files) != 1:
+        raise LookupError(f"{len(files)} tests are named {test!r}")
+    return files[0], name
+
+
+def applies(mutant: Mutant) -> str:
+    """Why a mutant cannot be planted, or its tests not be run; empty if all is there."""
+    try:
+        files = [mutant.file, *(find_test(test)[0] for test in mutant.tests)]
+    except LookupError as error:
+        return str(error)
+    return (
+        "" if mutant.tests and len({file.startswith("native/") for file in files}) == 1 else "no test of its language"
+    )
 
 
 def chosen(every: Iterable[Mutant], words: Sequence[str]) -> list[Mutant]:
@@ -106,12 +175,9 @@ class Copy:
                 shutil.copy(source, folder / name)
 
     def plant(self, mutant: Mutant) -> None:
-        """Write the mutant's text in the place of the original, which must stand there once."""
-        path = self.folder / mutant.file
-        text = (ROOT / mutant.file).read_text()
-        if text.count(mutant.text) != 1:
-            raise SystemExit(f"{mutant.file}: this text stands there {text.count(mutant.text)} times:\n{mutant.text}")
-        path.write_text(text.replace(mutant.text, mutant.by))
+        """Write the mutant's text in the place of the original."""
+        place, text = mutant.place, mutant.place.file.read_text()
+        (self.folder / mutant.file).write_text(text[: place.start] + mutant.by + text[place.end :])
 
     def heal(self, mutant: Mutant) -> None:
         """Write the original back."""
@@ -119,7 +185,7 @@ class Copy:
 
     def outcome(self, test: str, ranks: int) -> str:
         """What a test does: ``passed``, ``failed``, or why it could not run."""
-        file, _, name = test.partition(": ")
+        file, name = find_test(test)
         if file.startswith("native/"):
             return self._native(file, name, ranks)
         done = self._run([sys.executable, "-c", PYTEST, f"{file}::{name}"])
@@ -180,7 +246,7 @@ def judged(copy: Copy, mutant: Mutant) -> str:
         found = {test: copy.outcome(test, mutant.ranks) for test in mutant.tests}
     finally:
         copy.heal(mutant)
-    wrong = [f"{test.partition(': ')[2]}: {outcome}" for test, outcome in found.items() if outcome != "failed"]
+    wrong = [f"{find_test(test)[1]}: {outcome}" for test, outcome in found.items() if outcome != "failed"]
     return "; ".join(wrong) or "killed"
 
 
@@ -191,7 +257,12 @@ def main() -> int:
     parser.add_argument("--mpicxx", default=shutil.which("mpicxx") or "mpicxx", help="for native suites")
     parser.add_argument("--check", action="store_true", help="run the tests without a mutant first")
     parser.add_argument("--list", type=Path, default=LIST, help="the mutants: bench/mutants.toml or one like it")
+    parser.add_argument("--applies", action="store_true", help="only look whether each can be planted")
     given = parser.parse_args()
+    missing = [why for each in mutants(given.list) if (why := applies(each))]
+    if missing or given.applies:
+        print("\n".join([*missing, f"{len(missing)} mutants cannot be planted"]))
+        return 1 if missing else 0
     found, wrong = chosen(mutants(given.list), given.words), list[str]()
     with tempfile.TemporaryDirectory(prefix="weft-mutants-") as folder:
         copy = Copy(Path(folder), str(Path(given.mpicxx).absolute()))
