@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every public name has a docstring: with shape and unit where it handles arrays, with the errors that it raises."""
+"""Every public name has a docstring, with the errors of Weft that it raises."""
 
 import ast
 import re
@@ -12,19 +12,6 @@ SOURCES = Path(__file__).parents[2] / "src" / "weft"
 
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Trees = dict[str, ast.Module]
-
-# Annotations that mean an array, besides the aliases (`Ints = NDArray[np.int32]`) that modules make of them.
-ARRAYS = {"ndarray", "NDArray", "ArrayLike"}
-TABLES = {"pa.Table", "pa.RecordBatch", "pa.ChunkedArray"}
-
-# A shape is a tuple of its axes in parentheses, as NumPy writes it: (n,), (hosts, 3), (). A table's is what a row is.
-SHAPE = re.compile(r"\((?:[\w.* +/-]+,)+(?: ?[\w.* +/-]+)?\)|\(\)")
-ROWS = re.compile(r"\brows?\b", re.IGNORECASE)
-UNIT = re.compile(
-    r"\b(?:ns|us|s|seconds?|bytes?|B/s|GB/s|bytes/s|bits?|hops?|ind(?:ex|ices)|counts?|ratios?|factors?|true|booleans?|masks?|"
-    r"ports?|lids?|ranks|labels?|lanes?|no unit|any unit|same unit|units?)\b",
-    re.IGNORECASE,
-)
 
 
 def parse(sources: Path) -> Trees:
@@ -56,32 +43,6 @@ def words(node: ast.AST) -> set[str]:
     return found
 
 
-def aliases(tree: ast.Module) -> set[str]:
-    """Names that a module gives to a type of array."""
-    assigned = (each for each in tree.body if isinstance(each, ast.Assign | ast.AnnAssign))
-    found: set[str] = set()
-    for node in assigned:
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        typed = isinstance(node.value, ast.Subscript) or (
-            isinstance(node, ast.AnnAssign) and "TypeAlias" in words(node)
-        )
-        if isinstance(target, ast.Name) and typed and node.value is not None and words(node.value) & ARRAYS:
-            found.add(target.id)
-    return found
-
-
-def array_names(trees: Trees) -> dict[str, set[str]]:
-    """For each module ARRAYS, its own names for them, and those that it imports from other modules."""
-    own = {path: aliases(tree) for path, tree in trees.items()}
-    dotted = {"weft." + path.removesuffix(".py").replace("/", "."): path for path in trees}
-    found: dict[str, set[str]] = {}
-    for path, tree in trees.items():
-        imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in dotted)
-        named = {each.name for node in imports for each in node.names if each.name in own[dotted[node.module or ""]]}
-        found[path] = ARRAYS | own[path] | named
-    return found
-
-
 def error_names(trees: Trees) -> set[str]:
     """WeftError and every class that derives from it, directly or not."""
     bases = {
@@ -94,13 +55,6 @@ def error_names(trees: Trees) -> set[str]:
     while new := {name for name, of in bases.items() if of & found} - found:
         found |= new
     return found
-
-
-def signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    return {
-        word for each in [*(a.annotation for a in arguments), node.returns] if each is not None for word in words(each)
-    }
 
 
 def raised(node: Documented, errors: set[str]) -> set[str]:
@@ -137,27 +91,6 @@ def without_docstring(trees: Trees) -> list[str]:
     return modules + names
 
 
-def without_shape_or_unit(trees: Trees) -> list[str]:
-    named = array_names(trees)
-    found: list[str] = []
-    for path, tree in trees.items():
-        for name, node in public_names(tree):
-            if isinstance(node, ast.ClassDef):
-                continue
-            said, types, arrays = ast.get_docstring(node) or "", signature(node), named[path]
-            lacks = [
-                word
-                for word, lacking in (
-                    ("shape", bool(types & arrays) and not SHAPE.search(said)),
-                    ("row", bool(types & TABLES) and not ROWS.search(said)),
-                    ("unit", bool(types & (arrays | TABLES)) and not UNIT.search(said)),
-                )
-                if lacking
-            ]
-            found += [f"{path}: {name}: {', '.join(lacks)}"] if lacks else []
-    return found
-
-
 def without_errors(trees: Trees) -> list[str]:
     errors = error_names(trees)
     return [
@@ -172,26 +105,19 @@ def test_every_module_and_every_public_function_class_and_method_has_a_docstring
     assert not without_docstring(parse(SOURCES))
 
 
-def test_public_functions_of_arrays_and_tables_name_shape_and_unit():
-    assert not without_shape_or_unit(parse(SOURCES))
-
-
 def test_public_functions_that_raise_an_error_of_weft_name_it():
     assert not without_errors(parse(SOURCES))
 
 
 TOY = """
-from numpy.typing import NDArray
-Rates = NDArray[float]
-
 class Fault(WeftError):
     "A fault."
 
-def loads(rates: Rates) -> None:
+def load(size: int) -> None:
     "{said}"
     raise Fault("x")
 
-def {quiet}() -> None:
+def quiet() -> None:
     "Raise nothing outside."
     try:
         raise Fault("x")
@@ -201,16 +127,9 @@ def {quiet}() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "lacks"),
-    [
-        ("Rates in GB/s, shape (links,); Fault if there are none.", []),
-        ("Rates in GB/s; Fault if there are none.", ["shape"]),
-        ("Rates, shape (links,); Fault if there are none.", ["unit"]),
-        ("Rates in GB/s, shape (links,).", ["Fault"]),
-        ("", ["loads", "shape, unit", "Fault"]),
-    ],
+    ("said", "lacks"), [("Load; Fault if there is none.", []), ("Load.", ["Fault"]), ("", ["load", "Fault"])]
 )
 def test_the_rules_find_what_a_docstring_lacks(said: str, lacks: list[str]):
-    trees = {"toy.py": ast.parse('"""A toy."""' + TOY.format(said=said, quiet="quiet"))}
-    found = without_docstring(trees) + without_shape_or_unit(trees) + without_errors(trees)
+    trees = {"toy.py": ast.parse('"""A toy."""' + TOY.format(said=said))}
+    found = without_docstring(trees) + without_errors(trees)
     assert [each.split(": ")[-1] for each in found] == lacks

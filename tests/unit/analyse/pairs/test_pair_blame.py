@@ -68,7 +68,14 @@ def ends(cluster: Cluster, link: int) -> tuple[str, str]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("cluster", "seeds"), [(BIG, range(3)), (MIDDLING, range(50))], ids=["1024", "128"])
+@pytest.mark.parametrize(
+    ("cluster", "seeds"),
+    [
+        pytest.param(MIDDLING, range(4), id="128"),
+        pytest.param(MIDDLING, range(4, 50), id="128, more seeds", marks=pytest.mark.long),
+        pytest.param(BIG, range(3), id="1024", marks=pytest.mark.long),
+    ],
+)
 def test_four_faults_are_found_and_nobody_else(
     engine: Backend, tmp_path: Path, cluster: Cluster, seeds: Iterable[int]
 ) -> None:
@@ -106,12 +113,13 @@ def at_one_leaf(cluster: Cluster, seed: int, second: bool) -> tuple[Faults, set[
     return Faults(slow["sender"], slow["receiver"], links), named | {f"link {source} -> {target}"}
 
 
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 16), marks=pytest.mark.long)], ids=["few", "many"])
 @pytest.mark.parametrize("tree, second", [*((tree, False) for tree in TREES), *((tree, True) for tree in LARGE_LEAVES)])
 def test_a_slow_link_and_slow_nodes_under_its_leaf_are_told_apart_and_nobody_else_is_blamed(
-    engine: Backend, tmp_path: Path, tree: str, second: bool
+    engine: Backend, tmp_path: Path, tree: str, second: bool, seeds: range
 ) -> None:
     cluster, wrong = TREES[tree], dict[int, set[str]]()
-    for seed in range(16):
+    for seed in seeds:
         faults, expected = at_one_leaf(cluster, seed, second)
         found = titles(blamed(engine, tmp_path, cluster, faults, seed))
         if found != expected:

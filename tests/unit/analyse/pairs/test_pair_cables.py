@@ -21,7 +21,9 @@ def engine() -> Backend:
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("spines", "levels"), TREES)
+@pytest.mark.parametrize(
+    ("spines", "levels"), [*TREES[:2], *(pytest.param(*each, marks=pytest.mark.long) for each in TREES[2:])]
+)
 def test_a_slow_cable_is_blamed_in_its_direction_and_nobody_else_is(
     engine: Backend, tmp_path: Path, spines: int, levels: int, case: str
 ) -> None:

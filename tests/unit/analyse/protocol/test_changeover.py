@@ -47,14 +47,14 @@ def alarms(family: object, grid: str, noise: float, launches: int, outliers: flo
 @pytest.mark.parametrize(
     ("grid", "noise", "launches"),
     [
-        ("octaves", 0.01, 3),
+        pytest.param("octaves", 0.01, 3, marks=pytest.mark.long),
         ("octaves", 0.05, 3),
-        ("octaves", 0.05, 1),
-        ("short", 0.05, 1),
-        ("halves", 0.03, 10),
-        ("halves", 0.05, 3),
-        ("refined", 0.01, 3),
-        ("refined", 0.05, 3),
+        pytest.param("octaves", 0.05, 1, marks=pytest.mark.long),
+        pytest.param("short", 0.05, 1, marks=pytest.mark.long),
+        pytest.param("halves", 0.03, 10, marks=pytest.mark.long),
+        pytest.param("halves", 0.05, 3, marks=pytest.mark.long),
+        pytest.param("refined", 0.01, 3, marks=pytest.mark.long),
+        pytest.param("refined", 0.05, 3, marks=pytest.mark.long),
         ("refined", 0.05, 1),
     ],
 )
@@ -62,13 +62,13 @@ def test_a_smooth_series_gives_a_false_alarm_at_most_once_in_twenty(grid: str, n
     assert alarms(latency_and_rate, grid, noise, launches)[0] <= SERIES / 20
 
 
-@pytest.mark.parametrize("grid", ["octaves", "refined"])
+@pytest.mark.parametrize("grid", ["octaves", pytest.param("refined", marks=pytest.mark.long)])
 def test_a_launch_that_was_disturbed_is_no_change_over(grid: str) -> None:
     assert alarms(latency_and_rate, grid, 0.02, 3, outliers=0.05)[0] <= SERIES / 20
 
 
 @pytest.mark.parametrize("family", [overlapped, out_of_cache])
-@pytest.mark.parametrize("grid", ["octaves", "refined"])
+@pytest.mark.parametrize("grid", ["octaves", pytest.param("refined", marks=pytest.mark.long)])
 def test_a_curve_that_bends_smoothly_is_never_called_a_jump_more_than_once_in_twenty(family: object, grid: str) -> None:
     assert alarms(family, grid, 0.02, 3)[1] <= SERIES / 20
 
@@ -76,17 +76,17 @@ def test_a_curve_that_bends_smoothly_is_never_called_a_jump_more_than_once_in_tw
 @pytest.mark.parametrize(
     ("grid", "noise", "launches", "factor"),
     [
-        ("refined", 0.01, 3, 1.15),
-        ("refined", 0.03, 3, 1.15),
+        pytest.param("refined", 0.01, 3, 1.15, marks=pytest.mark.long),
+        pytest.param("refined", 0.03, 3, 1.15, marks=pytest.mark.long),
         ("refined", 0.05, 3, 1.15),
-        ("refined", 0.05, 1, 1.5),
-        ("octaves", 0.01, 3, 1.15),
-        ("octaves", 0.01, 1, 1.15),
+        pytest.param("refined", 0.05, 1, 1.5, marks=pytest.mark.long),
+        pytest.param("octaves", 0.01, 3, 1.15, marks=pytest.mark.long),
+        pytest.param("octaves", 0.01, 1, 1.15, marks=pytest.mark.long),
         ("octaves", 0.03, 3, 1.3),
-        ("octaves", 0.05, 10, 1.3),
-        ("halves", 0.03, 3, 1.15),
+        pytest.param("octaves", 0.05, 10, 1.3, marks=pytest.mark.long),
+        pytest.param("halves", 0.03, 3, 1.15, marks=pytest.mark.long),
         ("refined", 0.03, 3, 0.85),
-        ("refined", 0.03, 3, 2.5),
+        pytest.param("refined", 0.03, 3, 2.5, marks=pytest.mark.long),
     ],
 )
 def test_a_planted_jump_is_found_within_a_step_nineteen_times_in_twenty(
