@@ -5,7 +5,7 @@
 
 Simulates one all-to-all of each algorithm at each number of ranks (8 a node, on fabrics/tara-extended.toml), alone, and
 prints processor time a message, the estimate of `weft plan`, and the power law through the points of each class, from
-which the constants of src/weft/launch/simulated/cost.py are taken. An algorithm of which one point took longer than
+which the constants of src/weft/plan/simulation_budget.py are taken. An algorithm of which one point took longer than
 --seconds is left out at more ranks. Exit code 1 if an estimate is off by more than a factor of two.
 """
 
@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.simulation import SimulationSection
-from weft.launch.launcher import LaunchCell, LaunchRequest
+from weft.launch.launcher import LaunchRequest
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.programs import build_programs
 from weft.launch.simulated.simgrid import find_simgrid
+from weft.plan.records import LaunchCell
 from weft.plan.wire import FlatHead, flat_launch
 from weft.study import Measure
 

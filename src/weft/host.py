@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Properties of this host: cores, memory, limits, and copy rate."""
+"""Properties of this host: cores, memory, limits."""
 
 import math
 import os
 import re
 import socket
-import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,43 +187,3 @@ def read_host(root: Path = Path("/"), environment: Mapping[str, str] | None = No
         limits.append(scheduler)
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname()).strip("-.") or "localhost"
     return Host(name, cores, total, tuple(limits))
-
-
-def measure_copy_rate(threads: int, seconds: float = 0.03) -> float:
-    """Bytes per second that ``threads`` threads copy together, each between two buffers of its own.
-
-    The best of a few rounds of 32 MiB per thread, in this process: accurate enough for a predicted time. Bounds of
-    measured times use the rate that the kernel ``floor`` measured.
-    """
-    import numpy as np  # the import takes 80 ms
-
-    threads = max(1, min(threads, 32))
-    size = 32 * 2**20
-    pairs = [(np.ones(size, np.uint8), np.ones(size, np.uint8)) for _ in range(threads)]
-    gate = threading.Barrier(threads)
-    rounds: list[list[tuple[float, float]]] = [[] for _ in range(threads)]
-
-    def work(index: int) -> None:
-        source, target = pairs[index]
-        end = time.perf_counter() + seconds
-        while True:
-            stop = time.perf_counter() > end  # the first thread past the end of a round breaks the barrier, so all stop
-            if stop:
-                gate.abort()
-            try:
-                gate.wait()
-            except threading.BrokenBarrierError:
-                if rounds[index]:  # each takes one round, however late it is
-                    return
-            start = time.perf_counter()
-            np.copyto(target, source)
-            rounds[index].append((start, time.perf_counter()))
-
-    workers = [threading.Thread(target=work, args=(index,)) for index in range(threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    done = min(len(each) for each in rounds)
-    spans = [max(each[k][1] for each in rounds) - min(each[k][0] for each in rounds) for k in range(done)]
-    return threads * size / min(spans)

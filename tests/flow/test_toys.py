@@ -82,7 +82,7 @@ def test_a_toy_kernel_is_planned_with_memory_bound_and_flat_plan(toy: Study, fab
     assert two.memory.rank_bytes == sum(Toy().need(two.parameters, 2, toy.measure).values())
     assert four.bounds["hop@1024"].terms == {"memory copy": pytest.approx(16 * 1024 / 8e9)}
     assert four.bound == four.bounds["hop@1024"]
-    assert [len(cells.cells) for cells in plan.launches if cells.id.startswith("g")] == [1] * 4
+    assert [len(cells.cells) for cells in plan.launches if cells.id.startswith("g")] == [2] * 4
     assert "a toy is measured" in plan.notes
     launch = next(each for each in plan.launches if each.id.startswith("g"))
     flat = flat_plan(plan, launch, tmp_path)

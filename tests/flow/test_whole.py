@@ -15,7 +15,7 @@ def test_a_study_is_measured_whole_and_its_tables_are_made(study: Study, fabric:
     folder = run_study(study, fabric, tmp_path / "run", launcher)
     plan = plan_of(folder)
     assert launcher.started == [launch.id for launch in plan.launches]
-    assert len(launcher.started) == 2 * (3 + 3)
+    assert len(launcher.started) == 2 * 3
     assert statuses(folder) == {"ok": 12}
     assert exit_code(statuses(folder)) == 0
     assert (folder.tables / "calls.parquet").is_file()

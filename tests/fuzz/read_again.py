@@ -20,9 +20,9 @@ from weft.fabric.readers import Tables, read_dump
 from weft.fabric.readers.lanes import Service, read_service
 from weft.fabric.readers.tables import tables_of
 from weft.files.matrix import read_matrix
-from weft.launch.links import read_cell_links, read_links, write_links
 from weft.route.subnet import ibsim_text
 from weft.store.cells import CellData
+from weft.store.links import read_cell_links, read_links, write_links
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import CALLS
 from weft.store.trace.tables import TRACE_RANKS

@@ -41,9 +41,9 @@ from weft.files.matrix import read_matrix
 from weft.files.shipped import shipped
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
-from weft.launch.links import SCHEMA
 from weft.plan.stored import parse_plan
 from weft.store import read_cell
+from weft.store.links import SCHEMA
 
 DUMPS = Path(__file__).parents[1] / "data" / "networks"
 TOPOLOGY = b"SwitchName=a Nodes=n1[1-4]\nSwitchName=b Nodes=m[01-2] LinkSpeed=1\nSwitchName=s Switches=a,b\n"

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.launch.launcher import LaunchRequest, Outcome, Rules
+from weft.launch.launcher import LaunchRequest, Outcome
+from weft.plan.wire import Rules
 
 SAMPLES = 12
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from made.run import STUDY, Made, make_run
-from weft.launch.links import LinkCount, links_file, write_links
+from weft.store.links import LinkCount, links_file, write_links
 
 FABRIC = """\
 name = "made-virtual"

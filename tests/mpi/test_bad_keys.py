@@ -75,7 +75,7 @@ def test_a_bad_key_file_is_told_in_the_kernels_words(what: str, make: Callable[.
     assert words in done.stdout + done.stderr
     assert done.returncode == 1
     starts = sorted(path.name for path in weft.folder.glob("launches/*.outcome.json"))
-    assert starts == ["c000.l1.outcome.json", "f000.l1.outcome.json"]
+    assert starts == ["c000.l1.outcome.json"]
 
 
 def test_a_missing_key_file_is_named_before_anything_is_started(make: Callable[..., Weft]) -> None:

@@ -13,12 +13,12 @@ import pytest
 from over_links import SlurmOverLinks
 
 from made.view import load_view
-from weft.launch.links import passed
 from weft.launch.slurm_here import why_not
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import read_counters
 from weft.launch.virtual.permission import CAP_SYS_ADMIN, effective_capabilities, forbidden, has_capability
 from weft.launch.virtual.spec import VirtualLink, VirtualSpec
+from weft.store.links import passed
 
 ROOT = Path(__file__).resolve().parents[2]
 WHEEL = ROOT / ".venv" / "bin" / "mpicxx"

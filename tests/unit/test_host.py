@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from weft.host import (
-    measure_copy_rate,
     parse_cgroup_limit,
     parse_cgroup_paths,
     parse_meminfo,
@@ -111,10 +110,6 @@ def test_this_host_has_cores_and_memory() -> None:
     assert host.limits
 
 
-def test_the_copy_rate_of_this_host_is_plausible() -> None:
-    assert 1e8 < measure_copy_rate(2, seconds=0.01) < 1e13
-
-
 @pytest.mark.parametrize(
     ("quota", "threads"), [("max 100000\n", 3), ("150000 100000\n", 1), ("20000 100000\n", 1), ("200000 100000\n", 2)]
 )
@@ -147,8 +142,3 @@ def test_the_embedded_engine_takes_no_more_threads_than_its_process_may_have(mon
 
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     assert connect().raw_sql("select current_setting('threads')").fetchall() == [(1,)]
-
-
-def test_a_copy_rate_is_measured_even_where_threads_start_after_its_time_is_over() -> None:
-    """On a machine with a load of 16 they did, and there was no round to take the best of."""
-    assert measure_copy_rate(2, seconds=0.0) > 0

@@ -10,10 +10,10 @@ from clusters import Installed
 from over_fabric import OVER_FABRIC, run_over
 
 from weft.fabric import load_fabric
-from weft.launch.links import links_file, read_links
 from weft.plan.records import Plan
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
+from weft.store.links import links_file, read_links
 
 pytestmark = OVER_FABRIC
 

@@ -11,10 +11,10 @@ from made.view import load_view
 from weft.analyse.tables.links import LINKS
 from weft.cli.app import main
 from weft.fabric import load_fabric
-from weft.launch.links import links_file, read_links
 from weft.report.links import held_back, held_back_sentence
 from weft.report.tables import render
 from weft.report.view import RunView
+from weft.store.links import links_file, read_links
 
 pytestmark = OVER_FABRIC
 

@@ -13,8 +13,8 @@ from weft.errors import DataError
 from weft.fabric.link_names import DOWN, UP, depths, link_name
 from weft.files.atomic import read_json
 from weft.kernel.steps import ROUNDS, split_step, step_op, step_share
-from weft.launch.links import LinkCount, links_file, read_cell_links, read_links
 from weft.plan.records import Cell, LaunchPlan, Plan
+from weft.store.links import LinkCount, links_file, read_cell_links, read_links
 from weft.store.rows import MeasuredRow, SegmentRow
 
 OPERATIONS, LAUNCH = "operations", "launch"
@@ -106,12 +106,13 @@ class Counted:
 
 def _counted(root: Path, plan: Plan, busy: Mapping[tuple[str, int], float]) -> Iterator[Counted]:
     """What was counted in each launch; ``busy`` has the seconds of the operations of each cell and launch."""
-    ranks = {cell.id: cell.ranks for cell in plan.cells}
+    ranks, floors = {cell.id: cell.ranks for cell in plan.cells}, {cell.id for cell in plan.floors}
     for launch in plan.launches:
         path = links_file(root, launch.id)
         if not path.is_file():
             continue
-        whole = launch.cells[0] if len(launch.cells) == 1 else launch.id.rpartition(".")[0]
+        cells = [name for name in launch.cells if name not in floors] or list(launch.cells)
+        whole = cells[0] if len(cells) == 1 else launch.id.rpartition(".")[0]
         by_cell = read_cell_links(path) or {whole: read_links(path)}
         method, wall_s = str(read_json(path).get("method", "")), _wall_seconds(root, launch.id)
         for name, counts in by_cell.items():

@@ -19,10 +19,10 @@ def plan(study: str, /, *, on: str = "local", format: Literal["text", "md", "csv
     """
     from weft.fabric import load_fabric
     from weft.kernel.studies import load_study
-    from weft.plan.make import make_plan
     from weft.report.plan_tables import as_csv, as_markdown, print_text
+    from weft.run.one import plan_study
 
-    planned = make_plan(load_study(study), load_fabric(on))
+    planned = plan_study(load_study(study), load_fabric(on))
     if format == "text":
         print_text(planned)
     elif format == "md":

@@ -17,6 +17,7 @@ from weft.host import read_host
 from weft.launch.toolchain import compiler, compiler_version, tool
 from weft.launch.virtual.permission import forbidden, lacking_packages, remedy, unshare_command
 from weft.mpi.library import find_mpi
+from weft.mpi.quick_start import settings_without_delay
 from weft.mpi.starting import cores_here
 
 PINNED_LEAST = 64 * 2**20
@@ -33,8 +34,8 @@ def examine(root: Path = Path("/")) -> list[Probe]:
     """
     here = Root(root)
     each: tuple[Callable[[Root], Probe], ...] = (
-        mpi, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cached_kernels, temporary_files,
-        cores, load, memory, locked_memory, shared_memory, governor, virtual_fabrics,
+        mpi, mpi_start, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cached_kernels,
+        temporary_files, cores, load, memory, locked_memory, shared_memory, governor, virtual_fabrics,
     )  # fmt: skip
     found = [*(probe(here) for probe in each), *(programs(here, *wanted) for wanted in PROGRAMS)]
     return found + [replace(programs(here, *wanted), developers=True) for wanted in FOR_DEVELOPERS]
@@ -54,6 +55,26 @@ def mpi(root: Root) -> Probe:
         return Probe("MPI", "", "missing", f"measuring anything: {error.what}", error.remedy, needed=True, lacks="MPI")
     name = found.described() or "a library that does not state its name"
     return Probe("MPI", f"{name}: {found.wrapper} (by {found.origin}), {starter}", "ok", needed=True)
+
+
+def mpi_start(root: Root) -> Probe:
+    """Find out whether jobs that a user starts by hand wait for components that only delay them."""
+    try:
+        found = find_mpi()
+        library = found.described()
+        quick = settings_without_delay(library, found.mpiexec(), os.environ, root.path) if library else {}
+    except LaunchError:
+        return Probe("MPI start", "not known without an MPI", "ok")
+    if library is None or library.major < 5 or not quick:
+        return Probe("MPI start", "without components that only delay it", "ok")
+    told = " ".join(f"{name}={value}" for name, value in quick.items())
+    return Probe(
+        "MPI start",
+        f"weft run on this host sets {told}",
+        "warn",
+        "jobs started by hand on one host wait a second in MPI_Init for the OFI BTL",
+        "export OMPI_MCA_btl=^ofi",
+    )
 
 
 def cxx(root: Root) -> Probe:

@@ -18,7 +18,7 @@ from weft.launch import launcher_for
 from weft.mpi.library import parse_library
 from weft.plan.records import Plan
 from weft.run.folder import check_place, locked
-from weft.run.one import begin
+from weft.run.one import begin, plan_study
 from weft.run.progress import Progress
 from weft.run.walk import Walk
 from weft.store.folder import RunFolder
@@ -88,7 +88,8 @@ def examine_on(fabric: Fabric, mpicxx: str | None, progress: Progress) -> list[P
         folder = RunFolder(place / "run")
         check_place(folder)
         with locked(folder):
-            plan = begin(folder, doctor_study(fabric), fabric, launcher)
+            plan = plan_study(study := doctor_study(fabric), fabric)
+            begin(folder, study, fabric, launcher, plan)
             Walk(folder, plan, launcher, progress).go()
         probes = judged(folder, plan, fabric)
         fine = all(probe.verdict != "missing" for probe in probes)

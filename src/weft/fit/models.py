@@ -10,8 +10,9 @@ from weft.errors import LaunchError
 from weft.fabric.model import Fabric
 from weft.fit.inputs import MeasuredCell
 from weft.kernel.exchange.kernel import Exchange
-from weft.launch.launcher import LaunchCell, Launcher, LaunchRequest, Rules
-from weft.plan.wire import FlatHead, flat_launch
+from weft.launch.launcher import Launcher, LaunchRequest
+from weft.plan.records import LaunchCell
+from weft.plan.wire import FlatHead, Rules, flat_launch
 from weft.study import Measure
 
 KERNEL = Exchange()  # cells of a fit have n and m, which only this kernel has

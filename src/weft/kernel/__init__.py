@@ -4,7 +4,7 @@
 :mod:`weft.kernel.registry` lists them all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -242,12 +242,12 @@ class MeasuredKernel(Kernel, Protocol):
         """
         ...
 
-    def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
+    def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
         """The sweep, with a cell for each setting of the MPI library that the study asks for.
 
         Parameters
         ----------
-        library
-            The MPI library's version string; empty if not yet known.
+        find_library
+            Returns the MPI library's version string, empty if not yet known; may take the time of a build.
         """
         ...

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Defaults of most kernels: a kernel derives from this class and overrides what differs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,7 @@ class PlainKernel:
         """Bytes, shape (ranks, ranks), of which nothing is known: None, and nodes are chosen for an all-to-all."""
         return None
 
-    def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
+    def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
         """The sweep, unchanged."""
         return sweep
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The only room that starts processes: one launcher for each kind of fabric, and building the kernels."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 from weft.errors import FabricError, LaunchError
-from weft.launch.launcher import LaunchCell, Launcher, LaunchRequest, Outcome
+from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 
 __all__ = ["LaunchRequest", "Launcher", "Outcome", "launcher_for"]
 
@@ -81,20 +81,6 @@ def cancelling(fabric: Any) -> Any:
 
     section = fabric.batch or BatchSection.model_validate({})
     return fabric.model_copy(update={"batch": section.model_copy(update={"cancel_on_interrupt": True})})
-
-
-def foreseen_refusal(
-    fabric: Any, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int, settings: Mapping[str, str]
-) -> str:
-    """Why the launcher of a fabric will refuse to start these cells, before it is made; empty if it will not.
-
-    Only a model refuses, by what a simulation is expected to cost.
-    """
-    if not fabric.is_model:
-        return ""
-    from weft.launch.simulated.cost import foreseen
-
-    return foreseen(fabric, cells, ranks, ranks_per_node, settings)
 
 
 def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:

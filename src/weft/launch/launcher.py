@@ -4,61 +4,16 @@
 Nothing above this protocol knows whether ranks run on this host, in a batch job, in namespaces or in a simulator.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
+
+from weft.plan.records import LaunchCell
+from weft.plan.wire import Rules
 
 BLOCK = "block"
 CYCLIC = "cyclic"
-
-
-@dataclass(frozen=True)
-class LaunchCell:
-    """A cell of a launch.
-
-    Parameters
-    ----------
-    id
-        ``c000``.
-    kernel, parameters
-        The kernel's name, and the values of the cell (:mod:`weft.kernel`).
-    ranks
-        Number of ranks that measure it; the launch may have more.
-    hash
-        Hash that its record must repeat; empty if it is not checked.
-    limit_s
-        Seconds after which a cell counts as hung; 0 means never.
-    """
-
-    id: str
-    kernel: str
-    parameters: Mapping[str, Any]
-    ranks: int
-    hash: str = ""
-    limit_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How the ranks of a launcher take and write samples, overriding the study. None keeps the study's setting.
-
-    Parameters
-    ----------
-    io
-        ``posix`` if there is no MPI-IO.
-    start
-        How the ranks start an operation together.
-    samples
-        Take exactly this many samples of each operation, without warm-up.
-    watchdog
-        Whether a cell that exceeds its limit is ended.
-    """
-
-    io: Literal["mpi", "posix"] | None = None
-    start: Literal["barrier", "mpi-barrier", "window"] | None = None
-    samples: int | None = None
-    watchdog: bool = True
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from typing import Any
 
 from weft.files.atomic import file_errors, own_file
 from weft.launch.build import Kernels, build_kernels
-from weft.launch.launcher import LaunchRequest, Outcome, Rules
+from weft.launch.launcher import LaunchRequest, Outcome
 from weft.mpi.library import find_mpi
+from weft.mpi.quick_start import settings_without_delay
 from weft.mpi.starting import cores_here, family_of
+from weft.plan.wire import Rules
 
 KEEPER = Path(__file__).with_name("keeper.py")
 LOOPBACK = Path(__file__).with_name("loopback.py")
@@ -42,13 +44,15 @@ class LocalLauncher:
         self.family = family_of(kernels.library)
         self.mpiexec = kernels.mpi.mpiexec()
         self.cores = cores_here()
+        self.quick = settings_without_delay(kernels.library, self.mpiexec, os.environ)
 
     def provenance(self) -> dict[str, Any]:
-        """Describe the library, its origin, its starter, and the kernels."""
+        """Describe the library, its origin, its starter, what it starts without, and the kernels."""
         return {
             **self.kernels.about(),
             "launcher": "local",
             "mpiexec": str(self.mpiexec),
+            **({"left_out": self.quick} if self.quick else {}),
         }
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
@@ -63,7 +67,8 @@ class LocalLauncher:
 
     def environment(self, request: LaunchRequest) -> dict[str, str]:
         """Variables of the ranks: Weft's, overridden by the user's, overridden by the request's."""
-        environment = {**self.family.environment(request.oversubscribed), **without_job(os.environ)}
+        own = {**self.family.environment(request.oversubscribed), **self.quick}
+        environment = {**own, **without_job(os.environ)}
         if self.kernels.settings:
             environment["WEFT_DEFAULT_SETTINGS"] = str(self.kernels.settings)
         return {**environment, **request.environment}

@@ -8,7 +8,7 @@ that is not an error.
 import re
 
 from weft.errors import DataError
-from weft.launch.links import LinkCount
+from weft.store.links import LinkCount
 
 LINE = re.compile(r"([A-Za-z]\w*):\.*(-?\d+|0x[0-9a-fA-F]+)")
 WORD = 4

@@ -3,7 +3,7 @@
 
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from weft.bound.alone import alone_s_per_byte
@@ -16,40 +16,51 @@ from weft.fabric.model import Fabric
 from weft.fabric.placement import NoRoomError, place
 from weft.fabric.presets import SHEET_ERRORS
 from weft.format import format_rate
-from weft.host import Host, Limit, measure_copy_rate, read_host
+from weft.host import Host, Limit, read_host
 from weft.kernel import Shape
 from weft.kernel.budget import time_limit
 from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
 from weft.kernel.steps import MOST_RANKS
 from weft.kernel.teams import team_of
-from weft.launch import foreseen_refusal
-from weft.plan.best import with_best_nodes
 from weft.plan.memory import MemoryNeed, memory_need
 from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries
 from weft.plan.rounds import launches_of
 from weft.plan.shapes import shapes
+from weft.plan.simulation_budget import foreseen
 from weft.plan.wire import flat_plan
 from weft.study import MOST_CELLS, Measure, Study
 
 __all__ = ["Bound", "Cell", "LaunchPlan", "MemoryNeed", "Plan", "PlannedSeries", "flat_plan", "make_plan"]
 
 MODEL_SEED = 1
+USUAL_COPY_RATE = 4e9
+"""Bytes per second that one core copies, of a working set beyond its caches: a guess for expected times only."""
 
 
 def make_plan(
-    study: Study, fabric: Fabric, *, predict: bool = True, host: Host | None = None, library: str = ""
+    study: Study,
+    fabric: Fabric,
+    *,
+    predict: bool = True,
+    host: Host | None = None,
+    library: str | Callable[[], str] = "",
+    notes: Sequence[str] = (),
 ) -> Plan:
-    """Plan a study on a fabric. Starts nothing.
+    """Plan a study on a fabric. Starts nothing, measures nothing.
+
+    ``placement.nodes = "best"`` is resolved before (:func:`weft.launch.best_nodes.with_best_nodes`).
 
     Parameters
     ----------
     predict
-        Whether to measure a copy rate that the fabric does not state, for the predicted times (kind local; takes some
-        tens of milliseconds).
+        Whether to assume a usual copy rate where the fabric states none, for the expected times (kind local).
     host
         This host; read by default.
     library
-        Version string of the MPI library, for studies that try each of its algorithms; empty if not yet known.
+        Version string of the MPI library, or what finds it; called only for studies that try each of its algorithms.
+        Empty if not yet known.
+    notes
+        Remarks to keep in the plan.
 
     Raises
     ------
@@ -60,12 +71,12 @@ def make_plan(
     given_memory = fabric.node.memory
     limit = memory_limit(fabric, host)
     fabric = complete(fabric, host)
-    fabric, notes = predicted(fabric) if predict else (fabric, [])
-    study, fabric = with_best_nodes(study, fabric, notes)
-    seed = seed_of(study, fabric, notes)
-    cells = study_cells(study, fabric, limit, notes, library)
-    measure = measure_of(study, fabric, seed, notes)
-    notes += preset_notes(fabric)
+    told = list(notes)
+    fabric = with_usual_rate(fabric, told) if predict else fabric
+    seed = seed_of(study, fabric, told)
+    cells = study_cells(study, fabric, limit, told, library if callable(library) else lambda: library)
+    measure = measure_of(study, fabric, seed, told)
+    told += preset_notes(fabric)
     floors = [] if fabric.is_model else floor_cells(cells, measure, limit)
     plain = Plan(
         study=study.name,
@@ -81,7 +92,7 @@ def make_plan(
         series=tuple(planned_series(study, cells)),
         cells=(*cells, *floors),
         launches=(),
-        notes=tuple(notes),
+        notes=tuple(told),
     )
     launches = tuple(launches_of(plain))
     refused = tuple(refusals(plain, launches))
@@ -108,23 +119,23 @@ def measure_of(study: Study, fabric: Fabric, seed: int, notes: list[str]) -> Mea
 
 def refusals(plan: Plan, launches: Iterable[LaunchPlan]) -> Iterable[str]:
     """A note for each launch that the launcher will refuse to start: a simulation over its budget."""
+    if not plan.planned_fabric.is_model:
+        return
     cells = {cell.id: cell for cell in plan.cells}
     for launch in sorted(launches, key=lambda each: each.cells):
         asked = [cells[name].requested for name in launch.cells]
-        if why := foreseen_refusal(plan.planned_fabric, asked, launch.ranks, launch.ranks_per_node, launch.settings):
+        if why := foreseen(plan.planned_fabric, asked, launch.ranks, launch.ranks_per_node, launch.settings):
             names = ", ".join(launch.cells)
             yield f"{names} (N = {launch.nodes}, p = {launch.ranks}) will have a bound and no time: {why}"
 
 
-def predicted(fabric: Fabric) -> tuple[Fabric, list[str]]:
-    """The fabric with a copy rate, and a note if it had to be measured."""
+def with_usual_rate(fabric: Fabric, notes: list[str]) -> Fabric:
+    """The fabric with the copy rate that is usual for its cores where it states none, which ``notes`` are told."""
     if not fabric.runs_here or fabric.node.copy_rate or not fabric.node.cores:
-        return fabric, []
-    rate = measure_copy_rate(fabric.node.cores)
-    node = fabric.node.model_copy(update={"copy_rate": rate})
-    note = f"copy rate {format_rate(rate)} measured when this was planned, to expect times by; "
-    note += "the bounds of a run take the rates that it measures itself"
-    return fabric.model_copy(update={"node": node}), [note]
+        return fabric
+    rate = USUAL_COPY_RATE * fabric.node.cores
+    notes.append(f"expected times assume a copy rate of {format_rate(rate)}; the bounds of a run take measured rates")
+    return fabric.model_copy(update={"node": fabric.node.model_copy(update={"copy_rate": rate})})
 
 
 def preset_notes(fabric: Fabric) -> list[str]:
@@ -148,7 +159,9 @@ def kernel_limit(given: int | None, limit: Limit | None) -> int:
     return min(others, default=0)
 
 
-def study_cells(study: Study, fabric: Fabric, limit: Limit | None, notes: list[str], library: str = "") -> list[Cell]:
+def study_cells(
+    study: Study, fabric: Fabric, limit: Limit | None, notes: list[str], library: Callable[[], str] = str
+) -> list[Cell]:
     """Cells of all series, identical ones merged; adds to ``notes``. StudyError if there are more than `MOST_CELLS`."""
     kernel = measured_kernels()[study.kernel]
     drafts: dict[str, tuple[Shape, dict[str, Any], list[str]]] = {}

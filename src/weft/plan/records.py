@@ -3,6 +3,8 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -10,7 +12,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from weft.bound.terms import Bound
 from weft.fabric.model import Fabric, Name
 from weft.kernel.registry import kernel_named
-from weft.launch.launcher import LaunchCell
 from weft.mpi.settings import check_settings
 from weft.plan.memory import MemoryNeed
 from weft.store.cells import Origin
@@ -27,6 +28,32 @@ Plain = Annotated[str, AfterValidator(plain)]
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True)
+class LaunchCell:
+    """A cell of a launch.
+
+    Parameters
+    ----------
+    id
+        ``c000``.
+    kernel, parameters
+        The kernel's name, and the values of the cell (:mod:`weft.kernel`).
+    ranks
+        Number of ranks that measure it; the launch may have more.
+    hash
+        Hash that its record must repeat; empty if it is not checked.
+    limit_s
+        Seconds after which a cell counts as hung; 0 means never.
+    """
+
+    id: str
+    kernel: str
+    parameters: Mapping[str, Any]
+    ranks: int
+    hash: str = ""
+    limit_s: float = 0.0
 
 
 class Job(BaseModel, frozen=True, extra="forbid"):
@@ -179,7 +206,7 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     cells
         The study's cells in its order, then the floors.
     launches
-        In the order they are started: floors, then each round of launches shuffled by the seed.
+        In the order they are started: round by round, each shuffled by the seed. Floors are the last cells of a launch.
     planned_fabric
         The fabric, completed with values read from the host.
     memory_limit_bytes

@@ -19,30 +19,46 @@ OPERATION_S = 2e-3  # overhead of the harness per operation: measured on one hos
 def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
     """Rounds of launches, each shuffled by the seed (METHOD 9).
 
-    Every round includes the floors: a rate behind a bound is measured along with the launches whose times it bounds.
+    Every round includes the floors: a rate behind a bound is measured in a launch of its placement, in another one each
+    round, and after the cells of that launch, so that the first calls of those meet no peer before.
 
     Raises
     ------
     StudyError
         There would be more than 20,000.
     """
-    batches = batches_of(plan)
-    for cells in together([cell for cell in plan.floors if cell.status == "planned"]):
-        batches[cells[0].id] = cells
-    rounds = plan.measure.launches
+    batches, rounds = batches_of(plan), plan.measure.launches
+    hosts = floor_hosts(plan, batches)
     if len(batches) * rounds > MOST_LAUNCHES:
         raise StudyError(
             f"{len(batches):,} launches in each of {rounds:,} rounds are {len(batches) * rounds:,}",
             f"lower measure.launches, or split the study: a run has {MOST_LAUNCHES:,} launches at most",
         )
     for index in range(1, rounds + 1):
+        floors = {names[(index - 1) % len(names)]: floor for floor, names in hosts}
         order = list(batches)
         random.Random(f"{plan.seed}/{index}").shuffle(order)
         for name in order:
             # Within a batch the order is shuffled too.
             cells = list(batches[name])
             random.Random(f"{plan.seed}/{index}/{name}").shuffle(cells)
-            yield launch_of(plan, f"{name}.l{index}", index, cells)
+            yield launch_of(plan, f"{name}.l{index}", index, [*cells, *floors.get(name, ())])
+
+
+def floor_hosts(plan: Plan, batches: dict[str, list[Cell]]) -> list[tuple[list[Cell], list[str]]]:
+    """The floors of each placement, and the batches of that placement that can measure them, one a round.
+
+    Where every batch of a placement sets the MPI library differently from its default, the floors become a batch of
+    their own.
+    """
+    found: list[tuple[list[Cell], list[str]]] = []
+    for floors in together([cell for cell in plan.floors if cell.status == "planned"]):
+        names = [name for name, cells in batches.items() if placement_of(cells[0]) == placement_of(floors[0])]
+        if names:
+            found.append((floors, names))
+        else:
+            batches[floors[0].id] = floors
+    return found
 
 
 def with_launches(plan: Plan, launches: int) -> Plan:
@@ -64,10 +80,14 @@ def together(cells: Sequence[Cell]) -> list[list[Cell]]:
     """Cells that can share a launch: with one placement and the same library settings."""
     placed: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
-        job = cell.launched
-        setting = json.dumps(cell.parameters.get("setting", {}), sort_keys=True)
-        placed.setdefault((job.hosts, job.ranks_per_node, cell.order, setting), []).append(cell)
+        placed.setdefault(placement_of(cell), []).append(cell)
     return list(placed.values())
+
+
+def placement_of(cell: Cell) -> tuple[Any, ...]:
+    """What cells of one launch have in common: hosts, ranks on each, their order, and the library's settings."""
+    job = cell.launched
+    return job.hosts, job.ranks_per_node, cell.order, json.dumps(cell.parameters.get("setting", {}), sort_keys=True)
 
 
 def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> LaunchPlan:

@@ -10,17 +10,41 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from weft.errors import DataError
 from weft.kernel import FlatValue
 from weft.kernel.registry import kernel_named
 from weft.kernel.teams import team_values
-from weft.launch.launcher import LaunchCell, Rules
-from weft.plan.records import LaunchPlan, Plan
+from weft.plan.records import LaunchCell, LaunchPlan, Plan
 from weft.store.folder import RunFolder
 from weft.study import Measure
 
 VERSION = "2"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the ranks of a launcher take and write samples, overriding the study. None keeps the study's setting.
+
+    Parameters
+    ----------
+    io
+        ``posix`` if there is no MPI-IO.
+    start
+        How the ranks start an operation together.
+    samples
+        Take exactly this many samples of each operation, without warm-up.
+    watchdog
+        Whether a cell that exceeds its limit is ended.
+    """
+
+    io: Literal["mpi", "posix"] | None = None
+    start: Literal["barrier", "mpi-barrier", "window"] | None = None
+    samples: int | None = None
+    watchdog: bool = True
+
+
 STUDYS = Rules()  # the study's own
 PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
 

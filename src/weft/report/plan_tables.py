@@ -97,18 +97,16 @@ def cells_table(plan: Plan) -> Table:
 
 def remarks(plan: Plan) -> list[str]:
     """Duration, then why cells cannot run, then notes about the plan."""
-    floors = sum(1 for launch in plan.launches if launch.cells[0].startswith("f"))
-    measured = len(plan.launches) - floors
     impossible = [cell for cell in plan.measured if cell.status != "planned"]
     duration = (
-        f"{measured} launches and {floors} noise floors: a first guess is {format_seconds(plan.expected_s)}, "
+        f"{len(plan.launches)} launches: a first guess is {format_seconds(plan.expected_s)}, "
         "their starts and samples at their lower bounds"
     )
     breakdowns = sum(breakdown_s(plan.cell(name), plan) for launch in plan.launches for name in launch.cells)
     if breakdowns:
         duration += f", {format_seconds(breakdowns)} of it to explain all-to-alls (explain = false leaves that out)"
     return [
-        (duration if measured else "nothing can be launched")
+        (duration if plan.launches else "nothing can be launched")
         + (f"; {len(impossible)} of {len(plan.measured)} cells cannot run" if impossible else ""),
         *(f"{cell.id}: {cell.status}: {cell.reason}" for cell in impossible),
         *(f"not modelled: {cause}: {CAUSES[cause].what}" for cause in causes_of(plan)),

@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 
 from weft.format import measured_seconds, plural
-from weft.launch.links import LinkCount
 from weft.launch.live import Glimpse
+from weft.store.links import LinkCount
 
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_LOAD = 0.01

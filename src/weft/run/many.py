@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from shlex import quote
 
@@ -13,11 +14,20 @@ from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
 from weft.kernel.overrides import Overrides, load_overridden
 from weft.launch import Launcher, launcher_for, refuse_capture
-from weft.plan.make import make_plan
 from weft.plan.stored import plan_of
 from weft.run.extend import can_extend
 from weft.run.load import disturbs, in_words, look_first
-from weft.run.one import RUNS, candidates, choose_folder, exit_code, is_same_run, run_study, statuses
+from weft.run.one import (
+    RUNS,
+    candidates,
+    choose_folder,
+    exit_code,
+    is_same_run,
+    library_of,
+    plan_study,
+    run_study,
+    statuses,
+)  # fmt: skip
 from weft.run.progress import Progress, for_terminal
 from weft.run.refresh import reading
 from weft.run.walk import pending
@@ -155,13 +165,17 @@ class Measuring:
         progress: Progress = for_terminal()
         self.at = None
         into = into or choose_folder(self.study, fabric, progress, self._is_left, more=self.more).path
-        if not RunFolder(into).meta.is_file():
-            make_plan(self.study, fabric)  # what cannot be planned is refused before anything is compiled
-        launcher = launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel)
+        make = cache(lambda: launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel))
+        # what cannot be planned is refused before anything is compiled
+        begun = RunFolder(into).meta.is_file()
+        plan = None if begun else plan_study(self.study, fabric, lambda: library_of(make()))
+        launcher = make()
         here = KINDS[fabric.kind].runs_here
         seen = look_first(progress.say, wait=self.wait, anyway=self.anyway) if here else None
         self.at = into
-        folder = run_study(self.study, fabric, into, launcher, progress, more=self.more, seen=seen, tables=self.report)
+        folder = run_study(
+            self.study, fabric, into, launcher, progress, more=self.more, seen=seen, tables=self.report, plan=plan
+        )
         if self.report:
             self._report(folder, launcher, progress)
         counts = statuses(folder)

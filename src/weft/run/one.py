@@ -13,6 +13,7 @@ from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import file_errors, read_json
 from weft.files.plain import read_plain
+from weft.launch.best_nodes import with_best_nodes
 from weft.launch.launcher import Launcher
 from weft.plan.make import make_plan
 from weft.plan.records import Plan
@@ -43,6 +44,7 @@ def run_study(
     more: bool = False,
     seen: Look | None = None,
     tables: bool = True,
+    plan: Plan | None = None,
 ) -> RunFolder:
     """Measure a study on a fabric, or the unfinished part of it.
 
@@ -62,6 +64,8 @@ def run_study(
         Other work on this host, noted in the run if anything is measured.
     tables
         Whether its tables are made, too; they need the extra ``report`` (:mod:`weft.extras`).
+    plan
+        Of a run that begins, if it was already planned.
 
     Returns
     -------
@@ -82,9 +86,11 @@ def run_study(
         if more and folder.meta.is_file() and can_extend(folder, study, fabric):
             extend(folder, study)
             progress.say(f"adding launches to {folder.path}, up to {study.measure.launches}")
-        plan = (
-            resume(folder, study, fabric, launcher) if folder.meta.is_file() else begin(folder, study, fabric, launcher)
-        )
+        if folder.meta.is_file():
+            plan = resume(folder, study, fabric, launcher)
+        else:
+            plan = plan or plan_study(study, fabric, lambda: library_of(launcher))
+            begin(folder, study, fabric, launcher, plan)
         left = pending(folder, plan)
         if seen is not None and left:
             add_look(folder.path, seen)
@@ -96,9 +102,28 @@ def run_study(
     return folder
 
 
-def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:
-    """Plan the run and write its files into its folder."""
-    plan = make_plan(study, fabric, library=str(launcher.provenance().get("mpi_library", "")))
+def plan_study(study: Study, fabric: Fabric, find_library: Callable[[], str] = str) -> Plan:
+    """Plan a study on a fabric, with the best nodes by its routes where the study asks for them.
+
+    ``find_library`` returns the MPI library's version string; only studies that try each of its algorithms ask.
+
+    Raises
+    ------
+    StudyError, FabricError
+        See :func:`weft.plan.make.make_plan`.
+    """
+    notes: list[str] = []
+    placed, known = with_best_nodes(study, fabric, notes)
+    return make_plan(placed, known, library=find_library, notes=notes)
+
+
+def library_of(launcher: Launcher) -> str:
+    """Version string of the MPI library that a launcher starts; empty if it does not say."""
+    return str(launcher.provenance().get("mpi_library", ""))
+
+
+def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher, plan: Plan) -> None:
+    """Write the files of a run into its folder."""
     meta = {
         "weft": __version__,
         "commit": commit(Path(__file__).resolve().parents[3]),
@@ -112,7 +137,6 @@ def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -
     text = plan.model_dump_json(indent=1).encode()
     copy_inputs(folder, plan)
     create(folder, as_given(study), as_given(fabric), text, meta | {HASH: hash_of(text), INPUTS: digests(folder)})
-    return plan
 
 
 def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:

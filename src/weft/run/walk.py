@@ -11,6 +11,7 @@ from pathlib import Path
 from weft.errors import DataError, LaunchError
 from weft.files.atomic import explain, read_json, try_remove, write_atomic, write_json
 from weft.files.version import version
+from weft.kernel.registry import kernel_named
 from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 from weft.launch.status import read_slots
 from weft.plan.records import Cell, LaunchPlan, Plan
@@ -186,7 +187,10 @@ class Walk:
         if not reason and self.failed_starts < GIVE_UP_AFTER and step.launch.id not in self.second_starts:
             self.second_starts.add(step.launch.id)
             return [Step(step.launch, tuple(missing))]
-        for name in missing:
+        # what the kernel refuses is a cell's own mistake: the floors behind it are measured without it
+        floors = tuple(name for name in missing if kernel_named(self.cells[name].kernel).is_floor)
+        spared = floors if reason and len(floors) < len(missing) else ()
+        for name in (name for name in missing if name not in spared):
             write_row(self.folder, step.launch, self.cells[name], LAUNCH, outcome, [])
         if self.failed_starts >= GIVE_UP_AFTER and not self.measured_any:
             tail = "\n    ".join(log_tail(outcome.log, TAIL_LINES)) or "(it printed nothing)"
@@ -195,7 +199,7 @@ class Walk:
                 f"Its last lines:\n    {tail}",
                 f"the full output is in {outcome.log}; weft doctor looks for causes",
             )
-        return []
+        return [Step(step.launch, spared)] if spared else []
 
     def _tell(self, step: Step, broken_off: Sequence[Step], waiting: Sequence[Step]) -> None:
         """Report each cell of a launch that has ended."""

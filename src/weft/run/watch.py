@@ -9,11 +9,11 @@ from typing import Protocol, Self, runtime_checkable
 
 from weft.files.version import NONE, Version, version
 from weft.launch.launcher import Launcher
-from weft.launch.links import LinkCount
 from weft.launch.live import read_live
 from weft.run.live import busiest, in_one_line
 from weft.run.progress import Progress
 from weft.store.folder import RunFolder
+from weft.store.links import LinkCount
 
 EVERY_S = 0.5
 

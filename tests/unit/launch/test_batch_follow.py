@@ -20,7 +20,7 @@ from weft.launch.batch.ports import collect_ports, ports_folder
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.slurm import Slurm
 from weft.launch.launcher import LaunchRequest
-from weft.launch.links import links_file, read_links
+from weft.store.links import links_file, read_links
 
 SECTION = BatchSection.model_validate({"poll": "1 ms"})
 PERFQUERY = """#!/bin/sh

@@ -12,11 +12,10 @@ from weft.host import Host, Limit
 from weft.kernel.floor.kernel import copy_sizes
 from weft.kernel.registry import kernel_named
 from weft.kernel.studies import load_study, make_study
-from weft.launch.launcher import Rules
 from weft.plan.make import make_plan
 from weft.plan.records import Cell, Plan
 from weft.plan.stored import parse_plan
-from weft.plan.wire import flat_plan
+from weft.plan.wire import Rules, flat_plan
 from weft.study import Study
 from weft.units import parse_bytes
 
@@ -94,15 +93,19 @@ def test_a_floor_is_planned_for_each_placement_that_is_launched() -> None:
     assert [cell.id for cell in found.floors] == ["f000", "f001", "f002", "f003"]
 
 
-def test_floors_are_measured_in_every_round_among_the_cells_they_bound() -> None:
-    found = plan(study({"nodes": [1, 2], "ranks_per_node": [1, 2], "n": 256}), cluster())
-    indices = range(1, found.measure.launches + 1)
-    rounds = [[launch.id for launch in found.launches if launch.index == index] for index in indices]
-    for index, names in enumerate(rounds, 1):
-        assert {name for name in names if name.startswith("f")} == {f"f00{k}.l{index}" for k in range(4)}
-    alone = [[name[0] for name in names] for names in rounds]
-    assert alone != [sorted(names, reverse=True) for names in alone]  # not all floors first
-    assert len({tuple(name.split(".")[0] for name in names) for names in rounds}) > 1  # an order of its own
+def test_each_round_measures_each_floor_last_in_a_launch_of_its_placement_and_starts_no_ranks_for_it() -> None:
+    found = plan(study({"nodes": [1, 2], "ranks_per_node": [1, 2], "n": 256, "m": [2, 4]}), cluster())
+    kept: dict[str, set[str]] = {}
+    for launch in found.launches:
+        floors = [name for name in launch.cells if name.startswith("f")]
+        assert list(launch.cells[-len(floors) :]) == floors or not floors
+        assert launch.cells[0].startswith("c")
+        for name in floors:
+            assert (found.cell(name).hosts, found.cell(name).ranks) == (launch.hosts, launch.ranks)
+            kept.setdefault(name, set()).add(launch.id.partition(".")[0])
+    every = sorted(name for launch in found.launches for name in launch.cells if name.startswith("f"))
+    assert every == sorted([f"f00{k}" for k in range(4)] * found.measure.launches)
+    assert all(len(hosts) == 2 for hosts in kept.values())  # another launch each round, of the two of its placement
 
 
 def test_a_floor_copies_what_its_cells_keep_in_a_node_and_octaves_up_to_it() -> None:
@@ -211,7 +214,7 @@ def test_what_a_fabric_is_too_small_for_is_a_row_with_a_reason() -> None:
     assert [cell.status for cell in found.measured] == ["planned", "fabric"]
     assert found.measured[1].reason == "8 nodes asked for, fabric cluster has 4"
     assert found.measured[1].hosts == ()
-    assert {launch.cells[0] for launch in found.launches} == {"c000", "f000"}
+    assert {launch.cells for launch in found.launches} == {("c000", "f000")}
 
 
 def test_more_ranks_than_cores_is_a_row_unless_it_is_meant() -> None:
@@ -251,12 +254,12 @@ def test_an_m_that_is_no_whole_number_names_series_and_cell() -> None:
         plan(study({"m": "p - 1"}))
 
 
-def test_a_copy_rate_is_measured_only_where_none_is_stated_and_it_is_said() -> None:
+def test_a_usual_copy_rate_is_assumed_only_where_none_is_stated_and_it_is_said() -> None:
     silent = make_plan(study(), local(), host=HOST)
     assert not any("copy rate" in note for note in silent.notes)
     unstated = Fabric.model_validate({"name": "l", "kind": "local"})
     said = make_plan(study(), unstated, host=HOST)
-    assert any(note.startswith("copy rate") and "measured when this was planned" in note for note in said.notes)
+    assert any("assume a copy rate of 8 GB/s" in note for note in said.notes)
     assert said.measured[0].bound
     assert make_plan(study(), unstated, host=HOST, predict=False).measured[0].bound is None
 
@@ -271,7 +274,7 @@ def test_limits_that_the_kernel_cannot_see_go_into_its_plan() -> None:
 def test_the_flat_plan_is_what_the_kernel_reads(tmp_path: Path) -> None:
     found = plan(study({"ranks_per_node": [1, 2]}))
     launch = next(launch for launch in found.launches if launch.id == "c001.l2")
-    text = flat_plan(found, launch, tmp_path, run="0123abcd").replace(str(tmp_path), "/tmp/run")
+    text = flat_plan(found, launch, tmp_path, run="0123abcd", cells=["c001"]).replace(str(tmp_path), "/tmp/run")
     assert text == FLAT.format(hash=found.cell("c001").hash)
     assert "io posix\n" in flat_plan(found, launch, tmp_path, rules=Rules(io="posix"))
 
@@ -279,7 +282,7 @@ def test_the_flat_plan_is_what_the_kernel_reads(tmp_path: Path) -> None:
 def test_the_flat_plan_of_a_floor_names_the_sizes_it_copies() -> None:
     found = plan()
     floor = found.cell("f000")
-    launch = next(launch for launch in found.launches if launch.cells == ("f000",))
+    launch = next(launch for launch in found.launches if launch.cells[-1] == "f000")
     copies = " ".join(map(str, floor.parameters["copies"]))
     assert flat_plan(found, launch).endswith(f"kernel floor\nhash {floor.hash}\ncopies {copies}\nend\n")
 
@@ -296,7 +299,7 @@ def test_a_file_of_keys_is_named_by_its_absolute_path(tmp_path: Path) -> None:
     )
     (tmp_path / "f.toml").write_text(text)
     found = plan(load_study(tmp_path / "f.toml"))
-    launch = next(launch for launch in found.launches if launch.cells == ("c000",))
+    launch = next(launch for launch in found.launches if launch.cells[0] == "c000")
     assert f"data file\nfile {tmp_path}/keys.npy\n" in flat_plan(found, launch)
 
 

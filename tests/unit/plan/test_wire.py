@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from made.flat import read_flat
 from weft.errors import DataError
-from weft.launch.launcher import LaunchCell, Rules
-from weft.plan.wire import FlatHead, flat_launch, write_flat
+from weft.plan.records import LaunchCell
+from weft.plan.wire import FlatHead, Rules, flat_launch, write_flat
 from weft.study import Measure
 
 HEAD = {"launch": "c000.l1", "launch_index": 1}

@@ -18,9 +18,10 @@ from weft.cli.app import main
 from weft.errors import DataError
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
-from weft.launch.launcher import LaunchRequest, Outcome, Rules
+from weft.launch.launcher import LaunchRequest, Outcome
 from weft.plan.records import Cell
 from weft.plan.stored import plan_of
+from weft.plan.wire import Rules
 from weft.report.remedies import remedy_table
 from weft.report.sweep_tables import MOVED
 from weft.report.tables import all_tables

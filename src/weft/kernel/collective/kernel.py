@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kernel ``collective``: an MPI collective over sizes, process counts and nodes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -128,13 +128,13 @@ class Collective(PlainKernel):
         special = (values.get("pattern", ""), values["form"], values.get("algorithm", ""))
         return counted(values, values["collective"], *(word for word in special if word not in ("plain", "equal")))
 
-    def variants(self, study: Study, sweep: Sweep, library: str) -> Sweep:
+    def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
         """A cell for each algorithm of the library, if the study asks for them."""
         assert isinstance(study, CollectiveStudy)
         section = study.collective
         if section.table is not None:
             section = section.model_copy(update={"table": str((study.path.parent / section.table).resolve())})
-        return variants(section, sweep, library)
+        return variants(section, sweep, find_library)
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One cell for each algorithm: those that the library can be set to use (``algorithms = "each"``), or listed ones."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from weft.kernel import Shape, Sweep
@@ -13,7 +13,7 @@ ALL_TO_ALLS = ("alltoall", "alltoallv")
 Values = tuple[Shape, dict[str, Any]]
 
 
-def variants(section: CollectiveSection, sweep: Sweep, library: str) -> Sweep:
+def variants(section: CollectiveSection, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
     """The cells of a sweep for each listed algorithm and, if the study asks for them, for each of the library's.
 
     Parameters
@@ -22,8 +22,9 @@ def variants(section: CollectiveSection, sweep: Sweep, library: str) -> Sweep:
         The section of the study.
     sweep
         Shape and values of each cell.
-    library
-        The MPI library's version string; empty if not yet known.
+    find_library
+        Returns the MPI library's version string, empty if not yet known; only called if the study tries each of its
+        algorithms.
 
     Returns
     -------
@@ -32,7 +33,7 @@ def variants(section: CollectiveSection, sweep: Sweep, library: str) -> Sweep:
         cell's values, if the study asks for each algorithm; otherwise unchanged.
     """
     found: list[Values] = []
-    told = False
+    told, library = False, find_library() if section.algorithms == "each" else ""
     for shape, cell in sweep.values:
         found += each_listed(section, shape, cell)
         if section.algorithms == "each":

@@ -17,7 +17,8 @@ from weft.launch.batch.note import JobNote
 from weft.launch.batch.ports import collect_ports, install_script
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.script import Starter, render, write_script
-from weft.launch.launcher import LaunchRequest, Outcome, Rules
+from weft.launch.launcher import LaunchRequest, Outcome
+from weft.plan.wire import Rules
 from weft.text import plain
 
 END = re.compile(rb"([0-9]{1,9}) ([0-9]{1,9})\n")

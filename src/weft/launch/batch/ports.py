@@ -8,8 +8,8 @@ from pathlib import Path
 from weft.errors import DataError
 from weft.files.atomic import write_atomic
 from weft.launch.launcher import LaunchRequest
-from weft.launch.links import LinkCount, links_file, passed, write_links
 from weft.launch.perfquery import parse_perfquery, port_counts
+from weft.store.links import LinkCount, links_file, passed, write_links
 
 METHOD = "perfquery"
 SCRIPT = Path(__file__).with_name("ports.sh")

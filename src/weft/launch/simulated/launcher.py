@@ -20,15 +20,25 @@ from weft.files.atomic import file_errors, own_file, write_atomic
 from weft.format import format_bytes, format_seconds
 from weft.host import read_host, smallest
 from weft.kernel.registry import kernel_named
-from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome, Rules
+from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
-from weft.launch.simulated.cost import START_S, Cost, content_matters, crowding_of, expected_cost, refusal
-from weft.launch.simulated.laws import SHARED_ABOVE
 from weft.launch.simulated.learned import Learned, Seen, in_waves
-from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, simulation_of
+from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file
 from weft.launch.simulated.programs import MACHINE, Programs
 from weft.launch.simulated.simgrid import options
 from weft.mpi.algorithms import SELECTED_BY
+from weft.plan.records import LaunchCell
+from weft.plan.simulation_budget import (
+    START_S,
+    Cost,
+    content_matters,
+    crowding_of,
+    expected_cost,
+    refusal,
+    simulation_of,
+)
+from weft.plan.simulation_laws import SHARED_ABOVE
+from weft.plan.wire import Rules
 
 NEVER_FOLD = str(2**62)
 FOLD_ABOVE = str(SHARED_ABOVE)

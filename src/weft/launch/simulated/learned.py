@@ -11,7 +11,7 @@ from typing import Any
 from weft.errors import DataError
 from weft.files.atomic import read_json, write_json
 from weft.format import format_factor, format_seconds, plural
-from weft.launch.simulated.cost import Cost
+from weft.plan.simulation_budget import Cost
 
 FILE = "simulated-costs.json"
 SCHEMA = "weft-simulated-costs/1"

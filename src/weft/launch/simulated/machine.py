@@ -10,7 +10,7 @@ from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
-from weft.fabric.simulation import SimulationSection
+from weft.plan.simulation_budget import simulation_of
 
 INFINIBAND = "infiniband"
 Ints = NDArray[np.int32]
@@ -67,11 +67,6 @@ def message_lines(fabric: Fabric) -> list[str]:
         *(["gap-after-bytes 1"] if simulation.gap == "bytes" else []),
         f"connections {simulation.connection_cost!r} {simulation.connected_up_to} {simulation.start_up}",
     ]
-
-
-def simulation_of(fabric: Fabric) -> SimulationSection:
-    """The fabric's section ``[simulation]``, or its defaults."""
-    return fabric.simulation or SimulationSection()  # pyright: ignore[reportCallIssue]
 
 
 def stated(value: float | None, fabric: Fabric, key: str) -> float:

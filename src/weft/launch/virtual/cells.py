@@ -9,9 +9,10 @@ from typing import Self
 
 from weft.errors import WeftError
 from weft.files.version import version
+from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchRequest
-from weft.launch.links import LinkCount, passed
 from weft.launch.status import read_slots
+from weft.store.links import LinkCount, passed
 
 EVERY_S = 0.1
 """Interval of reading the ranks' status: a file of 64 bytes per rank, so a read costs some microseconds."""
@@ -26,7 +27,7 @@ class CellMarks:
     Parameters
     ----------
     request
-        The launch: one cell needs no borders.
+        The launch. One cell needs no borders, nor does a floor behind it, which sends next to nothing.
     status
         The launch's status file; what it holds when this is made is of an earlier start.
     read
@@ -35,6 +36,7 @@ class CellMarks:
 
     def __init__(self, request: LaunchRequest, status: Path, read: Callable[[], list[LinkCount]]) -> None:
         self._cells = [cell.id for cell in request.cells]
+        self._borders = sum(not kernel_named(cell.kernel).is_floor for cell in request.cells) > 1
         self._before = version(status)
         self._status, self._read = status, read
         self._marks: list[tuple[str, list[LinkCount]]] = []
@@ -42,7 +44,7 @@ class CellMarks:
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Self:
-        if len(self._cells) > 1:
+        if self._borders:
             self._thread.start()
         return self
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.errors import LaunchError
-from weft.launch.links import LinkCount
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.wiring import Port, ports
+from weft.store.links import LinkCount
 
 METHOD = "tbf"
 SHOW = "tc -s -j qdisc show"

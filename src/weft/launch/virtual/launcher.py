@@ -13,8 +13,7 @@ from weft.errors import LaunchError
 from weft.fabric.model import Fabric
 from weft.fabric.shaping import BURST_S, MTU
 from weft.launch.build import Kernels, build_kernels
-from weft.launch.launcher import LaunchRequest, Outcome, Rules
-from weft.launch.links import LinkCount, links_file, passed, write_links
+from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.local import kept, without_job
 from weft.launch.virtual.capture import capture, capture_file
 from weft.launch.virtual.cells import CellMarks
@@ -26,6 +25,8 @@ from weft.launch.virtual.spec import VirtualSpec, too_fast
 from weft.launch.virtual.starters import starter_for
 from weft.launch.virtual.wiring import QUEUE_S, SETTINGS
 from weft.mpi.library import find_mpi
+from weft.plan.wire import Rules
+from weft.store.links import LinkCount, links_file, passed, write_links
 
 Say = Callable[[str], None]
 

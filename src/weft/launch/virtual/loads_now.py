@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
-from weft.launch.links import LinkCount
 from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import ports
+from weft.store.links import LinkCount
 
 
 def counters_now(spec: VirtualSpec, holder: int) -> list[LinkCount]:

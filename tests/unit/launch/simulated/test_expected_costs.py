@@ -8,10 +8,9 @@ import pytest
 from weft.fabric import load_fabric
 from weft.kernel.collective.kernel import ROOTED
 from weft.kernel.studies import load_study
-from weft.launch.launcher import LaunchCell
-from weft.launch.simulated.cost import START_S, Cost, crowding_of, expected_cost
-from weft.launch.simulated.machine import simulation_of
 from weft.plan.make import make_plan
+from weft.plan.records import LaunchCell
+from weft.plan.simulation_budget import START_S, Cost, crowding_of, expected_cost, simulation_of
 
 
 def estimates(study: str, on: str) -> list[Cost]:

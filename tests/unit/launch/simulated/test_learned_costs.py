@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from weft.fabric import load_fabric
-from weft.launch.launcher import LaunchCell, LaunchRequest, Outcome
+from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.simulated import launcher as module
-from weft.launch.simulated.cost import START_S
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.learned import FILE, Learned, Seen, in_waves, read_seen
 from weft.launch.simulated.programs import Programs
 from weft.launch.simulated.simgrid import SimGrid
+from weft.plan.records import LaunchCell
+from weft.plan.simulation_budget import START_S
 
 FABRIC = """
 name = "made"

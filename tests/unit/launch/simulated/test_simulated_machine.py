@@ -12,14 +12,15 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.simulation import SimulationSection
 from weft.kernel.studies import load_study
-from weft.launch.launcher import LaunchCell, Rules
-from weft.launch.simulated.cost import content_matters, expected_cost, refusal
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.laws import message_s
 from weft.launch.simulated.machine import describe_machine, host_file, links_between
 from weft.launch.simulated.programs import Programs
 from weft.launch.simulated.simgrid import SimGrid, find_simgrid, options
 from weft.plan.make import make_plan
+from weft.plan.records import LaunchCell
+from weft.plan.simulation_budget import content_matters, expected_cost, refusal
+from weft.plan.simulation_laws import message_s
+from weft.plan.wire import Rules
 
 TREE = """
 name = "small"

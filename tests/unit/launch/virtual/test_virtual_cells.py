@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from weft.errors import LaunchError
-from weft.launch.launcher import LaunchCell, LaunchRequest
-from weft.launch.links import LinkCount, read_cell_links, read_links, write_links
+from weft.launch.launcher import LaunchRequest
 from weft.launch.virtual import cells
 from weft.launch.virtual.cells import CellMarks
+from weft.plan.records import LaunchCell
+from weft.store.links import LinkCount, read_cell_links, read_links, write_links
 
 
 def counts(bytes_: int) -> list[LinkCount]:

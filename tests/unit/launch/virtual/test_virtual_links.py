@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from weft.errors import DataError, LaunchError
-from weft.launch.links import LinkCount, links_file, passed, read_links, write_links
 from weft.launch.perfquery import parse_perfquery, port_counts
 from weft.launch.virtual.counters import link_counts, parse_shown
 from weft.launch.virtual.wiring import Port
+from weft.store.links import LinkCount, links_file, passed, read_links, write_links
 
 COUNT = LinkCount("a-s", "a", "s", 1e7, bytes=1000, packets=10, drops=1)
 PORTS = (Port("a-s", "a", "s", 1e7, "a", "eth0"), Port("a-s", "s", "a", 1e7, "", "l0b"))

@@ -11,7 +11,9 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.importing import import_dump
 from weft.host import Host, Limit
 from weft.kernel.studies import load_study, make_study
+from weft.launch.best_nodes import with_best_nodes
 from weft.plan.make import make_plan
+from weft.plan.records import Plan
 from weft.study import Study
 from weft.trace.replay import Asked, prepare
 
@@ -41,6 +43,13 @@ def cabled(tmp_path: Path) -> Fabric:
     return machine(tmp_path, CABLES)
 
 
+def planned(given: Study, fabric: Fabric) -> Plan:
+    """The plan of a study with its best nodes."""
+    notes: list[str] = []
+    placed, known = with_best_nodes(given, fabric, notes)
+    return make_plan(placed, known, predict=False, host=HOST, notes=notes)
+
+
 def machine(tmp_path: Path, cables: str) -> Fabric:
     (tmp_path / "cables.csv").write_text(cables)
     import_dump(tmp_path / "cables.csv", tmp_path / "cabled.toml")
@@ -48,7 +57,7 @@ def machine(tmp_path: Path, cables: str) -> Fabric:
 
 
 def test_the_best_nodes_share_a_leaf_and_have_fast_cables(cabled: Fabric) -> None:
-    plan = make_plan(study("best"), cabled, predict=False, host=HOST)
+    plan = planned(study("best"), cabled)
     hosts = {cell.nodes: set(cell.hosts) for cell in plan.cells if cell.kernel == "exchange"}
     assert hosts[2] in [{"n1", "n2"}, *({a, b} for a in ("n3", "n4", "n5") for b in ("n3", "n4", "n5") if a < b)]
     assert len(hosts[3]) == 3
@@ -60,13 +69,13 @@ def test_the_best_nodes_share_a_leaf_and_have_fast_cables(cabled: Fabric) -> Non
 
 
 def test_a_number_of_nodes_that_is_not_there_is_still_a_row(cabled: Fabric) -> None:
-    plan = make_plan(study("best"), cabled, predict=False, host=HOST)
+    plan = planned(study("best"), cabled)
     (nine,) = [cell for cell in plan.cells if cell.nodes == 9]
     assert nine.status == "fabric"
 
 
 def test_the_plan_is_not_touched_without_it(cabled: Fabric) -> None:
-    plan = make_plan(study("compact"), cabled, predict=False, host=HOST)
+    plan = planned(study("compact"), cabled)
     assert not plan.planned_fabric.groups
     assert {cell.hosts for cell in plan.cells if cell.nodes == 2} == {("n0", "n1")}
 
@@ -82,7 +91,7 @@ def test_a_replay_gets_the_nodes_that_carry_its_own_messages(tmp_path: Path) -> 
             made.call("MPI_Send", 1, 2, peer=rank + 1, tag=1, bytes=2**20)
         made.write(tmp_path / "trace" / "raw")
     path, _ = prepare(tmp_path / "trace", [cabled], Asked(4, place="best"))
-    plan = make_plan(load_study(path), cabled, predict=False, host=HOST)
+    plan = planned(load_study(path), cabled)
     (cell,) = [cell for cell in plan.cells if cell.kernel == "replay"]
     assert [sum(leaf == LEAF[host] for host in cell.hosts) for leaf in (0, 1)] == [2, 2]
     assert "n0" not in cell.hosts
@@ -90,7 +99,7 @@ def test_a_replay_gets_the_nodes_that_carry_its_own_messages(tmp_path: Path) -> 
     cyclic = path.with_name("cyclic.toml")
     turned = path.read_text().replace("nodes = [4]", "nodes = [2]").replace("ranks_per_node = 1", "ranks_per_node = 2")
     cyclic.write_text(turned.replace("[placement]", '[placement]\norder = "cyclic"'))
-    (two,) = [cell for cell in make_plan(load_study(cyclic), cabled, predict=False, host=HOST).cells
+    (two,) = [cell for cell in planned(load_study(cyclic), cabled).cells
               if cell.kernel == "replay"]  # fmt: skip
     assert LEAF[two.hosts[0]] == LEAF[two.hosts[1]]  # ranks 0 and 2 against 1 and 3: all bytes go between nodes
 
@@ -101,4 +110,4 @@ def test_without_cables_there_is_no_best(tmp_path: Path) -> None:
     )
     import_dump(tmp_path / "topology.conf", tmp_path / "slurm.toml")
     with pytest.raises(FabricError, match=r'placement.nodes = "best" needs the routes of slurm'):
-        make_plan(study("best"), load_fabric(str(tmp_path / "slurm.toml")), predict=False, host=HOST)
+        planned(study("best"), load_fabric(str(tmp_path / "slurm.toml")))

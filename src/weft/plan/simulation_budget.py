@@ -10,10 +10,9 @@ from weft.fabric.model import Fabric
 from weft.fabric.simulation import SimulationSection
 from weft.format import format_seconds, plural
 from weft.kernel.registry import kernel_named
-from weft.launch.launcher import LaunchCell
-from weft.launch.simulated.laws import UNEVEN, at_once_s, copying, message_s
-from weft.launch.simulated.machine import simulation_of
 from weft.mpi.algorithms import DEFAULT, SELECTED_BY
+from weft.plan.records import LaunchCell
+from weft.plan.simulation_laws import UNEVEN, at_once_s, copying, message_s
 
 COLD = 1  # calls of an operation before its samples
 WINDOWED = "ring"  # the same blocks, to one rank at a time
@@ -241,6 +240,11 @@ def crowding_of(fabric: Fabric) -> float:
 def content_matters(cells: Sequence[LaunchCell]) -> bool:
     """Whether the content of a buffer affects what is sent, so that buffers must not be shared."""
     return any(kernel_named(cell.kernel).content_bytes(cell.parameters) for cell in cells)
+
+
+def simulation_of(fabric: Fabric) -> SimulationSection:
+    """The fabric's section ``[simulation]``, or its defaults."""
+    return fabric.simulation or SimulationSection()  # pyright: ignore[reportCallIssue]
 
 
 def foreseen(

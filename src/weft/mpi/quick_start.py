@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Components of Open MPI that only delay a start on one host, and the settings that leave them out.
+
+The OFI BTL of Open MPI 5 sleeps for a second in ``MPI_Init`` (of 1.4 s), and looks for devices that no message on one
+host would use. Where the host has no fast adapter, ``pml = ob1`` is what the library chooses anyway, after opening all
+others.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from weft.host import read
+from weft.mpi.library import OPEN_MPI, Library
+
+PREFIX = "OMPI_MCA_"
+DELAYING: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi"})}
+WITHOUT_ADAPTER: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi", "openib", "usnic"})}
+ADAPTERS = ("infiniband", "cxi", "hfi1", "infiniband_verbs", "cxi_user", "usnic_verbs")
+"""Classes of devices (/sys/class) that another transport than shared memory may use, even between ranks of a host."""
+
+
+def settings_without_delay(
+    library: Library, starter: Path, environment: Mapping[str, str], root: Path = Path("/")
+) -> dict[str, str]:
+    """Environment variables that start Open MPI on this host alone without what only delays it.
+
+    What the user sets, by variable or in ``~/.openmpi``, stays. Exclusions of the site's file are kept.
+
+    Parameters
+    ----------
+    library
+        The library; only Open MPI is known to delay.
+    starter
+        Its ``mpiexec``, beside whose folder the site's file lies.
+    environment
+        The user's.
+    root
+        The folder of ``sys`` and ``etc``.
+    """
+    if library.family != OPEN_MPI:
+        return {}
+    user = _file_values(Path(environment.get("HOME", "/")) / ".openmpi/mca-params.conf")
+    site = _file_values(root / "etc/openmpi/openmpi-mca-params.conf") | _file_values(
+        starter.parent.parent / "etc/openmpi-mca-params.conf"
+    )
+    bare = not any((root / "sys/class" / name).exists() for name in ADAPTERS)
+    found: dict[str, str] = {}
+    for framework, names in (WITHOUT_ADAPTER if bare else DELAYING).items():
+        given = site.get(framework, "^")
+        if given.startswith("^") and not _is_set(framework, environment, user):
+            found[PREFIX + framework] = "^" + ",".join(sorted(names | set(filter(None, given[1:].split(",")))))
+    excluded = site.get("pml", "^")
+    wished = any(_is_set(each, environment, user) for each in ("pml", "mtl"))  # a chosen mtl wants pml = cm
+    if bare and excluded.startswith("^") and "ob1" not in excluded and not wished:
+        found[PREFIX + "pml"] = "ob1"
+    return found
+
+
+def _is_set(framework: str, environment: Mapping[str, str], user: Mapping[str, str]) -> bool:
+    return PREFIX + framework in environment or framework in user
+
+
+def _file_values(path: Path) -> dict[str, str]:
+    """Variables of a parameter file of Open MPI: lines of ``name = value``."""
+    return dict(re.findall(r"(?m)^[ \t]*(\w+)[ \t]*=[ \t]*(\S+)", read(path)))
