@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.analyse.protocol.series import SizeSeries, make_series
 from weft.analyse.quantile import median_ranks
+from weft.analyse.thresholds.series import SizeSeries, make_series
 
 Row = dict[str, Any]
 Curve = Callable[[float], float]

@@ -15,13 +15,6 @@ from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.few import few_of_pairs, few_samples
 from weft.analyse.floor import Floor
 from weft.analyse.pairs.findings import pair_findings, standing_culprit
-from weft.analyse.protocol.findings import protocol_findings
-from weft.analyse.protocol.knob import launch_knobs, launch_settings, named
-from weft.analyse.protocol.memory import told_apart
-from weft.analyse.protocol.series import block_series, size_series
-from weft.analyse.protocol.slower import slower_than_double
-from weft.analyse.protocol.switches import change_overs
-from weft.analyse.protocol.trials import trial_rows, with_trials
 from weft.analyse.quality import quality
 from weft.analyse.ranges import left_out, range_findings
 from weft.analyse.remedies import bound_remedies, knob_remedies, remedies
@@ -49,6 +42,13 @@ from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.sensitivity import SENSITIVITY
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
 from weft.analyse.tables.trials import TRIALS, TrialRow
+from weft.analyse.thresholds.findings import protocol_findings
+from weft.analyse.thresholds.knob import launch_knobs, launch_settings, name_knob
+from weft.analyse.thresholds.memory import mark_memory_effects
+from weft.analyse.thresholds.series import block_series, size_series
+from weft.analyse.thresholds.slower import slower_than_double
+from weft.analyse.thresholds.switches import find_change_overs
+from weft.analyse.thresholds.trials import trial_rows, with_trials
 from weft.analyse.winners import unjudged, winners
 from weft.fabric.kinds import KINDS
 from weft.kernel.main_call import main_call
@@ -193,11 +193,11 @@ def _changes(launches: Sequence[LaunchRow], found: Found) -> list[ChangeRow]:
     order = {name: place for place, name in enumerate(found.cells)}
     series = sorted(size_series(found.calls, found.medians), key=lambda each: order[each.cell])
     changes = [
-        named(change, each, found.cells[each.cell], knobs.get(each.cell, Knobs("", {})))
+        name_knob(change, each, found.cells[each.cell], knobs.get(each.cell, Knobs("", {})))
         for each in series
-        for change in change_overs(each, modelled=found.modelled)
+        for change in find_change_overs(each, modelled=found.modelled)
     ]
-    return told_apart(changes, series, found.cells)
+    return mark_memory_effects(changes, series, found.cells)
 
 
 def _slower(found: Found) -> list[SlowerRow]:

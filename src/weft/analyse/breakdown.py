@@ -26,9 +26,9 @@ from typing import Any, cast
 
 from weft.analyse.breakdown_words import mover, statement
 from weft.analyse.interval import NO_INTERVAL, over_launches
-from weft.analyse.protocol.knob import Settings
 from weft.analyse.tables.breakdown import STEPS, BreakdownRow, Step, TurnRow
 from weft.analyse.tables.times import CallRow, holding_bound_s
+from weft.analyse.thresholds.knob import Settings
 from weft.bound.terms import INJECTION, LINK
 from weft.fabric import Fabric
 from weft.kernel.registry import kernel_named

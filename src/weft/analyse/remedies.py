@@ -5,7 +5,7 @@ A step of the breakdown that surely adds time can at most be taken away whole. T
 floor from H to H', the next nearest term. A call takes no less than that, and no less than half of its time t: twice of
 everything gave no more. So t - max(H', t / 2) is the most that it saves. Where half as many ranks run on each of twice
 the nodes, H' is the bound of that placement, on the next nodes of the fabric. A knob that was confirmed
-(`weft.analyse.protocol.trials`) saves what was measured with it: of the slowest call of the sweep among the sizes at
+(`weft.analyse.thresholds.trials`) saves what was measured with it: of the slowest call of the sweep among the sizes at
 which it was.
 """
 
@@ -14,12 +14,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from weft.analyse.per_message import of_messages
-from weft.analyse.protocol.gain import Gain, gains
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.breakdown import BreakdownRow
 from weft.analyse.tables.remedies import Basis, RemedyRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, timed
 from weft.analyse.tables.trials import TrialRow
+from weft.analyse.thresholds.gain import Gain, gains
 from weft.bound.spread import spread_terms
 from weft.bound.terms import COPY, INJECTION, LINK
 from weft.fabric.model import Fabric

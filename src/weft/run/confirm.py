@@ -126,7 +126,7 @@ def trials_of(changes: Sequence[ChangeRow], plan: Plan, say: Callable[[str], Non
 
 def _trial(change: ChangeRow, knob: str, value: int, plan: Plan, *, far: bool) -> Trial | str:
     sizes = plan.cell(change["cell"]).parameters["bytes"]
-    moved = moved_value(value, up=change["factor"] > 1, sizes=sizes)
+    moved = moved_value(value, up=(change["factor"] or 0) > 1, sizes=sizes)
     if moved is None:
         return f"sizes from half of {exact_bytes(value)} to twice and its half are not all within the sweep"
     try:

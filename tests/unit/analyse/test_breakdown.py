@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from weft.analyse.breakdown import breakdown_rows, link_scale
-from weft.analyse.protocol.knob import Settings
 from weft.analyse.tables.breakdown import BreakdownRow, TurnRow
 from weft.analyse.tables.times import CallRow
+from weft.analyse.thresholds.knob import Settings
 from weft.analyse.turns import medians
 from weft.fabric import load_fabric
 

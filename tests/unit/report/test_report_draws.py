@@ -60,7 +60,7 @@ def test_a_file_of_the_report_computes_nothing(path: Path) -> None:
     [
         "import ibis",
         "def f():\n    from duckdb import connect",
-        "from weft.analyse.protocol.changes import changes_of",
+        "from weft.analyse.thresholds.changes import find_steps_and_bends",
         "from weft.analyse import make",
         "import numpy as np\nmiddle = np.median([1])",
         "import statistics",

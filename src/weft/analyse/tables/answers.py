@@ -59,17 +59,18 @@ class VerdictRow(OffNode):
 
 
 class ChangeRow(TypedDict):
-    """A size at which a library switches protocol or algorithm (`weft.analyse.protocol.changes.ChangeOver`).
+    """A size at which a library switches protocol or algorithm (`weft.analyse.thresholds.changes.ChangeOver`).
 
     ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are all of the
     library's variables whose value lies where the change may be, the likeliest first, ``knob_values`` their values,
     ``knob_value`` that of the first; ``usual_knob`` is the one to try if there is none. ``eager_limit``: whether
     the knob is an eager limit by its name. ``confirmed``: the knob that was moved and took the point along, empty if
-    none did or none was tried; ``refuted``: those that were moved without it (`weft.analyse.protocol.trials`). Kind
+    none did or none was tried; ``refuted``: those that were moved without it (`weft.analyse.thresholds.trials`). Kind
     ``cache``: the memory causes it, because the same pair does not show it both hot and cold
-    (`weft.analyse.protocol.memory`). ``lower_s`` and ``upper_s`` are the times at both sizes. ``algorithm_before`` and
-    ``algorithm_after`` are those that the run recorded there, empty where it recorded none or the same: then the switch
-    is the cause, for certain, and no knob is named. Kind ``switch``: the algorithm changes, and the time hardly.
+    (`weft.analyse.thresholds.memory`). ``lower_s`` and ``upper_s`` are the times at both sizes. ``algorithm_before``
+    and ``algorithm_after`` are those that the run recorded there, empty where it recorded none or the same: then the
+    switch is the cause, for certain, and no knob is named. Kind ``switch``: the algorithm changes, and the time hardly,
+    or it cannot be judged: then ``factor`` is null, as that of a bend, which has no step.
     """
 
     cell: str
@@ -85,9 +86,9 @@ class ChangeRow(TypedDict):
     algorithm_before: str
     algorithm_after: str
     kind: Literal["jump", "bend", "cache", "switch"]
-    factor: float
-    low: float
-    high: float
+    factor: float | None
+    low: float | None
+    high: float | None
     before_rate: float | None
     after_rate: float | None
     confidence: float
@@ -165,10 +166,15 @@ def knobs_in_words(row: ChangeRow) -> str:
 
 
 def factor_text(row: ChangeRow) -> str:
-    """The factor of a step with its interval; that of a model has none."""
-    if row["low"] == row["high"]:
-        return measured_factor(row["factor"])
-    return f"{measured_factor(row['factor'])} ({measured_factor(row['low'])}–{measured_factor(row['high'])})"
+    """The factor of a step with its interval; that of a model has none, and a bend has no step."""
+    factor, low, high = row["factor"], row["low"], row["high"]
+    if factor is None or low is None or high is None:
+        return "cannot be judged" if row["kind"] == "switch" else "–"
+    return (
+        measured_factor(factor)
+        if low == high
+        else f"{measured_factor(factor)} ({measured_factor(low)}–{measured_factor(high)})"
+    )
 
 
 def cause_text(row: ChangeRow) -> str:

@@ -185,7 +185,7 @@ def _ends(line: Line) -> str:
 
 def limit_text(change: ChangeRow) -> str:
     """The step at an eager limit in words: where, perhaps or surely by which knob, how time and rate change."""
-    step = "grows" if change["factor"] > 1 else "falls"
+    step = "grows" if (change["factor"] or 0) > 1 else "falls"
     before, after = (
         f"at {format_rate(each)}" if each else "free" for each in (change["before_rate"], change["after_rate"])
     )

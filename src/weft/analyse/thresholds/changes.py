@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 r"""Change-over points: sizes at which a library switches protocol or algorithm, found in its times (METHOD 18).
 
-A series of times is cut into straight pieces t = a + b s (`weft.analyse.protocol.fit`). A penalty per cut sets their
+A series of times is cut into straight pieces t = a + b s (`weft.analyse.thresholds.fit`). A penalty per cut sets their
 number; then every cut is tested against its absence, by an F test on the two parameters that it adds,
 
 .. math:: F = \frac{(R_0 - R_1) / 2}{\max(1, R_1 / \nu)}, \qquad P(F_{2,\nu} > F) = (1 + 2 F / \nu)^{-\nu / 2}
@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from weft.analyse.protocol.fit import LEAST, Piece, Pieces
-from weft.analyse.protocol.series import NORMAL_95, SizeSeries
+from weft.analyse.thresholds.fit import LEAST, Piece, Pieces
+from weft.analyse.thresholds.series import NORMAL_95, SizeSeries
 
 ALPHA = 0.01
 MOST_PIECES = 8
@@ -50,7 +50,8 @@ class ChangeOver:
     kind
         ``jump``: the time steps; ``bend``: only its slope changes; ``switch``: only the algorithm changes.
     factor, low, high
-        Time after over time before, at the change, with its 95 % interval.
+        Time after over time before, at the change, with its 95 % interval; None of a bend, which has no step, and of a
+        switch beside a stretch too short or too bent to judge.
     before_rate, after_rate
         Marginal rate in bytes per second on either side; None if the time does not grow with the size.
     confidence
@@ -66,9 +67,9 @@ class ChangeOver:
     surely_lower: int
     surely_upper: int
     kind: Literal["jump", "bend", "switch"]
-    factor: float
-    low: float
-    high: float
+    factor: float | None
+    low: float | None
+    high: float | None
     before_rate: float | None
     after_rate: float | None
     confidence: float
@@ -76,7 +77,7 @@ class ChangeOver:
     algorithm_after: str = ""
 
 
-def changes_of(series: SizeSeries) -> list[ChangeOver]:
+def find_steps_and_bends(series: SizeSeries) -> list[ChangeOver]:
     """Change-overs of one series, ascending; none where fewer than `2 LEAST` sizes have a time."""
     keep = _without_spikes(series)
     if len(keep) < 2 * LEAST:
@@ -247,9 +248,9 @@ def _change(
         int(fit.sizes[surely[0] - 1]),
         int(fit.sizes[surely[1]]),
         "jump" if steps else "bend",
-        factor,
-        factor * math.exp(-NORMAL_95 * error),
-        factor * math.exp(NORMAL_95 * error),
+        factor if steps else None,
+        factor * math.exp(-NORMAL_95 * error) if steps else None,
+        factor * math.exp(NORMAL_95 * error) if steps else None,
         _rate(before, scale),
         _rate(after, scale),
         1 - p,

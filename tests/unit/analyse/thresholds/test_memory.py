@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from made.sizes import Curve, made_series, sizes_of, with_jump
-from weft.analyse.protocol.changes import changes_of
-from weft.analyse.protocol.knob import named
-from weft.analyse.protocol.memory import told_apart
+from weft.analyse.thresholds.changes import find_steps_and_bends
+from weft.analyse.thresholds.knob import name_knob
+from weft.analyse.thresholds.memory import mark_memory_effects
 from weft.mpi.knobs import Knobs
 
 SEEDS = range(20)
@@ -49,8 +49,12 @@ def kinds(of_hot: Curve, of_cold: Curve, seed: int, noise: float = 0.01) -> set[
         cell: SimpleNamespace(kernel="bandwidth", nodes=2, ranks=2, ranks_per_node=1, parameters={"cache": cache})
         for cell, cache in (("c000", "hot"), ("c001", "cold"))
     }
-    changes = [named(change, each, cells[each.cell], Knobs("", {})) for each in series for change in changes_of(each)]
-    return {(change["cell"], change["kind"]) for change in told_apart(changes, series, cells)}
+    changes = [
+        name_knob(change, each, cells[each.cell], Knobs("", {}))
+        for each in series
+        for change in find_steps_and_bends(each)
+    ]
+    return {(change["cell"], change["kind"]) for change in mark_memory_effects(changes, series, cells)}
 
 
 @pytest.mark.parametrize("turned", [False, True])

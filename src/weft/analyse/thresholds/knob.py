@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from weft.analyse.protocol.changes import ChangeOver
-from weft.analyse.protocol.series import SizeSeries
 from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.thresholds.changes import ChangeOver
+from weft.analyse.thresholds.series import SizeSeries
 from weft.mpi.knobs import Knobs, NamedKnob, Where, all_values
 from weft.plan.records import Cell
 from weft.store.rows import LaunchRow, MeasuredRow
@@ -56,7 +56,7 @@ def launch_settings(
     return {cell: _settings(rows, stated) for cell, rows in of_cell.items()}
 
 
-def named(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) -> ChangeRow:
+def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) -> ChangeRow:
     """A change-over with the knob that explains it.
 
     No knob is named for a bend: a cache overflow also bends a curve, at a size that some knob may have by chance. None

@@ -4,9 +4,9 @@
 import math
 from collections.abc import Collection
 
-from weft.analyse.protocol.series import SizeSeries
 from weft.analyse.tables.answers import SlowerRow
 from weft.analyse.tables.times import reach
+from weft.analyse.thresholds.series import SizeSeries
 
 #: Standard errors by which a size must be slower than its double, and the least ratio: a few launches give only rough
 #: errors.

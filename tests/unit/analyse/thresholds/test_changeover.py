@@ -19,18 +19,18 @@ from made.sizes import (
     step_of,
     with_jump,
 )
-from weft.analyse.protocol.changes import ChangeOver, changes_of
-from weft.analyse.protocol.fit import Pieces
-from weft.analyse.protocol.series import make_series, size_series
-from weft.analyse.protocol.slower import slower_than_double
 from weft.analyse.tables.times import CallRow, MedianRow
+from weft.analyse.thresholds.changes import ChangeOver, find_steps_and_bends
+from weft.analyse.thresholds.fit import Pieces
+from weft.analyse.thresholds.series import make_series, size_series
+from weft.analyse.thresholds.slower import slower_than_double
 
 SERIES = 200
 
 
-def change_overs(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[ChangeOver]:
+def find_change_overs(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[ChangeOver]:
     """Change-overs of every series of the tables of calls and medians."""
-    return [found for series in size_series(rows, medians) for found in changes_of(series)]
+    return [found for series in size_series(rows, medians) for found in find_steps_and_bends(series)]
 
 
 def alarms(family: object, grid: str, noise: float, launches: int, outliers: float = 0.0) -> tuple[int, int]:
@@ -40,7 +40,7 @@ def alarms(family: object, grid: str, noise: float, launches: int, outliers: flo
     for _ in range(SERIES):
         curve: Curve = family(rng)  # type: ignore[operator]
         sizes = sizes_of(grid, drawn(rng, 6, 18))
-        found.append(changes_of(made_series(rng, curve, sizes, noise, launches, outliers)))
+        found.append(find_steps_and_bends(made_series(rng, curve, sizes, noise, launches, outliers)))
     return sum(map(bool, found)), sum(any(change.kind == "jump" for change in changes) for changes in found)
 
 
@@ -99,7 +99,7 @@ def test_a_planted_jump_is_found_within_a_step_nineteen_times_in_twenty(
         sizes = sizes_of(grid, planted)
         series = made_series(rng, with_jump(latency_and_rate(rng), planted, factor), sizes, noise, launches)
         place = step_of(sizes, planted)
-        near = [found for found in changes_of(series) if abs(sizes.index(found.lower) - place) <= 1]
+        near = [found for found in find_steps_and_bends(series) if abs(sizes.index(found.lower) - place) <= 1]
         hits += bool(near)
         factors += [found.factor for found in near if found.kind == "jump"]
     assert hits >= 0.95 * SERIES
@@ -112,7 +112,7 @@ def test_two_jumps_in_one_series_are_both_found() -> None:
     both = 0
     for _ in range(SERIES):
         curve = with_jump(with_jump(latency_and_rate(rng), 256, 1.4), 32768, 0.7)
-        found = changes_of(made_series(rng, curve, sizes, 0.02))
+        found = find_steps_and_bends(made_series(rng, curve, sizes, 0.02))
         both += [change.lower for change in found if change.kind == "jump"] == [256, 32768]
     assert both >= 0.95 * SERIES
 
@@ -131,7 +131,7 @@ def test_a_step_next_to_an_end_hides_no_change_over_and_none_is_told_in_a_wrong_
         middle = with_jump(latency_and_rate(rng), 4096, 2.2)
         edge = sizes[beyond - 1] if first else sizes[-1 - beyond]
         series = made_series(rng, with_jump(middle, edge, factor), sizes, 0.01, launches=4)
-        found.append([change.lower for change in changes_of(series) if change.kind == "jump"])
+        found.append([change.lower for change in find_steps_and_bends(series) if change.kind == "jump"])
     assert found.count([4096]) >= 19
 
 
@@ -141,7 +141,7 @@ def test_a_jump_is_told_with_its_sizes_its_factor_and_the_rates_on_either_side()
     def eager_then_rendezvous(size: float) -> float:
         return 1e-6 + size / 2e9 if size <= 4096 else 4e-6 + size / 8e9
 
-    (found,) = changes_of(made_series(rng, eager_then_rendezvous, sizes_of("refined", 4096), 0.005))
+    (found,) = find_steps_and_bends(made_series(rng, eager_then_rendezvous, sizes_of("refined", 4096), 0.005))
     assert (found.lower, found.upper, found.kind) == (4096, 4466, "jump")
     expected = eager_then_rendezvous(4280) / (1e-6 + 4280 / 2e9)
     assert found.low <= expected <= found.high
@@ -162,7 +162,7 @@ def test_a_kink_without_a_step_is_a_bend_and_its_place_is_among_the_sure_ones() 
         def kinked(size: float, latency: float = latency, planted: int = planted) -> float:
             return latency + min(size, planted) / 8e9 + max(0.0, size - planted) / 4e9
 
-        found = changes_of(made_series(rng, kinked, sizes_of("octaves"), 0.01))
+        found = find_steps_and_bends(made_series(rng, kinked, sizes_of("octaves"), 0.01))
         hits += any(change.kind == "bend" and change.surely_lower <= planted <= change.surely_upper for change in found)
     assert hits >= 0.95 * SERIES
 
@@ -178,14 +178,14 @@ def test_one_size_that_stands_out_alone_is_no_change_over() -> None:
         series = made_series(
             rng, lambda size, curve=curve, there=there: curve(size) * (1.6 if size == there else 1), sizes, 0.02
         )
-        quiet += not changes_of(series)
+        quiet += not find_steps_and_bends(series)
     assert quiet >= 0.95 * SERIES
 
 
 def test_a_simulated_series_has_one_launch_and_no_noise() -> None:
     rng = np.random.default_rng(1)
     curve = with_jump(lambda size: 2e-6 + size / 1e9, 65536, 1.2)
-    (found,) = changes_of(made_series(rng, curve, sizes_of("octaves"), 0.0, launches=1))
+    (found,) = find_steps_and_bends(made_series(rng, curve, sizes_of("octaves"), 0.0, launches=1))
     assert (found.lower, found.upper) == (65536, 131072)
 
 
@@ -200,8 +200,10 @@ def test_on_a_crowded_machine_the_fastest_samples_are_read() -> None:
         crowd = made_tables(rng, with_jump(curve, planted, 1.5), sizes, 0.02, crowded=0.67)
         (series,) = size_series(*crowd)
         assert series.statistic == "fastest"
-        hits += any(abs(sizes.index(found.lower) - step_of(sizes, planted)) <= 1 for found in changes_of(series))
-        alarms += bool(change_overs(*made_tables(rng, curve, sizes, 0.02, crowded=0.67)))
+        hits += any(
+            abs(sizes.index(found.lower) - step_of(sizes, planted)) <= 1 for found in find_steps_and_bends(series)
+        )
+        alarms += bool(find_change_overs(*made_tables(rng, curve, sizes, 0.02, crowded=0.67)))
     assert hits >= 0.95 * SERIES
     assert alarms <= SERIES / 20
 
@@ -226,7 +228,7 @@ def test_a_launch_that_was_interrupted_in_every_sample_of_a_size_is_not_read_the
             if interrupted:
                 row |= {"samples": 1, "tainted": 1, "median_s": 500 * row["median_s"], "min_s": 500 * row["min_s"]}
         hits += any(
-            abs(sizes.index(found.lower) - step_of(sizes, planted)) <= 1 for found in change_overs(rows, medians)
+            abs(sizes.index(found.lower) - step_of(sizes, planted)) <= 1 for found in find_change_overs(rows, medians)
         )
     assert hits >= 0.95 * (SERIES // 4)
 
@@ -237,7 +239,7 @@ def test_where_everything_was_interrupted_everything_is_read() -> None:
     curve = with_jump(lambda size: 1e-6 + size / 1e9, 4096, 2.0)
     rows, medians = made_tables(rng, curve, sizes_of("octaves"), 0.01)
     tainted = [row | {"samples": 10, "tainted": 10} for row in medians]
-    assert [found.lower for found in change_overs(rows, tainted)] == [4096]
+    assert [found.lower for found in find_change_overs(rows, tainted)] == [4096]
 
 
 def test_a_size_in_the_midst_of_a_step_does_not_hide_it() -> None:
@@ -249,7 +251,7 @@ def test_a_size_in_the_midst_of_a_step_does_not_hide_it() -> None:
         half = sizes[sizes.index(4096) + 1]
         curve = latency_and_rate(rng)
         both = with_jump(with_jump(curve, 4096, 1.5), half, 1.4)
-        found = changes_of(made_series(rng, both, sizes, 0.02))
+        found = find_steps_and_bends(made_series(rng, both, sizes, 0.02))
         hits += any(each.kind == "jump" and each.lower <= half and each.upper >= half for each in found)
     assert hits >= 0.95 * SERIES
 
@@ -260,7 +262,7 @@ def test_a_size_halfway_up_a_step_is_left_out_though_it_lies_on_the_line_between
     hits = 0
     for _ in range(20):
         both = with_jump(with_jump(latency_and_rate(rng), 4096, 2.0), 5792, 2.0)
-        found = changes_of(made_series(rng, both, sorted([*sizes_of("octaves"), 5792]), 0.01))
+        found = find_steps_and_bends(made_series(rng, both, sorted([*sizes_of("octaves"), 5792]), 0.01))
         hits += [(each.kind, each.lower, each.upper) for each in found] == [("jump", 4096, 8192)]
     assert hits >= 19
 
@@ -268,7 +270,7 @@ def test_a_size_halfway_up_a_step_is_left_out_though_it_lies_on_the_line_between
 def test_too_few_sizes_give_none() -> None:
     rng = np.random.default_rng(1)
     curve = with_jump(lambda size: 1e-6, 16, 5.0)
-    assert changes_of(made_series(rng, curve, [1, 2, 32, 64, 128], 0.01)) == []
+    assert find_steps_and_bends(made_series(rng, curve, [1, 2, 32, 64, 128], 0.01)) == []
 
 
 def test_sizes_slower_than_their_double_are_reported_beyond_the_intervals_alone() -> None:
@@ -296,7 +298,7 @@ def test_series_are_read_from_the_tables_by_cell_and_operation() -> None:
     failed = [row | {"cell": "c001", "status": "memory", "median_s": None} for row in rows]
     (series,) = size_series([*cold, *rows, *plain, *failed], medians)
     assert (series.cell, series.name, len(series.sizes)) == ("c000", "alltoall", 23)
-    (found,) = change_overs(rows, medians)
+    (found,) = find_change_overs(rows, medians)
     assert (found.cell, found.name, found.lower, found.upper) == ("c000", "alltoall", 4096, 8192)
 
 
@@ -306,7 +308,7 @@ def test_sizes_that_only_some_launches_refined_count_with_the_launches_that_have
     rows, medians = made_tables(rng, curve, sizes_of("refined", 4096), 0.02)
     fewer = [row for row in medians if row["launch"] == 1 or int(row["call"].split("@")[1]).bit_count() == 1]
     assert len(fewer) < len(medians)
-    (found,) = change_overs(rows, fewer)
+    (found,) = find_change_overs(rows, fewer)
     assert found.lower == 4096
 
 
@@ -341,7 +343,7 @@ def test_a_steep_step_close_to_an_end_is_found_where_three_sizes_lie_beyond_it(b
     last = sizes[-beyond - 1] if at_end else sizes[beyond - 1]
     for seed in range(20):
         curve = with_jump(lambda size: 1e-7 + size / 1e10, last, 4.0)
-        found = changes_of(made_series(np.random.default_rng(seed), curve, sizes, 0.01, 9))
+        found = find_steps_and_bends(made_series(np.random.default_rng(seed), curve, sizes, 0.01, 9))
         if beyond >= 3:
             assert [change.lower for change in found] == [last]
         else:
@@ -361,7 +363,7 @@ def test_a_size_of_one_launch_in_four_decides_nothing() -> None:
     ]
     series = make_series("c000", "send", rows, launches)
     assert [size for size, error in zip(listed, series.errors, strict=True) if not np.isfinite(error)] == rare
-    assert changes_of(series) == []
+    assert find_steps_and_bends(series) == []
     launches[1] |= {size: times[size] for size in rare}
     half = make_series("c000", "send", rows, launches)
     assert all(np.isfinite(half.errors)), "half of the launches are enough"
@@ -375,5 +377,5 @@ def test_a_gap_ends_at_a_size_beyond_the_step_that_the_fit_leaves_out() -> None:
         return 2e-7 + size / 8e9 if size < 4096 else 2.3e-6 + size / 11e9 if size > 4096 else 2.2e-6
 
     series = made_series(rng, curve, sizes_of("octaves"), 0.01, launches=4)
-    (found,) = [change for change in changes_of(series) if change.kind == "jump"]
+    (found,) = [change for change in find_steps_and_bends(series) if change.kind == "jump"]
     assert (found.lower, found.upper, found.surely_upper) == (2048, 4096, 4096)

@@ -22,8 +22,8 @@ from typing import Literal
 
 import numpy as np
 
-from weft.analyse.protocol.fit import Numbers
 from weft.analyse.tables.times import RARE, CallRow, MedianRow, TimedRow, timed
+from weft.analyse.thresholds.fit import Numbers
 from weft.kernel.sizes import in_all, split_op
 
 Statistic = Literal["median", "fastest"]

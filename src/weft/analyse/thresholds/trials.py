@@ -12,7 +12,7 @@ signs, D_old takes away at least a third of the step that the launches with the 
 at least as large as the least step that is reported. A knob without effect has D near 0 at both.
 What a confirmed knob brings is the median of r between its two values and, where it was also moved far, between the
 old one and that.
-As in `weft.analyse.protocol.series`, the fastest samples are used where they agree far better between rounds.
+As in `weft.analyse.thresholds.series`, the fastest samples are used where they agree far better between rounds.
 """
 
 import math
@@ -21,12 +21,12 @@ from statistics import median
 from typing import Literal, NamedTuple
 
 from weft.analyse.interval import NO_INTERVAL, Interval, over_launches
-from weft.analyse.protocol.changes import LEAST_FACTOR
-from weft.analyse.protocol.knob import is_eager_limit
-from weft.analyse.protocol.series import QUIETER
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.times import MedianRow
 from weft.analyse.tables.trials import Judgement, TrialRow
+from weft.analyse.thresholds.changes import LEAST_FACTOR
+from weft.analyse.thresholds.knob import is_eager_limit
+from weft.analyse.thresholds.series import QUIETER
 from weft.format import exact_bytes
 from weft.kernel.sizes import op_name
 from weft.plan.records import Plan

@@ -10,13 +10,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from weft.analyse.protocol.findings import protocol_findings, remedy
-from weft.analyse.protocol.gain import gain_text, gains
-from weft.analyse.protocol.trials import quieter, trial_rows, with_trials
 from weft.analyse.remedies import knob_remedies
 from weft.analyse.tables.answers import ChangeRow, cause_text
 from weft.analyse.tables.times import CallRow
 from weft.analyse.tables.trials import TrialRow
+from weft.analyse.thresholds.findings import protocol_findings, remedy
+from weft.analyse.thresholds.gain import gain_text, gains
+from weft.analyse.thresholds.trials import quieter, trial_rows, with_trials
 from weft.kernel.sizes import op_name
 from weft.plan.records import Cell, Plan
 from weft.plan.trials import Trial, far_value

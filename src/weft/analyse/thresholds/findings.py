@@ -4,10 +4,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from weft.analyse.checks import finding
-from weft.analyse.protocol.gain import gain_text
-from weft.analyse.protocol.trials import is_of
 from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, cause_text, factor_text
 from weft.analyse.tables.trials import TrialRow
+from weft.analyse.thresholds.gain import gain_text
+from weft.analyse.thresholds.trials import is_of
 from weft.format import distinct_seconds, exact_bytes
 from weft.kernel.line_name import cell_place, line_name
 from weft.plan.records import Cell
@@ -91,7 +91,7 @@ def remedy(row: ChangeRow, trials: Sequence[TrialRow] = ()) -> str:
 
 def _selector(row: ChangeRow) -> str:
     """The keys of a fabric file that decide which algorithm a simulated call takes."""
-    better = row["algorithm_before"] if row["factor"] > 1 else row["algorithm_after"]
+    better = row["algorithm_before"] if (row["factor"] or 0) > 1 else row["algorithm_after"]
     return (
         f'simulation.algorithms = {{ {row["call"].partition("-")[0]} = "{better}" }} in the fabric file takes that one '
         "at every size; simulation.collectives says whose selector chooses"

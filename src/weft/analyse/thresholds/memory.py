@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from weft.analyse.protocol.fit import LEAST, Pieces
-from weft.analyse.protocol.series import SizeSeries
 from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.thresholds.fit import LEAST, Pieces
+from weft.analyse.thresholds.series import SizeSeries
 from weft.plan.records import Cell
 
 Cells = Mapping[str, Cell]
@@ -30,7 +30,7 @@ SURELY = 3.290527
 OF_MEMORY = frozenset({"cache", "footprint", "bytes"})
 
 
-def told_apart(changes: Sequence[ChangeRow], series: Sequence[SizeSeries], cells: Cells) -> list[ChangeRow]:
+def mark_memory_effects(changes: Sequence[ChangeRow], series: Sequence[SizeSeries], cells: Cells) -> list[ChangeRow]:
     """The change-overs, those of memory with the kind ``cache`` and without a knob.
 
     Parameters
@@ -117,7 +117,11 @@ def _same(change: ChangeRow, other: ChangeRow) -> bool:
         return False
     near = other["lower"] <= NEAR * change["upper"] and change["lower"] <= NEAR * other["upper"]
     jumps = change["kind"] == other["kind"] == "jump"
-    return near and (not jumps or (change["factor"] > 1) == (other["factor"] > 1))
+    return near and (not jumps or _rises(change) == _rises(other))
+
+
+def _rises(change: ChangeRow) -> bool:
+    return (change["factor"] or 0) > 1
 
 
 def _of_memory(change: ChangeRow) -> ChangeRow:

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Change-overs of one series: where a run knows the algorithm of each size, a switch of it is certain, not inferred.
+
+A simulated fabric records which algorithm its selector took. A series is divided where one algorithm ends, another
+begins, both hold for `LEAST` sizes or more, and the time steps: a fit of the whole would put such a switch beside its
+place. Other switches do not divide it (algorithms of equal cost take turns from size to size): the detector
+(`weft.analyse.thresholds.changes`) sees both sides together. It alone decides whether the time steps there; no line
+fits a single size, so a switch beside a short stretch has no factor (METHOD 18).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise, product
+
+from weft.analyse.thresholds.changes import LEAST_FACTOR, ChangeOver, find_steps_and_bends
+from weft.analyse.thresholds.fit import LEAST, Numbers, Piece, Pieces
+from weft.analyse.thresholds.series import SizeSeries
+
+
+def find_change_overs(series: SizeSeries, *, modelled: bool) -> list[ChangeOver]:
+    """Every change-over of a series, ascending, switches of the algorithm among them.
+
+    Parameters
+    ----------
+    series
+        The series.
+    modelled
+        Whether its times come from a model, which has no noise: then a factor has no interval.
+    """
+    runs = stretches(series)
+    switches = [_switch(series, *sides) for sides in pairwise(runs)]
+    divided = [runs[k].stop for k, switch in enumerate(switches) if switch.kind == "jump"]
+    groups = [range(*bounds) for bounds in pairwise((0, *divided, len(series.sizes)))]
+    steady = replace(series, errors=_errors(series, runs))
+    found = [_recorded(change, series) for group in groups for change in find_steps_and_bends(_part(steady, group))]
+    if modelled:
+        found = [replace(change, low=change.factor, high=change.factor, confidence=1.0) for change in found]
+    known = {(change.lower, change.upper) for change in found}
+    found += [switch for switch in switches if (switch.lower, switch.upper) not in known]
+    return sorted(found, key=lambda change: change.lower)
+
+
+def stretches(series: SizeSeries) -> list[range]:
+    """The places of sizes with the same algorithm, one range for each; a single one where none is recorded."""
+    names = [row.get("algorithm") or "" for row in series.rows]
+    starts = [0, *(place for place in range(1, len(names)) if names[place] != names[place - 1]), len(names)]
+    return [range(begin, end) for begin, end in pairwise(starts)]
+
+
+def _recorded(change: ChangeOver, series: SizeSeries) -> ChangeOver:
+    """A change-over that the detector found, with the algorithms on either side where they differ."""
+    names = {size: row.get("algorithm") or "" for size, row in zip(series.sizes, series.rows, strict=True)}
+    before, after = names[change.lower], names[change.upper]
+    return replace(change, algorithm_before=before, algorithm_after=after) if before != after else change
+
+
+def _errors(series: SizeSeries, runs: Sequence[range]) -> Numbers:
+    """The errors of a series, infinite where a size of a short stretch stands out beside an algorithm that goes on.
+
+    Three sizes of that algorithm on one side predict its nearest one on the other side, but not the size between.
+    """
+    errors = series.errors.copy()
+    names = [row.get("algorithm") or "" for row in series.rows]
+    for run in (each for each in runs if len(each) < LEAST):
+        near = range(max(0, run.start - 2 * LEAST), min(len(names), run.stop + 2 * LEAST))
+        for name in {names[k] for k in near} - {names[run.start]}:
+            left, right = (
+                [k for k in near if names[k] == name and (k < run.start) is before] for before in (True, False)
+            )
+            for known, asked in ((left[-LEAST:], right[:1]), (right[:LEAST], left[-1:])):
+                if len(known) == LEAST and asked:
+                    line = _line(series, known)
+                    if max(_off(series, line, k) for k in known + asked) < math.log(LEAST_FACTOR) / 4:
+                        errors[[k for k in run if _off(series, line, k) > math.log(LEAST_FACTOR)]] = math.inf
+    return errors
+
+
+def _off(series: SizeSeries, line: Piece, place: int) -> float:
+    """Logarithm of the factor by which a size is off a line."""
+    return abs(math.log(series.seconds[place] / max(line.at(series.sizes[place]), 1e-12)))
+
+
+def _part(series: SizeSeries, places: Sequence[int]) -> SizeSeries:
+    part = slice(places[0], places[-1] + 1)
+    return replace(
+        series, sizes=series.sizes[part], seconds=series.seconds[part], errors=series.errors[part],
+        rows=series.rows[part],
+    )  # fmt: skip
+
+
+def _switch(series: SizeSeries, before: range, after: range) -> ChangeOver:
+    """The switch of the algorithm between two stretches; without a factor where the lines beside it do not agree."""
+    lower, upper = series.sizes[before[-1]], series.sizes[after[0]]
+    left, right = _lines(series, before, last=True), _lines(series, after, last=False)
+    steps = list(_steps(left, right, lower, upper))
+    steady = steps and (all(step > 0 for step in steps) or all(step < 0 for step in steps))
+    jump = bool(steady) and min(map(abs, steps)) > math.log(LEAST_FACTOR)
+    factor = None
+    if jump or (steps and max(map(abs, steps)) <= math.log(LEAST_FACTOR)):
+        middle = math.sqrt(max(lower, 0.5) * upper)
+        factor = right[0].at(middle) / left[0].at(middle)
+    return ChangeOver(
+        series.cell,
+        series.name,
+        lower,
+        upper,
+        lower,
+        upper,
+        "jump" if jump else "switch",
+        factor,
+        factor,
+        factor,
+        _rate(left),
+        _rate(right),
+        1.0,
+        series.rows[before[-1]]["algorithm"] or "",
+        series.rows[after[0]]["algorithm"] or "",
+    )
+
+
+def _steps(left: Sequence[Piece], right: Sequence[Piece], lower: int, upper: int) -> Iterable[float]:
+    """Logarithm of the step by each pair of lines, seen from both ends of the gap; empty where a line meets zero.
+
+    A step shows from both ends; a bend in the gap misleads only one of the two.
+    """
+    views = [(one.at(size), other.at(size)) for one, other in product(left, right) for size in (lower, upper)]
+    return [math.log(there / here) for here, there in views] if min(map(min, views), default=0.0) > 0 else []
+
+
+def _lines(series: SizeSeries, places: range, *, last: bool) -> list[Piece]:
+    """Lines through the three and through the two sizes of a stretch that are next to a switch; none if too short.
+
+    They differ where the stretch bends there: then neither alone says what the time would be in the gap.
+    """
+    if len(places) < LEAST:
+        return []
+    return [_line(series, places[-count:] if last else places[:count]) for count in (LEAST, LEAST - 1)]
+
+
+def _line(series: SizeSeries, places: Sequence[int]) -> Piece:
+    import numpy as np
+
+    index = list(places)
+    sizes = np.array(series.sizes, dtype=np.float64)[index]
+    return Pieces(sizes, series.seconds[index], np.full(len(index), 1.0)).piece(0, len(index) - 1)
+
+
+def _rate(lines: Sequence[Piece]) -> float | None:
+    """Bytes per second; None without a line, or where the time does not grow with the size."""
+    return 1 / lines[0].per_byte_s if lines and lines[0].per_byte_s > 0 else None
