@@ -7,13 +7,14 @@ import os
 import shlex
 import shutil
 import stat
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from weft.errors import DataError
-from weft.files.plain import NotPlainError, kind_of, open_plain, read_plain, strange_in
+from weft.errors import DataError, StudyError
+from weft.files.beneath import NotPlainError, follow_no_link, parent_of, strange_in
+from weft.files.plain import open_plain, read_plain
 from weft.format import format_bytes
 from weft.text import plain_tree
 
@@ -61,7 +62,7 @@ def _whole_file(path: Path) -> Generator[BinaryIO, None, None]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            part.replace(path)
+            replace(part, path)
         except OSError:
             # on a full disk the partial file still takes space
             try_remove(part)
@@ -76,7 +77,8 @@ def own_handle(path: Path, flags: int) -> int:
     OSError
         It cannot be opened, or is not a regular file with one name.
     """
-    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    with parent_of(path) as (folder, name, _):
+        handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=folder)
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         os.close(handle)
@@ -117,25 +119,56 @@ def read_json(path: Path) -> dict[str, Any]:
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
-def refuse_strange(files: Iterable[Path], folders: Iterable[Path]) -> None:
-    """Refuse files, or folders with all below them, where a link, pipe, device or socket is in a file's place.
+def guard(root: Path) -> None:
+    """Refuse a folder of Weft that is a link, or has anything but plain files and folders in it; follow no link there.
 
-    A link may lead out of a folder that came from somebody else, and the others may be read for ever.
+    Every kind of folder is opened by this: runs, traces, new ones. A link may lead out of a folder that came from
+    somebody else, and a pipe or device may be read for ever.
 
     Raises
     ------
     DataError
-        Something is neither a plain file nor a folder, or a folder cannot be read.
+        It is a link, something in it is neither a plain file nor a folder, or a folder cannot be read.
     """
-    found = [(place, kind) for place in files if (kind := kind_of(place))]
-    for folder in folders:
-        with file_errors(folder):
-            found += strange_in(folder)
-    for place, kind in found[:1]:
+    if root.is_symlink():
         raise DataError(
-            f"{place} is {kind}: here only plain files are read",
-            _put_back(place),
+            f"{root} is a link to {_target(root)}: Weft follows no links to or in its folders",
+            f"name the folder itself: {shlex.quote(os.path.realpath(root))}",
         )
+    with file_errors(root):
+        for place, kind in strange_in(root):
+            what = f"{kind} to {_target(place)}" if place.is_symlink() else kind
+            raise DataError(f"{place} is {what}: Weft reads plain files here, and follows no links", _put_back(place))
+    follow_no_link(root)
+
+
+def new_folder(path: Path, command: str) -> None:
+    """Make a folder for what a verb writes, or take an empty one.
+
+    Parameters
+    ----------
+    command
+        The verb with a new folder, for the hint.
+
+    Raises
+    ------
+    StudyError
+        It is there, and not an empty folder.
+    DataError
+        It is a link, or cannot be made.
+    """
+    if path.exists() and not path.is_symlink() and (not path.is_dir() or any(path.iterdir())):
+        raise StudyError(f"{path} is there already", f"name a new folder: {command}")
+    guard(path)
+    with file_errors(path):
+        make_folder(path)
+
+
+def _target(link: Path) -> str:
+    try:
+        return repr(str(link.readlink()))
+    except OSError:
+        return "something"
 
 
 def _remove(place: Path) -> str:
@@ -148,10 +181,22 @@ def _put_back(place: Path) -> str:
 
 def try_remove(path: Path) -> None:
     """Remove a file if possible; a failure is ignored."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:
-        return
+    with suppress(OSError), parent_of(path) as (folder, name, _):
+        os.unlink(name, dir_fd=folder)
+
+
+def replace(part: Path, path: Path) -> None:
+    """Give a finished file its name; OSError if that is impossible."""
+    with parent_of(part) as (source, old, _), parent_of(path) as (target, new, _):
+        os.replace(old, new, src_dir_fd=source, dst_dir_fd=target)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder with those above it, unless it is there; OSError if that is impossible."""
+    if not path.is_dir():
+        make_folder(path.parent)
+    with parent_of(path) as (folder, name, _), suppress(FileExistsError):
+        os.mkdir(name, dir_fd=folder)
 
 
 @contextmanager

@@ -3,30 +3,10 @@
 
 import errno
 import os
-import stat
-from collections.abc import Iterator
-from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
 
-KINDS = {
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFDIR: "a folder",
-    stat.S_IFLNK: "a link",
-}
-
-
-class NotPlainError(OSError):
-    """What was to be read is there, but it is no plain file."""
-
-
-def kind_in(status: os.stat_result) -> str:
-    """What a status is of, in words; empty for a plain file."""
-    kind = stat.S_IFMT(status.st_mode)
-    return "" if kind == stat.S_IFREG else KINDS.get(kind, "something else")
+from weft.files.beneath import NotPlainError, kind_in, parent_of
 
 
 def refuse_kind(path: Path, status: os.stat_result) -> None:
@@ -34,31 +14,6 @@ def refuse_kind(path: Path, status: os.stat_result) -> None:
     if kind := kind_in(status):
         code = errno.EISDIR if kind == "a folder" else errno.EINVAL
         raise NotPlainError(code, f"{kind}, not a plain file", str(path))
-
-
-def strange_in(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield what in a folder and below is neither a plain file nor a folder, and its kind; links are not followed.
-
-    Raises
-    ------
-    OSError
-        A folder cannot be read; one that is not there has nothing strange in it.
-    """
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from strange_in(Path(entry.path))
-            elif not entry.is_file(follow_symlinks=False) and (kind := kind_of(Path(entry.path))):
-                yield Path(entry.path), kind
-
-
-def kind_of(path: Path) -> str:
-    """What lies at a path, in words, a link too; empty for a plain file, a folder, or nothing."""
-    try:
-        kind = kind_in(path.lstat())
-    except OSError:
-        return ""
-    return "" if kind == "a folder" else kind
 
 
 def plain_file(path: Path) -> Path:
@@ -69,20 +24,24 @@ def plain_file(path: Path) -> Path:
     OSError
         There is no file; ``NotPlainError`` if it is no plain one.
     """
-    refuse_kind(path, path.stat())
+    with parent_of(path) as (folder, name, guarded):
+        refuse_kind(path, os.stat(name, dir_fd=folder, follow_symlinks=not guarded))
     return path
 
 
 def open_plain(path: Path) -> BufferedReader:
-    """Open a plain file to read; a link is followed.
+    """Open a plain file to read; a link is followed, except in folders of Weft (:func:`weft.files.beneath.parent_of`).
 
     Raises
     ------
     OSError
         It cannot be opened; ``NotPlainError`` if it is a pipe, device, socket or folder, which may have no end.
     """
-    plain_file(path)  # to open a device may already do something
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with parent_of(path) as (folder, name, guarded):
+        # to open a device may already do something
+        refuse_kind(path, os.stat(name, dir_fd=folder, follow_symlinks=not guarded))
+        links = os.O_NOFOLLOW if guarded else 0
+        handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | links, dir_fd=folder)
     try:
         refuse_kind(path, os.fstat(handle))  # what may have taken its place meanwhile
     except NotPlainError:

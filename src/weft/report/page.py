@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.analyse.tables.times import timed
 from weft.errors import CompareError, WeftError
+from weft.files.atomic import guard
 from weft.report import facts
 from weft.report.card import card_of
 from weft.report.condense import kinds
@@ -53,7 +54,7 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, front: 
         raise WeftError("no run was given to report on", "weft report RUN... -o report.html")
     place = RunFolder(path.parent)
     if place.meta.is_file():  # which may have come from somebody else
-        place.refuse_links(place.path / "figures")
+        guard(place.path)
     views = [load_view(folder) for folder in folders]
     figures = [all_figures(view) for view in views]
     write_page(path, render(views, figures, front))

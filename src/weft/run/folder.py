@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from weft.errors import DataError
-from weft.files.atomic import file_errors, own_handle, write_atomic, write_json
+from weft.files.atomic import file_errors, guard, make_folder, own_handle, write_atomic, write_json
 from weft.store.folder import SCHEMA, RunFolder
 
 
@@ -90,7 +90,7 @@ def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: di
         The folder cannot be written.
     """
     with file_errors(folder.cells):
-        folder.cells.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.cells)
     write_atomic(folder.study, study)
     write_atomic(folder.fabric, fabric)
     write_atomic(folder.plan, plan)
@@ -116,8 +116,8 @@ def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
         Another Weft works on the folder; the message names its process id.
     """
     with file_errors(folder.path):
-        folder.launches.mkdir(parents=True, exist_ok=True)
-        folder.refuse_links(folder.confirm)
+        guard(folder.path)
+        make_folder(folder.launches)
         handle = own_handle(folder.lock_file, os.O_RDWR | os.O_CREAT)
     try:
         if not try_lock(handle):

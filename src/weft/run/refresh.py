@@ -2,7 +2,6 @@
 """Bringing a run's samples and tables up to date with its cells."""
 
 import os
-import shutil
 import traceback
 import zlib
 from collections.abc import Generator, Iterable
@@ -12,7 +11,7 @@ from shlex import quote
 from typing import Any
 
 from weft.errors import CompareError, DataError, WeftError
-from weft.files.atomic import file_errors, read_json, try_remove, write_json
+from weft.files.atomic import read_json, try_remove, write_json
 from weft.files.plain import open_plain
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
@@ -89,10 +88,7 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
         try:
             analyse.make_tables(folder, engine)
         except (DataError, *unfit()):
-            with file_errors(folder.samples):
-                if folder.samples.exists():
-                    shutil.rmtree(folder.samples)  # refuses a link
-            store.convert(folder, origin)
+            store.convert(folder, origin, anew=True)
             analyse.make_tables(folder, engine)
     except unfit() as problem:
         raise no_tables(folder, problem) from problem

@@ -95,7 +95,8 @@ class Walk:
                 steps = self._round(steps)
         finally:
             self.progress.stop()
-        for path in self.folder.leftovers():
+        names = {cell.id for cell in self.plan.cells} | {each.id.partition(".")[0] for each in self.plan.launches}
+        for path in self.folder.leftovers(names):
             try_remove(path)
 
     def _round(self, steps: Sequence[Step]) -> list[Step]:

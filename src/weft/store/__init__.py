@@ -16,8 +16,8 @@ def read_cell(
     return cells.read_cell(folder, cell, launch, checksums=checksums, origin=origin)
 
 
-def convert(folder: Any, origin: "Origin | None" = None) -> None:
+def convert(folder: Any, origin: "Origin | None" = None, *, anew: bool = False) -> None:
     """Bring the Parquet files of a run up to date; see `weft.store.parquet.convert`."""
     from weft.store import parquet
 
-    parquet.convert(folder, origin)
+    parquet.convert(folder, origin, anew=anew)

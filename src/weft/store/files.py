@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft import __version__
-from weft.files.atomic import explain, own_file, try_remove
+from weft.files.atomic import explain, make_folder, own_file, replace, try_remove
 from weft.files.plain import plain_file
 
 ROW_GROUP = 1 << 20
@@ -60,12 +60,12 @@ def write_parquet(
     schema = schema.with_metadata({f"weft.{key}": value for key, value in keys.items()})
     part = path.with_name(path.name + ".part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with own_file(part) as file, pq.ParquetWriter(file, schema, **_options(schema, differences, runs)) as writer:
             for batch in batches:
                 table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
                 writer.write_table(table.cast(schema), row_group_size=ROW_GROUP)
-        part.replace(path)
+        replace(part, path)
     except OSError as error:
         raise explain(path, error) from None
     finally:  # also if a table could not be made: no incomplete file stays

@@ -2,12 +2,12 @@
 """The run folder: the paths of its files, and whether this Weft can read it."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError, NotThereError
-from weft.files.atomic import read_json, refuse_strange
+from weft.files.atomic import guard, read_json
 
 SCHEMA = "weft-run/2"
 OF = "of"
@@ -53,7 +53,8 @@ class RunFolder:
         NotThereError
             It is not a run folder.
         DataError
-            It is a trace, one of another version of the format, or something in it is a link, pipe, device or socket.
+            It is a trace, one of another version of the format, or it or something in it is a link, pipe, device or
+            socket.
         """
         folder = cls(path)
         if not folder.meta.is_file():
@@ -62,8 +63,7 @@ class RunFolder:
                 f"{folder.path} {what}",
                 "weft list runs names those that are here; weft run STUDY --on FABRIC makes one",
             )
-        folder.refuse_links()
-        folder.refuse_strange()
+        guard(folder.path)
         schema = folder.metadata().get("schema")
         if str(schema).startswith("weft-trace/"):
             raise DataError(
@@ -76,41 +76,7 @@ class RunFolder:
                 f"this Weft reads {SCHEMA!r} (made by weft {folder.metadata().get('weft', 'unknown')})",
                 "read it with that version of Weft, or measure again with --into DIR",
             )
-        if inner := folder.trials():
-            inner.refuse_links()
-            inner.refuse_strange()
         return folder
-
-    def refuse_links(self, *more: Path) -> None:
-        """Refuse a run whose folders lead elsewhere: what is old in them is removed, and new files are written.
-
-        Parameters
-        ----------
-        more
-            Folders besides those that every reader of a run uses.
-
-        Raises
-        ------
-        DataError
-            One of its folders is a link.
-        """
-        for place in (self.inputs, self.launches, self.cells, self.samples, self.tables, *more):
-            if place.is_symlink():
-                raise DataError(
-                    f"{place} is a link to {str(place.readlink())!r}: Weft would write there, and remove files",
-                    "put the folder itself in its place",
-                )
-
-    def refuse_strange(self) -> None:
-        """Refuse a run in which a link, pipe, device or socket is in a file's place: it may lead out, or never end.
-
-        Raises
-        ------
-        DataError
-            Something is neither a plain file nor a folder.
-        """
-        own = (self.meta, self.study, self.fabric, self.plan, self.lock_file, self.load)
-        refuse_strange(own, (self.inputs, self.launches, self.cells, self.samples, self.tables))
 
     def metadata(self) -> dict[str, Any]:
         """Entries of ``weft.json``.
@@ -179,8 +145,17 @@ class RunFolder:
         words = ["weft", "run", str(self.study), "--on", str(self.fabric), "--into", f"{self.path}-again"]
         return f"measure again: {shlex.join(words)}"
 
-    def leftovers(self) -> Iterator[Path]:
-        """Yield each incomplete file that a killed launch left."""
-        for where in (self.path, self.cells, self.launches, self.samples, self.tables):
-            yield from where.glob("*.part")
-            yield from where.glob("*.part-*.lock")  # what Open MPI (OMPIO) locks beside a file it writes
+    def leftovers(self, names: Collection[str]) -> Iterator[Path]:
+        """Yield each incomplete file that a killed launch left.
+
+        Parameters
+        ----------
+        names
+            Those of the plan's cells: a part that is named otherwise is not of this run, and stays.
+        """
+        own = (self.study, self.fabric, self.plan, self.meta, self.load, self.report)
+        yield from (part for path in own if (part := path.with_name(f"{path.name}.part")).is_file())
+        for where in (self.cells, self.launches, self.samples):
+            # the second is what Open MPI (OMPIO) locks beside a file it writes
+            for pattern in ("*.part", "*.part-*.lock"):
+                yield from (part for part in where.glob(pattern) if part.name.partition(".")[0] in names)

@@ -4,7 +4,7 @@
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
@@ -17,9 +17,9 @@ from weft.store import pairs
 from weft.store.cells import Origin, finished_cells, folder_path, read_record, read_samples
 from weft.store.files import ROW_GROUP, ahead, write_parquet
 from weft.store.pair_layout import is_of_pairs
-from weft.store.records import CellRecord
+from weft.store.records import WITH_SAMPLES, CellRecord
 from weft.store.samples import SCHEMA, sample_tables
-from weft.store.tables import write_tables
+from weft.store.tables import read_table, write_tables
 
 SAMPLES = "weft-samples/1"
 Fingerprints: TypeAlias = dict[str, list[Any]]
@@ -28,7 +28,7 @@ WORTH_A_THREAD = 1 << 17
 """Rows of a cell from which on a thread of its own gains time; of smaller ones the threads wait for each other."""
 
 
-def convert(folder: Any, origin: Origin | None = None) -> None:
+def convert(folder: Any, origin: Origin | None = None, *, anew: bool = False) -> None:
     """Bring ``samples/`` and the store's tables (cells, segments, launches, ranks) up to date with ``cells/``.
 
     Cells whose files still have the names, sizes and times stored in their Parquet file are skipped.
@@ -39,6 +39,8 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
         The run folder, or its path.
     origin
         Run id and hashes that every record must repeat; None skips this check.
+    anew
+        Whether to convert all cells.
 
     Raises
     ------
@@ -49,35 +51,30 @@ def convert(folder: Any, origin: Origin | None = None) -> None:
     files = _fingerprints(root)  # before anything is read: what changes meanwhile is read again the next time
     records: list[CellRecord] = []
     cells: list[list[CellRecord]] = []
-    kept: set[str] = set()
     for cell, group in groupby(finished_cells(root), key=lambda found: found[0]):
         found = [read_record(root, cell, launch, origin) for _, launch in group]
         records += found
         measured = [record for record in found if record.has_samples]
         if measured:
-            kept.add(f"{cell}.parquet")
             cells.append(measured)
     large = [measured for measured in cells if _rows(measured) > WORTH_A_THREAD]
     small = [measured for measured in cells if _rows(measured) <= WORTH_A_THREAD]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        tasks = [pool.submit(_convert_cell, root, measured, files) for measured in large]
+        tasks = [pool.submit(_convert_cell, root, measured, files, anew) for measured in large]
         for measured in small:
-            _convert_cell(root, measured, files)
+            _convert_cell(root, measured, files, anew)
         for task in tasks:
             task.result()
-    for stale in (root / "samples").rglob("*.parquet"):
-        if stale.name not in kept:
-            stale.unlink()
     write_tables(root, records)
 
 
-def _convert_cell(root: Path, records: list[CellRecord], files: Fingerprints) -> None:
+def _convert_cell(root: Path, records: list[CellRecord], files: Fingerprints, anew: bool) -> None:
     """Bring the Parquet file of one cell up to date with its launches that have samples."""
     path = root / "samples" / f"{records[0].cell}.parquet"
     of_pairs = is_of_pairs(records[0])
     schema = pairs.SAMPLES if of_pairs else SAMPLES  # files of an older layout are also made again
     sources = _sources(schema, records, files)
-    if _remembered(path) == sources:
+    if not anew and _remembered(path) == sources:
         return
     read = (read_samples(root, record) for record in records)
     if of_pairs:
@@ -119,6 +116,17 @@ def _remembered(path: Path) -> str | None:
         return None
 
 
-def sample_files(folder: Any) -> Iterator[Path]:
-    """The sample files of a run, ordered by cell."""
-    yield from sorted((folder_path(folder) / "samples").glob("*.parquet"))
+def sample_files(folder: Any) -> list[Path]:
+    """The sample files of a run, ordered by cell: those of the cells that have samples; others are left alone.
+
+    Raises
+    ------
+    DataError
+        The table of cells is missing.
+    """
+    root = folder_path(folder)
+    rows = read_table(root, "cells").select(["cell", "status"]).to_pylist()
+    return [
+        root / "samples" / f"{cell}.parquet"
+        for cell in sorted({r["cell"] for r in rows if r["status"] in WITH_SAMPLES})
+    ]

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 from weft import __version__
-from weft.errors import DataError, StudyError
-from weft.files.atomic import file_errors
+from weft.errors import DataError
+from weft.files.atomic import file_errors, make_folder, new_folder
 from weft.files.plain import plain_file
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
@@ -30,8 +30,6 @@ def import_trace(source: Path, into: Path) -> list[str]:
     DataError
         The trace is no archive, is torn, or cannot be read; or the folder cannot be written.
     """
-    if into.exists() and (not into.is_dir() or any(into.iterdir())):
-        raise StudyError(f"{into} is there already", "name a new folder: weft trace import SOURCE -o RUN")
     if not source.exists():
         raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or its folder")
     if not source.is_dir():
@@ -40,10 +38,11 @@ def import_trace(source: Path, into: Path) -> list[str]:
     anchor = source if source.is_file() else next(iter(sorted(source.glob("*.otf2"))), None)
     if anchor is None:
         raise DataError(f"{source} has no archive of OTF2 (*.otf2)", "give an archive's traces.otf2, or its folder")
+    new_folder(into, "weft trace import SOURCE -o RUN")
     folder = TraceFolder(into)
     try:
         with file_errors(folder.path):
-            folder.raw.mkdir(parents=True, exist_ok=True)
+            make_folder(folder.raw)
         folder.describe(imported=str(source), weft=__version__)
         lines = bring_otf2(anchor, folder)
         convert_trace(folder)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from weft import __version__
-from weft.errors import DataError, StudyError
-from weft.files.atomic import file_errors
+from weft.errors import DataError
+from weft.files.atomic import file_errors, make_folder, new_folder
 from weft.format import format_seconds, plural
 from weft.launch.interposer import mpi_of, preloaded
 from weft.launch.preload import build_preload
@@ -62,13 +62,12 @@ def take_trace(
     LaunchError
         There is no such starter or MPI, or the tracer could not be built.
     """
-    if into.exists() and (not into.is_dir() or any(into.iterdir())):
-        raise StudyError(f"{into} is there already", "name a new folder: weft trace -o RUN -- mpirun ...")
+    new_folder(into, "weft trace -o RUN -- mpirun ...")
     mpi = mpi_of(command, mpicxx)
     library = build_preload(TRACER, mpi, say)
     folder = TraceFolder(into)
     with file_errors(folder.path):
-        folder.raw.mkdir(parents=True)
+        make_folder(folder.raw)
     folder.describe(command=shlex.join(command), library=str(library), weft=__version__)
     variables = {"LD_PRELOAD": str(library), **trace_variables(folder.path, most_bytes)}
     code = wait_for(preloaded(command, variables, mpi.described()))

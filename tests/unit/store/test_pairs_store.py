@@ -16,6 +16,7 @@ from weft.store.cells import CellData, read_cell
 from weft.store.pair_findings import bucket_tables, finding_tables
 from weft.store.pair_layout import layout_of
 from weft.store.pairs import sample_batches
+from weft.store.parquet import sample_files
 
 FIVE = [0, 0, 1, 1, 2]  # odd: somebody has a bye in every round
 
@@ -108,12 +109,12 @@ def test_cells_that_have_not_changed_are_left_alone(tmp_path: Path) -> None:
     assert {file: file.stat().st_mtime_ns for file in files} == before
 
 
-def test_cells_that_are_gone_take_their_files_with_them(tmp_path: Path) -> None:
+def test_files_of_cells_that_are_gone_are_read_no_more(tmp_path: Path) -> None:
     root = make(tmp_path)
     for path in (root / "cells").iterdir():
         path.unlink()
     convert(root)
-    assert not list((root / "samples").rglob("*.parquet"))
+    assert sample_files(root) == []
 
 
 def test_a_segment_that_is_none_of_pairs_is_refused(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from weft.errors import DataError, WeftError
 from weft.files.atomic import file_errors, free_space
 
 PREFIX = ".analysis-"
+MARK = "of-weft"
+"""A file in each scratch folder: one without it is somebody else's, whatever its name, and stays."""
 FULL = ("No space left on device", "Disk quota exceeded", "max_temp_directory_size")
 """In what engines say when a result or a spilled piece cannot be written; DuckDB leaves a tenth of the disk free."""
 IN_USE_S = 3600.0
@@ -60,6 +62,7 @@ def scratch(backend: Backend, beside: Path) -> Generator[Scratch]:
         for left in beside.glob(f"{PREFIX}*"):
             _remove_abandoned(left)
         with _full_told(beside), TemporaryDirectory(prefix=PREFIX, dir=beside) as folder, _held(Path(folder)):
+            (Path(folder) / MARK).touch()
             yield Scratch(backend, Path(folder))
 
 
@@ -97,7 +100,7 @@ def _held(folder: Path) -> Generator[bool]:
 def _remove_abandoned(folder: Path) -> None:
     """Remove what a killed analysis left: up to the size of the events, which nobody would look for."""
     with suppress(OSError):  # it is somebody else's, or another analysis was first: no reason to refuse this one
-        if not folder.is_symlink() and folder.is_dir() and time.time() - folder.stat().st_mtime > IN_USE_S:
+        if not folder.is_symlink() and (folder / MARK).is_file() and time.time() - folder.stat().st_mtime > IN_USE_S:
             with _held(folder) as free:
                 if free:
                     shutil.rmtree(folder, ignore_errors=True)

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from weft.errors import DataError
-from weft.files.atomic import file_errors
 from weft.store.files import Column, Schema, Table, write_parquet
 from weft.store.trace.definitions import Definitions
 from weft.store.trace.folder import TraceFolder
@@ -110,9 +109,6 @@ def convert_trace(folder: TraceFolder) -> None:
     traces = [RankTrace.open(path) for path in trace_files(folder.raw)]
     _check(folder, traces)
     numbers, rows = Numbers(), list[TraceRankRow]()
-    for stale in (*folder.events.glob("*.parquet"), *folder.counts.glob("*.parquet")):
-        with file_errors(stale):
-            stale.unlink()
     for first in range(0, len(traces), RANKS_A_FILE):
         several = traces[first : first + RANKS_A_FILE]
         name = f"{several[0].header.rank:07d}.parquet"
@@ -255,10 +251,19 @@ def _mapped(numbers: np.ndarray[tuple[int], np.dtype[np.uint32]], common: Callab
 
 
 def event_files(folder: TraceFolder) -> list[Path]:
-    """The Parquet files of events, by their first rank."""
-    return sorted(folder.events.glob("*.parquet"))
+    """The Parquet files of events, by their first rank; LookupError if one is missing."""
+    return _written(folder, folder.events)
 
 
 def count_files(folder: TraceFolder) -> list[Path]:
-    """The Parquet files of counts, by their first rank."""
-    return sorted(folder.counts.glob("*.parquet"))
+    """The Parquet files of counts, by their first rank; LookupError if one is missing."""
+    return _written(folder, folder.counts)
+
+
+def _written(folder: TraceFolder, place: Path) -> list[Path]:
+    """The files of a folder that the ranks' table stands for: others beside them are nobody's, and stay unread."""
+    ranks = sorted(row["rank"] for row in TRACE_RANKS.read(folder.path))
+    found = [place / f"{first:07d}.parquet" for first in ranks[::RANKS_A_FILE]]
+    if missing := [path for path in found if not path.is_file()]:
+        raise LookupError(f"{missing[0]} is missing")
+    return found

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The folder of a trace: the paths of its files, and whether this Weft can read it."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError, NotThereError
-from weft.files.atomic import read_json, refuse_strange, write_json
+from weft.files.atomic import guard, read_json, write_json
 
 SCHEMA = "weft-trace/1"
 
@@ -36,15 +37,17 @@ class TraceFolder:
         NotThereError
             It is neither.
         DataError
-            It is of another version of the format, or something in it is a link, pipe, device or socket.
+            It is of another version of the format, or it or something in it is a link, pipe, device
+            or socket.
         """
         folder = cls(path)
-        refuse_strange((folder.meta,), (folder.raw, folder.events, folder.counts, folder.tables))
-        if not folder.meta.is_file():
-            if any(folder.raw.glob("rank-*.trace")):
-                return folder
+        has_records = next(folder.raw.glob("rank-*.trace"), None) is not None
+        if not has_records and not os.path.lexists(folder.meta):
             what = "does not exist" if not folder.path.exists() else "is not a trace: it has neither weft.json nor raw/"
             raise NotThereError(f"{folder.path} {what}", "weft trace -o RUN -- mpirun -n 4 ./application makes one")
+        guard(folder.path)
+        if not folder.meta.is_file():
+            return folder
         schema = folder.metadata().get("schema")
         if schema != SCHEMA:
             raise DataError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from weft.errors import StudyError
+from weft.files.atomic import new_folder
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import COLLECTIVES, FINISH, STARTED_COLLECTIVES, Flag
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
@@ -31,8 +31,7 @@ def write_otf2(folder: TraceFolder, path: Path) -> int:
         The package otf2 is missing, a table is missing, or the archive cannot be written.
     """
     package = otf2()
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise StudyError(f"{path} is there already", "name a new folder: weft trace export RUN DIR --to otf2")
+    new_folder(path, "weft trace export RUN DIR --to otf2")
     try:
         with as_data_errors(path, "the archive cannot be written", "is there room, and may you write there? df -h ."):
             writer = package.writer.open(str(path), archive_name=NAME, timer_resolution=TICKS_A_SECOND)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.analyse.engine import connect
-from weft.analyse.pairs.scratch import scratch
+from weft.analyse.pairs.scratch import MARK, scratch
 
 
 def test_what_a_killed_analysis_left_is_removed_and_what_another_uses_is_not(
@@ -19,6 +19,7 @@ def test_what_a_killed_analysis_left_is_removed_and_what_another_uses_is_not(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (tmp_path / ".analysis-link").symlink_to(elsewhere)
+    (left.parent / MARK).touch()
     backend = connect("duckdb://")
     with scratch(backend, tmp_path) as first:
         assert not left.parent.exists()
@@ -35,6 +36,7 @@ def test_what_somebody_else_left_or_removes_meanwhile_stops_no_analysis(
     monkeypatch.setattr("weft.analyse.pairs.scratch.IN_USE_S", -1.0)
     left = tmp_path / ".analysis-theirs"
     left.mkdir()
+    (left / MARK).touch()
     real = os.open
 
     def opened(path: Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Folders that may come from somebody else: what is in them is reached part by part, never through a link."""
+
+import errno
+import os
+import stat
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFLNK: "a link",
+}
+DEEPEST = 16
+"""Folders in folders; Weft's own are nested half as deep, replays in a trace among them."""
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_GUARDED: set[str] = set()
+
+
+class NotPlainError(OSError):
+    """What was to be read is there, but it is no plain file."""
+
+
+def follow_no_link(root: Path) -> None:
+    """From now on, follow no link from this folder to anything in it, whoever opens, writes or removes it."""
+    _GUARDED.add(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow links
+
+
+def kind_in(status: os.stat_result) -> str:
+    """What a status is of, in words; empty for a plain file."""
+    kind = stat.S_IFMT(status.st_mode)
+    return "" if kind == stat.S_IFREG else KINDS.get(kind, "something else")
+
+
+@contextmanager
+def parent_of(path: Path) -> Generator[tuple[int | None, str, bool]]:
+    """Open the folder that a file is in: its descriptor, the file's name there, and whether links may not be followed.
+
+    Outside of the folders of :func:`follow_no_link` there is no descriptor, and the name is the whole path.
+
+    Raises
+    ------
+    OSError
+        A folder on the way is missing; NotPlainError if one is a link or a file.
+    """
+    root, parts = _root_of(path)
+    if root is None or not parts:
+        yield None, str(path), root is not None
+        return
+    handle = _open_folder(root, parts[:-1])
+    try:
+        yield handle, parts[-1], True
+    finally:
+        os.close(handle)
+
+
+def strange_in(root: Path) -> Iterator[tuple[Path, str]]:
+    """Yield what in a folder and below is neither a plain file nor a folder, and its kind; links are not followed.
+
+    Raises
+    ------
+    OSError
+        A folder cannot be read, or is nested too deeply; one that is not there has nothing strange in it.
+    """
+    waiting: list[tuple[str, ...]] = [()]
+    while waiting:
+        parts = waiting.pop()
+        if len(parts) > DEEPEST:
+            raise OSError(errno.ENAMETOOLONG, f"nested more than {DEEPEST} folders deep", str(root.joinpath(*parts)))
+        with suppress(FileNotFoundError):
+            handle = _open_folder(str(root), parts)
+            try:
+                with os.scandir(handle) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append((*parts, entry.name))
+                        elif not entry.is_file(follow_symlinks=False):
+                            place = root.joinpath(*parts, entry.name)
+                            yield place, kind_in(os.stat(entry.name, dir_fd=handle, follow_symlinks=False))
+            finally:
+                os.close(handle)
+
+
+def _root_of(path: Path) -> tuple[str | None, list[str]]:
+    """The guarded folder that a path is in, or None, and the path from there in parts."""
+    found = os.path.abspath(path)  # noqa: PTH100
+    parts: list[str] = []
+    while _GUARDED and found not in _GUARDED:
+        found, _, name = found.rpartition("/")
+        if not name:
+            return None, []
+        parts.append(name)
+    return (found, parts[::-1]) if _GUARDED else (None, [])
+
+
+def _open_folder(root: str, parts: tuple[str, ...] | list[str]) -> int:
+    handle, place = _open_part(root, None, root), root
+    for part in parts:
+        place = os.path.join(place, part)  # noqa: PTH118
+        try:
+            inner = _open_part(part, handle, place)
+        finally:
+            os.close(handle)
+        handle = inner
+    return handle
+
+
+def _open_part(name: str, above: int | None, place: str) -> int:
+    try:
+        return os.open(name, FOLDER, dir_fd=above)
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP):
+            raise OSError(error.errno, error.strerror, place) from None
+        kind = kind_in(os.stat(name, dir_fd=above, follow_symlinks=False))
+        raise NotPlainError(error.errno, f"{kind or 'a file'}, not a folder", place) from None
