@@ -36,6 +36,13 @@ UNTIMED = [
 ]
 
 
+#: Files that `check` leaves to `test`: they start Spark, build a wheel, or ask about packages and pages of docs.
+NOT_EACH_TIME = [
+    *("tests/flow/test_engines.py", "tests/unit/test_benches.py", "tests/unit/test_packaging.py"),
+    *("tests/unit/test_wheel.py", "tests/unit/test_docs_figures.py", "tests/unit/test_printed_commands.py"),
+]
+
+
 @dataclass(frozen=True)
 class Part:
     """Commands run one after the other; each may write its tests as JUnit XML below `RESULTS`.
@@ -100,7 +107,7 @@ def levels() -> dict[str, list[Part]]:
     style = Part("style", (program("ruff", "check", "-q", "."), program("ruff", "format", "-q", "--check", ".")))
     types = Part("types", (program("pyright"),), beside=True)
     docs = Part("docs", (program("sphinx-build", "-W", "-q", "docs", "docs/_build/html"),), beside=True)
-    unit = pytest("unit", "tests/unit", "tests/flow", "tests/fuzz", pairs=True)
+    unit = pytest("unit", "tests/unit", "tests/flow", *without(NOT_EACH_TIME), pairs=True)
     others = pytest("others", "tests", *without(RANK_ROOMS), pairs=True)
     ranks = pytest("ranks", *RANK_ROOMS, *without(UNTIMED))
     return {

@@ -52,8 +52,10 @@ def test_two_launches_of_an_algorithm_that_takes_half_the_time_name_no_winner() 
     assert unjudged(rows, cells) == []
 
 
-@pytest.mark.parametrize("launches", [4, 6, 10])
-@pytest.mark.parametrize("scatter", [0.02, 0.1])
+@pytest.mark.parametrize(
+    "launches", [4, pytest.param(6, marks=pytest.mark.long), pytest.param(10, marks=pytest.mark.long)]
+)
+@pytest.mark.parametrize("scatter", [0.02, pytest.param(0.1, marks=pytest.mark.long)])
 def test_of_nine_algorithms_that_are_alike_one_in_twenty_sizes_has_a_winner_at_most(
     launches: int, scatter: float
 ) -> None:

@@ -82,6 +82,7 @@ def test_routes_are_followed_once_a_pod_not_once_a_leaf(monkeypatch: pytest.Monk
     assert followed == 10 * 900 + 900, "each pod to each host, and each leaf to its own"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", ["show", "check"])
 def test_a_fabric_of_12000_hosts_fits_in_little_more_than_its_tables(verb: str, tmp_path: Path) -> None:
     """``check`` held all pairs of leaf switch and host at once: 4.7 GiB for 50,000 hosts, whose tables are 0.7 GiB."""

@@ -15,7 +15,15 @@ from weft.route.place import place
 from weft.route.place_show import placement_tree, scheduler_words
 
 
-@pytest.mark.parametrize(("hosts", "leaf", "up", "count"), [(12, 4, 1, 4), (12, 4, 2, 5), (16, 4, 2, 6), (10, 5, 2, 3)])
+@pytest.mark.parametrize(
+    ("hosts", "leaf", "up", "count"),
+    [
+        (12, 4, 1, 4),
+        (10, 5, 2, 3),
+        pytest.param(12, 4, 2, 5, marks=pytest.mark.long),
+        pytest.param(16, 4, 2, 6, marks=pytest.mark.long),
+    ],
+)
 def test_the_search_finds_what_looking_at_all_sets_finds(
     hosts: int, leaf: int, up: int, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

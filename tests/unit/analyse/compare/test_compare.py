@@ -27,6 +27,7 @@ def row(found: Comparison, key: Key = KEY) -> Any:
     return next(each for each in found.rows if each.key == key)
 
 
+@pytest.mark.long
 def test_runs_that_are_alike_raise_at_most_five_alarms_in_a_hundred() -> None:
     """Three hundred comparisons of generated launches, four a side: 5 % of 300 would be 15."""
     alarms = sum(
@@ -36,6 +37,7 @@ def test_runs_that_are_alike_raise_at_most_five_alarms_in_a_hundred() -> None:
     assert alarms <= 15
 
 
+@pytest.mark.long
 def test_disturbed_launches_do_not_raise_more_alarms() -> None:
     found = [
         compare(drawn_side("a", seed, 6, astray=0.1), drawn_side("b", seed + 10_000, 6, astray=0.1))

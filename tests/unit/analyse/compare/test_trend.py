@@ -32,6 +32,7 @@ def sure_changes(logs: NDArray[np.float64], margin: float, deals: int = DEALS) -
     return surely(changes_in(logs, margin, deals))
 
 
+@pytest.mark.long
 def test_a_history_without_a_change_shows_one_as_rarely_as_promised() -> None:
     false = sum(bool(sure_changes(history(seed), margin=0.0, deals=199)) for seed in range(200))
     assert false <= 200 * LEVEL + 2.5 * (200 * LEVEL * (1 - LEVEL)) ** 0.5, f"{false} of 200"
@@ -66,6 +67,7 @@ def test_one_slow_run_is_no_change(at: int) -> None:
     assert alarms <= 1
 
 
+@pytest.mark.long
 def test_runs_that_hang_together_are_seldom_taken_for_a_change() -> None:
     """Each keeps 0.6 of the one before, which made an alarm of one history in three."""
     alarms = 0

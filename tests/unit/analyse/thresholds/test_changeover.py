@@ -62,6 +62,7 @@ def test_a_smooth_series_gives_a_false_alarm_at_most_once_in_twenty(grid: str, n
     assert alarms(latency_and_rate, grid, noise, launches)[0] <= SERIES / 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("grid", ["octaves", pytest.param("refined", marks=pytest.mark.long)])
 def test_a_launch_that_was_disturbed_is_no_change_over(grid: str) -> None:
     assert alarms(latency_and_rate, grid, 0.02, 3, outliers=0.05)[0] <= SERIES / 20
@@ -189,6 +190,7 @@ def test_a_simulated_series_has_one_launch_and_no_noise() -> None:
     assert (found.lower, found.upper) == (65536, 131072)
 
 
+@pytest.mark.long
 def test_on_a_crowded_machine_the_fastest_samples_are_read() -> None:
     """Two samples of three wait for a core: medians of launches differ tenfold, their fastest samples do not."""
     rng = np.random.default_rng(17)
@@ -242,6 +244,7 @@ def test_where_everything_was_interrupted_everything_is_read() -> None:
     assert [found.lower for found in find_change_overs(rows, tainted)] == [4096]
 
 
+@pytest.mark.long
 def test_a_size_in_the_midst_of_a_step_does_not_hide_it() -> None:
     """MPICH's cell of 4544 B: 4467 B took half of the step that 4871 B took in full, and two bends were found."""
     rng = np.random.default_rng(21)
