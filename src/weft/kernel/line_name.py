@@ -6,9 +6,12 @@ from typing import Any
 
 from weft.mpi.algorithms import DEFAULT
 
+#: Where the messages of a sweep lie, by the study's word for it; "cold" alone means a first call.
+CACHES = {"hot": "from cache", "cold": "from memory"}
+
 
 def line_name(call: str, parameters: Mapping[str, Any]) -> str:
-    """MPI's name of a call, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, 2 hops, cold``.
+    """MPI's name of a call, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, from memory``.
 
     Parameters
     ----------
@@ -22,7 +25,7 @@ def line_name(call: str, parameters: Mapping[str, Any]) -> str:
         algorithm = parameters.get("algorithm", DEFAULT)
         return ", ".join([f"MPI_{collective.capitalize()}", *rest, *([algorithm] if algorithm != DEFAULT else [])])
     hops = f", {parameters['hops']} hops" if "hops" in parameters else ""
-    cache = f", {parameters['cache']}" if parameters.get("cache") else ""
+    cache = f", {CACHES[parameters['cache']]}" if parameters.get("cache") else ""
     return f"{parameters.get('pattern', call)}{hops}{cache}"
 
 

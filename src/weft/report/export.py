@@ -8,7 +8,11 @@ from typing import Literal
 
 from weft.analyse.tables.times import TimedRow, timed
 from weft.errors import DataError
+from weft.format import plural
+from weft.kernel.line_name import line_name
+from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
+from weft.kernel.traffic import Uniform
 from weft.report.view import RunView
 from weft.text import one_line
 
@@ -16,6 +20,8 @@ Format = Literal["osu", "reframe", "openmetrics"]
 OSU_COLUMNS = (("# Size", -10), ("Avg Latency(us)", 20), ("Min Latency(us)", 20), ("Max Latency(us)", 20),
                ("Iterations", 12))  # fmt: skip
 """Names and widths as the OSU benchmarks print them with ``-f`` (``osu_util_mpi.c``: the size to the left)."""
+OSU_STREAM_COLUMNS = (("# Size", -10), ("Bandwidth (MB/s)", 20))
+"""The same of ``osu_bw``, which has no others."""
 REFRAME_FIRST = ("result", "job_completion_time")
 REFRAME_COLUMNS = (
     "descr", "env_vars", "environ", "exclusive_access", "extra_resources", "job_completion_time_unix", "job_exitcode",
@@ -54,23 +60,42 @@ def export(view: RunView, format: Format) -> str:
 
 
 def as_osu(view: RunView) -> str:
-    """A block for each call, phase and shape, as ``osu_alltoall -f`` prints one: means, as there, in microseconds.
+    """A block for each call and shape as its OSU program prints one: means of all samples, as there.
 
-    Where a call has no size in its name, the size is that of a block.
+    Calls have the columns of ``osu_alltoall -f`` in microseconds, streams those of ``osu_bw``: bytes over time in units
+    of 10^6 B/s. The size is that of a message or block, and no block has one twice. Blocks of first calls, which OSU
+    leaves out, follow the others: a reader that takes a size's first line takes a warm one.
     """
-    blocks: dict[str, list[tuple[int, TimedRow]]] = {}
+    cells = {cell.id: cell for cell in view.plan.cells}
+    blocks: dict[tuple[bool, str], list[tuple[int, TimedRow]]] = {}
     for row in timed(view.rows):
+        cell = cells[row["cell"]]
         name, size = split_op(row["call"])
-        shape = f"{name} {row['phase']}, {row['nodes']} nodes, {row['ranks']} ranks"
-        shape += f", m = {row['m']}" if row["m"] is not None else ""
-        blocks.setdefault(f"{shape}, {', '.join(row['series'])}", []).append((size or row["block_bytes"], row))
-    return "\n".join(_osu_block(f"{view.plan.study} on {view.plan.fabric}: {head}", blocks[head]) for head in blocks)
+        traffic = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks).get(row["call"])
+        own = size if size is not None else traffic.block_bytes if isinstance(traffic, Uniform) else row["block_bytes"]
+        first = row["phase"] == "cold"
+        head = f"{line_name(name, cell.parameters)}, {'first call' if first else 'steady'}, "
+        head += f"{plural(row['nodes'], 'node')}, {plural(row['ranks'], 'rank')}"
+        head += f", n = {row['n']}" if row["n"] is not None and own != row["block_bytes"] else ""
+        head += f", m = {row['m']}" if row["m"] is not None else ""
+        head = f"{head}, {', '.join(row['series'])}"
+        known = blocks.get((first, head), [])
+        if any(own == other for other, _ in known) or (size is not None and known and known[0][1]["cell"] != cell.id):
+            head = f"{head}, {cell.id}"
+        blocks.setdefault((first, head), []).append((own, row))
+    title = f"{view.plan.study} on {view.plan.fabric}"
+    ordered = sorted(blocks.items(), key=lambda block: block[0][0])
+    return "\n".join(_osu_block(f"{title}: {head}", rows, view.story.streams) for (_, head), rows in ordered)
 
 
-def _osu_block(head: str, rows: list[tuple[int, TimedRow]]) -> str:
-    names = (f"{name:>{width}}" if width > 0 else f"{name:<{-width}}" for name, width in OSU_COLUMNS)
+def _osu_block(head: str, rows: list[tuple[int, TimedRow]], streams: bool) -> str:
+    columns = OSU_STREAM_COLUMNS if streams else OSU_COLUMNS
+    names = (f"{name:>{width}}" if width > 0 else f"{name:<{-width}}" for name, width in columns)
     lines = [f"# Weft {one_line(head)}", "".join(names)]
     for size, row in sorted(rows, key=lambda each: each[0]):
+        if streams:
+            lines.append(f"{size:<10}{size / 1e6 / row['mean_s']:20.2f}")
+            continue
         times = (f"{1e6 * row[key]:20.2f}" for key in ("mean_s", "min_s", "max_s"))
         lines.append(f"{size:<10}{''.join(times)}{row['samples']:12}")
     return "\n".join(lines) + "\n"

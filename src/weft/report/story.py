@@ -19,7 +19,12 @@ STORIES = "weft.report.stories"
 
 
 class Story(Protocol):
-    """The report on runs of one kernel; a kernel's story derives from this and overrides its parts."""
+    """The report on runs of one kernel; a kernel's story derives from this and overrides its parts.
+
+    ``streams``: its times are those of messages in a stream, so that size over time is a bandwidth.
+    """
+
+    streams = False
 
     def finding(self, view: "RunView") -> str:
         """What was found, in one or two sentences, without a cause."""

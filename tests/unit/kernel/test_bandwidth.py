@@ -107,8 +107,8 @@ def test_each_pair_has_a_hot_and_a_cold_series_of_one_footprint_whatever_the_siz
     assert "messages under way 256 MiB" in cold.memory.formula
     assert "hot: sizes over 512 KiB are left out, 4 of them are more than its footprint" in found.notes
     assert [line_name("send", cell.parameters) for cell in found.measured] == [
-        "intra-socket, hot",
-        "intra-socket, cold",
+        "intra-socket, from cache",
+        "intra-socket, from memory",
     ]
     (alone,) = plan(study(cache="cold", cold_footprint="64 MiB"), where=local(cores=2)).measured
     assert (alone.parameters["footprint"], alone.parameters["cache"]) == (2**26, "cold")

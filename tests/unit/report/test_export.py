@@ -4,10 +4,12 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from made.kept import copy_of, make_tables_of
 from made.run import make_run
 from made.view import load_view
 from weft.analyse.tables.times import timed
@@ -112,8 +114,63 @@ def test_osu_columns_are_those_of_its_programs(view: RunView) -> None:
         assert line[0] != " " and len(line) == len(OSU_HEADER)
         assert int(size) >= 0 and int(count) > 0
         assert float(least) <= float(mean) <= float(most)
+    assert all(len({size for size, _ in rows}) == len(rows) for _, rows in osu_blocks(text)), "a size stands once"
     means = sorted(round(1e6 * row["mean_s"], 2) for row in timed(view.rows))
     assert sorted(float(line.split()[1]) for line in measured) == means
+
+
+#: What osu_bw 7.4 prints above its sizes, and how: `%-*d` of 10, `%*.*f` of 20.
+OSU_BW_HEADER = "# Size        Bandwidth (MB/s)"
+
+
+def reframe_metric(text: str, size: int) -> float:
+    """What ReFrame's hpctestlib takes from an OSU program: its sanity and performance patterns of a message size."""
+    assert re.search(rf"^{size}", text, re.MULTILINE)
+    found = re.search(rf"^{size}\s+(\S+)", text, re.MULTILINE)
+    assert found
+    return float(found[1])
+
+
+def osu_blocks(text: str) -> list[tuple[str, list[tuple[str, list[str]]]]]:
+    """Heading and rows of each block, a row as its size and its other fields."""
+    found: list[tuple[str, list[tuple[str, list[str]]]]] = []
+    for line in text.splitlines():
+        if line.startswith("# Weft"):
+            found.append((line, []))
+        elif line and not line.startswith("#"):
+            size, *others = line.split()
+            found[-1][1].append((size, others))
+    return found
+
+
+def test_a_stream_has_the_bandwidth_that_osu_bw_prints_and_no_block_mixes_cache_and_memory(tmp_path: Path) -> None:
+    """Times stood in its columns, and rows of both memories under one heading: a size came twice."""
+    folder = copy_of("bandwidth", tmp_path)
+    make_tables_of(folder)
+    view = load_view(folder)
+    text = render(view, "osu")
+    assert {line for line in text.splitlines() if line.startswith("# Size")} == {OSU_BW_HEADER}
+    assert all(re.fullmatch(r"(?=.{30}$)\d+ +\d+\.\d\d", line) for line in text.splitlines() if line[:1].isdigit())
+    blocks = osu_blocks(text)
+    assert len({head for head, _ in blocks}) == len(blocks)
+    assert all(len({size for size, _ in rows}) == len(rows) for _, rows in blocks)
+    assert sum(len(rows) for _, rows in blocks) == len(timed(view.rows))
+    first = next(row for row in timed(view.rows, "send@65536", "warm"))
+    assert reframe_metric(text, 65536) == pytest.approx(65536 / 1e6 / first["mean_s"], abs=0.01), "the first call's"
+
+
+def test_reframe_reads_the_warm_latency_of_a_call_and_the_size_is_that_of_its_messages(tmp_path: Path) -> None:
+    """MPI_Alltoall(int) sends 4 B to each rank, whatever the blocks of the other calls are."""
+    folder = copy_of("exchange", tmp_path)
+    make_tables_of(folder)
+    view = load_view(folder)
+    text = render(view, "osu")
+    counts = [rows for head, rows in osu_blocks(text) if re.match(r"# Weft .*: A, ", head)]
+    assert counts and {size for rows in counts for size, _ in rows} == {"4"}
+    row = next(row for row in timed(view.rows, "A", "warm"))
+    assert reframe_metric(text, 4) == pytest.approx(1e6 * row["mean_s"], abs=0.01)
+    steady = ["first call" not in head for head, _ in osu_blocks(text)]
+    assert steady == sorted(steady, reverse=True) and not all(steady)
 
 
 def test_the_log_of_reframe_has_its_columns_and_a_line_a_row(view: RunView) -> None:

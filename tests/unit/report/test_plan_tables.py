@@ -101,4 +101,4 @@ def test_sweeps_over_sizes_are_shown_by_their_call_and_their_largest_size(capsys
     assert "| c001 | 2 | 8 | 16 | alltoall, 21 sizes | 1 MiB |" in collectives
     assert "| c004 | 4 | 8 | 32 | bcast, 21 sizes | 1 MiB |" in collectives
     bandwidth = output(capsys, "bandwidth", "--on", "tara", "--format", "md")
-    assert "| c007 | 2 | 1 | 2 | inter-node core cold, 27 sizes | 64 MiB |" in bandwidth
+    assert "| c007 | 2 | 1 | 2 | inter-node core from memory, 27 sizes | 64 MiB |" in bandwidth

@@ -109,7 +109,7 @@ def test_between_nodes_it_is_another_limit_and_another_knob(runs: dict[str, RunV
 def test_a_step_that_is_there_hot_alone_is_the_memorys_and_no_knob_is_named_for_it(runs: dict[str, RunView]) -> None:
     changes = table(runs["cache"], "Change-over points")
     assert {(row[0].split(", ")[1], row[2], row[3]) for row in changes.rows[1:]} == {
-        ("hot", "the memory, no protocol", "cache")
+        ("from cache", "the memory, no protocol", "cache")
     }
     assert "no change-over point is found; no eager limit shows" in runs["cache"].headline.lower()
     assert {row["cache"] for row in runs["cache"].rows} == {"hot", "cold"}
@@ -118,13 +118,19 @@ def test_a_step_that_is_there_hot_alone_is_the_memorys_and_no_knob_is_named_for_
 def test_a_step_that_is_there_hot_and_cold_is_the_librarys_and_is_told_once(runs: dict[str, RunView]) -> None:
     changes = table(runs["both"], "Change-over points")
     found = {(row[0].split(", ")[1], row[2], row[3]) for row in changes.rows[1:]}
-    assert found == {(cache, "perhaps btl_sm_eager_limit (4,096 B)", "jump") for cache in ("hot", "cold")}
+    assert found == {(cache, "perhaps btl_sm_eager_limit (4,096 B)", "jump") for cache in ("from cache", "from memory")}
     assert runs["both"].headline.count("Intra-socket, ") == 1
 
 
 def test_the_rate_table_has_sizes_down_and_patterns_across(runs: dict[str, RunView]) -> None:
     rates = table(runs["rates"], "One-way rate")
-    assert rates.columns == ("Message", "intra-socket, cold", "size / rate", "inter-socket, cold", "size / rate")
+    assert rates.columns == (
+        "Message",
+        "intra-socket, from memory",
+        "size / rate",
+        "inter-socket, from memory",
+        "size / rate",
+    )
     assert [row[0] for row in rates.rows[1:]][::11] == ["1 B", "2 KiB", "4 MiB"]
     row = next(row for row in runs["rates"].rows if (row["call"], row["phase"]) == ("send@4194304", "warm"))
     assert rates.rows[-1][1].startswith(f"{4194304 / row['median_s'] / 1e9:.2f} GB/s (")
@@ -210,7 +216,9 @@ def test_figures_mark_the_change_and_the_knob(runs: dict[str, RunView]) -> None:
 
 def test_a_point_of_the_figure_is_a_number_of_the_table(runs: dict[str, RunView]) -> None:
     sets = figure(runs["rates"], "bandwidth").specifications()[0]["datasets"].values()
-    points = [row for rows in sets for row in rows if row.get("label") == "intra-socket, cold" and row.get("samples")]
+    points = [
+        row for rows in sets for row in rows if row.get("label") == "intra-socket, from memory" and row.get("samples")
+    ]
     (point,) = [row for row in points if row["x"] == 1 << 20]
     (cell,) = [line for line in lines_of(runs["rates"]) if line.cell.parameters["pattern"] == "intra-socket"]
     row = cell.at(1 << 20)
@@ -350,9 +358,7 @@ def test_the_rate_from_memory_stands_beside_that_in_cache(tmp_path: Path) -> Non
     assert " from memory" in view.story.line(view)
     value = view.story.line(view).split(", ")[1].split(" GB/s")[0]
     assert float(value) == pytest.approx(5, rel=0.1)
-    assert f"{value} GB/s intra-socket from memory (cold), at 4 MiB" in view.headline.replace(
-        "inter-socket", "intra-socket"
-    )
+    assert f"{value} GB/s intra-socket from memory, at 4 MiB" in view.headline.replace("inter-socket", "intra-socket")
     assert view.story.numbers(view)[0][1].endswith(f", {value} GB/s from memory")
 
 
@@ -412,7 +418,7 @@ def test_a_size_of_one_launch_in_four_is_marked_and_stays_off_the_line(runs: dic
 def test_a_long_name_has_room_beyond_the_last_point_on_a_narrow_page(runs: dict[str, RunView]) -> None:
     """At 800 px "intra-socket, cold" ended in "co" at the edge."""
     (line, *_) = lines_of(runs["rates"])
-    name = "inter-node, 4 hops, cold"
+    name = "inter-node, 4 hops, from memory"
     (layer, *_) = size_panel([Drawn(line, name)], "rate", small=False).to_dict()["layer"]
     first, last = layer["encoding"]["x"]["scale"]["domain"]
     largest = max(size_of(row) for row in line.rows)

@@ -13,6 +13,7 @@ from weft.format import exact_bytes
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.bandwidth.study import FEWEST_PLACES, BandwidthSection, BandwidthSeries, BandwidthStudy, Cache
 from weft.kernel.budget import enough_time, sample_bytes, staging
+from weft.kernel.line_name import CACHES
 from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.sizes import op_name
@@ -114,8 +115,8 @@ class Bandwidth(PlainKernel):
         return {op_name(OP, size): Stream(size) for size in values["bytes"]}
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The pattern, the level of the switch between the two, hot or cold, and the number of sizes."""
-        return counted(values, values["pattern"], values.get("level", ""), values.get("cache", ""))
+        """The pattern, the level of the switch between the two, the cache or memory, and the number of sizes."""
+        return counted(values, values["pattern"], values.get("level", ""), CACHES.get(values.get("cache", ""), ""))
 
     def cache(self, values: Mapping[str, Any]) -> str:
         """As the study chose; empty for runs from before Weft 0.2, whose footprint grew with the size."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class BandwidthStory(SweepStory):
     """Peak rate, eager limit, and the rate on both sides of it."""
 
+    streams = True
+
     def finding(self, view: RunView) -> str:
         """The peak rate of each pattern, hot or cold; those with the same one together, then that from memory."""
         lines = self.lines(view)
@@ -36,7 +38,7 @@ class BandwidthStory(SweepStory):
             alike.setdefault(self._peak(line), []).append(line.name)
         told = [f"{top} {', and '.join(names)}, with messages of {size}" for (top, size), names in alike.items()]
         told += [
-            f"{self._from_memory(line)} {_ends(line)} from memory (cold), at {exact_bytes(size_of(line.rows[-1]))}"
+            f"{self._from_memory(line)} {_ends(line)} from memory, at {exact_bytes(size_of(line.rows[-1]))}"
             for line in self._twice(lines)
         ]
         return f"Two ranks reach {'; '.join(told)}."
@@ -179,7 +181,7 @@ def _cache(line: Line) -> str:
 
 
 def _ends(line: Line) -> str:
-    """The name of a line's pair, hot or cold."""
+    """The name of a line's pair, from cache or from memory."""
     return line_name(line.call, {**line.cell.parameters, "cache": ""})
 
 
