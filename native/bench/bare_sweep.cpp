@@ -16,6 +16,7 @@
 namespace {
 
 using Bytes = std::vector<char>;
+constexpr int window = 64; // messages of `bandwidth` in flight
 
 struct Sweeping {
     weft::Team team;
@@ -40,7 +41,12 @@ struct Found {
 
 /// The kernel, as a launch runs it, on one size.
 Found harness(Sweeping &job, std::string const &kernel, std::string const &call, int bytes) {
-    weft::CellPlan const values{"c000", kernel, "", {{"collective", call}, {"bytes", std::to_string(bytes)}}};
+    // the footprint of the bare loop beside it: a place for each message of the window
+    weft::CellPlan const values{
+        "c000",
+        kernel,
+        "",
+        {{"collective", call}, {"bytes", std::to_string(bytes)}, {"footprint", std::to_string(window * bytes)}}};
     weft::Recorder recorder;
     weft::Sampler sampler(job.team, job.clock, job.start, job.plan.rules, recorder, job.status);
     weft::Cell cell(job.plan, values, job.team);
@@ -102,7 +108,6 @@ void compare_collectives(Sweeping &job, int bytes, int round) {
 }
 
 void compare_bandwidth(Sweeping &job, int bytes, int round) {
-    constexpr int window = 64;
     Bytes places(std::size_t(window) * std::size_t(bytes), 1);
     std::vector<MPI_Request> requests(window);
     MPI_Comm const comm = job.team.comm;

@@ -34,7 +34,7 @@ def alive(marker: str) -> list[str]:
     return found
 
 
-def eventually(check: Callable[[], bool], seconds: float = 10.0) -> bool:
+def eventually(check: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Whether something becomes true in time."""
     until = time.monotonic() + seconds
     while not check():

@@ -72,7 +72,7 @@ def working_on(folder: Path) -> list[str]:
     return [words for pid, (_, words) in processes().items() if str(folder) in words and pid != mine]
 
 
-def eventually(check: Callable[[], bool], seconds: float = 30.0) -> bool:
+def eventually(check: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Whether something becomes true in time."""
     until = time.monotonic() + seconds
     while not check():

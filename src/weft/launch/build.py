@@ -18,7 +18,17 @@ from weft.files.atomic import file_errors, write_atomic
 from weft.files.shipped import cache, shipped
 from weft.files.temporary import temporary
 from weft.launch.keeper import lying, sweep
-from weft.launch.toolchain import build_once, compiler, first_error, key_of, run_logged, source_files, told, tool
+from weft.launch.toolchain import (
+    build_once,
+    compiler,
+    first_error,
+    kept_objects,
+    key_of,
+    resume_logged,
+    source_files,
+    told,
+    tool,
+)
 from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
 from weft.mpi.starting import as_root
 
@@ -100,10 +110,7 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
         library = mpi.described()
         name = f"for {library} " if library else ""
         with told(say, f"building the kernels {name}with {mpi.wrapper} (once, up to a minute)", log):
-            compile_target(PROGRAM, work / "build", mpi, native, log)
-        with file_errors(place):
-            shutil.copy2(built_program(work / "build", log), ready / PROGRAM)
-            shutil.copy2(log, ready / "build.log")
+            compile_target(PROGRAM, mpi, native, log, lambda build: copy_program(build, ready, log))
         write_atomic(ready / VERSION, asked_version(ready / PROGRAM, mpi).encode())
         write_atomic(ready / SETTINGS, default_settings(ready / PROGRAM, work).encode())
 
@@ -149,23 +156,41 @@ def linked_files(library: Path) -> list[Path]:
     return [library, *(path for name in names if (path := library.parent / name).is_file())]
 
 
-def compile_target(target: str, build: Path, mpi: Mpi, native: Path, log: Path) -> None:
+def compile_target(target: str, mpi: Mpi, native: Path, log: Path, take: Callable[[Path], None]) -> None:
     """Configure for an MPI and compile one target; all output goes to the log.
+
+    All targets of an MPI share their objects, and a build that was interrupted goes on where it was.
+
+    Parameters
+    ----------
+    take
+        Called with the build folder to copy what was built, before another process may build there.
 
     Raises
     ------
     LaunchError
         The build failed; the message has the first error of the log.
     """
-    configure = [
-        tool("cmake"), "-S", str(native), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-        "-DCMAKE_BUILD_TYPE=Release", f"-DMPI_CXX_COMPILER={mpi.wrapper}",
-        f"-DCMAKE_CXX_COMPILER={shutil.which(compiler())}",
-    ]  # fmt: skip
-    make = [tool("cmake"), "--build", str(build), "--target", target]
-    code = run_logged([(configure, {}), (make, {})], log)
-    if code:
-        raise failed(code, mpi, log)
+    show = mpi.show()
+    same = key_of([str(mpi.wrapper), show, *library_identity(show), str(native)], native, [])
+    with kept_objects(cache() / f"objects-{same}", key_of([], native, source_files(native))) as build:
+        configure = [
+            tool("cmake"), "-S", str(native), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
+            "-DCMAKE_BUILD_TYPE=Release", f"-DMPI_CXX_COMPILER={mpi.wrapper}",
+            f"-DCMAKE_CXX_COMPILER={shutil.which(compiler())}",
+        ]  # fmt: skip
+        make = [tool("cmake"), "--build", str(build), "--target", target]
+        code = resume_logged([(configure, {}), (make, {})], build, log)
+        if code:
+            raise failed(code, mpi, log)
+        take(build)
+
+
+def copy_program(build: Path, ready: Path, log: Path) -> None:
+    """Copy the program that was built, and how."""
+    with file_errors(ready):
+        shutil.copy2(built_program(build, log), ready / PROGRAM)
+        shutil.copy2(log, ready / "build.log")
 
 
 def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:

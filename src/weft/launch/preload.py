@@ -66,11 +66,13 @@ def build_preload(
     show = mpi.show()
     place = cache() / f"{library.room}-{key_of([str(mpi.wrapper), show, *library_identity(show)], native, files)}"
 
+    def copy_library(build: Path, ready: Path) -> None:
+        with file_errors(place):
+            shutil.copy2(build / library.room / library.file, ready / library.file)
+
     def make(work: Path, ready: Path, log: Path) -> None:
         with told(say, f"building {library.file} with {mpi.wrapper} (once, takes {library.takes})", log):
-            compile_target(library.target, work / "build", mpi, native, log)
-        with file_errors(place):
-            shutil.copy2(work / "build" / library.room / library.file, ready / library.file)
+            compile_target(library.target, mpi, native, log, lambda build: copy_library(build, ready))
 
     build_once(place, library.file, make)
     return place / library.file

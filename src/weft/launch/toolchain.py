@@ -173,6 +173,37 @@ def _finished(command: Sequence[str], extra: Mapping[str, str], out: IO[bytes]) 
             step.wait()
 
 
+@contextmanager
+def kept_objects(place: Path, sources: str) -> Generator[Path]:
+    """A build folder in the cache for one process at a time, which targets share and an interrupted build resumes.
+
+    Objects of other sources go first: Ninja asks for the time of a file, and an older release may have younger objects.
+    """
+    with file_errors(place):
+        place.mkdir(parents=True, exist_ok=True)
+    with _one_at_a_time(place.with_name(place.name + ".lock")), file_errors(place):
+        of = place / "sources"
+        if not of.is_file() or of.read_text() != sources:
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            of.write_text(sources)
+        yield place
+
+
+def resume_logged(steps: Sequence[Step], build: Path, log: Path) -> int:
+    """Run a build's commands as `run_logged` does; what an interrupted build left broken is built anew, once."""
+    left = len(list(build.iterdir())) > 1
+    code = run_logged(steps, log)
+    if code and left:
+        shutil.rmtree(build, ignore_errors=True)
+        with file_errors(build):
+            build.mkdir()
+        code = run_logged(steps, log)
+    if code:
+        shutil.rmtree(build, ignore_errors=True)
+    return code
+
+
 def first_error(text: str) -> str:
     """First error of a compiler, linker or CMake in a build's output."""
     lines = [line.strip() for line in text.splitlines()]

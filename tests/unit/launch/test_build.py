@@ -28,6 +28,7 @@ echo "$@" >> "$here/calls"
 if [ "$1" = -S ]; then
     mkdir -p "$4"
     cp "$2/kernel.sh" "$4/staged"
+    [ -e "$4/broken" ] && exit 1
     [ -e "$here/fail-configure" ] && { printf 'CMake Error at x:3 (y):\\n  Could NOT find MPI\\n\\nmore\\n'; exit 1; }
     exit 0
 fi
@@ -183,6 +184,38 @@ def test_what_a_killed_build_left_is_removed_by_the_next(site: Site) -> None:
     (left / "half").touch()
     site.build()
     assert not left.exists()
+
+
+def interrupt(site: Site, monkeypatch: pytest.MonkeyPatch, left: str) -> Path:
+    """Interrupt a build that has left a file; the folder of its objects."""
+
+    def interrupted(steps: object, folder: Path, log: Path) -> int:
+        (folder / left).touch()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(build, "resume_logged", interrupted)
+        site.build()
+    (objects,) = (path for path in (site.root / "cache/weft").glob("objects-*") if path.is_dir())
+    return objects
+
+
+def test_an_interrupted_build_goes_on_with_its_objects_but_not_with_those_of_other_sources(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects = interrupt(site, monkeypatch, "half.o")
+    site.build()
+    assert (objects / "half.o").exists()
+    (site.sources / "main.cpp").write_text("int main() { return 1; }")
+    os.utime(site.sources / "main.cpp", (0, 0))  # of an older release: older than the objects
+    site.build()
+    assert not (objects / "half.o").exists()
+
+
+def test_what_an_interrupted_build_left_broken_is_built_anew(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = interrupt(site, monkeypatch, "broken")
+    assert site.build().program.is_file()
+    assert not (objects / "broken").exists()
 
 
 def test_a_program_that_does_not_start_is_not_kept(site: Site) -> None:

@@ -12,7 +12,7 @@ from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.launch.build import PROGRAM
 from weft.launch.simulated.simgrid import SimGrid
-from weft.launch.toolchain import build_once, first_error, key_of, run_logged, source_files, told, tool
+from weft.launch.toolchain import build_once, first_error, kept_objects, key_of, resume_logged, source_files, told, tool
 
 MACHINE = "libweft-machine.so"
 PROJECT = "simulate"
@@ -66,10 +66,12 @@ def build_programs(
     def make(work: Path, ready: Path, log: Path) -> None:
         what = f"building the kernels for SimGrid {simgrid.version} with {simgrid.smpicxx} (once, a minute or two)"
         with told(say, what, log):
-            compile_programs(work / "build", simgrid, native / PROJECT, log)
-        with file_errors(place):
-            for name in (PROGRAM, MACHINE):
-                shutil.copy2(work / "build" / name, ready / name)
+            same = key_of([str(simgrid.smpicxx), simgrid.version, str(native)], native, [])
+            with kept_objects(cache() / f"objects-simulated-{same}", key) as build:
+                compile_programs(build, simgrid, native / PROJECT, log)
+                with file_errors(place):
+                    for name in (PROGRAM, MACHINE):
+                        shutil.copy2(build / name, ready / name)
 
     build_once(place, MACHINE, make)
     return Programs(place, simgrid)
@@ -82,7 +84,8 @@ def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) ->
         "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={simgrid.smpicxx}",
     ]  # fmt: skip
     # CMake's trial programs must be executables, not libraries for smpirun.
-    code = run_logged([(configure, {"SMPI_PRETEND_CC": "1"}), ([tool("cmake"), "--build", str(build)], {})], log)
+    make = [tool("cmake"), "--build", str(build)]
+    code = resume_logged([(configure, {"SMPI_PRETEND_CC": "1"}), (make, {})], build, log)
     if not code:
         return
     text = log.read_text(errors="replace")
