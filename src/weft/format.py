@@ -129,6 +129,43 @@ def measured_factor(factor: float, low: float | None = None, high: float | None 
     return _measured(factor, low, high, (what, 1.0))
 
 
+def times_text(factor: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A factor: ``248x (216–288)``; without a point its range, ``130x to 470x``."""
+    if factor is None:
+        return UNKNOWN if low is None or high is None else f"{measured_factor(low)}x to {measured_factor(high)}x"
+    value, _, interval = measured_factor(factor, low, high).partition(" ")
+    return f"{value}x {interval}".rstrip()
+
+
+def faster_text(
+    factor: float | None, low: float | None = None, high: float | None = None, coverage: float | None = None
+) -> str:
+    """A factor of a time: ``248x slower (95 % 216–288)``, ``3.2x faster (3.0–3.4)``; no word if it may be 1."""
+    ends = (factor, factor) if low is None or high is None else (low, high)
+    if ends[0] is None or ends[1] is None:
+        return UNKNOWN
+    word = "slower" if min(ends[0], factor or ends[0]) > 1 else "faster" if max(ends[1], factor or ends[1]) < 1 else ""
+    if word == "faster":
+        factor, low, high = (None if each is None else 1 / each for each in (factor, high, low))
+    value, _, interval = times_text(factor, low, high).partition(" (")
+    stated = f" ({percent(coverage)} {interval}" if coverage and interval else f" ({interval}" if interval else ""
+    return f"{value} {word}".rstrip() + stated
+
+
+def rate_text(rate: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A measured rate in bytes per second with its interval: ``5.21 GB/s (5.10–5.33)``; its range without a point."""
+    if rate is None:
+        return UNKNOWN if low is None or high is None else f"{format_rate(low)} to {format_rate(high)}"
+    return _measured(rate, low, high, unit_of(rate, RATES))
+
+
+def percent(share: float) -> str:
+    """A share: ``79 %``, ``4.2 %``, ``under 0.1 %``."""
+    if 0 < abs(share) < 0.001:
+        return "under 0.1 %"
+    return f"{100 * share:.0f} %" if abs(share) >= 0.0995 or not share else f"{100 * share:.1f} %"
+
+
 def relative_error(error: float, digits: int = 1) -> str:
     """A fraction as a signed percentage: ``+2.2%``; ``0.0%`` without a sign, for that of a zero says nothing."""
     text = f"{error:+.{digits}%}"

@@ -10,6 +10,7 @@ from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.breakdown import breakdown_rows
 from weft.analyse.causes import causes
 from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings
+from weft.analyse.claims.make import write_claims
 from weft.analyse.crowd import crowded
 from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.few import few_of_pairs, few_samples
@@ -34,10 +35,11 @@ from weft.analyse.tables.answers import (
 )
 from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.causes import CAUSES
+from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.outcome import main_verdict
 from weft.analyse.tables.pairs import CLASSES
-from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow, grade_of
+from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.sensitivity import SENSITIVITY
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
@@ -63,7 +65,7 @@ from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, LaunchRow, Measu
 #: The tables that this module writes.
 WRITTEN = (
     VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, TRIALS, SLOWER, WINNERS, BREAKDOWN, ROUND_TIMES, REMEDIES,
-    FINDINGS, QUALITY, CAUSES,
+    FINDINGS, QUALITY, CAUSES, CLAIMS,
 )  # fmt: skip
 
 
@@ -143,7 +145,7 @@ def write_answers(root: Path, found: Found) -> None:
     trials = _trials(root, changes)
     changes = with_trials(changes, trials)
     looks = read_looks(root)
-    told = _verdicts(found, looks)
+    told = _verdicts(found)
     VERDICTS.write(root, told)
     SENSITIVITY.write(root, sensitivity_rows(found.plan, found.calls, found.main))
     LOADS.write(root, loads)
@@ -173,17 +175,18 @@ def write_answers(root: Path, found: Found) -> None:
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
     stands: frozenset[Doubt] = frozenset({"steal"} if found.of_pairs and standing_culprit(root) else ())
     against = _quality(found, looks, main_verdict(told), stands)
-    FINDINGS.write(root, _findings(root, found, changes, slower, trials, named=grade_of(against) != "D"))
+    FINDINGS.write(root, _findings(root, found, changes, slower, trials))
     QUALITY.write(root, against)
+    write_claims(root, found.plan, found.calls)
 
 
-def _verdicts(found: Found, looks: Sequence[Look]) -> list[VerdictRow]:
+def _verdicts(found: Found) -> list[VerdictRow]:
     # ranks that share cores wait for each other even in an empty operation: their floor says nothing about other cells
     shapes = {(row["nodes"], row["ranks_per_node"]) for row in found.calls if not row["oversubscribed"]}
     empty = [found.floor.value("empty", *shape) or 0.0 for shape in shapes]
     scalings = {series.name: series.scaling for series in found.plan.series}
     judged = [row for row in found.calls if row["call"] == found.main]
-    doubted = doubts(judged, found.medians, found.measured, found.floor, () if found.modelled else looks)
+    doubted = doubts(judged, found.medians, found.measured, found.floor)
     omitted = left_out(found.cells, found.main)
     return verdicts(found.calls, scalings, found.main, max(empty, default=0.0), doubted, omitted)
 
@@ -214,7 +217,7 @@ def _quality(
     crowded = frozenset(cell.id for cell in found.plan.cells if cell.oversubscribed)
     return quality(
         _of_calls(found), found.measured, found.floor, precision, looks, medians=found.medians, answer=answer,
-        modelled=found.modelled, crowded=crowded, stands=stands,
+        modelled=found.modelled, crowded=crowded, stands=stands, fabric=found.plan.planned_fabric,
     )  # fmt: skip
 
 
@@ -237,8 +240,6 @@ def _findings(
     changes: Sequence[ChangeRow],
     slower: Sequence[SlowerRow],
     trials: Sequence[TrialRow],
-    *,
-    named: bool,
 ) -> list[FindingRow]:
     findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
     if found.modelled:  # its ranks run where the plan says, and one launch of it is enough
@@ -251,5 +252,5 @@ def _findings(
         findings += crowded(RANK_TABLE.read(root)) if found.plan.planned_fabric.is_emulated else []
         findings += few_of_pairs(classes, measure.launches, measure.min_samples)
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
-    findings += protocol_findings(changes, slower, found.cells, trials, named=named, modelled=found.modelled)
-    return by_gravity([*findings, *(pair_findings(root, named=named) if found.of_pairs else [])])
+    findings += protocol_findings(changes, slower, found.cells, trials, modelled=found.modelled)
+    return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])

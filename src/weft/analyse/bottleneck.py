@@ -9,8 +9,7 @@ help.
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from weft.analyse.tables.causes import part_in_words
-from weft.analyse.tables.links import HOSTS, BottleneckRow, LinkRow, Load, LoadRow
+from weft.analyse.tables.links import BottleneckRow, LinkRow, Load, LoadRow
 from weft.analyse.tables.times import CallRow, TimedRow, timed
 
 #: A link is called the bottleneck from this share of its rate on. TCP over shaped links reaches 40 to 90 %, an exchange
@@ -18,7 +17,6 @@ from weft.analyse.tables.times import CallRow, TimedRow, timed
 BUSY = 0.25
 #: Links this close to the busiest one count as equally busy: counters include headers and acknowledgements.
 ALIKE = 0.9
-IDLE = 0.005
 INJECTION = "injection"
 
 
@@ -88,14 +86,12 @@ def _bottleneck(row: TimedRow, found: Sequence[LoadRow]) -> BottleneckRow:
     known = [load for load in found if load["share"] is not None] if row["nodes"] > 1 else []
     busiest = known[0] if known else None
     other = next((load for load in known if busiest and load["host_link"] != busiest["host_link"]), None)
-    made = BottleneckRow(
+    return BottleneckRow(
         cell=row["cell"], nodes=row["nodes"], ranks=row["ranks"], bound=row["bound"],
         name=_named(row["bound"], known) if busiest else row["bound"],
         bound_ratio=row["median_s"] / row["bound_s"] if row["bound_s"] else None,
-        busiest=_of_link(busiest), other=_of_link(other), statement="",
+        busiest=_of_link(busiest), other=_of_link(other),
     )  # fmt: skip
-    made["statement"] = _statement(made)
-    return made
 
 
 def _of_link(load: LoadRow | None) -> Load | None:
@@ -118,26 +114,3 @@ def _named(bound: str, known: Sequence[LoadRow]) -> str:
         return INJECTION
     alike = {load["link"] for load in known if load["share"] and load["share"] >= ALIKE * share}
     return bound if bound in alike else busiest["link"]
-
-
-def _statement(found: BottleneckRow) -> str:
-    """The point in words: ``the uplink of leaf0 at N = 4 (85 % busy, the hosts' own links 16 %)``."""
-    at, busiest, other = f"at N = {found['nodes']}", found["busiest"], found["other"]
-    if busiest is None or busiest["share"] is None:
-        return f"{part_in_words(found['name']) or 'nothing that is known'} {at}"
-    share = _percent(busiest["share"])
-    if not found["name"]:
-        return f"no link {at} (the busiest, {_link_in_words(busiest)}, was at {share})"
-    beside = ""
-    if other is not None and other["share"] is not None and other["share"] >= IDLE:
-        beside = f", {_link_in_words(other)} {_percent(other['share'])}"
-    name = HOSTS if busiest["host_link"] else part_in_words(found["name"])
-    return f"{name} {at} ({share} busy{beside})"
-
-
-def _link_in_words(load: Load) -> str:
-    return HOSTS if load["host_link"] else part_in_words(load["link"])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

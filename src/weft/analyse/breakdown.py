@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, cast
 
-from weft.analyse.breakdown_words import mover, statement
+from weft.analyse.breakdown_words import mover
 from weft.analyse.interval import NO_INTERVAL, over_launches
 from weft.analyse.tables.breakdown import STEPS, BreakdownRow, Step, TurnRow
 from weft.analyse.tables.times import CallRow, holding_bound_s
@@ -118,7 +118,7 @@ def _rows(
         row |= {"mover": mover(step, call, cell, settings.library, settings.values, where, model)}
         rows.append(cast(BreakdownRow, row))
         below = step
-    return [cast(BreakdownRow, row | {"statement": statement(row, rows)}) for row in rows]
+    return rows
 
 
 def carried(cell: Cell, launches: Sequence[Seconds], scale: float) -> Where:
@@ -136,7 +136,7 @@ def _row(call: CallRow, step: Step, below: Step | None, rungs: Sequence[Rungs]) 
     values = [each.at(step) or 0.0 for each in rungs]
     low, high = ends(values) if below else (None, None)
     row = {"cell": call["cell"], "call": call["call"], "nodes": call["nodes"], "ranks": call["ranks"]}
-    row |= {"block_bytes": call["block_bytes"], "step": step, "launches": len(rungs), "statement": ""}
+    row |= {"block_bytes": call["block_bytes"], "step": step, "launches": len(rungs)}
     row |= {"seconds": median(values), "low": low, "high": high}
     row |= dict.fromkeys(("factor", "factor_low", "factor_high"))
     if below:

@@ -5,27 +5,16 @@ A link may have carried something for a third of the time while ranks that came 
 the rest: then the larger of the two is named.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from weft.analyse.tables.breakdown import BreakdownRow, Step
-from weft.analyse.tables.causes import CauseKind, CauseRow, part_in_words
-from weft.analyse.tables.links import HOSTS, BottleneckRow
+from weft.analyse.tables.breakdown import BreakdownRow
+from weft.analyse.tables.causes import CauseKind, CauseRow
+from weft.analyse.tables.links import BottleneckRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
-from weft.bound.terms import INJECTION
-from weft.format import capital
 
 #: From this share of the time on, a part is what most of it goes to.
 MOST = 0.5
-#: A part below this share is told as under 1 %.
-LEAST = 0.01
-
-STEPS: Mapping[Step, tuple[str, str]] = {
-    "messages": ("the cost of messages", "what each message costs beyond the hardware"),
-    "contention": ("contention", "messages that meet on their way"),
-    "algorithm": ("the library's algorithm", "what the library's algorithm adds to plain rounds"),
-    "arrival": ("late ranks", "waiting for ranks that come late"),
-}
 
 
 def causes(
@@ -64,19 +53,14 @@ def _largest(link: CauseRow | None, step: CauseRow | None) -> CauseRow | None:
     return link if busy > MOST or busy >= (step["share"] or 0.0) else step
 
 
-def _row(row: TimedRow, kind: CauseKind, name: str, share: float | None, short: str, statement: str) -> CauseRow:
+def _row(row: TimedRow, kind: CauseKind, name: str, share: float | None) -> CauseRow:
     return CauseRow(
-        cell=row["cell"], call=row["call"], nodes=row["nodes"], ranks=row["ranks"], kind=kind, name=name, share=share,
-        short=short, statement=statement,
+        cell=row["cell"], call=row["call"], nodes=row["nodes"], ranks=row["ranks"], kind=kind, name=name, share=share
     )  # fmt: skip
 
 
 def _of_link(row: TimedRow, found: BottleneckRow) -> CauseRow:
-    share = found["busiest"]["share"] if found["busiest"] else None
-    short = part_in_words(found["name"])
-    was, its = ("were the busiest links", "their") if found["name"] == INJECTION else ("was the busiest link", "its")
-    busy = f" ({share:.0%} of {its} rate while the calls ran)".replace("%", " %", 1) if share is not None else ""
-    return _row(row, "link", found["name"], share, short, f"{capital(short)} {was}{busy}.")
+    return _row(row, "link", found["name"], found["busiest"]["share"] if found["busiest"] else None)
 
 
 def _of_breakdown(row: TimedRow, steps: Sequence[BreakdownRow]) -> CauseRow | None:
@@ -92,27 +76,13 @@ def _of_breakdown(row: TimedRow, steps: Sequence[BreakdownRow]) -> CauseRow | No
         if step["factor"] is None or (step["factor_low"] or step["factor"]) > 1
     ]
     most, step = max(added, key=lambda each: each[0])
-    share = max(0.0, most) / whole
-    if step["step"] == "hardware":
-        short = what = part_in_words(step["name"])
-    else:
-        short, what = STEPS[step["step"]]
-    much = "Most of the time" if share > MOST else "The largest part of the time"
-    return _row(row, step["step"], step["name"], share, short, f"{much}, {_percent(share)}, goes to {what}.")
+    return _row(row, step["step"], step["name"], max(0.0, most) / whole)
 
 
 def _of_bound(row: TimedRow) -> CauseRow:
     """How much the nearest bound explains, if no sample beat it; the rest has no known cause."""
     bound_s = holding_bound_s(row)
     if bound_s is None:
-        return _row(row, "unknown", "", None, "", "The cause is not known.")
-    share, part = min(1.0, bound_s / row["median_s"]), part_in_words(row["bound"])
-    explains = f"{capital(part)} {'explain' if part == HOSTS else 'explains'} {_percent(share)} of the time"
-    if share > MOST:
-        return _row(row, "bound", row["bound"], share, part, f"{explains}.")
-    rest = "the cause is not known" if share < LEAST else "the cause of the rest is not known"
-    return _row(row, "unknown", row["bound"], share, "", f"{explains}; {rest}.")
-
-
-def _percent(share: float) -> str:
-    return "under 1 %" if share < LEAST else f"{100 * share:.0f} %"
+        return _row(row, "unknown", "", None)
+    share = min(1.0, bound_s / row["median_s"])
+    return _row(row, "bound" if share > MOST else "unknown", row["bound"], share)

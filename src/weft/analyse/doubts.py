@@ -11,7 +11,7 @@ steal
 taint
     The median of the samples that nobody interrupted, where there are five of them in a launch; else no more is known
     of it than the lower bound. Long samples are interrupted more often than short ones, so this errs to the low side.
-swap, core, load
+swap, core
     Nobody knows how much they took: the lower bound.
 
 What contradicts itself, lies below the noise floor, is a warning of the kernel or was measured between nodes that are
@@ -27,13 +27,10 @@ from weft.analyse.interval import NO_INTERVAL, over_launches
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.quality import Doubt
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
-from weft.store.load import Look
 from weft.store.rows import MeasuredRow
 
 #: Fewer samples that nobody interrupted tell no median.
 FEWEST_CLEAN = 5
-#: Share of the cores that had other work at the start from which on any time may have suffered.
-BUSY = 0.5
 #: The doubts behind the rules of findings.
 OF_RULE: Mapping[str, Doubt] = {
     "self-check": "wrong", "below-floor": "floor", "swap": "swap", "steal": "steal", "shared-core": "core",
@@ -77,7 +74,6 @@ def doubts(
     medians: Iterable[MedianRow],
     measured: Iterable[MeasuredRow],
     floor: Floor,
-    looks: Sequence[Look] = (),
 ) -> dict[str, list[Against]]:
     """Cell to all that is said against its warm times; cells without are left out.
 
@@ -94,8 +90,6 @@ def doubts(
         The table of cells and launches.
     floor
         The noise floor of the run.
-    looks
-        What was busy on this host when ranks were about to start.
     """
     cells: dict[str, list[MeasuredRow]] = {}
     for cell in measured:
@@ -106,7 +100,7 @@ def doubts(
         own = found.setdefault(row["cell"], [])
         own += [_against(each, None) for each in (*self_checks([row]), *below_floor([row], floor))]
         launches = by_call.get((row["cell"], row["call"]), {})
-        own += [*_of_machine(row, launches, cells.get(row["cell"], [])), *_of_taint(row, launches), *_of_load(looks)]
+        own += [*_of_machine(row, launches, cells.get(row["cell"], [])), *_of_taint(row, launches)]
     return {cell: own for cell, own in found.items() if own}
 
 
@@ -197,12 +191,6 @@ def _lost(launches: Launches) -> str:
 
 def _clean_or_0(launch: MedianRow) -> float:
     return clean_s(launch) or 0.0
-
-
-def _of_load(looks: Sequence[Look]) -> list[Against]:
-    busiest = max((look.share for look in looks), default=0.0)
-    what = f"{100 * busiest:.0f} % of the cores had other work at the start"
-    return [Against("load", what, 0.0)] if busiest >= BUSY else []
 
 
 def _kept(row: TimedRow, least: Iterable[float]) -> float:

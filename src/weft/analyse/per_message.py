@@ -17,11 +17,7 @@ from weft.plan.records import Cell
 Terms = Mapping[str, float]
 
 ALLTOALLS = frozenset({"alltoall", "alltoallv"})
-CHEAPER: Mapping[str, str] = {
-    OVERHEAD: "messages that keep a processor busy half as long",
-    MESSAGE_GAP: "messages that an adapter sends in half the time",
-    LATENCY: "half the latency",
-}
+CHEAPER: Mapping[str, str] = {OVERHEAD: "half-overhead", MESSAGE_GAP: "half-gap", LATENCY: "half-latency"}
 KEYS: Mapping[str, tuple[str, ...]] = {
     OVERHEAD: ("overhead", "stall"), MESSAGE_GAP: ("message_gap",), LATENCY: ("latency",),
 }  # fmt: skip
@@ -29,8 +25,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 
 def of_messages(
     name: str, terms: Terms, cell: Cell, call: str, fabric: Fabric | None
-) -> Iterable[tuple[str, Terms, int]]:
-    """Remedies of a bound of messages, with the terms as they would be, and by which factor at most all else shrinks.
+) -> Iterable[tuple[tuple[str, str], Terms, int]]:
+    """Id and subject of remedies of a bound of messages, their terms, and by which factor at most all else shrinks.
 
     There is none of another bound, or on one node.
 
@@ -54,15 +50,15 @@ def of_messages(
     if name != LATENCY and called and called <= ALLTOALLS and each > 1:
         joined = {**terms, **{one: terms[one] / each for one in (OVERHEAD, MESSAGE_GAP) if one in terms}}
         copied = {COPY: terms[COPY] * nodes} if COPY in terms else {}
-        yield f'one message to each node: `weft exec --force "node.multi{{nl={each}}}"`', {**joined, **copied}, each
-    yield f"{CHEAPER[name]}{_stated(name, cell, call, fabric)}", {**terms, name: terms[name] / 2}, 2
+        yield ("node-messages", f"node.multi{{nl={each}}}"), {**joined, **copied}, each
+    yield (CHEAPER[name], _stated(name, cell, call, fabric)), {**terms, name: terms[name] / 2}, 2
 
 
 def _stated(name: str, cell: Cell, call: str, fabric: Fabric | None) -> str:
-    """The keys that state the cost: ``(network.overhead = 165 us)``; empty for a machine, whose cost nobody stated."""
+    """The keys that state the cost: ``network.overhead = 165 us``; empty for a machine, whose cost nobody stated."""
     network = fabric.network if fabric and fabric.is_model else None
     if network is None:
         return ""
     costs = network.stated_costs(split_op(call)[1] or cell.block_bytes)
     told = [f"{key} = {format_seconds(value)}" for key, value in costs.items() if key.endswith(KEYS[name])]
-    return f" ({'; '.join(told)})" if told else ""
+    return "; ".join(told)

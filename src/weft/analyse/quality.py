@@ -22,12 +22,13 @@ from weft.analyse.checks import (
     stolen_share,
     wide,
 )
-from weft.analyse.doubts import BUSY, OF_RULE, Launches, by_launch, clean_s
+from weft.analyse.doubts import OF_RULE, Launches, by_launch, clean_s
 from weft.analyse.floor import Floor
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.quality import Doubt, Grade, QualityRow
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, is_beaten, timed
-from weft.format import measured_factor
+from weft.fabric.model import Fabric
+from weft.fabric.numbers import fitted_numbers, leave_out_error
 from weft.store.load import DISTURBS, Look
 from weft.store.rows import MeasuredRow
 
@@ -45,33 +46,31 @@ Item = TypeVar("Item")
 
 
 class Rule(NamedTuple):
-    """Above which share the quality is B at best, from which on C and D; what the touched rows do; what to try."""
+    """Above which share the quality is B at best, from which on C and D."""
 
     b: float
     c: float
     d: float
-    what: str
-    remedy: str
 
 
 #: The order is that of gravity between doubts that leave the same grade.
 RULES: dict[Doubt, Rule] = {
-    "wrong": Rule(0, 0, 0.1, "statistics that contradict each other", "report it with the run folder"),
-    "failed": Rule(0, 0.5, 0.9, "failed cells", "repeat the same `weft run`: it tries them again"),
-    "bound": Rule(0, 0.1, 0.5, "samples below their lower bound", "check the fabric file's rates, then measure again"),
-    "launches": Rule(
-        0, 0.5, NEVER, "launches that differ by over 25 %", "stop other work, and add launches: --launches 10"
-    ),
-    "floor": Rule(0, 0.1, 0.5, "times below the noise floor", "use larger blocks"),
-    "steal": Rule(0, 0.1, 0.5, "time stolen by the hypervisor", "measure on dedicated nodes"),
-    "swap": Rule(0, 0.1, 0.5, "swapping to disk", "use smaller blocks, or stop other work"),
-    "core": Rule(0, 0.1, 0.5, "two ranks on one core", "bind each rank to a core of its own"),
-    "host": Rule(0, 0.1, 0.5, "nodes that are one host", "check the placement of ranks: [batch] starter, options"),
-    "load": Rule(DISTURBS, BUSY, 0.9, "other work on the cores at the start", "stop it, or use --wait"),
-    "taint": Rule(0, 0.5, NEVER, "times that hang on interrupted samples", "stop other work on these nodes"),
-    "oversubscribed": Rule(0, 0.5, 1, "more ranks than cores", "set ranks_per_node to leave such rows out"),
-    "precision": Rule(0, NEVER, NEVER, "intervals wider than asked for", "raise budget and launches in [measure]"),
-    "kernel": Rule(0, 0.5, NEVER, "warnings of the kernel", "see the warnings of the run"),
+    "wrong": Rule(0, 0, 0.1),
+    "failed": Rule(0, 0.5, 0.9),
+    "bound": Rule(0, 0.1, 0.5),
+    "model": Rule(0, 0, NEVER),
+    "launches": Rule(0, 0.5, NEVER),
+    "floor": Rule(0, 0.1, 0.5),
+    "steal": Rule(0, 0.1, 0.5),
+    "swap": Rule(0, 0.1, 0.5),
+    "core": Rule(0, 0.1, 0.5),
+    "host": Rule(0, 0.1, 0.5),
+    "taint": Rule(0, 0.5, NEVER),
+    "oversubscribed": Rule(0, 0.5, 1),
+    "load": Rule(DISTURBS, NEVER, NEVER),  # a hint: what was lost during the samples decides
+    "precision": Rule(0, NEVER, NEVER),
+    "kernel": Rule(0, 0.5, NEVER),
+    "fitted": Rule(0, NEVER, NEVER),
 }
 
 #: Statuses that are no failures: what does not fit is a result, and what is planned comes later.
@@ -90,6 +89,7 @@ def quality(
     modelled: bool = False,
     crowded: frozenset[str] = frozenset(),
     stands: frozenset[Doubt] = frozenset(),
+    fabric: Fabric | None = None,
 ) -> list[QualityRow]:
     """The doubts about a run, the gravest first.
 
@@ -115,6 +115,8 @@ def quality(
         Ids of cells with more ranks than cores. That is one doubt; what follows from it is not held against them again.
     stands
         The doubts against which the answer stands where it is no verdict: they cost no more than a B.
+    fabric
+        Of a model: its machine.
     """
     warm = timed(rows, phase="warm")
     fair = [row for row in warm if row["cell"] not in crowded]
@@ -127,7 +129,9 @@ def quality(
     found.append(_counted("failed", lambda row: row["status"] not in RESULTS, lost))
     if looks and not modelled:
         busiest = max(looks, key=lambda look: look.share)
-        found.append(_doubt("load", round(100 * busiest.share), 100, f"{100 * busiest.share:.0f} % of them"))
+        found.append(_doubt("load", round(100 * busiest.share), 100, "% of the cores"))
+    if modelled:
+        found.append(_of_model(fabric))
     order = list(RULES)
     told = _weighed([row for row in found if row is not None], answer, stands)
     return sorted(told, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
@@ -144,11 +148,10 @@ def _weighed(found: Sequence[QualityRow], answer: VerdictRow | None, stands: fro
             told.append({**row, "grade": grade})
     by_kind = {row["doubt"]: row for row in found}
     for doubt in answer["doubts"]:
-        rule, row = RULES[doubt], by_kind.get(doubt)
-        what = f"{rule.what}, which could turn the answer: {answer['doubt']}"
-        one = QualityRow(doubt=doubt, grade="C", count=1, of=2, share=0.5, what="", remedy=rule.remedy)
+        row = by_kind.get(doubt)
+        one = QualityRow(doubt=doubt, grade="C", count=1, of=2, share=0.5, noun="", worst=None, launches=None, turns="")
         worst: Grade = max(row["grade"], "C") if row else "C"
-        told.append({**(row or one), "grade": worst, "what": what})
+        told.append({**(row or one), "grade": worst, "turns": answer["doubt"]})
     return told
 
 
@@ -207,17 +210,29 @@ def _counted(
 ) -> QualityRow | None:
     """A doubt about those of some rows that a rule touches."""
     count = sum(map(touched, rows))
-    return _doubt(doubt, count, len(rows), f"{count:,} of {len(rows):,} {noun}")
+    return _doubt(doubt, count, len(rows), noun)
 
 
-def _doubt(doubt: Doubt, count: int, of: int, who: str) -> QualityRow | None:
+def _doubt(doubt: Doubt, count: int, of: int, noun: str) -> QualityRow | None:
     """A doubt by the share of what it touches; None where it touches too little."""
     rule, share = RULES[doubt], count / of if of else 0.0
     if share <= rule.b:
         return None
     grade: Grade = "D" if share >= rule.d else "C" if share >= rule.c else "B"
-    what = f"{rule.what} ({who})"
-    return QualityRow(doubt=doubt, grade=grade, count=count, of=of, share=share, what=what, remedy=rule.remedy)
+    return QualityRow(
+        doubt=doubt, grade=grade, count=count, of=of, share=share, noun=noun, worst=None, launches=None, turns=""
+    )
+
+
+def _of_model(fabric: Fabric | None) -> QualityRow | None:
+    """A model is no better than the numbers that were fitted to its machine; None where the fabric is not given."""
+    if fabric is None:
+        return None
+    fitted = fitted_numbers(fabric)
+    row = _doubt("fitted" if fitted else "model", 1, 1, "fabric file")
+    if row is not None and fitted:
+        row["worst"] = leave_out_error(fabric)
+    return row
 
 
 def _launches(warm: Sequence[TimedRow]) -> QualityRow | None:
@@ -233,7 +248,6 @@ def _launches(warm: Sequence[TimedRow]) -> QualityRow | None:
     elif most >= TENFOLD or share >= TWICE_C:
         least = "C"
     found["grade"] = max(found["grade"], least)
-    found["what"] = f"{found['what'].removesuffix(')')}, at most {measured_factor(most)} times)"
-    most_launches = max(row["launches"] for row in warm)
-    found["remedy"] = found["remedy"].replace("--launches 10", f"--launches {more_launches(most_launches)}")
+    found["worst"] = most
+    found["launches"] = more_launches(max(row["launches"] for row in warm))
     return found

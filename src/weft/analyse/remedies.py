@@ -23,7 +23,6 @@ from weft.analyse.thresholds.gain import Gain, gains
 from weft.bound.spread import spread_terms
 from weft.bound.terms import COPY, INJECTION, LINK
 from weft.fabric.model import Fabric
-from weft.format import exact_bytes, format_seconds, measured_factor
 from weft.kernel.sizes import op_name, split_op
 from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell
@@ -35,6 +34,8 @@ LEAST_FLOOR = 0.1
 
 Rungs = Mapping[str, BreakdownRow]
 Terms = Mapping[str, float]
+#: Id and subject of a remedy.
+Named = tuple[str, str]
 
 
 class Whole(NamedTuple):
@@ -151,12 +152,10 @@ def knob_remedies(trials: Iterable[TrialRow], calls: Iterable[CallRow], modelled
             slowest = max(_among(warm, trial, gain), key=lambda row: row["median_s"], default=None)
             if slowest is None or gain.high >= 1:
                 continue
-            why = (f"confirmed: sizes from {exact_bytes(gain.first)} to {exact_bytes(gain.last)} take "
-                   f"{measured_factor(gain.ratio, gain.low, gain.high)} of the time")  # fmt: skip
-            row = RemedyRow(
-                cell=trial["cell"], call=slowest["call"], nodes=trial["nodes"], ranks=trial["ranks"],
-                seconds=slowest["median_s"], remedy=f"set {gain.setting}", basis=seen, why=why, setting=gain.setting,
-                saves_s=slowest["median_s"] * (1 - gain.ratio),
+            whole = Whole(trial["cell"], slowest["call"], trial["nodes"], trial["ranks"], slowest["median_s"])
+            row = _row(
+                whole, "knob", gain.setting, slowest["median_s"] * (1 - gain.ratio), seen, ratio=gain.ratio,
+                setting=gain.setting,
             )  # fmt: skip
             key = (trial["cell"], trial["call"], trial["knob"])
             found[key] = max(found.get(key, row), row, key=lambda each: each["saves_s"])
@@ -170,8 +169,21 @@ def _among(calls: Iterable[TimedRow], trial: TrialRow, gain: Gain) -> Iterable[T
             yield row
 
 
-def _row(whole: Whole, remedy: str, saves_s: float, basis: Basis, why: str) -> RemedyRow:
-    return RemedyRow(**whole._asdict(), remedy=remedy, saves_s=saves_s, basis=basis, why=why, setting="")
+def _row(
+    whole: Whole,
+    id: str,
+    subject: str,
+    saves_s: float,
+    basis: Basis,
+    *,
+    floor: tuple[float | None, str] = (None, ""),
+    ratio: float | None = None,
+    setting: str = "",
+) -> RemedyRow:
+    return RemedyRow(
+        **whole._asdict(), id=id, subject=subject, saves_s=saves_s, basis=basis, floor_s=floor[0], floor=floor[1],
+        ratio=ratio, setting=setting,
+    )  # fmt: skip
 
 
 def _best_first(rows: Iterable[RemedyRow]) -> list[RemedyRow]:
@@ -189,21 +201,17 @@ def _of_steps(rungs: Rungs, whole: Whole, seen: Basis) -> Iterable[RemedyRow]:
     # alone, messages may take longer than the whole call, whose messages fill each other's gaps: the call cannot save
     # more than what stands above its floor
     above_s = whole.seconds - (floor["seconds"] if floor else 0.0)
-    steps: list[tuple[str, str, Basis, str]] = [
-        ("messages", f"messages that cost less, which depends on {rungs['messages']['mover']}", "only bounded",
-         "if messages cost no more than the hardware needs"),
-        ("contention",
-         "another placement, or other routes" if whole.nodes > 1 else "another order of ranks on the node",
-         "only bounded", "if nobody were in anybody's way"),
-        ("algorithm", f"another algorithm: plain rounds ({rungs['contention']['name']}) are faster", seen,
-         "these rounds were timed beside the library's call"),
-        ("arrival", "ranks that come together", seen, "the call from the last arrival on was timed as well"),
-    ]  # fmt: skip
-    for step, remedy, basis, why in steps:
+    steps: list[tuple[str, str, str, Basis]] = [
+        ("messages", "cheaper-messages", rungs["messages"]["mover"], "only bounded"),
+        ("contention", "placement" if whole.nodes > 1 else "rank-order", "", "only bounded"),
+        ("algorithm", "plain-rounds", rungs["contention"]["name"], seen),
+        ("arrival", "late-ranks", "", seen),
+    ]
+    for step, id, subject, basis in steps:
         row = rungs.get(step)
         if row and row["factor"] and surely_adds(row):
             saves_s = row["seconds"] * (1 - 1 / row["factor"])
-            yield _row(whole, remedy, min(saves_s, above_s), basis, why)
+            yield _row(whole, id, subject, min(saves_s, above_s), basis)
 
 
 def _of_winners(whole: Whole, winners: Sequence[WinnerRow], seen: Basis) -> Iterable[RemedyRow]:
@@ -211,8 +219,7 @@ def _of_winners(whole: Whole, winners: Sequence[WinnerRow], seen: Basis) -> Iter
         same = (winner["nodes"], winner["ranks"]) == (whole.nodes, whole.ranks)
         if same and op_name(winner["call"], winner["bytes"]) == whole.call and winner["high"] and winner["high"] < 1:
             saved = winner["default_s"] - winner["median_s"]
-            why = f"it takes {measured_factor(winner['ratio'])} of the time"
-            yield _row(whole, f"the algorithm {winner['algorithm']}", saved, seen, why)
+            yield _row(whole, "algorithm", winner["algorithm"], saved, seen, ratio=winner["ratio"])
 
 
 def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fabric | None) -> Iterable[RemedyRow]:
@@ -222,26 +229,26 @@ def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fa
     terms = {**planned.terms, name: floor_s}
     twice = [*_better(name, terms), *_spread(name, terms, planned.terms, whole.call, cell, fabric)]
     of_all = [(*each, 2) for each in twice] + list(of_messages(name, terms, cell, whole.call, fabric))
-    for remedy, better, times in of_all:
+    for (id, subject), better, times in of_all:
         lower = max(better.values())
         if lower < floor_s:
             saves = whole.seconds - max(lower, whole.seconds / times)
             nearest = max(better, key=lambda name: better[name])
-            yield _row(whole, remedy, saves, "only bounded", f"the floor falls to {format_seconds(lower)}, {nearest}")
+            yield _row(whole, id, subject, saves, "only bounded", floor=(lower, nearest))
 
 
-def _better(name: str, terms: Terms) -> Iterable[tuple[str, Terms]]:
+def _better(name: str, terms: Terms) -> Iterable[tuple[Named, Terms]]:
     """Twice of what sets the nearest bound, with the terms as they would be."""
     if name.startswith(LINK):
         halved = {each: seconds / 2 if each.startswith(LINK) else seconds for each, seconds in terms.items()}
-        yield "twice the cables between switches", halved
+        yield ("second-cable", name.removeprefix(LINK)), halved
     if name == INJECTION:
-        yield "an adapter twice as fast", {**terms, INJECTION: terms[INJECTION] / 2}
+        yield ("faster-adapter", ""), {**terms, INJECTION: terms[INJECTION] / 2}
 
 
 def _spread(
     name: str, terms: Terms, planned: Terms, call: str, cell: Cell, fabric: Fabric | None
-) -> Iterable[tuple[str, Terms]]:
+) -> Iterable[tuple[Named, Terms]]:
     """Half the ranks on each of twice the nodes, with the terms of that placement at the rates that were measured."""
     if fabric is None or name not in (INJECTION, COPY):
         return
@@ -251,4 +258,4 @@ def _spread(
             each: seconds * terms[each] / planned[each] if each in planned else seconds
             for each, seconds in wide.items()
         }
-        yield "half as many ranks a node, on twice the nodes", scaled
+        yield ("spread-ranks", ""), scaled

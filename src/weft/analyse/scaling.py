@@ -6,16 +6,11 @@ from typing import Literal
 
 from weft.analyse.doubts import Against
 from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
-from weft.analyse.standing import allowed, turning
-from weft.analyse.tables.answers import FEWEST_LAUNCHES, Outcome, VerdictRow
-from weft.analyse.tables.off_node import NO_STEP, OffNode, off_node_in_words
+from weft.analyse.standing import turning, without
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, NO_STEP, OffNode, Outcome, VerdictRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, timed
-from weft.format import format_factor, measured_factor
 
 Axis = Literal["nodes", "ranks"]
-
-SYMBOL = {"nodes": "N", "ranks": "p"}
-KEPT = {"strong": "With the whole array kept the same", "weak": "With the array of each {one} kept the same"}
 
 
 def verdicts(
@@ -85,23 +80,21 @@ def verdict(
         factor=factor, low=None if exact else low, high=None if exact else high, outcome=outcome,
         fastest=fastest, **off_node(points, axis, exact),
         bound=last["bound"] if bound_s else "", bound_ratio=ratio, left_out=omitted,
-        doubts=[], doubt="", statement="",
+        doubts=[], doubt="", allowed_low=None, allowed_high=None,
     )  # fmt: skip
-    _judge(found, first, last, below_noise, doubts or {})
+    _judge(found, first, last, doubts or {})
     return found
 
 
-def _judge(
-    found: VerdictRow, first: TimedRow, last: TimedRow, below_noise: bool, doubts: Mapping[str, Sequence[Against]]
-) -> None:
-    """Write into a verdict what could turn it, and its words."""
+def _judge(found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]]) -> None:
+    """Write into a verdict what could turn it, and how far doubts could move its factor."""
     against = turning(found, first, last, doubts)
     found["doubts"] = list(dict.fromkeys(each.doubt for each in against))
     found["doubt"] = "; ".join(dict.fromkeys(each.what for each in against))
-    if found["outcome"] == "no verdict":
-        found["statement"] = _too_few(found, min(first["launches"], last["launches"]))
-    else:
-        found["statement"] = _statement(found, first, last, below_noise) + allowed(found, first, last, doubts)
+    kept, free = without(first, last, doubts), without(first, last, {})
+    if kept != free:
+        found["allowed_low"], high = kept
+        found["allowed_high"] = high if high < float("inf") else None
 
 
 def _outcome(first: TimedRow, last: TimedRow, below_noise: bool) -> Outcome:
@@ -176,26 +169,11 @@ def _without(
     points: Sequence[TimedRow],
     own: Sequence[CallRow],
 ) -> VerdictRow:
-    left_out = _reasons(own)
-    have = "no point has" if not points else f"only {SYMBOL[axis]} = {points[0][axis]} has"
-    statement = f"No verdict on {kind} scaling ({series}): {have} usable times of {call}"
-    statement += f" ({left_out})." if left_out else "; two are needed."
     return VerdictRow(
         series=series, kind=kind, call=call, cell="", axis=axis, start=None, end=None, factor=None, low=None, high=None,
-        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, left_out="", doubts=[],
-        doubt="", statement=statement,
+        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, left_out=_reasons(own), doubts=[],
+        doubt="", allowed_low=None, allowed_high=None,
     )  # fmt: skip
-
-
-def _too_few(found: VerdictRow, launches: int) -> str:
-    assert found["factor"] is not None
-    factor = measured_factor(found["factor"], found["low"], found["high"])
-    one, symbol = ("node", "N") if found["axis"] == "nodes" else ("rank", "p")
-    kept = KEPT[found["kind"]].format(one=one)
-    return (
-        f"No verdict: it needs {FEWEST_LAUNCHES} launches, and has {launches}. {kept}, the time at {symbol} = "
-        f"{found['end']} was {factor} times that at {symbol} = {found['start']}."
-    )
 
 
 def _reasons(own: Iterable[CallRow]) -> str:
@@ -206,34 +184,3 @@ def _reasons(own: Iterable[CallRow]) -> str:
 
 def _left_out(row: CallRow) -> bool:
     return row["oversubscribed"] or row["status"] != "ok"
-
-
-def _statement(found: VerdictRow, first: TimedRow, last: TimedRow, below_noise: bool) -> str:
-    assert found["factor"] is not None
-    low, high = found["low"], found["high"]
-    one = "node" if found["axis"] == "nodes" else "rank"
-    symbol = SYMBOL[found["axis"]]
-    kept = KEPT[found["kind"]].format(one=one)
-    span = f"from {symbol} = {found['start']} to {found['end']}"
-    if found["outcome"] == "falls":
-        faster = measured_factor(
-            1 / found["factor"], 1 / high if high else None, 1 / low if low else None, "times faster"
-        )
-        share = f" on {format_factor(last[found['axis']] / first[found['axis']])} times the {one}s"
-        text = f"{kept}, the time falls {span}: {faster}{share}."
-    elif found["outcome"] == "rises":
-        factor = measured_factor(found["factor"], low, high)
-        text = f"{kept}, the time rises {span} by a factor of {factor}."
-    elif found["outcome"] == "undecided":
-        factor = measured_factor(found["factor"], low, high)
-        text = f"{kept}, it is undecided whether the time rises or falls {span}: factor {factor}."
-    else:
-        why = "the interval contains 1" if low else "the model gives the same time"
-        why = "the difference is below the noise floor" if below_noise else why
-        factor = measured_factor(found["factor"], low, high)
-        text = f"{kept}, no change is shown {span}: factor {factor}; {why}."
-    if off := off_node_in_words(found, found["end"]):
-        text += f" Taken apart: {off}."
-    if found["fastest"] is not None:
-        text += f" It is fastest at {symbol} = {found['fastest']} and slower beyond."
-    return text + (f" The range is of what the model leaves out: {found['left_out']}." if found["left_out"] else "")

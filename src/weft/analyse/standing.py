@@ -7,7 +7,6 @@ from weft.analyse.doubts import Against, least_s
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.outcome import answer_of
 from weft.analyse.tables.times import TimedRow, reach
-from weft.format import format_factor
 
 
 def turning(
@@ -55,17 +54,3 @@ def without(
         for row in (first, last)
     ]
     return least[1] / reach(first)[1], reach(last)[1] / least[0] if least[0] > 0 else float("inf")
-
-
-def allowed(found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]]) -> str:
-    """A sentence on how far doubts that do not turn a verdict could move its factor; empty where they could not.
-
-    Parameters are those of `turning`.
-    """
-    low, high = without(first, last, doubts)
-    if found["doubts"] or not found["low"] or not found["high"] or (low, high) == without(first, last, {}):
-        return ""
-    if found["outcome"] == "falls":
-        low, high = 1 / high if high else float("inf"), 1 / low if low else float("inf")
-    bounds = f"at least {format_factor(low)}" if high == float("inf") else f"{format_factor(low)}–{format_factor(high)}"
-    return f" Without all that the run's warnings may have cost, that factor is {bounds}."

@@ -6,6 +6,7 @@ the rounding and the noise of the cells that it was fitted to, and an assumed on
 kind have: :func:`doubtful` gives the range of each.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +18,7 @@ Standing = Literal["stated", "fitted", "assumed"]
 
 WORKED_OUT = "worked out"
 """Word in the source of a number that follows from a data sheet, and that nobody measured."""
+_UNSEEN = re.compile(r"error on unseen cells ([\d.]+) ?%")
 #: Words in a source that say a number was not found anywhere.
 GUESSED = ("assumed", "not stated", "made up", "chosen", "guess", "unknown", WORKED_OUT)
 FITTED_BY = 1.1
@@ -190,3 +192,14 @@ def doubtful(fabric: Fabric, spreads: Iterable[Spread] = SPREADS) -> list[Doubtf
             low = value / spread.below
         found.append(Doubtful(spread.key, spread.unit, known, value, min(low, value), max(high, value)))
     return found
+
+
+def fitted_numbers(fabric: Fabric) -> list[str]:
+    """Keys of the numbers that were fitted to measurements of this machine."""
+    return [each.key for each in doubtful(fabric) if each.standing == "fitted"]
+
+
+def leave_out_error(fabric: Fabric) -> float | None:
+    """The largest relative error on cells left out of a fit, as its sources state it; None where none does."""
+    stated = (_UNSEEN.search(text.casefold()) for text in fabric.sources.values())
+    return max((float(found[1]) / 100 for found in stated if found), default=None)

@@ -13,7 +13,7 @@ from weft.fit.inputs import MeasuredCell
 from weft.fit.models import bound_time
 from weft.format import measured_seconds
 from weft.report.numbers import bound_text
-from weft.report.sensitivity import flip_sentences, sensitivities, sensitivity_table
+from weft.report.sensitivity import sensitivities, sensitivity_table
 from weft.report.tabular import Table
 from weft.report.view import RunView
 
@@ -40,7 +40,7 @@ def compute(bench: Bench) -> Part:
     sentences += [sensitivity_words(hangs), reach(view), eager_words(view)]
     moved = sensitivity_table(hangs, "Each fitted or assumed number over its plausible range (simulated, closed form)")
     values |= {f"flips_{row['series']}_{row['key']}": row["flips_at"] for row in hangs if row["flips_at"] is not None}
-    found = (*flip_sentences(hangs), *sentences)
+    found = (*filter(None, (view.told("depends"),)), *sentences)
     return Part("beyond", PARTS["beyond"], found, (*([moved] if moved else []), *tables), values)
 
 

@@ -30,7 +30,7 @@ def compute(bench: Bench) -> Part:
                 same(verdict, paper),
             )
         )
-        sentences.append(f"{kind}: {verdict['statement']}")
+        sentences.append(f"{kind}: {bench.run(study, 'tara').headline}")
     table = Table(
         "Time of C from N = 1 to 36 (simulated)", ("scaling", "paper", "simulated", ""), tuple(rows), frozenset({0, 3})
     )

@@ -1,50 +1,66 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdict card of a run: the answer at a glance, three numbers, what was found, and why with what to try."""
+"""The card of a run on the terminal: its title, then the rows that every medium has (`weft.words.card`)."""
 
-from dataclasses import dataclass
+import textwrap
+from typing import Any
 
-from weft.analyse.tables.quality import MEANING
-from weft.report.headline import Number, doubted, reasons_of, supposed
-from weft.report.view import RunView
+from weft.format import plural
+from weft.report.view import RunView, load_view
+from weft.text import console, one_line
+from weft.words.card import Card, card_rows
+from weft.words.row import Row
+
+LABEL, INDENT = 21, 2
+GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
 
 
-@dataclass(frozen=True)
-class Card:
-    """What stands first on terminal and page.
-
-    Attributes
-    ----------
-    line
-        The answer in a few words.
-    numbers
-        Large values with what they are; the last one is the quality, at quality C and D the only one.
-    sentences
-        Two at most: what was found, then its cause with what to try; or why nothing is shown, then what was found.
-    caution
-        What it hangs on, where that is a guess.
-    """
-
-    line: str
-    numbers: tuple[Number, ...]
-    sentences: tuple[str, ...]
-    caution: str
+def print_card(run: Any, out: Any = None) -> None:
+    """Print the card of a run folder (or `RunView`) whose tables exist, as wide as the terminal."""
+    view = run if isinstance(run, RunView) else load_view(run)
+    target, card = out or console(120), card_of(view)
+    for place, line in enumerate(card_lines(card, target.width)):
+        styled = place == 2 and bool(card.rows)
+        target.print(line, style="bold" if place == 0 else f"bold {GRADES[view.confidence]}".rstrip() if styled else "")
 
 
 def card_of(view: RunView) -> Card:
-    """The card of a run; at quality C and D it says why nothing is shown, with the grade as its only large number."""
-    story, doubt = view.story, doubted(view.quality)
-    answers = story.answers(view)
-    own = [] if doubt else story.numbers(view)[:2]  # a large number is read without its "if"
-    rated = answers or any(row["samples"] for row in view.rows)  # nothing measured has no quality
-    numbers = (*own, (view.grade, f"quality: {MEANING[view.grade]}")) if rated else ()
-    finding = story.finding(view)
-    line = story.line(view)
-    if doubt:
-        held = supposed(finding) if answers else finding
-        shown = f"Not shown: quality {view.grade}" if answers else line
-        why = f"Reason: {reasons_of(view.quality)}." if answers else doubt  # "Not shown" is said once
-        told = [f"{why} To try: {view.quality[0]['remedy']}.", *([held] if held else [])]
-        return Card(shown, numbers, tuple(told), story.caution(view) if answers else "")
-    reason = f"{story.cause(view)} {story.advice(view)}".strip()
-    told = [text for text in (finding, reason) if text and text != f"{line}."]
-    return Card(line, numbers, tuple(told), story.caution(view))
+    """The card of a run."""
+    return Card(view.name, run_facts(view), tuple(with_folder(row, view) for row in card_rows(view.claims)))
+
+
+def run_facts(view: RunView) -> tuple[str, ...]:
+    """MPI library, nodes, ranks, and what kind of network a run is of where that is no real one."""
+    shapes = [(cell.nodes, cell.ranks) for cell in view.plan.measured]
+    nodes, ranks = (max(each) for each in zip(*shapes, strict=True)) if shapes else (0, 0)
+    sizes = (plural(nodes, "node"), plural(ranks, "rank")) if shapes else ()
+    return tuple(filter(None, (view.mpi, *sizes, view.label)))
+
+
+def with_folder(row: Row, view: RunView) -> Row:
+    """A row whose commands name the run's folder."""
+    folder = str(view.path)
+    return row._replace(value=row.value.replace("{run}", folder), next=row.next.replace("{run}", folder))
+
+
+def card_lines(card: Card, width: int) -> list[str]:
+    """Title and facts, an empty line, then a row each, wrapped behind its label."""
+    facts = " · ".join(card.facts)
+    room = width - len(card.title) - len(facts)
+    head = [f"{card.title}{' ' * room}{facts}"] if room >= 3 else [card.title, facts]
+    return [*map(one_line, head), "", *(line for row in card.rows for line in row_lines(row, width))]
+
+
+def row_lines(row: Row, width: int) -> list[str]:
+    """A row as lines of at most ``width`` characters."""
+    behind = " " * (INDENT + LABEL)
+    head = f"{' ' * INDENT}{row.label:<{LABEL}}"
+    room = max(width - len(behind), 20)
+    whole = one_line(row.text)
+    if len(whole) <= room:
+        lines = [whole]
+    else:
+        parts = [one_line(part) for part in (row.value, row.note) if part]
+        lines = [
+            line for part in parts for line in textwrap.wrap(part, room, break_long_words=False, break_on_hyphens=False)
+        ]
+    return [f"{head}{lines[0] if lines else ''}".rstrip(), *(f"{behind}{line}" for line in lines[1:])]

@@ -18,14 +18,6 @@ def held_back(view: RunView) -> list[BottleneckRow]:
     return BOTTLENECKS.read(view.path)
 
 
-def held_back_sentence(view: RunView) -> str:
-    """The bottleneck at each number of nodes (with the most ranks) in a sentence; empty without counters."""
-    stated = _held_back_by_nodes(view)
-    if not any(each["busiest"] for each in stated.values()):
-        return ""
-    return f"Bottleneck: {'; '.join(each['statement'] for _, each in sorted(stated.items()))}."
-
-
 def _held_back_by_nodes(view: RunView) -> dict[int, BottleneckRow]:
     """The bottleneck at each number of nodes, with the most ranks."""
     return {each["nodes"]: each for each in held_back(view)}
@@ -59,7 +51,7 @@ def load_tables(view: RunView) -> list[Table]:
 
 
 def held_back_table(view: RunView) -> Table | None:
-    """The bottleneck of each shape; None if no link was counted, or the run is too doubtful to name one."""
+    """The bottleneck of each shape; None if no link was counted."""
     rows = [
         (
             f"{each['nodes']:,}",
@@ -71,7 +63,7 @@ def held_back_table(view: RunView) -> Table | None:
         )
         for each in held_back(view)
     ]
-    if not rows or view.grade == "D":  # of which no cause is named
+    if not rows:
         return None
     columns = ("N", "p", "bottleneck", "busiest link", "busiest of the others", "time over its bound")
     units = ("nodes", "processes", "", "share of its rate", "share of its rate", "")
@@ -130,5 +122,4 @@ def reading(view: RunView) -> str:
 def link_fields(view: RunView) -> dict[str, Any]:
     """``bottlenecks`` and ``links`` of ``weft show --format json``; absent if no link was counted."""
     rows = LINKS.read(view.path)
-    bottlenecks = [{key: value for key, value in each.items() if key != "statement"} for each in held_back(view)]
-    return {"bottlenecks": bottlenecks, "links": rows} if rows else {}
+    return {"bottlenecks": held_back(view), "links": rows} if rows else {}

@@ -6,27 +6,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from weft.analyse.tables.claims import ClaimRow
 from weft.analyse.tables.times import timed
 from weft.errors import CompareError, WeftError
 from weft.files.atomic import guard
 from weft.report import facts
-from weft.report.card import card_of
-from weft.report.condense import kinds
+from weft.report.card import card_of, with_folder
 from weft.report.figures import all_figures
 from weft.report.figures.files import write_figures
 from weft.report.figures.picture import Picture
 from weft.report.figures.theme import Figure
 from weft.report.front import Front
-from weft.report.headline import as_shown, doubted
 from weft.report.html import figure_values, fill, write_page
 from weft.report.method import how_measured
-from weft.report.remedies import AT_D, NOTHING, remedy_table
-from weft.report.tables import all_tables, meaning
+from weft.report.tables import all_tables, meaning, others_of
 from weft.report.view import RunView, load_view
+from weft.report.why import call_title
 from weft.store.folder import RunFolder
+from weft.words.row import Row
+from weft.words.say import say
 
-NO_TIME = "There is nothing to draw: no cell of this run has a time."
-NO_FIGURES = "Runs of this kernel have no figures: their times stand in the tables."
+NO_TIME = "No figures: no cell of this run has a time."
+NO_FIGURES = "Runs of this kernel have no figures; the tables have their times."
+MOST_REMEDIES = 12
 
 
 def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, front: Front | None = None) -> Path:
@@ -109,6 +111,12 @@ def again(view: RunView) -> str:
     return shlex.join(words)
 
 
+def _remedy(view: RunView, claim: ClaimRow) -> tuple[Row, str]:
+    """A remedy and the call that it is of; a remedy of the whole run has none."""
+    of_call = claim["cell"] and claim["call"]
+    return with_folder(say(claim), view), call_title(view, claim["cell"], claim["call"]) if of_call else ""
+
+
 def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict[str, Any]:
     """The values of a run for the template."""
     return {
@@ -117,19 +125,15 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "label": view.label,
         "title": view.plan.title,
         "mpi": view.mpi,
-        "headline": view.headline,
-        "grade": view.grade,
+        "grade": view.confidence,
         "card": card_of(view),
         "command": again(view),
         "digits": shlex.join(["weft", "show", str(view.path), "--format", "csv"]),
-        "verdicts": [{**verdict, "statement": as_shown(verdict, view.quality)} for verdict in view.verdicts],
-        "help": remedy_table(view),
-        "no_help": AT_D if view.grade == "D" else view.story.advice(view) or NOTHING,
-        "help_holds": "What stands here is true only if the numbers hold." if doubted(view.quality) else "",
+        "help": [_remedy(view, each) for each in view.claimed("remedy")[:MOST_REMEDIES]],
         "no_figures": NO_TIME if not timed(view.rows) else NO_FIGURES,
         "figures": [figure_values(f"run{index}-{figure.name}", figure) for figure in figures],
         "tables": all_tables(view),
-        "findings": kinds(view.findings),
+        "findings": [(say(each), others_of(view, each)) for each in view.claimed("finding")],
         "how": how_measured(view),
         "provenance": facts.provenance(view),
         "settings": facts.settings(view),

@@ -2,7 +2,8 @@
 """Output of ``weft show RUN --format json``: schema weft-show/1, described field by field in docs/show-json.md.
 
 An object with ``schema``, ``run`` (path), ``study``, ``title``, ``fabric``, ``kind``, ``mpi``, ``simulated``,
-``virtual``, ``headline``, ``quality``, ``rows``, ``verdicts``, ``sensitivity``, ``floor`` and ``findings``. ``rows``
+``virtual``, ``headline``, ``card``, ``claims``, ``quality``, ``rows``, ``verdicts``, ``sensitivity``, ``floor`` and
+``findings``. ``rows``
 has one object for each cell, call and phase, with the `FIELDS` below: times in seconds, sizes in bytes. A row without
 numbers has ``null`` for them; its ``status`` and ``reason`` say why. Fields may be added within a version; none is
 renamed, removed or changed in meaning.
@@ -13,7 +14,9 @@ import math
 from typing import Any
 
 from weft.analyse.tables.answers import VerdictRow
+from weft.analyse.tables.claims import extras
 from weft.files.tree import is_list, is_table
+from weft.report.card import card_of
 from weft.report.links import link_fields
 from weft.report.sensitivity import sensitivities
 from weft.report.view import RunView
@@ -41,6 +44,8 @@ def show_object(view: RunView) -> dict[str, Any]:
         "simulated": plan.planned_fabric.is_model,
         "virtual": plan.planned_fabric.is_emulated,
         "headline": view.headline,
+        "card": [row._asdict() for row in card_of(view).rows],
+        "claims": [{**claim, "more": extras(claim)} for claim in view.claims],
         "quality": {"grade": view.grade, "doubts": view.quality},
         "rows": [{name: row[name] for name in FIELDS} for row in view.rows],
         "verdicts": [verdict_fields(verdict) for verdict in view.verdicts],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The story of a run, by its kernel: headline, tables, figures, JSON fields. One story per kernel."""
+"""The story of a run, by its kernel: bars, tables, figures, JSON fields. Its claims are in `weft.analyse.claims`."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from weft.report.bars import Bar
     from weft.report.figures.picture import Picture
     from weft.report.figures.theme import Figure
-    from weft.report.headline import Number
     from weft.report.view import RunView
 
 
@@ -25,34 +24,6 @@ class Story(Protocol):
     """
 
     streams = False
-
-    def finding(self, view: "RunView") -> str:
-        """What was found, in one or two sentences, without a cause."""
-        ...
-
-    def answers(self, view: "RunView") -> bool:
-        """Whether the finding rests on times; False where it says that there is no answer, or why none is claimed."""
-        return any(row["samples"] for row in view.rows)
-
-    def cause(self, view: "RunView") -> str:
-        """What causes it, in one or two sentences; empty where nothing says so."""
-        return ""
-
-    def advice(self, view: "RunView") -> str:
-        """What to try, in a sentence; empty where nothing is known to help."""
-        return ""
-
-    def caution(self, view: "RunView") -> str:
-        """What the finding hangs on, where that is a guess; empty where it is none."""
-        return ""
-
-    def line(self, view: "RunView") -> str:
-        """The answer at a glance: a few words."""
-        return self.finding(view).partition(". ")[0].rstrip(".")
-
-    def numbers(self, view: "RunView") -> "list[Number]":
-        """Up to two large numbers of the verdict card, the most telling first."""
-        return []
 
     def bars(self, view: "RunView") -> "list[Bar]":
         """Times to draw as bars under the verdict on a terminal."""

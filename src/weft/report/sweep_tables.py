@@ -3,12 +3,12 @@
 
 from collections.abc import Callable, Sequence
 
+from weft.analyse.sweeps import OF_MEMORY, Line, all_sizes
 from weft.analyse.tables.answers import ChangeRow, factor_text
 from weft.analyse.tables.times import TimedRow
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.intervals import interval_heading
 from weft.report.numbers import bound_text, by_root, root_text, time_text
-from weft.report.sweeps import OF_MEMORY, Line, all_sizes
 from weft.report.tabular import Table
 
 CHANGES = "Change-over points"
@@ -70,18 +70,13 @@ def _rate(size: int, row: TimedRow) -> str:
     return measured_rate(size, row["median_s"], row["low_s"], row["high_s"])
 
 
-def change_table(
-    title: str, lines: Sequence[Line], names: Sequence[str], grade: str = "A", *, modelled: bool = False
-) -> Table | None:
+def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, modelled: bool = False) -> Table | None:
     """Every change-over: place, kind, times and rates on both sides, and cause; None if there is none.
 
     Parameters
     ----------
     names
         Name of each line: call and process count, or pattern.
-    grade
-        Quality of the run: at D no knob is named but one that was moved, and the change with it; at C and D confidence
-        is a supposition.
     modelled
         Whether the times come from a model, in which nothing is more or less sure.
     """
@@ -90,7 +85,7 @@ def change_table(
         (
             name,
             f"{exact_bytes(change['lower'])} – {exact_bytes(change['upper'])}",
-            _knob(change) if grade != "D" or change["confirmed"] else "not named",
+            _knob(change),
             change["kind"],
             " → ".join(distinct_seconds(change["lower_s"], change["upper_s"])),
             factor_text(change),
@@ -102,9 +97,9 @@ def change_table(
         for change in line.changes
     ]
     against = "over that expected" if modelled else "over that expected (95 %)"
-    sure = "if the numbers hold" if grade in ("C", "D") else "of the change"
     heading = (
-        "call", "sizes", "knob and its value", "", "before → after", against, "marginal rate", "marginal rate", sure,
+        "call", "sizes", "knob and its value", "", "before → after", against, "marginal rate", "marginal rate",
+        "of the change",
     )  # fmt: skip
     width = len(columns) - 1 if modelled else len(columns)
     listed = tuple(row[:width] for row in (heading, *rows))

@@ -6,22 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from weft.analyse.tables.quality import quality_in_words
+from weft.analyse.tables.claims import ClaimRow, extras
 from weft.files.tree import is_list
-from weft.format import plural, with_title
+from weft.format import plural
 from weft.report.bars import bar_lines
-from weft.report.card import card_of
-from weft.report.condense import condensed, kinds
-from weft.report.headline import as_shown
+from weft.report.card import card_of, print_card
 from weft.report.intervals import interval_meaning
 from weft.report.method import with_intervals
 from weft.report.tabular import Table, comma_separated, markdown, terminal
 from weft.report.view import RunView, load_view
 from weft.text import console, markdown_text
+from weft.words.say import say
 
-GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
 #: A table of more rows is shown with so many at either end: they come in twos, a time and its bound.
 MOST_ROWS, AT_EITHER_END = 60, 20
+#: So many findings are printed without ``--all``.
+MOST_FINDINGS = 5
+STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 Format = Literal["text", "md", "csv", "json", "latex", "osu", "reframe", "openmetrics"]
 
 
@@ -86,7 +87,10 @@ def show(folder: Any, out: Any = None, *, every: bool = False) -> None:
 
 def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
     """Print a loaded run on a console (:func:`weft.text.console`)."""
-    _print_card(view, out)
+    print_card(view, out)
+    bars = bar_lines(view.story.bars(view), out.width)
+    for line in ["", *bars] if bars else []:
+        out.print(line)
     _print_findings(view, out, every)
     found = all_tables(view)
     for table in found if every else map(shortened, found[:1]):
@@ -99,7 +103,7 @@ def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
 
 def _hidden(view: RunView, found: Sequence[Table]) -> str:
     """What of a run's findings and tables is not printed without ``--all``, in words."""
-    findings = sum(len(told.others) for told in kinds(view.findings))
+    findings = max(len(view.claimed("finding")) - MOST_FINDINGS, 0)
     rows = sum(len(table.rows) - 2 * AT_EITHER_END for table in found[:1] if len(table.rows) > MOST_ROWS)
     counts = {"more finding": findings, "more row": rows, "more table": len(found) - 1}
     *parts, last = [plural(count, what) for what, count in counts.items() if count > 0] or [""]
@@ -115,38 +119,22 @@ def shortened(table: Table) -> Table:
     return replace(table, rows=ends)
 
 
-def _print_card(view: RunView, out: Any) -> None:
-    """The answer, its numbers and sentences, then the times as bars and the verdict on each series."""
-    card = card_of(view)
-    out.print(view.titled(with_title(view.name, view.plan.title)), style="bold")
-    out.print(card.line, style=f"bold {GRADES[view.grade]}".rstrip())
-    for value, what in card.numbers:
-        out.print(f"  {value:>12}  {what}")
-    for text in card.sentences:
-        out.print(text)
-    if card.caution:
-        out.print(card.caution, style="yellow")
-    bars = bar_lines(view.story.bars(view), out.width)
-    for line in ["", *bars] if bars else []:
-        out.print(line)
-    for verdict in view.verdicts:
-        if not any(verdict["statement"] in text for text in card.sentences):
-            out.print(
-                f"- {verdict['kind'].capitalize()} scaling ({verdict['series']}): {as_shown(verdict, view.quality)}"
-            )
-    if view.grade == "B":  # the card of a worse one opens with its doubts
-        out.print(f"Quality {quality_in_words(view.quality)}", style=GRADES[view.grade])
-
-
 def _print_findings(view: RunView, out: Any, every: bool) -> None:
-    styles = {"error": "bold red", "warning": "yellow", "note": "dim"}
-    for finding, others in kinds(view.findings):
+    """A line a finding, the most severe first; with ``every`` each place of it."""
+    found = view.claimed("finding")
+    for claim in found if every else found[:MOST_FINDINGS]:
+        row = say(claim)
         out.print()
-        level = finding["level"]
-        out.print(f"{level}: {finding['where']}: {finding['what']}", style=styles[level])
-        out.print(f"  -> {finding['remedy']}")
-        for other in others if every else ():
-            out.print(f"     also {other['where']}: {other['what']}", style="dim")
+        out.print(f"{row.label}: {row.value}", style=STYLES[row.label])
+        out.print(f"  -> {row.note}")
+        for other in others_of(view, claim) if every else ():
+            out.print(f"     also {other}", style="dim")
+
+
+def others_of(view: RunView, claim: ClaimRow) -> list[str]:
+    """The further places of a finding."""
+    rows = [view.findings[int(each.partition(":")[2])] for each in claim["evidence"][1:]]
+    return [f"{row['where']}: {row['what']}" for row in rows]
 
 
 def headed(table: Table) -> Table:
@@ -174,16 +162,19 @@ def _broken(cell: str) -> str:
 def as_markdown(view: RunView) -> str:
     """Verdict, tables and findings in Markdown."""
     tables = all_tables(view)
+    card = card_of(view)
+    rows = [markdown_text(f"- **{row.label}** {row.text}") for row in card.rows]
     parts = [
         f"# {markdown_text(view.titled(view.name))}",
-        markdown_text(view.headline),
-        markdown_text(f"Quality {quality_in_words(view.quality)}"),
+        markdown_text(" · ".join(card.facts)),
+        "\n".join(rows),
         *(markdown(table) for table in tables),
         meaning([view], tables),
     ]
     found = [
-        markdown_text(f"- **{finding['level']}** {finding['where']}: {finding['what']}. {finding['remedy']}.")
-        for finding in condensed(view.findings)
+        markdown_text(f"- **{extras(claim)['level']}** {row.value}. {row.note}.")
+        for claim in view.claimed("finding")
+        for row in [say(claim)]
     ]
     return "\n\n".join([*parts, *(["\n".join(found)] if found else [])]) + "\n"
 

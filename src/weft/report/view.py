@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from weft.analyse.tables.answers import FINDINGS, VERDICTS, FindingRow, VerdictRow
+from weft.analyse.tables.claims import CLAIMS, ClaimKind, ClaimRow, claims_of
 from weft.analyse.tables.quality import QUALITY, Grade, QualityRow, grade_of
 from weft.analyse.tables.times import CALLS as CALL_TABLE
 from weft.analyse.tables.times import FLOOR, CallRow, FloorRow
 from weft.kernel.main_call import main_call
 from weft.plan.records import Plan, PlannedSeries
 from weft.plan.stored import plan_of
-from weft.report.headline import claimed
 from weft.report.story import Story, story_of
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
 from weft.store.rows import LAUNCH_TABLE
+from weft.words.card import card_rows
+from weft.words.say import say
 
 CALLS = {"A": "A. MPI_Alltoall(int)", "B": "B. MPI_Alltoallv(int)", "C": "C. MPI_Alltoallv(m-vector)"}
 
@@ -84,12 +86,30 @@ class RunView:
         return story_of(self.plan.kernel)
 
     @cached_property
+    def claims(self) -> list[ClaimRow]:
+        """What the run may claim."""
+        return CLAIMS.read(self.path)
+
+    def claimed(self, kind: ClaimKind) -> list[ClaimRow]:
+        """The claims of a kind in their order."""
+        return claims_of(self.claims, kind)
+
+    @property
+    def confidence(self) -> Grade:
+        """The confidence of the answer; the run's quality without one."""
+        answers = self.claimed("answer")
+        return answers[0]["confidence"] if answers else self.grade
+
+    @cached_property
     def headline(self) -> str:
-        """The answer in a few sentences, as far as the run's quality lets it be claimed."""
-        causes = f"{self.story.cause(self)} {self.story.advice(self)}".strip()
-        answers = self.story.answers(self)
-        told = claimed(self.story.finding(self), causes, self.quality, answers=answers)
-        return f"{self.story.caution(self)} {told}".lstrip()
+        """The first row of the card on one line: ``Network-bound: weak scaling, 1 -> 4 nodes: 248x slower``."""
+        row = next(iter(card_rows(self.claims)), None)
+        return f"{row.label}: {row.text}" if row else "No answer"
+
+    def told(self, family: str) -> str:
+        """All claims of a family on one line: ``Eager limit: 4 KiB to 8 KiB; ...``; empty without any."""
+        rows = [say(each) for each in self.claims if each["id"].startswith(f"{family}.")]
+        return "; ".join(f"{row.label}: {row.text}" for row in rows)
 
     @cached_property
     def quality(self) -> list[QualityRow]:

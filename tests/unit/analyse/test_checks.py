@@ -20,7 +20,6 @@ from weft.analyse.checks import (
 )
 from weft.analyse.floor import Floor, floor_rows
 from weft.analyse.tables.times import FloorRow
-from weft.report.condense import condensed, kinds
 
 Row = dict[str, Any]
 
@@ -195,32 +194,7 @@ def test_errors_come_first() -> None:
 
 def test_many_findings_of_one_kind_are_drawn_together() -> None:
     found = doubtful([row(tainted=99, m=m) for m in range(5)], 0.05)
-    shown = condensed(found)
     assert len(found) == 5
-    assert len(shown) == 1
-    assert shown[0]["where"].endswith("(and 4 more)")
-    assert condensed(found[:3]) == found[:3]
-
-
-def test_the_worst_of_a_kind_stands_for_it_and_the_others_stay_reachable() -> None:
-    wide = [row(m=m, low_s=1.0 - half, high_s=1.0 + half) for m, half in enumerate((0.12, 0.2, 0.94, 0.3))]
-    rows = [*wide, *(row(m=m, tainted=tainted) for m, tainted in enumerate((20, 30, 90, 40)))]
-    rows += [row(m=m, min_s=0.4, bound_s=bound) for m, bound in enumerate((0.5, 0.6, 0.9, 0.7))]
-    rows += [row(m=m, nodes=7, median_s=s, low_s=s, high_s=s) for m, s in enumerate((1.9, 1.8, 1.0, 1.7))]
-    empty = Floor([{"quantity": "empty", "nodes": 7, "ranks_per_node": 8, "bytes": 0, "value": 2.0}])
-    rows += [row(m=m, phase="cold", ranks=9, peers_met=met) for m, met in enumerate((1, 2, 8, 3))]
-    cells = [cell(launch=launch, steal_ns=share, wall_ns=100) for launch, share in enumerate((4, 9, 80, 5))]
-    told = kinds(by_gravity(common_findings(rows, cells, empty)))
-    worst = {each.finding["rule"]: each for each in told if each.others}
-    rules = ("wide", "taint", "bound-beaten", "below-floor", "not-fresh", "steal")
-    assert [len(worst[rule].others) for rule in rules] == [3] * 6
-    assert "±94%" in worst["wide"].finding["what"]
-    assert "90 of 120" in worst["taint"].finding["what"]
-    assert "900 ms" in worst["bound-beaten"].finding["what"]
-    assert worst["below-floor"].finding["what"].startswith("1 s is")
-    assert "up to 8 of 8" in worst["not-fresh"].finding["what"]
-    assert "80 %" in worst["steal"].finding["what"]
-    assert [each["what"].split("±")[1] for each in worst["wide"].others] == ["30%, ", "20%, ", "12%, "]
 
 
 def floor_of(*copies: tuple[int | str, float]) -> Floor:

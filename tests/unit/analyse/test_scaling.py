@@ -10,20 +10,17 @@ from hypothesis import strategies as st
 from made.scaling import PAPER_STRONG, PAPER_WEAK, Row, point
 from weft.analyse.doubts import Against
 from weft.analyse.scaling import verdict, verdicts
-from weft.report.headline import glance, headline, scale_numbers
 
 
 def test_the_papers_strong_scaling_falls_about_tenfold() -> None:
     found = verdict(PAPER_STRONG, "s", "strong", "C")
     assert (found["outcome"], found["axis"], found["start"], found["end"]) == ("falls", "nodes", 1, 36)
     assert found["factor"] == pytest.approx(0.11 / 1.14)
-    assert "10.4 times faster (10.2–10.6) on 36 times the nodes" in found["statement"]
 
 
 def test_the_papers_weak_scaling_rises_twofold() -> None:
     found = verdict(PAPER_WEAK, "s", "weak", "C")
     assert found["outcome"] == "rises"
-    assert "rises from N = 1 to 36 by a factor of 2.02 (1.98–2.06)" in found["statement"]
 
 
 def test_the_interval_takes_the_worst_ends_of_both_points() -> None:
@@ -37,16 +34,12 @@ def test_under_four_launches_there_is_a_factor_and_no_verdict(launches: int, out
     rows = [point(1, 1.0), point(2, 2.0, launches=launches)]
     found = verdict(rows, "s", "weak", "C")
     assert (found["outcome"], found["factor"]) == (outcome, 2.0)
-    claimed = "limits scaling" in headline([found])
-    assert claimed is (outcome == "rises")
-    assert ("it needs 4 launches" in headline([found])) is not claimed
 
 
 def test_a_model_repeats_itself_and_needs_no_interval_and_one_launch() -> None:
     exact = {"launches": 1, "interval": "none", "low_s": None, "high_s": None}
     found = verdict([point(1, 1.0, **exact), point(2, 1.02, **exact)], "s", "weak", "C")
     assert (found["outcome"], found["low"], found["high"]) == ("rises", None, None)
-    assert "by a factor of 1.02." in found["statement"]
 
 
 RANGED: Row = {"launches": 1, "interval": "range of the model"}
@@ -73,13 +66,7 @@ def test_a_range_of_what_is_not_modelled_decides_only_where_both_its_ends_agree(
     kind: Any, last: Row, outcome: str
 ) -> None:
     found = verdict([point(1, 1.0, **EXACT), last], "s", kind, "C", left_out=ADAPTIVE)
-    told, numbers = headline([found]), scale_numbers([found])
     assert (found["outcome"], found["left_out"]) == (outcome, "adaptive routing")
-    assert "The range is of what the model leaves out: adaptive routing." in found["statement"]
-    assert told.endswith("Ranges are of what the model leaves out: adaptive routing.")
-    assert ("undecided" in told) is ("Undecided" in glance([found], None)) is (outcome == "undecided")
-    assert (f"{last['low_s']:.2g}" in told) or (f"{1 / last['low_s']:.3g}" in told)  # the range stands in the headline
-    assert "–" in numbers[0][0]
 
 
 def test_a_range_at_the_first_point_alone_is_a_range_too() -> None:
@@ -92,7 +79,6 @@ def test_a_bound_that_a_sample_beat_is_not_named() -> None:
     beaten = point(2, 2.0, bound_s=1.9, min_s=1.8)
     found = verdict([point(1, 1.0), beaten], "s", "weak", "C")
     assert (found["bound"], found["bound_ratio"], found["outcome"]) == ("", None, "rises")
-    assert "bound" not in headline([found])
 
 
 def test_the_verdict_names_what_turns_it_at_its_own_points_and_no_other() -> None:
@@ -109,7 +95,6 @@ def test_the_verdict_names_what_turns_it_at_its_own_points_and_no_other() -> Non
 def test_an_interval_that_holds_one_shows_no_change(last: float, outcome: str) -> None:
     found = verdict([point(1, 1.0), point(2, last)], "s", "weak", "C")
     assert found["outcome"] == outcome
-    assert ("the interval contains 1" in found["statement"]) is (outcome == "no change shown")
 
 
 def test_a_difference_below_the_noise_floor_is_no_change() -> None:
@@ -117,7 +102,6 @@ def test_a_difference_below_the_noise_floor_is_no_change() -> None:
     assert verdict(rows, "s", "weak", "C", noise_s=0.3e-7)["outcome"] == "rises"
     found = verdict(rows, "s", "weak", "C", noise_s=0.5e-7)
     assert found["outcome"] == "no change shown"
-    assert "below the noise floor" in found["statement"]
 
 
 def test_oversubscribed_cold_failed_and_foreign_rows_never_enter() -> None:
@@ -137,24 +121,12 @@ def test_one_point_gives_no_verdict_and_says_why() -> None:
     found = verdict(rows, "s", "strong", "C")
     assert found["outcome"] == "no verdict"
     assert found["factor"] is None
-    assert "1 oversubscribed, 1 memory" in found["statement"]
-    assert "only p = 8" in found["statement"]
-    assert headline([found]) == found["statement"]
-
-
-def test_no_point_at_all_gives_no_verdict() -> None:
-    assert "no point" in verdict([], "s", "weak", "C")["statement"]
 
 
 def test_on_one_node_ranks_are_what_grows() -> None:
     rows = [point(1, t, ranks=p, ranks_per_node=p) for p, t in ((1, 1.0), (2, 1.5), (4, 4.0))]
     found = verdict(rows, "s", "weak", "C")
     assert (found["axis"], found["start"], found["end"]) == ("ranks", 1, 4)
-    assert "the array of each rank" in found["statement"]
-    assert headline([found]).startswith(
-        "4 ranks take 4.00 times (3.92–4.08) as long as one, with the same data on each"
-    )
-    assert glance([found], None) == "Yes, and the cause is not known"
 
 
 def test_along_nodes_only_points_of_one_shape_are_compared() -> None:
@@ -171,7 +143,6 @@ def test_the_order_of_rows_does_not_matter() -> None:
 def test_a_minimum_in_the_middle_is_told() -> None:
     found = verdict([point(1, 1.0), point(2, 0.4), point(4, 0.5)], "s", "strong", "C")
     assert found["fastest"] == 2
-    assert "fastest at N = 2 and slower beyond" in found["statement"]
 
 
 def test_a_minimum_in_the_middle_within_the_noise_is_not_told() -> None:
@@ -181,14 +152,12 @@ def test_a_minimum_in_the_middle_within_the_noise_is_not_told() -> None:
 def test_the_nearest_bound_stands_beside_the_last_point() -> None:
     found = verdict(PAPER_WEAK, "s", "weak", "C")
     assert (found["bound"], found["bound_ratio"]) == ("injection", pytest.approx(2.0))
-    assert scale_numbers([found])[1] == ("50 %", "of that time is the nearest lower bound, the hosts' own links")
 
 
 def test_a_run_without_bounds_has_a_verdict_too() -> None:
     rows = [point(1, 1.0, bound_s=None, bound=""), point(2, 2.0, bound_s=None, bound="")]
     found = verdict(rows, "s", "weak", "C")
     assert found["bound_ratio"] is None
-    assert scale_numbers([found]) == [("2.00 times", "the time from 1 to 2 nodes, the same data on each")]
 
 
 def test_only_series_that_scale_get_a_verdict_in_the_order_of_the_study() -> None:

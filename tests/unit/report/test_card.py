@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from made.pages import make_empty
-from made.run import Made, make_run, tara_like
+from made.run import make_run, tara_like
 from made.view import load_view
 from weft.report.bars import BOUND, WIDTH, Bar, bar_lines
 from weft.report.card import card_of
@@ -32,17 +32,6 @@ def printed(view: RunView, width: int = 100, *, every: bool = False) -> str:
     with out.capture() as captured:
         print_view(view, out, every=every)
     return captured.get()
-
-
-def test_the_card_is_a_line_three_numbers_and_at_most_two_sentences(view: RunView) -> None:
-    card = card_of(view)
-    assert len(card.line) < 60
-    assert [what.partition(":")[0].split(",")[0] for _, what in card.numbers] == [
-        "the time from 1 to 36 nodes",
-        "of that time is the nearest lower bound",
-        "quality",
-    ]
-    assert 1 <= len(card.sentences) <= 2
 
 
 def test_at_quality_c_every_statement_is_a_supposition(view: RunView) -> None:
@@ -104,13 +93,6 @@ def test_a_name_with_underscores_is_never_broken(width: int) -> None:
     text = captured.get()
     assert text.count(name) == 2
     assert "Change-over" in text
-
-
-def test_a_made_run_of_three_launches_says_why_it_has_no_verdict(tmp_path: Path) -> None:
-    card = card_of(load_view(make_run(tmp_path / "run", Made(samples=5, cores=8))))
-    assert card.line == "No verdict"
-    assert "it needs 4 launches, and has 3" in card.sentences[0]
-    assert [what.partition(":")[0] for _, what in card.numbers] == ["quality"], "a growth under No verdict is one"
 
 
 def test_a_run_without_a_sample_has_no_quality(tmp_path: Path) -> None:

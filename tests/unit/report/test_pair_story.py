@@ -10,6 +10,7 @@ import pytest
 from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
 from made.view import load_view
+from weft.analyse.tables.claims import extras
 from weft.cli.app import main
 from weft.report.figures.pairs import pair_figures
 from weft.report.page import write
@@ -33,30 +34,15 @@ def view(slow: Path) -> RunView:
     return load_view(slow)
 
 
-def test_the_headline_names_the_worst_first(view: RunView) -> None:
-    assert view.headline.startswith("Node n5 as sender: ")
-    assert "pair 1 on n0 with 9 on n4: " in view.headline
-
-
-def test_a_healthy_cluster_is_told_so_with_its_times(tmp_path: Path) -> None:
-    view = load_view(make_pairs_run(tmp_path / "run", CLUSTER))
-    assert view.headline.startswith("No node, link or pair stands out among 240 pairs of 16 ranks on 8 nodes.")
-    assert "at 0 hops, same node and" in view.headline
-    assert not [finding for finding in view.findings if finding["rule"].startswith("slow-")]
-
-
 def test_a_class_whose_pairs_spread_widely_is_not_told_to_be_without_slow_ones(tmp_path: Path) -> None:
     # up to 2.6 times as slow, in no order: no node, no link, no two groups, and no single pair
     scattered = {(low, high): 1 + (37 * low + 11 * high) % 64 / 40 for low in range(8) for high in range(8, 16)}
     view = load_view(make_pairs_run(tmp_path / "run", CLUSTER, Faults(pairs=scattered)))
     assert not PairView(view).blame
-    told = re.match(
-        r"No node or link stands out among 240 pairs of 16 ranks on 8 nodes, but (\d+) of them", view.headline
-    )
     far = [row for row in PairView(view).worst if row["factor"] >= 1.5]
-    assert told and int(told[1]) == len(far) > 1
-    assert "share links" not in view.headline
-    assert PairView(view).run.story.line(view) == "No node or link stands out; pairs differ"
+    answer = view.claimed("answer")[0]
+    assert (answer["id"], answer["value"]) == ("pairs.no-outlier", pytest.approx(far[0]["factor"]))
+    assert extras(answer)["slow"] == len(far) > 1
 
 
 def test_all_slow_pairs_are_counted_and_the_table_has_one_of_each_two_nodes(tmp_path: Path) -> None:
@@ -66,8 +52,8 @@ def test_all_slow_pairs_are_counted_and_the_table_has_one_of_each_two_nodes(tmp_
     }
     view = load_view(make_pairs_run(tmp_path / "run", cluster, Faults(pairs=scattered), sizes=(0,)))
     pairs = PairView(view)
-    told = re.search(r"but (\d+) of them", view.headline)
-    assert told and int(told[1]) == sum(row["slow"] for row in pairs.classes) > len(pairs.worst) == 100
+    slow = extras(view.claimed("answer")[0])["slow"]
+    assert slow == sum(row["slow"] for row in pairs.classes) > len(pairs.worst) == 100
     text = render(view, "md")
     table = text[text.index("The ten worst pairs, the worst of each two nodes") :]
     ends = re.findall(r"\d+ on (n\d) > \d+ on (n\d) ", table)
@@ -99,12 +85,12 @@ def test_contention_is_the_factor_that_was_made(view: RunView) -> None:
     assert factors["0 hops, same node"] == pytest.approx(1.0, rel=0.05)
 
 
-def test_each_culprit_is_a_finding_with_a_remedy(view: RunView) -> None:
-    found = {finding["rule"]: finding for finding in view.findings}
-    assert found["slow-node"]["where"] == "node n5 as sender"
-    assert "placement.nodes" in found["slow-node"]["remedy"]
-    assert found["slow-pair"]["level"] == "warning"
-    assert "self-check" not in found
+def test_each_outlier_is_an_answer_with_its_factor_and_the_first_has_a_remedy(view: RunView) -> None:
+    answers = view.claimed("answer")
+    assert [(each["id"], each["subject"]) for each in answers[:1]] == [("outlier.node", "n5")]
+    assert extras(answers[0])["role"] == "sender"
+    assert "outlier.pair" in {each["id"] for each in answers}
+    assert view.claimed("remedy")[0]["id"] == "remedy.check-node"
 
 
 def test_the_page_has_each_matrix_once_and_no_empty_figure(slow: Path, tmp_path: Path) -> None:
@@ -112,14 +98,6 @@ def test_the_page_has_each_matrix_once_and_no_empty_figure(slow: Path, tmp_path:
     assert page.count("Latency of every pair of ranks,") >= 2
     assert page.count('class="soft pointed"') == 6  # two sizes by rank, by node, and contention
     assert len(page) < 15_000_000
-
-
-def test_the_json_has_the_culprits_and_the_classes(view: RunView) -> None:
-    from weft.report.show_json import show_object
-
-    told = show_object(view)["pairs"]
-    assert told["blame"][0]["name"] == "n5"
-    assert {row["hops"] for row in told["classes"]} == {0, 2, 4}
 
 
 def test_exact_quantiles_without_samples_are_refused(slow: Path, capsys: pytest.CaptureFixture[str]) -> None:

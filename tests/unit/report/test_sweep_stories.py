@@ -11,7 +11,8 @@ import pytest
 
 from made.sweeps import BANDWIDTH, COLLECTIVE, TWO_NODES, VALUES, MadeSweep, make_sweep, stepping
 from made.view import load_view
-from weft.analyse.tables.answers import WINNERS, ChangeRow
+from weft.analyse.sweeps import lines_of, size_of
+from weft.analyse.tables.answers import WINNERS
 from weft.analyse.tables.times import TimedRow
 from weft.plan.records import Cell
 from weft.report.figures import all_figures
@@ -20,11 +21,7 @@ from weft.report.figures.sizes import Drawn, size_panel
 from weft.report.figures.theme import Figure
 from weft.report.html import parts
 from weft.report.page import write
-from weft.report.stories.bandwidth import limit_text
-from weft.report.stories.collective import CollectiveStory
-from weft.report.stories.sweep import changes_clause
-from weft.report.sweep_tables import change_table, time_table
-from weft.report.sweeps import lines_of, size_of
+from weft.report.sweep_tables import time_table
 from weft.report.tables import all_tables, render
 from weft.report.tabular import Table
 from weft.report.view import RunView
@@ -71,33 +68,6 @@ def figure(view: RunView, name: str) -> Figure:
     return found
 
 
-def test_the_bandwidth_headline_tells_peak_limit_and_knob(runs: dict[str, RunView]) -> None:
-    text = runs["rates"].headline
-    assert "GB/s intra-socket" in text
-    assert (
-        "between 2 KiB and 4 KiB, perhaps at the eager limit btl_sm_eager_limit or btl_vader_eager_limit (4,096 B)"
-        in text
-    )
-    assert "grows to 2." in text
-    assert "times what smaller sizes lead to expect" in text
-
-
-def test_the_answer_is_the_rate_over_the_network_and_not_that_of_memory(runs: dict[str, RunView]) -> None:
-    lines = {kind: runs[kind].story.line(runs[kind]) for kind in ("rates", "virtual")}
-    assert lines["rates"].endswith("GB/s on one node")
-    assert lines["virtual"].endswith("B/s between nodes")
-    finding = runs["both"].story.finding(runs["both"])
-    assert finding.count("intra-socket") == 2, "hot and cold: the faster one, and that from memory"
-
-
-def test_a_bend_in_the_table_is_no_change_over_that_was_not_found(runs: dict[str, RunView]) -> None:
-    (line, *_) = [line for line in lines_of(runs["rates"]) if line.jumps]
-    bent = replace(line, changes=tuple(cast(ChangeRow, {**change, "kind": "bend"}) for change in line.jumps))
-    assert changes_clause([bent], "A") == (
-        f"no change-over point is found at which the time steps, {len(line.jumps)} at which its slope changes"
-    )
-
-
 def test_between_nodes_it_is_another_limit_and_another_knob(runs: dict[str, RunView]) -> None:
     changes = table(runs["virtual"], "Change-over points (virtual network)")
     by_pattern = {row[0].split(",")[0]: row for row in changes.rows[1:]}
@@ -111,7 +81,6 @@ def test_a_step_that_is_there_hot_alone_is_the_memorys_and_no_knob_is_named_for_
     assert {(row[0].split(", ")[1], row[2], row[3]) for row in changes.rows[1:]} == {
         ("from cache", "the memory, no protocol", "cache")
     }
-    assert "no change-over point is found; no eager limit shows" in runs["cache"].headline.lower()
     assert {row["cache"] for row in runs["cache"].rows} == {"hot", "cold"}
 
 
@@ -119,7 +88,6 @@ def test_a_step_that_is_there_hot_and_cold_is_the_librarys_and_is_told_once(runs
     changes = table(runs["both"], "Change-over points")
     found = {(row[0].split(", ")[1], row[2], row[3]) for row in changes.rows[1:]}
     assert found == {(cache, "perhaps btl_sm_eager_limit (4,096 B)", "jump") for cache in ("from cache", "from memory")}
-    assert runs["both"].headline.count("Intra-socket, ") == 1
 
 
 def test_the_rate_table_has_sizes_down_and_patterns_across(runs: dict[str, RunView]) -> None:
@@ -156,7 +124,6 @@ def test_change_overs_are_listed_with_size_knob_value_and_factor(runs: dict[str,
     for row in changes.rows[1:]:
         assert row[1:4] == ("2 KiB – 4 KiB", "perhaps btl_sm_eager_limit (4,096 B)", "jump")
         assert row[5].startswith("2.")
-    assert "4 change-over points are found, perhaps all at a knob, none of them confirmed" in runs["calls"].headline
 
 
 def test_without_values_no_knob_is_claimed_and_the_usual_one_is_told(runs: dict[str, RunView]) -> None:
@@ -172,7 +139,6 @@ def test_without_values_no_knob_is_claimed_and_the_usual_one_is_told(runs: dict[
 
 
 def test_a_smooth_run_has_no_change_over_and_says_so(runs: dict[str, RunView]) -> None:
-    assert "No change-over point is found." in runs["smooth"].headline
     assert not [one for one in all_tables(runs["smooth"]) if one.title.startswith("Change-over")]
     assert not [finding for finding in runs["smooth"].findings if finding["rule"] == "change-over"]
 
@@ -253,7 +219,6 @@ def test_a_size_slower_than_its_double_is_told_with_both_times(tmp_path: Path) -
     notes = [finding for finding in view.findings if finding["rule"] == "slower-than-double"]
     assert len(notes) == 4
     assert "4 KiB take" in notes[0]["what"]
-    assert "4 sizes take longer than their double" in view.headline
 
 
 def test_a_bend_is_listed_and_not_blamed_on_a_knob_that_stands_there_by_chance(tmp_path: Path) -> None:
@@ -265,7 +230,6 @@ def test_a_bend_is_listed_and_not_blamed_on_a_knob_that_stands_there_by_chance(t
     )
     changes = table(view, "Change-over points")
     assert {row[2:4] for row in changes.rows[1:]} == {("none known here", "bend")}
-    assert "No change-over point is found" in view.headline
     assert not [finding for finding in view.findings if finding["rule"] == "change-over"]
 
 
@@ -313,55 +277,6 @@ def test_the_figures_become_files_and_the_page_is_written(runs: dict[str, RunVie
     assert page.count('class="chart"') == 2
 
 
-def test_at_quality_d_change_overs_are_counted_and_no_knob_is_spoken_of(runs: dict[str, RunView]) -> None:
-    lines = lines_of(runs["calls"])
-    assert changes_clause(lines, "C") == (
-        "4 change-over points are found, perhaps all at a knob, none of them confirmed"
-    )
-    assert changes_clause(lines, "D") == "4 change-over points are found"
-
-
-def test_no_sentence_claims_an_eager_limit_that_was_not_confirmed(runs: dict[str, RunView]) -> None:
-    """METHOD 18, 20: headline and large number claimed what the run's own note called perhaps."""
-    view = runs["both"]
-    words = [view.headline, *(text for _, text in view.story.numbers(view))]
-    words += [each.key for each in all_figures(view) if isinstance(each, Figure)]
-    for text in words:
-        assert "eager limit" not in text or "perhaps at the eager limit" in text
-        assert "that explains it" not in text
-    (line, *_) = [line for line in lines_of(view) if line.jumps]
-    sure = cast(ChangeRow, {**line.jumps[0], "confirmed": line.jumps[0]["knobs"][0]})
-    assert "at the eager limit btl_sm_eager_limit (4,096 B), confirmed, the time" in limit_text(sure)
-    assert "perhaps" not in limit_text(sure)
-    assert changes_clause([replace(line, changes=(sure,))], "A") == (
-        "1 change-over point is found, at a knob, confirmed by moving it"
-    )
-
-
-def test_half_of_the_peak_is_told_from_where_every_larger_size_has_it(tmp_path: Path) -> None:
-    """2 KiB reach half of the peak, 4 KiB beyond the limit do not: "half of that from 2 KiB" was false."""
-
-    def dips(cell: Cell, size: int) -> float:
-        rate = 8e9 if size < 4096 else 1e9 if size < 65536 else 12e9 * size / (size + 1e6)
-        return size / rate
-
-    made = MadeSweep(study=BANDWIDTH.format(cache="cold"), seconds=dips, noise=0.001)
-    text = load_view(make_sweep(tmp_path / "run", made)).headline
-    assert "(at least half of that from 1 MiB on; the largest measured: it may rise further)" in text
-
-
-def test_the_rate_from_memory_stands_beside_that_in_cache(tmp_path: Path) -> None:
-    def slower_cold(cell: Cell, size: int) -> float:
-        return size / (12e9 if cell.parameters["cache"] == "hot" else 5e9) + 1e-8
-
-    view = load_view(make_sweep(tmp_path / "run", MadeSweep(study=BANDWIDTH.format(cache="both"), seconds=slower_cold)))
-    assert " from memory" in view.story.line(view)
-    value = view.story.line(view).split(", ")[1].split(" GB/s")[0]
-    assert float(value) == pytest.approx(5, rel=0.1)
-    assert f"{value} GB/s intra-socket from memory, at 4 MiB" in view.headline.replace("inter-socket", "intra-socket")
-    assert view.story.numbers(view)[0][1].endswith(f", {value} GB/s from memory")
-
-
 def test_the_page_says_that_the_time_of_a_message_is_no_latency_and_how_many_are_in_flight(
     runs: dict[str, RunView],
 ) -> None:
@@ -370,34 +285,6 @@ def test_the_page_says_that_the_time_of_a_message_is_no_latency_and_how_many_are
     assert figure(view, "message-time").key.startswith(
         "The reciprocal of the rate, with up to 64 messages in flight: no latency."
     )
-
-
-@pytest.mark.parametrize(("grade", "heading"), [("A", "of the change"), ("C", "if the numbers hold")])
-def test_a_confidence_is_a_supposition_where_the_run_is_doubted(
-    runs: dict[str, RunView], grade: str, heading: str
-) -> None:
-    lines = lines_of(runs["calls"])
-    (told, bare) = (change_table("t", lines, [""] * len(lines), grade, modelled=modelled) for modelled in (False, True))
-    assert told is not None
-    assert bare is not None
-    assert (told.columns[-1], told.rows[0][-1]) == ("Confidence", heading)
-    assert "Confidence" not in bare.columns
-    assert not [text for text in bare.rows[0] if "95 %" in text]
-    assert len({len(row) for row in (bare.columns, *bare.rows)}) == 1
-
-
-def test_calls_whose_ranges_overlap_have_no_order(runs: dict[str, RunView]) -> None:
-    view = load_view(runs["calls"].path)
-    clear = view.story.line(view)
-    assert clear.endswith(" is the slowest call")
-    story = cast(CollectiveStory, view.story)
-    widest = [
-        replace(line, rows=tuple(cast(TimedRow, {**row, "high_s": 10 * row["median_s"]}) for row in line.rows))
-        for line in story.lines(view)
-    ]
-    story._lines = tuple(widest)  # pyright: ignore[reportPrivateUsage]
-    assert " or " in story.line(view)
-    assert "their ranges overlap, so which is slower is not shown" in story.finding(view)
 
 
 def test_a_size_of_one_launch_in_four_is_marked_and_stays_off_the_line(runs: dict[str, RunView]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from weft.report.remedies import remedy_table
 
 from made.sweeps import COLLECTIVE, VALUES, MadeSweep, make_sweep, write_cell, write_launch
 from made.view import load_view
@@ -22,7 +23,6 @@ from weft.launch.launcher import LaunchRequest, Outcome
 from weft.plan.records import Cell
 from weft.plan.stored import plan_of
 from weft.plan.wire import Rules
-from weft.report.remedies import remedy_table
 from weft.report.sweep_tables import MOVED
 from weft.report.tables import all_tables
 from weft.run import many

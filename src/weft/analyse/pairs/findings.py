@@ -5,7 +5,7 @@ from pathlib import Path
 
 from weft.analyse.checks import finding
 from weft.analyse.tables.answers import FindingRow
-from weft.analyse.tables.pairs import BLAME, CLASSES, NAMES, BlameRow, ClassRow, NameRow, largest
+from weft.analyse.tables.pairs import BLAME, CLASSES, NAMES, ClassRow, NameRow, largest
 from weft.format import format_bytes, plural
 
 REMEDIES = {
@@ -21,25 +21,15 @@ REMEDIES = {
     "pair": "measure it again; check what only these two nodes share",
     "class": "pin the ranks another way, or measure with one rank on each socket, and see whether the groups follow",
 }
-AGAIN = "measure again on dedicated nodes, or with more launches"
 
 
-def pair_findings(root: Path, *, named: bool = True) -> list[FindingRow]:
-    """Findings of the largest placement, from the tables of pairs of a run; none where no pair was measured.
-
-    Parameters
-    ----------
-    root
-        The run folder.
-    named
-        Whether the run may name who is slow: at quality D it may not.
-    """
+def pair_findings(root: Path) -> list[FindingRow]:
+    """Findings of the largest placement, from the tables of pairs of a run; none where no pair was measured."""
     every = NAMES.read(root)
     if not every:
         return []
-    names, blame = largest(every, every), largest(BLAME.read(root), every) if named else []
-    classes = largest(CLASSES.read(root), every)
-    return [*_blamed(blame, names), *_broken(classes), *_sampled(classes, sum(row["on_node"] for row in names))]
+    names, classes = largest(every, every), largest(CLASSES.read(root), every)
+    return [*_unknown(names), *_broken(classes), *_sampled(classes, sum(row["on_node"] for row in names))]
 
 
 def standing_culprit(root: Path) -> bool:
@@ -48,18 +38,13 @@ def standing_culprit(root: Path) -> bool:
     return bool(every) and any(not row["doubted"] for row in largest(BLAME.read(root), every))
 
 
-def _blamed(blame: list[BlameRow], names: list[NameRow]) -> list[FindingRow]:
-    found: list[FindingRow] = []
-    for row in blame:
-        where, _, what = row["statement"].partition(": ")
-        level = "note" if row["kind"] == "class" or row["doubted"] else "warning"
-        remedy = AGAIN if row["doubted"] else REMEDIES[row["kind"]]
-        found.append(finding(level, f"slow-{row['kind']}", where, what, remedy))
+def _unknown(names: list[NameRow]) -> list[FindingRow]:
+    """That no link can be named."""
     unknown = names[0]["unknown"]
-    if unknown and len(names) > 1:
-        what = f"hops and links are unknown: {unknown}"
-        found.append(finding("note", "no-routes", "all pairs", what, "describe the network in the fabric file"))
-    return found
+    if not unknown or len(names) < 2:
+        return []
+    what = f"hops and links are unknown: {unknown}"
+    return [finding("note", "no-routes", "all pairs", what, "describe the network in the fabric file")]
 
 
 def _broken(classes: list[ClassRow]) -> list[FindingRow]:

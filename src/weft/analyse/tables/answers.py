@@ -5,7 +5,6 @@ from typing import Literal, TypedDict
 
 import pyarrow as pa
 
-from weft.analyse.tables.off_node import OffNode
 from weft.analyse.tables.quality import Doubt
 from weft.format import measured_factor
 from weft.store.typed import TableOf
@@ -25,6 +24,29 @@ MATTERS = 1.1
 Outcome = Literal["falls", "rises", "no change shown", "undecided", "no verdict"]
 
 
+class OffNode(TypedDict):
+    """The step from one node to the next point of a series, apart from what comes beyond it.
+
+    ``off_end`` is the first point on several nodes; ``off_factor`` its time over that on one node, where shared memory
+    gives way to the network. ``beyond_factor`` is t(end) / t(off_end), null where that is the end. Each has a
+    conservative interval, null for a model. All are null where the series does not step off a node.
+    """
+
+    off_end: int | None
+    off_factor: float | None
+    off_low: float | None
+    off_high: float | None
+    beyond_factor: float | None
+    beyond_low: float | None
+    beyond_high: float | None
+
+
+#: Of a series that stays on one node, starts on several, or has no verdict.
+NO_STEP = OffNode(
+    off_end=None, off_factor=None, off_low=None, off_high=None, beyond_factor=None, beyond_low=None, beyond_high=None
+)
+
+
 class VerdictRow(OffNode):
     """The scaling verdict on a series.
 
@@ -35,7 +57,8 @@ class VerdictRow(OffNode):
     is the point with the smallest time, if it is neither start nor end and significantly faster than the end.
     ``bound_ratio`` is the time at the end over its nearest lower bound, null where a sample beat that. ``doubts``
     are those of the run's own about start or end that could turn the answer, and ``doubt`` is what they say (METHOD
-    20): both empty where it stands whatever they did. ``cell`` is that of the end, empty without one.
+    20): both empty where it stands whatever they did; ``allowed_low`` to ``allowed_high`` is how far doubts could move
+    the factor, null where they could not. ``cell`` is that of the end, empty without one.
     """
 
     series: str
@@ -55,7 +78,8 @@ class VerdictRow(OffNode):
     left_out: str
     doubts: list[Doubt]
     doubt: str
-    statement: str
+    allowed_low: float | None
+    allowed_high: float | None
 
 
 class ChangeRow(TypedDict):
@@ -199,7 +223,8 @@ VERDICTS = TableOf(
             ("end", INT), ("factor", REAL), ("low", REAL), ("high", REAL), ("outcome", TEXT), ("fastest", INT),
             ("bound", TEXT), ("bound_ratio", REAL), ("off_end", INT), ("off_factor", REAL), ("off_low", REAL),
             ("off_high", REAL), ("beyond_factor", REAL), ("beyond_low", REAL), ("beyond_high", REAL),
-            ("left_out", TEXT), ("doubts", pa.list_(TEXT)), ("doubt", TEXT), ("statement", TEXT),
+            ("left_out", TEXT), ("doubts", pa.list_(TEXT)), ("doubt", TEXT), ("allowed_low", REAL),
+            ("allowed_high", REAL),
         ]
     ),
 )  # fmt: skip

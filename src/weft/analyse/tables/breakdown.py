@@ -38,7 +38,7 @@ class BreakdownRow(TypedDict):
 
     ``seconds`` is the time with this step and all below it, ``low`` and ``high`` its interval over the launches, null
     for one launch. ``factor`` is that over the step below (below 1: this step takes time away), with its own interval;
-    null for the lowest. ``statement`` says it in words, ``mover`` what would move it.
+    null for the lowest. ``mover`` is what would move it.
     """
 
     cell: str
@@ -55,7 +55,6 @@ class BreakdownRow(TypedDict):
     factor_low: float | None
     factor_high: float | None
     launches: int
-    statement: str
     mover: str
 
 
@@ -94,7 +93,7 @@ BREAKDOWN = TableOf(
             ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("block_bytes", LONG), ("step", TEXT),
             ("name", TEXT),
             *((name, REAL) for name in ("seconds", "low", "high", "factor", "factor_low", "factor_high")),
-            ("launches", INT), ("statement", TEXT), ("mover", TEXT),
+            ("launches", INT), ("mover", TEXT),
         ]
     ),
 )  # fmt: skip

@@ -83,7 +83,6 @@ class BottleneckRow(TypedDict):
     bound_ratio: float | None
     busiest: Load | None
     other: Load | None
-    statement: str
 
 
 LOAD = [
@@ -113,7 +112,7 @@ BOTTLENECKS = TableOf(
     pa.schema(
         [
             ("cell", TEXT), ("nodes", INT), ("ranks", INT), ("name", TEXT), ("bound", TEXT), ("bound_ratio", REAL),
-            ("busiest", pa.struct(LOAD)), ("other", pa.struct(LOAD)), ("statement", TEXT),
+            ("busiest", pa.struct(LOAD)), ("other", pa.struct(LOAD)),
         ]
     ),
 )  # fmt: skip

@@ -13,22 +13,18 @@ TEXT, LONG, REAL = pa.string(), pa.int64(), pa.float64()
 Grade = Literal["A", "B", "C", "D"]
 Doubt = Literal[
     "failed", "wrong", "launches", "precision", "bound", "floor", "steal", "taint", "swap", "core", "host", "kernel",
-    "oversubscribed", "load",
+    "oversubscribed", "load", "model", "fitted",
 ]  # fmt: skip
-
-MEANING: dict[Grade, str] = {
-    "A": "nothing that was recorded speaks against the numbers",
-    "B": "some numbers are to be read with care",
-    "C": "too much is in doubt: a difference is not shown",
-    "D": "most is in doubt: no cause is named",
-}
 
 
 class QualityRow(TypedDict):
     """One doubt about a run; a run without a row has quality A.
 
     ``count`` of ``of`` rows (or cells in one launch; of the load at the start, hundredths of the cores) are touched,
-    which is ``share``. ``grade`` is the best that the run can have with this doubt: its quality is the worst of them.
+    which is ``share`` and ``noun``. ``grade`` is the best that the run can have with this doubt: its quality is the
+    worst of them. ``worst`` is a number of the most severe case: of ``launches`` the factor between two medians, of
+    ``fitted`` the error on cells left out. ``launches`` is how many would settle it, ``turns`` what of it could
+    turn the answer.
     """
 
     doubt: Doubt
@@ -36,8 +32,10 @@ class QualityRow(TypedDict):
     count: int
     of: int
     share: float
-    what: str
-    remedy: str
+    noun: str
+    worst: float | None
+    launches: int | None
+    turns: str
 
 
 def grade_of(rows: Sequence[QualityRow]) -> Grade:
@@ -48,21 +46,13 @@ def grade_of(rows: Sequence[QualityRow]) -> Grade:
     return worst
 
 
-def quality_in_words(rows: Sequence[QualityRow]) -> str:
-    """The grade and its gravest reason: ``C: times below the noise floor (649 of 5,000 rows)``."""
-    if not rows:
-        return f"A: {MEANING['A']}"
-    more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{grade_of(rows)}: {rows[0]['what']}{more}"
-
-
 QUALITY = TableOf(
     "quality",
     QualityRow,
     pa.schema(
         [
-            ("doubt", TEXT), ("grade", TEXT), ("count", LONG), ("of", LONG), ("share", REAL), ("what", TEXT),
-            ("remedy", TEXT),
+            ("doubt", TEXT), ("grade", TEXT), ("count", LONG), ("of", LONG), ("share", REAL), ("noun", TEXT),
+            ("worst", REAL), ("launches", LONG), ("turns", TEXT),
         ]
     ),
 )  # fmt: skip

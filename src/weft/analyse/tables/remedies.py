@@ -14,11 +14,13 @@ Basis = Literal["measured", "simulated", "only bounded"]
 
 
 class RemedyRow(TypedDict):
-    """Something that would make a call faster.
+    """Something that would make a call faster; `weft.words.remedies` says it.
 
+    ``id`` names its kind (``second-cable``), ``subject`` what of it: an algorithm, a setting, a knob, a link.
     ``seconds`` is the call's time, ``saves_s`` what the remedy could save of it at most. ``basis``: the faster way was
-    ``measured`` (or ``simulated``) in this run, or its gain is ``only bounded``: nobody has tried it. ``why`` says
-    where the number comes from, ``setting`` is the environment variable that does it (``NAME=VALUE``; may be empty).
+    ``measured`` (or ``simulated``) in this run, or its gain is ``only bounded``: nobody has tried it. ``floor_s`` is
+    the lower bound that remains, by ``floor``; ``ratio`` the measured time over today's. ``setting`` is the environment
+    variable that does it (``NAME=VALUE``; may be empty).
     """
 
     cell: str
@@ -26,10 +28,13 @@ class RemedyRow(TypedDict):
     nodes: int
     ranks: int
     seconds: float
-    remedy: str
+    id: str
+    subject: str
     saves_s: float
     basis: Basis
-    why: str
+    floor_s: float | None
+    floor: str
+    ratio: float | None
     setting: str
 
 
@@ -38,8 +43,9 @@ REMEDIES = TableOf(
     RemedyRow,
     pa.schema(
         [
-            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("seconds", REAL), ("remedy", TEXT),
-            ("saves_s", REAL), ("basis", TEXT), ("why", TEXT), ("setting", TEXT),
+            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("seconds", REAL), ("id", TEXT),
+            ("subject", TEXT), ("saves_s", REAL), ("basis", TEXT), ("floor_s", REAL), ("floor", TEXT), ("ratio", REAL),
+            ("setting", TEXT),
         ]
     ),
 )  # fmt: skip

@@ -13,7 +13,6 @@ from weft.kernel.line_name import cell_place, line_name
 from weft.plan.records import Cell
 
 Cells = Mapping[str, Cell]
-UNNAMED = "at quality D no cause is named: stop what disturbs the run, and measure again"
 CURE = "the library switches protocol or algorithm too late here: check its eager limit and its thresholds"
 
 
@@ -23,7 +22,6 @@ def protocol_findings(
     cells: Cells,
     trials: Sequence[TrialRow] = (),
     *,
-    named: bool = True,
     modelled: bool = False,
 ) -> list[FindingRow]:
     """A note for each jump and each size slower than its double; bends appear only in the table.
@@ -36,33 +34,29 @@ def protocol_findings(
         The plan's cells by id.
     trials
         Knobs that were moved.
-    named
-        Whether the run is good enough to name causes; a confirmed one is named anyway.
     modelled
         Whether the times come from a model, which has no library whose thresholds could be set.
     """
     listed = list(changes)
     jumps = [row for row in listed if row["kind"] == "jump"]
     return [
-        *(_jump(row, _where(row, cells), trials, named=named) for row in jumps),
+        *(_jump(row, _where(row, cells), trials) for row in jumps),
         *(
             finding(
                 "note",
                 "slower-than-double",
                 _where(row, cells),
                 slower_text(row),
-                _cure(row, listed, modelled) if named else UNNAMED,
+                _cure(row, listed, modelled),
             )
             for row in slower
         ),
     ]
 
 
-def _jump(row: ChangeRow, where: str, trials: Sequence[TrialRow], *, named: bool) -> FindingRow:
-    """The finding of a jump; a knob that was moved, and the jump with it, is named whatever the quality."""
-    if named or row["confirmed"]:
-        return finding("note", "change-over", where, f"{step_text(row)}: {cause_text(row)}", remedy(row, trials))
-    return finding("note", "change-over", where, step_text(row), UNNAMED)
+def _jump(row: ChangeRow, where: str, trials: Sequence[TrialRow]) -> FindingRow:
+    """The finding of a jump."""
+    return finding("note", "change-over", where, f"{step_text(row)}: {cause_text(row)}", remedy(row, trials))
 
 
 def step_text(row: ChangeRow) -> str:

@@ -6,11 +6,12 @@ import shlex
 from collections import Counter
 from pathlib import Path
 
+from weft.analyse.claims.gate import is_doubtful
 from weft.analyse.compare import Compared, Comparison, Evidence, Key, Summary, Verdict
-from weft.analyse.tables.quality import quality_in_words
 from weft.format import format_bytes, format_factor, plural
 from weft.report.compare.load import Compare
 from weft.report.view import CALLS
+from weft.words.doubts import grade_text
 
 Each = Compared | Summary
 
@@ -135,11 +136,13 @@ def more_launches(path: str) -> str:
 
 
 def quality_notes(found: Compare) -> list[str]:
-    """What the quality of runs at C or D means for their comparison; none for others."""
-    return [
-        f"{side.name} has quality {quality_in_words(view.quality)}: a difference may come from that."
+    """What the confidence of runs at C or D means for their comparison; none for others."""
+    graded = [
+        (side.name, view, *grade_text(view.claimed("doubt")))
         for side, view in zip(found.sides, found.views, strict=True)
-        if view.grade in ("C", "D")
+    ]
+    return [
+        f"{name} has confidence {grade}: {reason}" for name, view, grade, reason in graded if is_doubtful(view.quality)
     ]
 
 

@@ -12,7 +12,7 @@ from weft.analyse.tables.outcome import main_verdict
 from weft.format import format_seconds
 from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, Figure, unit_of, values
 from weft.report.view import RunView
-from weft.report.why import breakdowns, factor_text, title
+from weft.report.why import breakdowns, factor_text, title, told_breakdown
 
 COLOURS = {"hardware": GREY, "messages": BLUE, "contention": ORANGE, "algorithm": RED, "arrival": GREEN}
 #: So many breakdowns are drawn; `weft why` prints all.
@@ -47,11 +47,12 @@ def slowest(found: Sequence[list[BreakdownRow]]) -> list[list[BreakdownRow]]:
 
 def _breakdown_figure(view: RunView) -> Figure | None:
     found = slowest(breakdowns(view))
-    if not found or view.grade == "D":  # each step is a cause, which the numbers do not bear
+    if not found or not any(each["id"].startswith("breakdown.") for each in view.claims):
         return None
     main = told_first(view, found)
     drawn = [main, *(rows for rows in found if rows is not main)][:MOST]
-    return Figure("breakdown", view.titled("Why it takes its time"), KEY, main[0]["statement"], (_bars(view, drawn),))
+    reading = told_breakdown(view, main[0])
+    return Figure("breakdown", view.titled("Breakdown"), KEY, reading, (_bars(view, drawn),))
 
 
 def told_first(view: RunView, found: Sequence[list[BreakdownRow]]) -> list[BreakdownRow]:

@@ -73,7 +73,6 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
         }
         for row in rows
     ]
-    both = len({row["phase"] for row in rows}) > 1
     title = f"The calls, cold and warm: {series.name}, {m_text(series)}"
     return Figure(
         f"calls-{series.name}",
@@ -81,7 +80,6 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
         KEY,
         reading(rows, view.floor),
         (_chart(axis, points, calls),),
-        claims=both,
     )
 
 

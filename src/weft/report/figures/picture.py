@@ -30,4 +30,3 @@ class Picture:
     reading: str
     svg: str
     extra_html: str = ""
-    claims: bool = True

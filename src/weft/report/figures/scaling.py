@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict
 
 import altair as alt
 
-from weft.analyse.tables.answers import VerdictRow
+from weft.analyse.tables.claims import extras
 from weft.analyse.tables.times import MedianRow, TimedRow, holding_bound_s, reach, timed
 from weft.format import measured_seconds
 from weft.plan.records import PlannedSeries
@@ -25,9 +25,9 @@ from weft.report.figures.theme import (
     unit_of,
     values,
 )
-from weft.report.headline import as_shown
 from weft.report.numbers import bound_text
 from weft.report.view import RunView, call_name, m_text
+from weft.words.say import say
 
 Axis = Literal["nodes", "ranks"]
 
@@ -79,9 +79,7 @@ class Launch(TypedDict):
     text: str
 
 
-def scaling_figure(
-    view: RunView, series: PlannedSeries, found: VerdictRow | None, launches: Sequence[MedianRow]
-) -> Figure | None:
+def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[MedianRow]) -> Figure | None:
     """Time of the main call along a series; None if no point has a time.
 
     Parameters
@@ -114,14 +112,12 @@ def scaling_figure(
     # a fall is a straight line on logarithmic axes; a rise is judged from zero
     logarithmic = series.scaling != "weak" and grows_by([point["y"] for point in points]) >= 8 and grows_by(xs) >= 4
     title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
-    asked = f"{len(rows)} points; the study asks for no verdict on this series."
-    reading = as_shown(found, view.quality) if found else asked
+    claim = next((each for each in view.claimed("answer") if extras(each).get("series") == series.name), None)
+    reading = f"{say(claim).label}: {say(claim).text}" if claim else f"{len(rows)} points"
     model = view.plan.planned_fabric.is_model
     said = "simulated" if model else "measured"
     chart = _chart(along(axis, xs, logarithmic), points, [] if model else dots, missing, unit, logarithmic, said)
-    return Figure(
-        f"time-{series.name}", view.titled(title), MODEL_KEY if model else KEY, reading, (chart,), claims=False
-    )
+    return Figure(f"time-{series.name}", view.titled(title), MODEL_KEY if model else KEY, reading, (chart,))
 
 
 def _point(row: TimedRow, axis: Axis, size: float) -> Point:

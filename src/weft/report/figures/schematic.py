@@ -33,7 +33,7 @@ def schematic_figure(view: RunView) -> Figure | None:
     reading += ": the number of pairs grows with the square of N, the number of links does not." if nodes else "."
     panels = tuple(schematic(number, f"{symbol} = {number}") for number in drawn)
     key = f"Each point is a {one}, each line a pair that exchanges data in every call."
-    return Figure("schematic", title, key, reading, panels, claims=False)
+    return Figure("schematic", title, key, reading, panels)
 
 
 def places(number: int) -> list[tuple[float, float]]:

@@ -35,7 +35,7 @@ def spread_figure(view: RunView) -> Figure | None:
         _panel(by_cell[cell.id], [row for row in boxes if row["cell"] == cell.id], _name(cell)) for cell in cells
     )
     title = view.titled(f"Spread within and between launches: {view.main_call}, warm")
-    return Figure("spread", title, KEY, reading(view), panels, claims=False)
+    return Figure("spread", title, KEY, reading(view), panels)
 
 
 def _name(cell: Any) -> str:

@@ -85,8 +85,6 @@ class Figure:
         Its result in one sentence.
     panels
         Charts: one, or several small ones side by side that wrap on a narrow page.
-    claims
-        Whether its result rests on the run's times, so that it is a supposition where these are doubtful.
     """
 
     name: str
@@ -94,7 +92,6 @@ class Figure:
     key: str
     reading: str
     panels: tuple[Chart, ...]
-    claims: bool = True
 
     @cached_property
     def drawn(self) -> list[dict[str, Any]]:

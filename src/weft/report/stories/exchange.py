@@ -5,20 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from weft.analyse.tables.answers import FEWEST_LAUNCHES
-from weft.analyse.tables.causes import CAUSES, CauseRow
-from weft.analyse.tables.outcome import answer_of, main_verdict
+from weft.analyse.tables.outcome import main_verdict
 from weft.analyse.tables.times import MEDIANS, CallRow, holding_bound_s, timed
 from weft.format import UNKNOWN
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar
-from weft.report.headline import Number, glance, headline, scale_numbers
 from weft.report.intervals import interval_heading
-from weft.report.links import held_back, held_back_sentence, held_back_table
+from weft.report.links import held_back_table
 from weft.report.numbers import bound_text, time_text
 from weft.report.plan_tables import memory_tables
-from weft.report.remedies import NOTHING, remedy_sentence
-from weft.report.sensitivity import flip_sentences, sensitivities
 from weft.report.story import Story
 from weft.report.tabular import Table
 from weft.report.view import CALLS, RunView, m_text
@@ -30,46 +25,6 @@ if TYPE_CHECKING:
 
 class ExchangeStory(Story):
     """Tables 4.1 to 4.6 and Figures 3.1, 4.1 and 4.2 of the tara papers, from a run."""
-
-    def finding(self, view: RunView) -> str:
-        """Whether all-to-all limits scaling."""
-        return headline(view.verdicts)
-
-    def answers(self, view: RunView) -> bool:
-        """Whether there is a verdict."""
-        return main_verdict(view.verdicts) is not None
-
-    def caution(self, view: RunView) -> str:
-        """On which guess a simulated verdict depends."""
-        return " ".join(flip_sentences(sensitivities(view)))
-
-    def cause(self, view: RunView) -> str:
-        """Which link is the bottleneck, if links were counted and no step takes more; else what most time goes to."""
-        row, links = main_cause(view), held_back_sentence(view)
-        if row is None:
-            return links
-        named = any(each["cell"] == row["cell"] and each["name"] for each in held_back(view))
-        return row["statement"] if not links or (named and row["kind"] != "link") else links
-
-    def advice(self, view: RunView) -> str:
-        """What would save most of the time at the end of the series that answers."""
-        row = main_cause(view)
-        if row:
-            return remedy_sentence(view, row["cell"], row["call"]) or self._nothing(view)
-        few = main_verdict(view.verdicts) is None and any(each["factor"] is not None for each in view.verdicts)
-        return f"To try: the same `weft run` with --launches {FEWEST_LAUNCHES} adds the missing ones." if few else ""
-
-    def _nothing(self, view: RunView) -> str:
-        main = main_verdict(view.verdicts)
-        return NOTHING if main and answer_of(main) == "rises" else ""
-
-    def line(self, view: RunView) -> str:
-        """Yes or no, and by which part."""
-        return glance(view.verdicts, main_cause(view))
-
-    def numbers(self, view: RunView) -> list[Number]:
-        """Growth, and the share of the nearest bound."""
-        return scale_numbers(view.verdicts)
 
     def bars(self, view: RunView) -> list[Bar]:
         """The points of the series that answers, each with its bound."""
@@ -101,21 +56,12 @@ class ExchangeStory(Story):
         from weft.report.figures.schematic import schematic_figure
         from weft.report.figures.spread import spread_figure
 
-        verdicts = {verdict["series"]: verdict for verdict in view.verdicts}
         medians = MEDIANS.read(view.path)
-        found = [scaling_figure(view, series, verdicts.get(series.name), medians) for series in view.plan.series]
+        found = [scaling_figure(view, series, medians) for series in view.plan.series]
         first = next(iter(view.plan.series), None)
         found.append(calls_figure(view, first) if first else None)
         found += [schematic_figure(view), spread_figure(view)]
         return [figure for figure in found if figure is not None]
-
-
-def main_cause(view: RunView) -> CauseRow | None:
-    """The cause at the end of the series that answers."""
-    main = main_verdict(view.verdicts)
-    if main is None:
-        return None
-    return next((row for row in CAUSES.read(view.path) if row["cell"] == main["cell"]), None)
 
 
 def time_tables(view: RunView) -> list[Table]:

@@ -4,7 +4,6 @@
 from typing import TYPE_CHECKING
 
 from weft.analyse.tables.times import phase_in_words
-from weft.format import plural
 from weft.report.intervals import interval_heading
 from weft.report.numbers import bound_text, time_text
 from weft.report.story import Story
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
 
 class PlainStory(Story):
     """A table of calls."""
-
-    def finding(self, view: RunView) -> str:
-        """Number of measured times."""
-        timed = [row for row in view.rows if row["status"] == "ok" and row["samples"]]
-        return f"{plural(len(timed), 'time')} of {view.plan.kernel} measured, of {len(view.rows)} planned."
 
     def tables(self, view: RunView) -> list[Table]:
         """One table: a row for each cell, call and phase."""

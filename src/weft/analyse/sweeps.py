@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sweeps over message sizes for the report: each line with its change-overs, and their knobs in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, cause_text
-from weft.analyse.tables.times import RARE, TimedRow, timed
+from weft.analyse.tables.times import RARE, CallRow, TimedRow, timed
 from weft.analyse.tables.trials import TRIALS, TrialRow
 from weft.kernel.line_name import cell_place, line_name
 from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT
-from weft.plan.records import Cell
-from weft.report.view import RunView
+from weft.plan.records import Cell, Plan
 
 OF_MEMORY = "the memory, no protocol"
 
@@ -79,14 +79,14 @@ def size_of(row: Mapping[str, Any]) -> int:
     return split_op(row["call"])[1] or 0
 
 
-def lines_of(view: RunView) -> list[Line]:
+def lines_of(path: Path, plan: Plan, calls: Iterable[CallRow]) -> list[Line]:
     """Every line of a run with a time, in the order of its cells."""
     groups: dict[tuple[str, str], list[TimedRow]] = {}
-    for row in timed(view.rows, phase="warm"):
+    for row in timed(calls, phase="warm"):
         call, size = split_op(row["call"])
         if size is not None:
             groups.setdefault((row["cell"], call), []).append(row)
-    changes, slower, trials = CHANGES.read(view.path), SLOWER.read(view.path), TRIALS.read(view.path)
+    changes, slower, trials = CHANGES.read(path), SLOWER.read(path), TRIALS.read(path)
     return [
         Line(
             cell,
@@ -96,7 +96,7 @@ def lines_of(view: RunView) -> list[Line]:
             tuple(row for row in slower if (row["cell"], row["call"]) == (cell.id, call)),
             tuple(row for row in trials if (row["cell"], row["call"]) == (cell.id, call)),
         )
-        for cell in view.plan.measured
+        for cell in plan.measured
         for (name, call), rows in groups.items()
         if name == cell.id
     ]

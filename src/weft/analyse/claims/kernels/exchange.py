@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether the network limits an all-to-all: its answer, where the time goes, and each step to more nodes."""
+
+from weft.analyse.claims.known import Known
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, VerdictRow
+from weft.analyse.tables.causes import CauseRow
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
+from weft.analyse.tables.outcome import answer_of, main_verdict
+from weft.analyse.tables.times import holding_bound_s
+from weft.bound.terms import COPY, INJECTION, LINK, PER_MESSAGE
+
+NETWORK, MEMORY, MESSAGES, FREE = "network-bound", "memory-bound", "message-bound", "not-network-bound"
+
+
+def find_claims(known: Known) -> list[ClaimRow]:
+    """The answer on the main series, the others, the bottleneck at its end, and its steps."""
+    main = main_verdict(known.verdicts)
+    if main is None:
+        return [*(_unanswered(known, row) for row in known.verdicts[:1]), *_others(known, known.verdicts[1:])]
+    cause = next((row for row in known.causes if row["cell"] == main["cell"]), None)
+    answer = _of_series(known, main, f"contention.{limit_of(main, cause)}")
+    others = [row for row in known.verdicts if row is not main]
+    return [
+        answer,
+        *_others(known, others),
+        *_dependences(known),
+        *find_bottleneck(known, main["cell"], main["call"]),
+        *_steps(known, main),
+    ]
+
+
+def limit_of(verdict: VerdictRow, cause: CauseRow | None) -> str:
+    """What limits a series: the last part of the answer's id."""
+    answer = answer_of(verdict)
+    if answer in ("undecided", "no verdict"):
+        return INCONCLUSIVE
+    falls = verdict["kind"] == "strong" and answer == "falls"
+    if falls or (verdict["kind"] == "weak" and answer != "rises"):
+        return FREE
+    # ranks of one node never reach the network
+    return _part_of(cause, NETWORK if verdict["axis"] == "nodes" else FREE, MEMORY)
+
+
+def _part_of(cause: CauseRow | None, between: str, within: str) -> str:
+    if cause is None or cause["kind"] == "unknown":
+        return between
+    if cause["kind"] == "messages" or cause["name"] in PER_MESSAGE:
+        return MESSAGES
+    if cause["kind"] in ("algorithm", "arrival"):
+        return FREE
+    if cause["kind"] == "contention":
+        return NETWORK if cause["nodes"] > 1 else within
+    if cause["kind"] == "link" or cause["name"] == INJECTION or cause["name"].startswith(LINK):
+        return NETWORK
+    return within if cause["name"] == COPY else between
+
+
+def _of_series(known: Known, row: VerdictRow, id: str) -> ClaimRow:
+    spans = {each["cell"]: each for each in known.warm if each["call"] == row["call"]}
+    last = spans.get(row["cell"])
+    few = row["outcome"] == "no verdict" and row["factor"] is not None
+    return make_claim(
+        id, "answer", f"{row['kind']} scaling", row["factor"], "factor", (row["low"], row["high"]),
+        coverage=last["coverage"] if last else None, cell=row["cell"], call=row["call"],
+        evidence=[f"verdicts:{known.verdicts.index(row)}"], series=row["series"], start=row["start"], end=row["end"],
+        axis=row["axis"], answer=answer_of(row), left_out=row["left_out"], fastest=row["fastest"],
+        launches=last["launches"] if last else None, least=row["allowed_low"], most=row["allowed_high"],
+        next=known.again("--launches", str(FEWEST_LAUNCHES)) if few else "",
+    )  # fmt: skip
+
+
+def _unanswered(known: Known, row: VerdictRow) -> ClaimRow:
+    return _of_series(known, row, f"contention.{INCONCLUSIVE}")
+
+
+def _others(known: Known, rows: list[VerdictRow]) -> list[ClaimRow]:
+    return [_of_series(known, row, f"scaling.{row['kind']}") for row in rows if row["factor"] is not None]
+
+
+def find_bottleneck(known: Known, cell: str, call: str) -> list[ClaimRow]:
+    """What most of the time of a cell's main call goes to, beside its nearest bound."""
+    cause = next((row for row in known.causes if (row["cell"], row["call"]) == (cell, call)), None)
+    row = next((row for row in known.warm if (row["cell"], row["call"]) == (cell, call)), None)
+    if cause is None or row is None:
+        return []
+    name = cause["name"] or (row["bound"] if cause["kind"] == "unknown" else "")
+    return [
+        make_claim(
+            f"bottleneck.{_bottleneck_id(cause)}", "breakdown", name, cause["share"], "share",
+            bound=holding_bound_s(row),
+            cell=cell, call=call, evidence=[f"causes:{known.causes.index(cause)}"], seconds=row["median_s"],
+            limit=row["bound"], of=cause["kind"], nodes=row["nodes"], ranks=row["ranks"],
+        )
+    ]  # fmt: skip
+
+
+def _bottleneck_id(cause: CauseRow) -> str:
+    if cause["kind"] in ("messages", "contention", "algorithm", "arrival", "unknown"):
+        return cause["kind"]
+    if cause["name"] == INJECTION:
+        return "adapter"
+    if cause["name"] == COPY:
+        return "memory"
+    if cause["name"] in PER_MESSAGE:
+        return "messages"
+    return "uplink" if cause["name"].endswith((" up", " down")) else "link"
+
+
+def _steps(known: Known, row: VerdictRow) -> list[ClaimRow]:
+    """The step off the first node, and what comes beyond it."""
+    if row["off_factor"] is None or row["off_end"] is None:
+        return []
+    found = [_step(row, 1, row["off_end"], row["off_factor"], (row["off_low"], row["off_high"]))]
+    if row["beyond_factor"] is not None and row["end"] is not None:
+        ends = (row["beyond_low"], row["beyond_high"])
+        found.append(_step(row, row["off_end"], row["end"], row["beyond_factor"], ends))
+    return found
+
+
+def _step(row: VerdictRow, start: int, end: int, factor: float, ends: tuple[float | None, float | None]) -> ClaimRow:
+    return make_claim(
+        f"step.{start}-{end}-nodes", "breakdown", row["series"], factor, "factor", ends, cell=row["cell"],
+        call=row["call"], start=start, end=end,
+    )  # fmt: skip
+
+
+def _dependences(known: Known) -> list[ClaimRow]:
+    """Each number of a simulated machine whose plausible values turn a verdict."""
+    return [
+        make_claim(
+            "depends.number", "breakdown", row["key"], row["value"], "", (row["low"], row["high"]), confidence="B",
+            evidence=[f"sensitivity:{index}"], number_unit=row["unit"], standing=row["standing"],
+            flips_at=row["flips_at"],
+            becomes=row["becomes"], verdict=row["verdict"], series=row["series"], given=row["given_key"],
+            given_value=row["given_value"], given_unit=row["given_unit"],
+        )
+        for index, row in enumerate(known.sensitivity)
+        if row["flips"]
+    ]  # fmt: skip

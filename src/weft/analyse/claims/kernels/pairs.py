@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which node, cable, switch or pair is slow, and what a pair takes otherwise."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from weft.analyse.claims.known import Known
+from weft.analyse.pairs.findings import REMEDIES
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
+from weft.analyse.tables.pairs import BLAME, CLASSES, NAMES, PAIR_FACTOR, WORST, BlameRow, ClassRow, largest
+
+
+def find_claims(known: Known) -> list[ClaimRow]:
+    """The outliers that stand, the strongest first; else that there is none, or that those seen are in doubt."""
+    every = NAMES.read(known.path)
+    if not every:
+        return [make_claim("pairs.unmeasured", "answer")]
+    names = largest(every, every)
+    classes = largest(CLASSES.read(known.path), every)
+    outliers = largest(BLAME.read(known.path), every)
+    size, mode, own = shown_classes(classes)
+    counted: dict[str, Any] = {
+        "pairs": sum(row["pairs"] for row in own), "nodes": len(names), "ranks": sum(row["on_node"] for row in names)
+    }  # fmt: skip
+    sure = [(index, row) for index, row in enumerate(outliers) if not row["doubted"]]
+    found = [_outlier(index, row, counted) for index, row in sure]
+    if not sure and outliers:
+        found = [_in_doubt(outliers[0], counted)]
+    if not outliers:
+        found = [_healthy(known, size, mode, own, counted)]
+    found += [_latency(row, place) for place, row in enumerate(own)]
+    if sure:
+        kind = sure[0][1]["kind"]
+        found.append(make_claim(f"remedy.check-{kind}", "remedy", REMEDIES[kind], confidence="B"))
+    return found
+
+
+def shown_classes(classes: Sequence[ClassRow]) -> tuple[int, str, list[ClassRow]]:
+    """The largest size in the mode that measured most pairs of it, and its hop classes, nearest first."""
+    sums: dict[tuple[int, str], int] = {}
+    for row in classes:
+        sums[row["bytes"], row["mode"]] = sums.get((row["bytes"], row["mode"]), 0) + row["pairs"]
+    if not sums:
+        return 0, "", []
+    smallest = min(size for size, _ in sums)
+    order = {"isolated": 2, "node": 1, "all": 0}
+    size, mode = max((way for way in sums if way[0] == smallest), key=lambda way: (sums[way], order.get(way[1], 0)))
+    return size, mode, [row for row in classes if (row["bytes"], row["mode"]) == (size, mode)]
+
+
+def _outlier(index: int, row: BlameRow, counted: dict[str, Any]) -> ClaimRow:
+    worst = max(row["sightings"], key=lambda seen: seen["factor"])
+    return make_claim(
+        f"outlier.{row['kind']}", "answer", row["name"], worst["factor"], "factor", confidence="B",
+        evidence=[f"pair_blame:{index}"], bytes=worst["bytes"], mode=worst["mode"], role=row["role"],
+        affected=row["pairs"], also=row["also"], detail=row["detail"], ways=len(row["sightings"]), **counted,
+    )  # fmt: skip
+
+
+def _in_doubt(row: BlameRow, counted: dict[str, Any]) -> ClaimRow:
+    return {**_outlier(0, row, counted), "id": f"pairs.{INCONCLUSIVE}", "confidence": "C"}
+
+
+def _healthy(known: Known, size: int, mode: str, own: Sequence[ClassRow], counted: dict[str, Any]) -> ClaimRow:
+    """No outlier; ``slow`` pairs of their class at the shown size tell that pairs differ nevertheless."""
+    every = NAMES.read(known.path)
+    worst = next(iter(largest(WORST.read(known.path), every)), None)
+    factor = worst["factor"] if worst and worst["factor"] >= PAIR_FACTOR else None
+    slow = sum(row["slow"] for row in own)
+    return make_claim("pairs.no-outlier", "answer", "", factor, "factor", slow=slow, bytes=size, mode=mode, **counted)
+
+
+def _latency(row: ClassRow, place: int) -> ClaimRow:
+    return make_claim(
+        f"latency.{row['hops']}-hops", "breakdown", row["class"], row["median_s"], "seconds",
+        evidence=[f"pair_classes:{place}"], bytes=row["bytes"], mode=row["mode"], pairs=row["pairs"], hops=row["hops"],
+    )  # fmt: skip

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of a run that claims are made of, each read once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from weft.analyse.sweeps import Line, lines_of
+from weft.analyse.tables.answers import FINDINGS, VERDICTS, WINNERS, FindingRow, VerdictRow, WinnerRow
+from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
+from weft.analyse.tables.causes import CAUSES, CauseRow
+from weft.analyse.tables.links import BOTTLENECKS, BottleneckRow
+from weft.analyse.tables.quality import QUALITY, QualityRow
+from weft.analyse.tables.remedies import REMEDIES, RemedyRow
+from weft.analyse.tables.sensitivity import SENSITIVITY, SensitivityRow
+from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.fabric.kinds import KINDS
+from weft.files.shipped import shipped
+from weft.plan.records import Plan
+from weft.store.rows import LAUNCH_TABLE
+
+
+@dataclass(frozen=True)
+class Known:
+    """A run whose other tables are written.
+
+    Attributes
+    ----------
+    path
+        The run folder.
+    rows
+        The table of calls.
+    """
+
+    path: Path
+    plan: Plan
+    rows: Sequence[CallRow]
+
+    @property
+    def modelled(self) -> bool:
+        """Whether its times come from a model."""
+        return KINDS[self.plan.fabric_kind].is_model
+
+    @cached_property
+    def warm(self) -> list[TimedRow]:
+        """Rows of the steady state with a time."""
+        return timed(self.rows, phase="warm")
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The sweeps over message sizes."""
+        return lines_of(self.path, self.plan, self.rows)
+
+    @cached_property
+    def verdicts(self) -> list[VerdictRow]:
+        """Verdicts on series that scale."""
+        return VERDICTS.read(self.path)
+
+    @cached_property
+    def causes(self) -> list[CauseRow]:
+        """What most of the time of each cell goes to."""
+        return CAUSES.read(self.path)
+
+    @cached_property
+    def bottlenecks(self) -> list[BottleneckRow]:
+        """The busiest link of each shape."""
+        return BOTTLENECKS.read(self.path)
+
+    @cached_property
+    def breakdown(self) -> list[BreakdownRow]:
+        """The breakdown of each call."""
+        return BREAKDOWN.read(self.path)
+
+    @cached_property
+    def remedies(self) -> list[RemedyRow]:
+        """What would help, and how much at most."""
+        return REMEDIES.read(self.path)
+
+    @cached_property
+    def winners(self) -> list[WinnerRow]:
+        """The fastest algorithms."""
+        return WINNERS.read(self.path)
+
+    @cached_property
+    def sensitivity(self) -> list[SensitivityRow]:
+        """What a simulated verdict depends on."""
+        return SENSITIVITY.read(self.path)
+
+    @cached_property
+    def quality(self) -> list[QualityRow]:
+        """The doubts about the run."""
+        return QUALITY.read(self.path)
+
+    @cached_property
+    def findings(self) -> list[FindingRow]:
+        """Errors, warnings and notes about the numbers."""
+        return FINDINGS.read(self.path)
+
+    @cached_property
+    def library(self) -> str:
+        """The version string of the MPI library; empty where none is known."""
+        return next((row["mpi_library"] for row in LAUNCH_TABLE.read(self.path) if row["mpi_library"]), "")
+
+    def again(self, *options: str) -> str:
+        """The command that adds to this run; ``{run}`` is its folder where study or fabric are no shipped ones."""
+        study, fabric = self.plan.study, self.plan.fabric
+        known = [shipped(folder) / f"{name}.toml" for folder, name in (("studies", study), ("fabrics", fabric))]
+        if not all(path.is_file() for path in known):
+            return " ".join(("weft run {run}/study.toml --on {run}/fabric.toml --into {run}", *options))
+        return " ".join(("weft run", study, "--on", fabric, *options))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Answers on scaling in words: ``Network-bound``, and by how much the time grows."""
+
+from typing import Any
+
+from weft.analyse.tables.answers import FEWEST_LAUNCHES
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
+from weft.format import exact_bytes, faster_text, format_rate, format_seconds, percent, plural
+from weft.words.row import Row
+
+LABELS = {
+    "network-bound": "Network-bound", "memory-bound": "Memory-bound", "message-bound": "Message-bound",
+    "not-network-bound": "Not network-bound", INCONCLUSIVE: "Inconclusive", "strong": "Strong scaling",
+    "weak": "Weak scaling",
+}  # fmt: skip
+FREE = {"none": "no change", "hardly rises": "less than 10 % slower"}
+
+
+def say(claim: ClaimRow) -> Row:
+    """A series in words: ``weak scaling, 1 -> 4 nodes: 248x slower (95 % 216–288)``."""
+    more, name = extras(claim), claim["id"].partition(".")[2]
+    own = claim["id"].startswith("scaling.")
+    if claim["value"] is None and claim["low"] is None:
+        return Row(claim["id"], LABELS[name], f"{claim['subject']}: {_missing(more)}", "", claim["next"])
+    where = f"{more['start']} -> {more['end']} {more['axis']}: {_factor(claim, more)}"
+    return Row(claim["id"], LABELS[name], where if own else f"{claim['subject']}, {where}", _note(claim, more))
+
+
+def _missing(more: dict[str, Any]) -> str:
+    reason = f" ({more['left_out']})" if more.get("left_out") else ""
+    return f"fewer than two points with a time{reason}"
+
+
+def _factor(claim: ClaimRow, more: dict[str, Any]) -> str:
+    return faster_text(claim["value"], claim["low"], claim["high"], 0.95 if (claim["coverage"] or 0) >= 0.95 else None)
+
+
+def _note(claim: ClaimRow, more: dict[str, Any]) -> str:
+    if more.get("answer") == "no verdict":
+        return f"{plural(more['launches'], 'launch')} of at least {FEWEST_LAUNCHES}"
+    if more.get("fastest") is not None:
+        return f"fastest at {more['fastest']} {more['axis']}"
+    if claim["value"] is None:
+        return "range of a model to which no number was fitted"
+    return f"range of what the model leaves out: {more['left_out']}" if more.get("left_out") else ""
+
+
+def say_plain(claim: ClaimRow) -> Row:
+    """How many times were measured."""
+    of = extras(claim)["of"]
+    share = percent(claim["value"] / of) if claim["value"] and of else "0 %"
+    return Row(
+        claim["id"], "Measured", f"{claim['value'] or 0:,.0f} of {plural(of, 'time')} of {claim['subject']} ({share})"
+    )
+
+
+def say_dependence(claim: ClaimRow) -> Row:
+    """``network.overhead = 165 us (assumed, 16.5 us to 1.65 ms): from 18 us down still scales at N = 36``."""
+    more, unit = extras(claim), extras(claim).get("number_unit", "")
+    value = number_text(claim["value"] or 0.0, unit)
+    span = f"{number_text(claim['low'] or 0.0, unit)} to {number_text(claim['high'] or 0.0, unit)}"
+    way = "on" if more["flips_at"] >= (claim["value"] or 0.0) else "down"
+    given = ""
+    if more.get("given"):
+        given = f", with {more['given']} = {number_text(more['given_value'], more['given_unit'])},"
+    turn = f"from {number_text(more['flips_at'], unit)} {way}{given} {more['becomes']}"
+    return Row(claim["id"], "Depends on", f"{claim['subject']} = {value} ({more['standing']}, {span})", turn)
+
+
+def number_text(value: float, unit: str) -> str:
+    """A number of a fabric file: ``16 KiB``, ``2.66 GB/s``, ``165 us``."""
+    if unit == "B":
+        return exact_bytes(round(value))
+    return format_rate(value) if unit == "B/s" else format_seconds(value)

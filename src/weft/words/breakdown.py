@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the time goes, in words: the bottleneck, the parts of a call, the steps to more nodes."""
+
+from typing import Any
+
+from weft.analyse.tables.answers import MATTERS
+from weft.analyse.tables.claims import ClaimRow, extras
+from weft.bound.terms import INJECTION
+from weft.format import faster_text, format_seconds, percent, times_text
+from weft.words.parts import name_part
+from weft.words.row import Row
+
+PARTS = {
+    "hardware": "hardware", "messages": "messages", "contention": "contention", "algorithm": "algorithm",
+    "arrival": "late arrival",
+}  # fmt: skip
+#: A part this close to nothing is none.
+SAME = 0.005
+
+
+def say_bottleneck(claim: ClaimRow) -> Row:
+    """``uplink of leaf0: 79 % busy; bound 343 ms of 400 ms measured (86 %)``."""
+    more = extras(claim)
+    return Row(claim["id"], "Bottleneck", "; ".join(filter(None, (_limiting(claim, more), _bound(claim, more)))))
+
+
+def _limiting(claim: ClaimRow, more: dict[str, Any]) -> str:
+    share, kind = claim["value"], more["of"]
+    if kind == "link":
+        return f"{name_part(claim['subject'])}: {percent(share or 0)} busy"
+    if kind == "unknown":
+        return "unknown"
+    if kind == "bound":
+        return name_part(claim["subject"])
+    part = name_part(claim["subject"]) if kind == "hardware" else PARTS[kind]
+    return f"{part}: {percent(share or 0)} of the time"
+
+
+def _bound(claim: ClaimRow, more: dict[str, Any]) -> str:
+    if not claim["bound"]:
+        return f"{format_seconds(more['seconds'])} measured, no bound known"
+    share = percent(claim["bound"] / more["seconds"])
+    other = more["limit"] not in (claim["subject"], "") and claim["subject"] not in ("", INJECTION)
+    whose = (
+        f" ({name_part(more['limit'])})"
+        if other or more["of"] in ("messages", "contention", "algorithm", "arrival")
+        else ""
+    )
+    return f"bound{whose} {format_seconds(claim['bound'])} of {format_seconds(more['seconds'])} measured ({share})"
+
+
+def say_step(claim: ClaimRow) -> Row:
+    """``1 -> 2 nodes   122x (100–149)   leaving shared memory for the network``."""
+    more = extras(claim)
+    note = "leaving shared memory for the network" if more["start"] == 1 else ""
+    factor = times_text(claim["value"], claim["low"], claim["high"])
+    return Row(claim["id"], f"{more['start']} -> {more['end']} nodes", factor, note)
+
+
+def say_part(claim: ClaimRow) -> Row:
+    """A part of a call beside what it would be without: ``+12 % (8–16)``, ``none detected``."""
+    more, part = extras(claim), claim["id"].partition(".")[2]
+    name = claim["subject"]
+    label = f"{PARTS[part]} ({name_part(name) if part == 'hardware' else name})" if name else PARTS[part]
+    if claim["unit"] == "seconds":
+        return Row(claim["id"], label, format_seconds(more["seconds"]), more.get("mover", ""))
+    return Row(claim["id"], label, _added(claim), more.get("mover", ""))
+
+
+def _added(claim: ClaimRow) -> str:
+    factor = claim["value"] or 1.0
+    low, high = claim["low"] or factor, claim["high"] or factor
+    if low <= 1 <= high and (low < 1 / MATTERS or high > MATTERS):
+        return f"inconclusive, {times_text(factor, low, high)}"
+    if abs(factor - 1) < SAME or (low < high and low <= 1 <= high):
+        return "none detected"
+    if factor >= 2:
+        return faster_text(factor, claim["low"], claim["high"])
+    change = f"{'+' if factor > 1 else '-'}{percent(abs(factor - 1))}"
+    if claim["low"] is None or claim["high"] is None:
+        return change
+    return f"{change} ({100 * (low - 1):+.0f} to {100 * (high - 1):+.0f})"

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The card of a run: the same rows in the same order on terminal, page, JSON and in comparisons."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, claims_of
+from weft.words.doubts import NEXT, grade_text
+from weft.words.row import Row
+from weft.words.say import say
+
+#: Rows of one kind on the card; ``--all`` and the page have the others.
+ANSWERS, PARTS = 3, 4
+#: Claims of the breakdown that stand on the card.
+SHOWN = frozenset({"depends", "bottleneck", "step", "latency", "threshold", "rate", "pace"})
+
+
+class Card(NamedTuple):
+    """What stands first: the answer, then its evidence.
+
+    Attributes
+    ----------
+    title, facts
+        Which run it is, and of what machine.
+    """
+
+    title: str
+    facts: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def card_rows(claims: Sequence[ClaimRow]) -> tuple[Row, ...]:
+    """The rows of a card: answers, bottleneck, steps, a remedy, confidence; or why there is no answer."""
+    answers, doubts = claims_of(claims, "answer"), claims_of(claims, "doubt")
+    if not answers:
+        return ()
+    told = [say(each) for each in answers[:ANSWERS]]
+    if answers[0]["id"].endswith(f".{INCONCLUSIVE}"):
+        return (*told, *_why(answers[0], doubts))
+    parts = [each for each in claims_of(claims, "breakdown") if each["id"].partition(".")[0] in SHOWN]
+    helps = claims_of(claims, "remedy")[:1]
+    return (
+        *told,
+        *(say(each) for each in parts[:PARTS]),
+        *(say(each) for each in helps),
+        _confidence(answers[0], doubts),
+    )
+
+
+def _confidence(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> Row:
+    grade, reason = grade_text(list(doubts))
+    return Row("confidence", "Confidence", answer["confidence"], reason if doubts or grade == "A" else "")
+
+
+def _why(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> list[Row]:
+    """Why an answer is inconclusive, and the command that would settle it."""
+    if answer["next"] or not doubts:  # its own note says why
+        return [Row("next", "Next", answer["next"])] if answer["next"] else []
+    first = doubts[0]
+    why = say(first)
+    found = [Row(why.id, "Why", why.value, why.note)]
+    if following := why.next or NEXT.get(first["subject"], ""):
+        found.append(Row("next", "Next", following))
+    return found

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Doubts about a run in words, and the confidence that they leave."""
+
+from typing import Any
+
+from weft.analyse.tables.claims import ClaimRow, extras
+from weft.format import percent, plural, times_text
+from weft.words.row import Row
+
+TEXTS = {
+    "wrong": "statistics contradict each other in {who}",
+    "failed": "{who} failed",
+    "bound": "samples are below their lower bound in {who}",
+    "launches": "launch medians vary by more than 25 % in {who}, at most {worst}",
+    "floor": "times are below the noise floor in {who}",
+    "steal": "CPU steal in {who}",
+    "swap": "memory was swapped to disk in {who}",
+    "core": "two ranks share a core in {who}",
+    "host": "several nodes are one host in {who}",
+    "load": "other work on {who} at the start",
+    "taint": "medians depend on interrupted samples in {who}",
+    "oversubscribed": "more ranks than cores in {who}",
+    "precision": "intervals are wider than asked for in {who}",
+    "kernel": "the kernel warned in {who}",
+    "model": "no number of this machine was fitted to measurements; such simulations are off by up to 89 %",
+    "fitted": "simulated with fitted numbers; {error}",
+}
+NEXT = {
+    "wrong": "Report it with the run folder.",
+    "bound": "Check the rates in the fabric file.",
+    "floor": "Use larger blocks.",
+    "swap": "Use smaller blocks, or stop other work.",
+    "core": "Pin one rank per core.",
+    "host": "Check the placement of ranks.",
+    "oversubscribed": "Set ranks_per_node to leave such rows out.",
+    "kernel": "See the findings.",
+    "model": "Fit the machine to a run: weft fabric fit.",
+}
+NONE = "no disturbance was recorded"
+
+
+def say(claim: ClaimRow) -> Row:
+    """``launch medians vary by more than 25 % in 10 of 15 rows``."""
+    more = extras(claim)
+    text = TEXTS[claim["subject"]].format(who=_who(claim, more), worst=_worst(more), error=_error(more))
+    note = f"could turn the answer: {more['turns']}" if more.get("turns") else ""
+    return Row(claim["id"], claim["confidence"], text, note, claim["next"])
+
+
+def _who(claim: ClaimRow, more: dict[str, Any]) -> str:
+    if claim["subject"] == "load":
+        return f"{percent(claim['value'] or 0)} of the cores"
+    if claim["subject"] == "failed":
+        return f"{more['count']:,} of {plural(more['of'], 'cell')}"
+    return f"{more['count']:,} of {more['of']:,} {more.get('noun', '')}".rstrip()
+
+
+def _worst(more: dict[str, Any]) -> str:
+    return times_text(more["worst"]) if more.get("worst") else "–"
+
+
+def _error(more: dict[str, Any]) -> str:
+    return f"error on cells left out {percent(more['worst'])}" if more.get("worst") else "error on other cells unknown"
+
+
+def grade_text(claims: list[ClaimRow]) -> tuple[str, str]:
+    """The worst grade of some doubts, and its reason with the number of others."""
+    if not claims:
+        return "A", NONE
+    first = say(claims[0])
+    more = f" (and {plural(len(claims) - 1, 'other doubt')})" if len(claims) > 1 else ""
+    return claims[0]["confidence"], f"{first.value}{more}"

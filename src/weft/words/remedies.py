@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Remedies in words: one thing to try, and how much it saves at most."""
+
+from typing import Any
+
+from weft.analyse.tables.claims import ClaimRow, extras
+from weft.format import format_seconds, percent, times_text
+from weft.words.parts import name_part
+from weft.words.row import Row
+
+TEXTS = {
+    "cheaper-messages": "lower per-message cost: check {subject}",
+    "placement": "another placement or other routes",
+    "rank-order": "another order of ranks on the node",
+    "plain-rounds": "another algorithm: plain rounds ({subject}) are faster",
+    "late-ranks": "remove the late arrival of ranks",
+    "algorithm": "the algorithm {subject}",
+    "second-cable": "a second cable for {subject}",
+    "faster-adapter": "an adapter twice as fast",
+    "spread-ranks": "half as many ranks per node on twice the nodes",
+    "node-messages": 'one message per node: weft exec --force "{subject}"',
+    "half-overhead": "half the processor time per message{stated}",
+    "half-gap": "half the adapter time per message{stated}",
+    "half-latency": "half the latency{stated}",
+    "knob": "set {subject}",
+    "fewer-messages": "fewer and larger messages",
+    "fewer-senders": "fewer ranks that send at once",
+    "tune": "tune the calls of your application",
+    "whatif": "change one thing of a simulated machine at a time",
+    "faster-processors": "faster processors: the network has little left to save",
+}
+BASES = {"measured": "measured", "simulated": "simulated", "only bounded": "upper bound"}
+
+
+def say(claim: ClaimRow) -> Row:
+    """``a second cable leaf0-spine0: saves at most 36 %``."""
+    more, name = extras(claim), claim["id"].partition(".")[2]
+    text = TEXTS.get(name, "{subject}").format(subject=claim["subject"], stated=_stated(claim["subject"]))
+    saves = f": saves at most {percent(claim['value'])}" if claim["value"] is not None else ""
+    return Row(claim["id"], "Try", f"{text}{saves}", _reason(more), claim["next"])
+
+
+def _stated(keys: str) -> str:
+    return f" ({keys})" if keys else ""
+
+
+def _reason(more: dict[str, Any]) -> str:
+    if more.get("floor_s"):
+        return f"the bound becomes {format_seconds(more['floor_s'])}, {name_part(more['floor'])}"
+    if more.get("ratio"):
+        return f"{BASES[more['basis']]}: {times_text(more['ratio'])} the time"
+    return BASES.get(more.get("basis", ""), "")

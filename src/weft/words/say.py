@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The words of any claim, by its kind and the first part of its id."""
+
+from weft.analyse.tables.claims import ClaimRow
+from weft.words import answers, breakdown, doubts, findings, outliers, remedies, sweeps
+from weft.words.row import Row
+
+#: First part of an id to the function that says such claims.
+FAMILIES = {
+    "contention": answers.say, "scaling": answers.say, "plain": answers.say_plain,
+    "bottleneck": breakdown.say_bottleneck,
+    "step": breakdown.say_step, "breakdown": breakdown.say_part, "latency": outliers.say_latency,
+    "outlier": outliers.say, "pairs": outliers.say_pairs, "remedy": remedies.say, "finding": findings.say,
+    "collective": sweeps.say_collective, "bandwidth": sweeps.say_rate, "rate": sweeps.say_rate,
+    "threshold": sweeps.say_threshold, "probe": sweeps.say_probe, "pace": sweeps.say_pace, "replay": sweeps.say_replay,
+    "depends": answers.say_dependence,
+}  # fmt: skip
+
+
+def say(claim: ClaimRow) -> Row:
+    """Label, value and note of a claim."""
+    family = claim["id"].partition(".")[0]
+    return doubts.say(claim) if claim["kind"] == "doubt" else FAMILIES[family](claim)

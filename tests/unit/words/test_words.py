@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The wording of each kind of claim: the only tests that hold phrases."""
+
+from typing import Any
+
+import pytest
+
+from weft.analyse.claims.doubts import IDS
+from weft.analyse.tables.claims import ClaimRow, make_claim
+from weft.words.card import card_rows
+from weft.words.doubts import TEXTS
+from weft.words.say import say
+
+SERIES: dict[str, Any] = {"series": "constant-local", "start": 1, "end": 4, "axis": "nodes", "answer": "rises"}
+ANSWER = make_claim(
+    "contention.network-bound", "answer", "weak scaling", 248.3, "factor", (216.2, 288.1), coverage=0.95, **SERIES
+)
+BOTTLENECK = make_claim(
+    "bottleneck.uplink", "breakdown", "link leaf0 up", 0.79, "share", bound=0.343, seconds=0.4, limit="link leaf0 up",
+    of="link", nodes=4, ranks=8,
+)  # fmt: skip
+STEP = make_claim("step.1-2-nodes", "breakdown", "", 122.0, "factor", (100.0, 149.0), start=1, end=2)
+REMEDY = make_claim(
+    "remedy.second-cable", "remedy", "leaf0 up", 0.36, "share", bound=0.144, floor_s=0.2, floor="injection",
+    basis="only bounded",
+)  # fmt: skip
+DOUBT = make_claim(
+    "launches.vary", "doubt", "launches", 0.67, "share", confidence="B", count=10, of=15, noun="rows", worst=2.5,
+    next="weft run contention --on virtual-default --launches 10",
+)  # fmt: skip
+WORDS: list[tuple[ClaimRow, str, str]] = [
+    (ANSWER, "Network-bound", "weak scaling, 1 -> 4 nodes: 248x slower (95 % 216–288)"),
+    (BOTTLENECK, "Bottleneck", "uplink of leaf0: 79 % busy; bound 343 ms of 400 ms measured (86 %)"),
+    (STEP, "1 -> 2 nodes", "122x (100–149)"),
+    (REMEDY, "Try", "a second cable for leaf0 up: saves at most 36 %"),
+    (DOUBT, "B", "launch medians vary by more than 25 % in 10 of 15 rows, at most 2.50x"),
+    (
+        make_claim("breakdown.messages", "breakdown", "", 1.12, "factor", (1.08, 1.16), seconds=1.0),
+        "messages", "+12 % (+8 to +16)",
+    ),
+    (
+        make_claim("breakdown.contention", "breakdown", "", 0.97, "factor", (0.94, 1.01), seconds=1.0),
+        "contention", "none detected",
+    ),
+    (
+        make_claim("breakdown.algorithm", "breakdown", "", 0.786, "factor", (0.735, 1.115), seconds=1.0),
+        "algorithm", "inconclusive, 0.786x (0.735–1.115)",
+    ),
+    (
+        make_claim(
+            "outlier.cable", "answer", "leaf2 - spine0", 4.64, "factor", bytes=1 << 20, mode="isolated", role="",
+            affected=24, ways=2, detail="in both directions", also=[],
+        ),
+        "Slow cable", "leaf2 - spine0: 4.64x slower (1 MiB, one pair at a time and 1 other way; 24 pairs)",
+    ),
+    (
+        make_claim("pairs.no-outlier", "answer", pairs=240, ranks=16, nodes=8),
+        "No outlier", "240 pairs of 16 ranks on 8 nodes",
+    ),
+    (
+        make_claim("latency.2-hops", "breakdown", "2 hops", 1.31e-6, "seconds", bytes=8, mode="all"),
+        "2 hops", "1.31 us",
+    ),
+    (
+        make_claim(
+            "collective.faster-algorithm", "answer", "pairwise", 2.8, "factor", (2.1, 3.4), name="MPI_Alltoall",
+            first=64, last=4096, bytes=1024, nodes=1, ranks=4, beaten=7, of=21,
+        ),
+        "Faster algorithm", "pairwise for MPI_Alltoall, 64 B to 4 KiB (1 node, 4 ranks): 2.80x faster (2.10–3.40)",
+    ),
+    (
+        make_claim(
+            "collective.above-bound", "answer", "MPI_Bcast", 14.3, "factor", (14.2, 18.9), bound=2.76e-7, bytes=16384,
+            seconds=3.94e-6, nodes=1, ranks=2,
+        ),
+        "Above its bound", "MPI_Bcast, 16 KiB, 1 node, 2 ranks: 14.3x (14.2–18.9) its bound",
+    ),
+    (
+        make_claim("bandwidth.rate", "answer", "inter-node", 6.1e9, "rate", (5.9e9, 6.3e9), bytes=1 << 20),
+        "Bandwidth", "6.10 GB/s (5.90–6.30) inter-node, messages of 1 MiB",
+    ),
+    (
+        make_claim(
+            "threshold.eager-limit", "breakdown", "inter-node", 2.0, "factor", lower=2048, upper=4096, refuted=[],
+            knobs={"btl_tcp_eager_limit": 4096},
+        ),
+        "Eager limit", "2 KiB to 4 KiB (inter-node): perhaps btl_tcp_eager_limit (4 KiB)",
+    ),
+    (
+        make_claim("probe.latency", "answer", "", 1.31e-6, "seconds", (1.28e-6, 1.35e-6), bytes=8, nodes=2),
+        "Latency", "1.31 us (1.28–1.35) one way, 8 B, 2 nodes",
+    ),
+    (make_claim("pace.alone", "breakdown", "", 2e-7, "seconds", messages=64), "Message pace",
+     "200 ns each, 64 messages back to back"),
+    (
+        make_claim("replay.time", "answer", "", 0.244, "factor", (0.23, 0.26), seconds=2.4, traced=10.0, nodes=4),
+        "Replay", "4.10x faster (3.85–4.35) than traced",
+    ),
+    (
+        make_claim(
+            "depends.number", "breakdown", "network.overhead", 165e-6, "", (16.5e-6, 1.65e-3), number_unit="s",
+            standing="assumed", flips_at=18e-6, becomes="still scales at N = 36",
+        ),
+        "Depends on", "network.overhead = 165 us (assumed, 16.5 us to 1.65 ms)",
+    ),
+    (make_claim("finding.wide", "finding", "A warm, N = 2", 13, "count", level="warning", what="w", remedy="r"),
+     "warning", "A warm, N = 2: w (and 12 others)"),
+    (make_claim("plain.measured", "answer", "toy", 8, "count", of=8), "Measured", "8 of 8 times of toy (100 %)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("claim", "label", "value"), WORDS, ids=[claim["id"] for claim, _, _ in WORDS])
+def test_a_claim_reads_as_a_label_and_a_value(claim: ClaimRow, label: str, value: str) -> None:
+    row = say(claim)
+    assert (row.label, row.value) == (label, value)
+
+
+def test_every_doubt_has_words() -> None:
+    assert set(TEXTS) == set(IDS)
+    for doubt, id in IDS.items():
+        claim = make_claim(id, "doubt", doubt, 0.5, "share", confidence="B", count=1, of=2, noun="rows")
+        assert "{" not in say(claim).value
+
+
+def test_a_card_is_answer_bottleneck_steps_remedy_and_confidence() -> None:
+    rows = card_rows([ANSWER | {"confidence": "B"}, BOTTLENECK, STEP, REMEDY, DOUBT])
+    assert [row.label for row in rows] == ["Network-bound", "Bottleneck", "1 -> 2 nodes", "Try", "Confidence"]
+    assert rows[-1].text == "B   launch medians vary by more than 25 % in 10 of 15 rows, at most 2.50x"
+
+
+def test_an_inconclusive_card_is_its_number_why_and_what_next() -> None:
+    doubted = ANSWER | {"id": "contention.inconclusive", "confidence": "C"}
+    rows = card_rows([doubted, DOUBT | {"confidence": "C"}])
+    assert [row.label for row in rows] == ["Inconclusive", "Why", "Next"]
+    assert rows[-1].value == "weft run contention --on virtual-default --launches 10"
