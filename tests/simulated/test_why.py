@@ -100,7 +100,7 @@ def test_an_ideal_machine_has_a_breakdown_of_hardware_alone(programs: Programs, 
     found = breakdown(run(programs, tmp_path / "ideal"))
     assert found["hardware"]["name"].startswith("link leaf0")
     assert found["hardware"]["seconds"] == pytest.approx(4 * 10_240_000 / 1e9, rel=0.01)
-    assert found["messages"]["factor"] == pytest.approx(1.0, abs=0.05), found["messages"]["statement"]
+    assert found["messages"]["factor"] == pytest.approx(1.0, abs=0.05)
     assert found["arrival"]["factor"] == pytest.approx(1.0, abs=0.01)
 
 
@@ -119,7 +119,7 @@ def test_a_slower_link_raises_the_floor_and_no_factor(programs: Programs, tmp_pa
 def test_a_question_before_each_message_is_a_cost_of_messages(programs: Programs, tmp_path: Path) -> None:
     usual, dear = run(programs, tmp_path / "usual"), run(programs, tmp_path / "dear", rendezvous="10 ms")
     before, after = factors(usual), factors(dear)
-    assert after["messages"] > 1.5 * before["messages"], breakdown(dear)["messages"]["statement"]
+    assert after["messages"] > 1.5 * before["messages"]
     assert after["contention"] < 1.1 * before["contention"]
     assert after["algorithm"] < 1.1 * before["algorithm"]
     assert after["arrival"] == pytest.approx(before["arrival"], abs=0.01)
@@ -149,7 +149,6 @@ def test_a_rank_that_comes_late_is_no_slow_algorithm(
     assert found["messages"]["factor"] == pytest.approx(before["messages"], rel=0.001)
     assert found["contention"]["factor"] == pytest.approx(before["contention"], rel=0.001)
     assert (found["algorithm"]["factor"] or 9) <= before["algorithm"] * 1.001
-    assert "late ranks add" in found["hardware"]["statement"]
 
 
 def test_rounds_in_which_everybody_crosses_take_longest_by_time_and_by_load(programs: Programs, tmp_path: Path) -> None:
@@ -164,7 +163,7 @@ def test_rounds_in_which_everybody_crosses_take_longest_by_time_and_by_load(prog
 
 def test_what_would_help_is_said_to_be_simulated_or_bounded(programs: Programs, tmp_path: Path) -> None:
     rows = REMEDIES.read(run(programs, tmp_path / "help"))
-    assert "twice the cables between switches" in {row["remedy"] for row in rows}
+    assert "second-cable" in {row["id"] for row in rows}
     assert {row["basis"] for row in rows} <= {"simulated", "only bounded"}
     assert all(row["saves_s"] < row["seconds"] for row in rows)
 

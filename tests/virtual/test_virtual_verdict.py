@@ -11,7 +11,7 @@ from made.view import load_view
 from weft.analyse.tables.links import LINKS
 from weft.cli.app import main
 from weft.fabric import load_fabric
-from weft.report.links import held_back, held_back_sentence
+from weft.report.links import held_back
 from weft.report.tables import render
 from weft.report.view import RunView
 from weft.store.links import links_file, read_links
@@ -65,9 +65,6 @@ def test_the_verdict_follows_the_narrow_link(
     assert {nodes: each["name"] for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}, view.headline
     # the bound, which knows the file, and the counters, which know the wire, name the same link
     assert {nodes: each["bound"] for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}
-    named = {"injection": "the hosts' own links", "link leaf0 up": "the uplink of leaf0"}
-    assert f"{named[four]} at N = 4 (" in held_back_sentence(view)
-    assert "memory copying at N = 1" in held_back_sentence(view)
     # no link carries more than its rate while the counted operations ran, those of the breakdown among them
     shares = {nodes: each["busiest"]["share"] for nodes, each in found.items() if each["busiest"]}
     assert all(share is not None and 0.25 < share < 1.05 for share in shares.values()), shares
@@ -82,8 +79,11 @@ def test_on_one_host_memory_is_named_and_no_link(installed: Installed, tmp_path:
     view = measure(installed, tmp_path, "virtual-default", "[1]", "[1, 2]")
     assert {each["name"] for each in held_back(view)} == {"memory copy"}
     # one launch is no verdict, and what it names is no link
-    assert "No verdict: it needs 4 launches, and has 1." in view.headline
-    assert "link" not in view.headline
+    assert {each["id"] for each in view.claimed("answer")} <= {
+        "contention.inconclusive",
+        "scaling.strong",
+        "scaling.weak",
+    }
 
 
 COLLECTIVE = """

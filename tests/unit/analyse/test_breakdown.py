@@ -63,10 +63,6 @@ def test_each_step_stands_on_the_one_below() -> None:
     assert factors(rows) == pytest.approx(
         {"hardware": None, "messages": 1.5, "contention": 4 / 3, "algorithm": 1.1, "arrival": 1.0}
     )
-    assert rows[0]["statement"] == (
-        "4.4 ms at N = 4: the link leaf0 up needs 2 ms, messages add 50 %, contention adds 33 %, "
-        "the algorithm adds 10 %."
-    )
 
 
 @pytest.mark.parametrize(
@@ -97,13 +93,6 @@ def test_late_ranks_stand_apart_from_the_algorithm() -> None:
     rows = breakdown(turns(late_s=2.2e-3))
     assert factors(rows)["algorithm"] == pytest.approx(1.1)
     assert factors(rows)["arrival"] == pytest.approx(1.5)
-    assert rows[0]["statement"].startswith("6.6 ms at N = 4")
-    assert rows[0]["statement"].endswith("late ranks add 50 %.")
-
-
-def test_an_algorithm_better_than_plain_rounds_is_told_as_one() -> None:
-    rows = breakdown(turns(PLAIN | {"whole": 1e-3}))
-    assert "the algorithm takes 75 % away (better than plain rounds)" in rows[0]["statement"]
 
 
 def test_the_faster_of_the_plain_rounds_counts() -> None:
@@ -123,25 +112,9 @@ def test_factors_are_those_within_launches_and_have_their_range() -> None:
     assert by_step["hardware"]["low"] is None
 
 
-@pytest.mark.parametrize(
-    ("wholes", "told"),
-    [
-        ((3.9, 4.1, 4.2), "the algorithm shows no effect"),
-        ((3.99, 4.0, 4.01), "the algorithm adds nothing"),
-        ((3.6, 4.0, 4.6), "the algorithm is undecided (1.00 times (0.90–1.15))"),  # it may add a sixth
-        ((2.0, 4.0, 8.0), "the algorithm is undecided (1.00 times (0.50–2.00))"),  # "adds nothing" was said of it
-        ((4.4, 4.4, 4.6), "the algorithm adds 10 %"),
-    ],
-)
-def test_a_step_whose_range_holds_1_claims_nothing(wholes: tuple[float, ...], told: str) -> None:
-    rows = breakdown([turn for n, ms in enumerate(wholes, 1) for turn in turns(PLAIN | {"whole": ms * 1e-3}, n)])
-    assert next(row for row in rows if row["step"] == "algorithm")["statement"] == told
-
-
 def test_without_a_bound_the_breakdown_begins_with_messages() -> None:
     rows = breakdown(turns(), call(None))
     assert rows[0]["step"] == "messages"
-    assert "no bound is known, plain messages alone need 3 ms" in rows[0]["statement"]
 
 
 def test_a_cell_that_failed_has_no_breakdown() -> None:

@@ -44,12 +44,12 @@ def advised(explained: tuple[Path, Found, CallRow], plant: Callable[[CallRow], N
     calls = [planted if row is call else row for row in found.calls]
     write_answers(root, replace(found, calls=calls))
     rules = {row["rule"] for row in FINDINGS.read(root) if row["where"].startswith("C warm, N = 1, p = 2,")}
-    return {row["remedy"] for row in REMEDIES.read(root) if row["call"] == "C"}, rules
+    return {row["id"] for row in REMEDIES.read(root) if row["call"] == "C"}, rules
 
 
 def test_a_time_that_nothing_contradicts_is_advised_on(explained: tuple[Path, Found, CallRow]) -> None:
     remedies, rules = advised(explained, lambda row: None)
-    assert "another algorithm: plain rounds (shift) are faster" in remedies
+    assert "plain-rounds" in remedies
     assert not rules & {"self-check", "below-floor"}
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verdict card and the terminal: the answer first, then what was found, then a short table; names stay whole."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,21 +9,20 @@ from made.pages import make_empty
 from made.run import make_run, tara_like
 from made.view import load_view
 from weft.report.bars import BOUND, WIDTH, Bar, bar_lines
-from weft.report.card import card_of
-from weft.report.figures import all_figures
-from weft.report.figures.theme import Figure
+from weft.report.card import card_of, row_lines
+from weft.report.page import write
+from weft.report.show_json import show_object
 from weft.report.tables import print_view
 from weft.report.tabular import Table, terminal
 from weft.report.view import RunView
 from weft.text import console
+from weft.words.row import Row
 
 
 @pytest.fixture(scope="module")
 def view(tmp_path_factory: pytest.TempPathFactory) -> RunView:
     """A run that may claim what it found: of its few samples three rows beat their bound, else a C."""
-    made = load_view(make_run(tmp_path_factory.mktemp("card") / "run", tara_like(samples=5)))
-    vars(made)["quality"] = []
-    return made
+    return load_view(make_run(tmp_path_factory.mktemp("card") / "run", tara_like(samples=5)))
 
 
 def printed(view: RunView, width: int = 100, *, every: bool = False) -> str:
@@ -34,22 +32,30 @@ def printed(view: RunView, width: int = 100, *, every: bool = False) -> str:
     return captured.get()
 
 
-def test_at_quality_c_every_statement_is_a_supposition(view: RunView) -> None:
-    bad = replace(view)
-    vars(bad)["quality"] = [{"grade": "C", "what": "made to be bad", "remedy": "make it good"}]
-    text = " ".join(printed(bad).split())
-    assert text.count("scaling (constant") == 2
-    assert text.count("): If the numbers hold, ") == 2
-    assert "times the time from" not in text
-    readings = [figure.reading for figure in all_figures(bad) if isinstance(figure, Figure) and "time-" in figure.name]
-    assert readings
-    assert all(reading.startswith("If the numbers hold, ") for reading in readings)
-
-
-def test_findings_stand_after_the_verdict_and_before_the_first_table(view: RunView) -> None:
+def test_the_card_stands_above_findings_and_the_first_table(view: RunView) -> None:
     text = printed(view)
-    places = [text.index(word) for word in ("times  the time from", "scaling (constant", "note: ", "Time of C.")]
+    rows = card_of(view).rows
+    places = [text.index(word) for word in (view.mpi, rows[0].label, rows[-1].label, "note: ", "Time of C.")]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_a_row_of_the_card_is_wrapped_behind_its_label(width: int) -> None:
+    row = Row("x", "Bottleneck", "uplink of leaf0: 79 % busy; bound 343 ms of 400 ms measured (86 %)", "a note")
+    lines = row_lines(row, width)
+    assert max(map(len, lines)) <= width
+    assert lines[0].startswith("  Bottleneck           uplink")
+    assert all(line.startswith(" " * 23) for line in lines[1:])
+
+
+def test_the_card_is_the_same_on_terminal_page_and_in_json(view: RunView, tmp_path: Path) -> None:
+    shown = show_object(view)["card"]
+    assert [row["id"] for row in shown] == [row.id for row in card_of(view).rows]
+    page = write([view.path], tmp_path / "page.html", files_too=False).read_text()
+    places = [page.index(f"<dt>{row['label']}</dt>") for row in shown[1:]]
+    assert places == sorted(places)
+    terminal_text = " ".join(printed(view).split())
+    assert all(" ".join(row["value"].split()) in terminal_text for row in shown)
 
 
 def test_one_table_is_printed_and_the_command_for_the_others(view: RunView) -> None:
@@ -95,6 +101,7 @@ def test_a_name_with_underscores_is_never_broken(width: int) -> None:
     assert "Change-over" in text
 
 
-def test_a_run_without_a_sample_has_no_quality(tmp_path: Path) -> None:
+def test_a_run_without_a_sample_claims_nothing(tmp_path: Path) -> None:
     """It was rated A, since nothing spoke against its numbers."""
-    assert card_of(load_view(make_empty(tmp_path / "run"))).numbers == ()
+    view = load_view(make_empty(tmp_path / "run"))
+    assert [each["id"] for each in view.claimed("answer")] == ["contention.inconclusive"]

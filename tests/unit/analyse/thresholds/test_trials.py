@@ -14,11 +14,11 @@ from weft.analyse.remedies import knob_remedies
 from weft.analyse.tables.answers import ChangeRow, cause_text
 from weft.analyse.tables.times import CallRow
 from weft.analyse.tables.trials import TrialRow
-from weft.analyse.thresholds.findings import protocol_findings, remedy
+from weft.analyse.thresholds.findings import remedy
 from weft.analyse.thresholds.gain import gain_text, gains
 from weft.analyse.thresholds.trials import quieter, trial_rows, with_trials
 from weft.kernel.sizes import op_name
-from weft.plan.records import Cell, Plan
+from weft.plan.records import Plan
 from weft.plan.trials import Trial, far_value
 
 RIGHT, WRONG = "btl_vader_eager_limit", "coll_tuned_alltoall_intermediate_msg"
@@ -251,14 +251,3 @@ def test_a_confirmed_knob_helps_the_slowest_call_among_the_sizes_it_was_measured
 )
 def test_a_far_value_lies_within_the_sweep_and_above_the_headers(value: int, moved: int, most: int, far: int) -> None:
     assert far_value(value, moved, [1024, most]) == far
-
-
-def test_a_confirmed_knob_is_named_at_any_quality_and_no_other() -> None:
-    curves = {"c000": limit_at(4096), "c001": limit_at(5792), "c002": limit_at(4096)}
-    trials = trial_rows([change()], made(TRIAL, replace(TRIAL, knob=WRONG)), medians(curves))
-    (told,) = with_trials([change()], trials)
-    cells = {told["cell"]: cast(Cell, SimpleNamespace(parameters={}, oversubscribed=False))}
-    for row, names in ((told, True), (change(), False)):
-        (found,) = protocol_findings([row], [], cells, trials, named=False)
-        assert (RIGHT in found["what"]) is names
-        assert ("no cause is named" in found["remedy"]) is not names
