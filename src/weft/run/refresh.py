@@ -10,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from weft.analyse.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import read_json, try_remove, write_json
 from weft.files.plain import open_plain
@@ -18,10 +19,6 @@ from weft.store.folder import RunFolder
 from weft.store.inputs import check_copies
 from weft.store.load import load_file
 from weft.text import one_line
-
-MANIFEST = "tables.json"
-"""Written after the last table: the checksum of each, so that a torn, missing or swapped one is made again."""
-
 
 MADE_OF = "made of"
 """Entry of the manifest that is no table: see `sources`."""
@@ -97,7 +94,8 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
 
 def write_manifest(folder: RunFolder, made_of: str = "") -> None:
     """Write the checksums of the tables as they are, and the `sources` that they were made of; by default those now."""
-    write_json(folder.tables / MANIFEST, checksums(folder) | {MADE_OF: made_of or sources(folder)})
+    made = {MADE_OF: made_of or sources(folder), MADE_BY: analysis_digest()}
+    write_json(folder.tables / MANIFEST, checksums(folder) | made)
 
 
 def checksums(folder: RunFolder) -> dict[str, str]:
@@ -169,7 +167,7 @@ def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, N
 
 
 def stale(folder: RunFolder) -> bool:
-    """Whether a cell or launch was written after the last table was, or a table is not what was written."""
+    """Whether a cell or launch was written after the last table was, or a table is not what this analysis writes."""
     from weft.analyse.make import has_tables
 
     manifest = folder.tables / MANIFEST
@@ -182,10 +180,11 @@ def stale(folder: RunFolder) -> bool:
 
 
 def whole(folder: RunFolder) -> bool:
-    """Whether every table is, byte for byte, the one that was written, of the records that there are."""
+    """Whether every table is, byte for byte, the one that this analysis wrote, of the records that there are."""
     try:
         noted = read_json(folder.tables / MANIFEST)
-        return noted.pop(MADE_OF, "") == sources(folder) and noted == checksums(folder)
+        made = (noted.pop(MADE_BY, ""), noted.pop(MADE_OF, ""))
+        return made == (analysis_digest(), sources(folder)) and noted == checksums(folder)
     except (DataError, OSError):
         return False
 

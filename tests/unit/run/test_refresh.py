@@ -3,15 +3,22 @@
 
 import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import weft
+from made.kept import copy_of
 from made.run import Made, make_run
+from weft.analyse.manifest import MADE_BY, MANIFEST, ROOMS, analysis_digest, made_by
 from weft.cli.app import main
 from weft.errors import CompareError, DataError
+from weft.files.atomic import read_json, write_json
+from weft.report.compare.load import load_compare
 from weft.report.view import load_view
 from weft.run.refresh import refresh, refresh_compared, stale, write_manifest
 from weft.store.rows import MEASURED
@@ -93,3 +100,49 @@ def test_edited_tables_are_one_message_whose_command_helps(run: Path, capsys: py
         assert "Traceback" not in said
     assert main(shlex.split(" ".join(said.split("`")[1].split()))[1:]) == 0
     assert main(["show", str(run)]) == 0
+
+
+def test_tables_of_another_analysis_are_made_again(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an upgrade the old verdict was printed for ever."""
+    folder = refresh(run)
+    monkeypatch.setattr("weft.run.refresh.analysis_digest", lambda: "another")
+    assert stale(folder)
+    refresh(run)
+    assert made_by(run) == "another"
+    assert not stale(folder)
+
+
+def test_tables_of_two_analyses_are_never_compared(run: Path, tmp_path: Path) -> None:
+    other = make_run(tmp_path / "other", Made(samples=3))
+    for each in (run, other):
+        refresh(each)
+    assert len(load_compare([run, other]).comparisons) == 1
+    manifest = run / "tables" / MANIFEST
+    write_json(manifest, read_json(manifest) | {MADE_BY: "another"})
+    with pytest.raises(CompareError, match="different analyses"):
+        load_compare([run, other])
+    assert main(["compare", str(run), str(other)]) == 0
+    assert made_by(run) == made_by(other) == analysis_digest()
+
+
+USED = """
+import sys
+from pathlib import Path
+from weft.run.refresh import refresh
+from weft.store.trace.folder import TraceFolder
+from weft.trace.take import bring_in
+before = set(sys.modules)
+import weft.analyse.make, weft.analyse.trace.make
+for run in sys.argv[1:]:
+    refresh(Path(run))
+print(*sorted(m for m in sys.modules if m.startswith("weft.analyse") or m not in before and m.startswith("weft.")))
+"""
+
+
+def test_the_digest_covers_what_the_analysis_imports(tmp_path: Path) -> None:
+    runs = [str(copy_of(name, tmp_path)) for name in ("exchange", "pairs")]
+    done = subprocess.run([sys.executable, "-c", USED, *runs], capture_output=True, text=True, check=True)
+    used = {name.split(".")[1] for name in done.stdout.split()}
+    alone = {path.stem for path in Path(weft.__file__).parent.glob("*.py")}
+    assert "analyse" in used
+    assert used - alone <= set(ROOMS)

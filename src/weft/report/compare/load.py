@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Loading runs for a comparison, and naming them by what distinguishes them."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from weft.analyse.compare import PHASES, Comparison, Side, compare, side_of
+from weft.analyse.manifest import made_by
 from weft.errors import CompareError, DataError
 from weft.report.view import RunView, load_view
 
@@ -60,10 +62,15 @@ def load_compare(
             f"{len(folders) or 'no'} run was given; a comparison needs two", "weft compare BASE OTHER..."
         )
     views = tuple(map(view_of, folders))
+    again = ["weft", "compare", *(str(view.path) for view in views)]
     paths = [view.path.resolve() for view in views]
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice:
         raise CompareError(f"{twice} was given twice: a run always equals itself", "measure it again with --into DIR")
+    if len({made_by(view.path) for view in views}) > 1:
+        raise CompareError(
+            "the tables of these runs were made by different analyses", f"make them anew: {shlex.join(again)}"
+        )
     sides = tuple(
         side_of(view.path, view.plan, name, view.mpi) for view, name in zip(views, names_of(views), strict=True)
     )
