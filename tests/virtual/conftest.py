@@ -38,14 +38,23 @@ def permitted(reason: str) -> None:
         pytest.skip(f"no virtual cluster can be brought up here: {reason}")
 
 
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """Two leaves of two hosts, for one test."""
+@pytest.fixture(scope="module")
+def cluster(reason: str) -> Iterator[Cluster]:
+    """Two leaves of two hosts, for all tests of a file: they compare counters before and after, and kill nothing."""
+    if reason:
+        pytest.skip(f"no virtual cluster can be brought up here: {reason}")
     with Cluster.start(two_leaves()) as up:
         yield up
 
 
-@pytest.fixture(scope="session", params=list(WRAPPERS))
+@pytest.fixture
+def own_cluster() -> Iterator[Cluster]:
+    """Two leaves of two hosts, for one test that ends them or what runs there."""
+    with Cluster.start(two_leaves()) as up:
+        yield up
+
+
+@pytest.fixture(scope="session", params=["openmpi5", "mpich", pytest.param("openmpi4", marks=pytest.mark.long)])
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """Each of the three MPIs in turn, with ``alltoall.cpp`` built for it where everybody may read it."""
     wrapper = WRAPPERS[request.param]

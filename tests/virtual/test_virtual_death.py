@@ -87,24 +87,24 @@ def test_nothing_is_left_however_weft_ends(end: str, as_user: list[str], open_fo
     assert traces() == before
 
 
-def test_a_holder_that_is_killed_takes_its_hosts_along(cluster: Cluster) -> None:
-    sleeper = subprocess.Popen(cluster.command("node3", ["sleep", "1000"]))
-    while not cluster.busy():
+def test_a_holder_that_is_killed_takes_its_hosts_along(own_cluster: Cluster) -> None:
+    sleeper = subprocess.Popen(own_cluster.command("node3", ["sleep", "1000"]))
+    while not own_cluster.busy():
         time.sleep(0.01)
-    inside = inhabitants(cluster.holder)
-    os.kill(cluster.holder, signal.SIGKILL)
+    inside = inhabitants(own_cluster.holder)
+    os.kill(own_cluster.holder, signal.SIGKILL)
     assert sleeper.wait(5) != 0
     assert gone(inside)
-    assert not cluster.alive()
-    cluster.close()
+    assert not own_cluster.alive()
+    own_cluster.close()
 
 
-def test_sweeping_ends_what_runs_and_what_it_left_in_shared_memory(cluster: Cluster) -> None:
-    cluster.run("node1", ["sh", "-c", "echo >/dev/shm/left; setsid sleep 1000 >/dev/null 2>&1 </dev/null &"])
-    assert cluster.busy()
-    cluster.sweep()
-    assert not cluster.busy()
-    assert cluster.run("node1", ["ls", "/dev/shm"]).stdout == ""
+def test_sweeping_ends_what_runs_and_what_it_left_in_shared_memory(own_cluster: Cluster) -> None:
+    own_cluster.run("node1", ["sh", "-c", "echo >/dev/shm/left; setsid sleep 1000 >/dev/null 2>&1 </dev/null &"])
+    assert own_cluster.busy()
+    own_cluster.sweep()
+    assert not own_cluster.busy()
+    assert own_cluster.run("node1", ["ls", "/dev/shm"]).stdout == ""
 
 
 def test_a_standing_cluster_outlives_its_maker_until_it_is_closed(as_user: list[str], open_folder: Path) -> None:
