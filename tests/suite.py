@@ -43,6 +43,9 @@ NOT_EACH_TIME = [
 ]
 
 
+MUTANTS: list[list[str]] = [[], ["--list", "bench/mutants_alltoall.toml"]]
+
+
 @dataclass(frozen=True)
 class Part:
     """Commands run one after the other; each may write its tests as JUnit XML below `RESULTS`.
@@ -124,7 +127,7 @@ def levels() -> dict[str, list[Part]]:
             types,
             Part("native", (native("--level", "long"),)),
             Part("python", (pytest("long", "tests", chosen="long"),)),
-            Part("mutants", ([sys.executable, "bench/mutants.py", "--check"],)),
+            Part("mutants", tuple([sys.executable, "bench/mutants.py", "--check", *each] for each in MUTANTS)),
         ],
     }
 
