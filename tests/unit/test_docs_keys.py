@@ -10,6 +10,7 @@ import pytest
 
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.breakdown import BreakdownRow
+from weft.analyse.tables.claims import make_claim
 from weft.analyse.tables.trials import TrialRow
 from weft.fabric.network.sections import DragonflySection, TorusSection, TreeSection
 from weft.report.view import RunView
@@ -39,7 +40,11 @@ def test_every_key_of_weft_why_in_json_is_documented(monkeypatch: pytest.MonkeyP
         return [[dict.fromkeys(BreakdownRow.__annotations__) | {"launches": 4}]]
 
     monkeypatch.setattr("weft.report.why.explained", one_step)
-    made = SimpleNamespace(name="", label="", mpi="", quality=[], findings=[], grade="A")
+    claim = make_claim("breakdown.hardware", "breakdown", value=1.0, unit="seconds", seconds=1.0)
+    cells = SimpleNamespace(measured=[])
+    made = SimpleNamespace(
+        name="", label="", mpi="", path="", plan=cells, claims=[claim | {"cell": None, "call": None}]
+    )
     value = json.loads(as_json(cast(RunView, made)))
     keys = [*value, *value["breakdowns"][0], *value["breakdowns"][0]["steps"][0]]
     assert [key for key in keys if f"`{key}`" not in text] == []

@@ -130,8 +130,8 @@ def quality(
     if looks and not modelled:
         busiest = max(looks, key=lambda look: look.share)
         found.append(_doubt("load", round(100 * busiest.share), 100, "% of the cores"))
-    if modelled:
-        found.append(_of_model(fabric))
+    if fabric is not None and modelled:
+        found.append(doubt_model(fabric))
     order = list(RULES)
     told = _weighed([row for row in found if row is not None], answer, stands)
     return sorted(told, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
@@ -224,10 +224,8 @@ def _doubt(doubt: Doubt, count: int, of: int, noun: str) -> QualityRow | None:
     )
 
 
-def _of_model(fabric: Fabric | None) -> QualityRow | None:
-    """A model is no better than the numbers that were fitted to its machine; None where the fabric is not given."""
-    if fabric is None:
-        return None
+def doubt_model(fabric: Fabric) -> QualityRow | None:
+    """A model is no better than the numbers that were fitted to its machine."""
     fitted = fitted_numbers(fabric)
     row = _doubt("fitted" if fitted else "model", 1, 1, "fabric file")
     if row is not None and fitted:

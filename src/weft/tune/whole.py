@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from weft.analyse.claims.doubts import find_model_doubt
 from weft.errors import DataError, StudyError
 from weft.fabric import load_fabric
 from weft.fabric.here import complete
@@ -28,6 +29,7 @@ from weft.tune.rules import choices, rules
 from weft.tune.show import winners_table
 from weft.tune.study import CALLS, LAUNCHES, SIZES, What, checking_study, tuning_study
 from weft.units import parse_bytes
+from weft.words.doubts import model_text
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,8 @@ class Tuning:
                 screen.print(terminal(predicted_table(title, machine, count, ranks, some), screen.width))
             for line in published(count, ranks, sizes):
                 screen.print(line)
+        if confidence := model_text(find_model_doubt(self.fabric)):
+            screen.print(confidence)
         return 0
 
     def go(self, output: Path, mpicxx: str | None = None) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.claims.doubts import find_model_doubt
 from weft.fabric import load_fabric
 from weft.files.atomic import write_json
 from weft.kernel.studies import load_study
@@ -26,6 +27,7 @@ from weft.whatif.levels import COMPUTATION, STATIC, simulated
 from weft.whatif.side_by_side import Outcome, SideBySide
 from weft.whatif.tables import better_tables
 from weft.whatif.variants import Variant, refuse_real, variants
+from weft.words.doubts import model_text
 
 
 def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
@@ -63,7 +65,7 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
     sent = sent_in(made.path)
     outcomes = [_outcome(variant, trace, base / variant.name, compute, least, sent) for variant in found]
     answers = SideBySide(made.ranks, fabric.name, outcomes, least, nothing_played=not read_sizes(made.path).messages)
-    notes = answers.contradictions()
+    notes = [model_text(find_model_doubt(fabric)), *answers.contradictions()]
     notes += [f"not simulated: {each.variant.words}: {each.reason}" for each in outcomes if each.reason]
     notes += [f"{line}; none of these times has them" for line in introduction(made)[1:]]
     _shown(answers, base, [*notes, *(f"left out: {line}" for line in left_out)])

@@ -13,11 +13,9 @@ from weft.analyse.quality import quality
 from weft.analyse.scaling import verdict
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.quality import grade_of
-from weft.store.load import Look
 
 Row = dict[str, Any]
 LAUNCHES = 4
-BUSY = (Look(when="2026-11-25T02:00:00+00:00", busy=2.0, cores=2),)
 
 
 def point(nodes: int, seconds: float, *, bound: float, tainted: int = 0) -> Row:
@@ -58,21 +56,18 @@ def cells(row: Row, *, stolen: tuple[float, ...] = (), **changes: Any) -> list[R
     ]  # fmt: skip
 
 
-def told(
-    rows: list[Row], launches: list[Row], measured: list[Row], looks: tuple[Look, ...] = (), kind: Any = "weak"
-) -> VerdictRow:
+def told(rows: list[Row], launches: list[Row], measured: list[Row], kind: Any = "weak") -> VerdictRow:
     given_rows: Any = rows
     given_launches: Any = launches
     given_cells: Any = measured
-    against = doubts(given_rows, given_launches, given_cells, Floor([]), looks)
+    against = doubts(given_rows, given_launches, given_cells, Floor([]))
     return verdict(given_rows, "s", kind, "C", doubts=against)
 
 
 def rise(factor: float, *, bound: float, clean: float | None = None, tainted: int = 0, **cell: Any) -> VerdictRow:
     """A rise from 1 s to ``factor`` whose end may be disturbed, and whose bound is a share of its time."""
     first, last = point(1, 1.0, bound=0.1), point(4, factor, bound=bound * factor, tainted=tainted)
-    looks = cell.pop("looks", ())
-    return told([first, last], [*medians(first), *medians(last, clean)], [*cells(first), *cells(last, **cell)], looks)
+    return told([first, last], [*medians(first), *medians(last, clean)], [*cells(first), *cells(last, **cell)])
 
 
 def test_the_launch_is_named_that_has_too_few_samples_which_nobody_interrupted() -> None:
@@ -128,7 +123,6 @@ def test_interrupted_samples_count_by_how_far_they_move_the_median(
     [
         ("swap", {"swap_in_pages": 1}),
         ("core", {"warnings": ["two ranks on one core: 0 and 1"]}),
-        ("load", {"looks": BUSY}),
     ],
 )
 def test_what_took_nobody_knows_how_much_leaves_the_lower_bound(doubt: str, changes: Row) -> None:

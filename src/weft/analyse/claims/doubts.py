@@ -4,8 +4,10 @@
 from collections.abc import Mapping
 
 from weft.analyse.claims.known import Known
+from weft.analyse.quality import doubt_model
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.analyse.tables.quality import Doubt, QualityRow
+from weft.fabric.model import Fabric
 
 #: Claims of doubts by the doubt.
 IDS: Mapping[Doubt, str] = {
@@ -22,10 +24,20 @@ def find_claims(known: Known) -> list[ClaimRow]:
     return [_doubt(known, index, row) for index, row in enumerate(known.quality)]
 
 
+def find_model_doubt(fabric: Fabric) -> ClaimRow | None:
+    """What a prediction for a simulated machine is worth, by what was fitted to it; None of a real machine."""
+    row = doubt_model(fabric) if fabric.is_model else None
+    return _claim(row, "", "") if row else None
+
+
 def _doubt(known: Known, index: int, row: QualityRow) -> ClaimRow:
+    return _claim(row, _next(known, row), f"quality:{index}")
+
+
+def _claim(row: QualityRow, following: str, evidence: str) -> ClaimRow:
     return make_claim(
         f"{IDS[row['doubt']]}", "doubt", row["doubt"], row["share"], "share", confidence=row["grade"],
-        next=_next(known, row), evidence=[f"quality:{index}"], count=row["count"], of=row["of"], worst=row["worst"],
+        next=following, evidence=[evidence] if evidence else [], count=row["count"], of=row["of"], worst=row["worst"],
         noun=row["noun"], turns=row["turns"],
     )  # fmt: skip
 

@@ -9,7 +9,8 @@ took too long: on half of the samples of half of the pairs. Of the time of a lau
 
 where q is the share of its pairs among all, over the number of ways (sizes times modes), each of which has the same
 time, and f_0 the factor from which on its kind is told. So a culprit stands if less than e / 4 was stolen in so many
-launches that the median over launches is theirs.
+launches that the median over launches is theirs; or else if each of several launches shows it by itself
+(`weft.analyse.pairs.make.found_in_each_launch`): whatever took the time would have had to choose the same pairs.
 
 A single pair is in doubt, too, if one of its directions has fewer samples than a median may rest on (METHOD 8): its
 first messages pay for windows that open.

@@ -109,7 +109,14 @@ def _analysed(pairs: Expression, launches: int, modelled: bool, share: float, pl
     sizes = counts.to_pyarrow()["n"].to_pylist()
     ways = judged.group_by(["bytes", "mode"]).agg(pairs=judged.count()).to_pyarrow()["pairs"].to_pylist()
     few: frozenset[Way] = frozenset() if modelled else few_samples(judged, found.culprits)
-    culprits = [thin(doubted(each, share, len(places.nodes), max(ways), len(ways)), few) for each in found.culprits]
+    weighed = [doubted(each, share, len(places.nodes), max(ways), len(ways)) for each in found.culprits]
+    if any(each.doubted for each in weighed):
+        steady = found_in_each_launch(pairs, places, kept)
+        weighed = [
+            before if (before.kind, before.name) in steady else after
+            for before, after in zip(found.culprits, weighed, strict=True)
+        ]
+    culprits = [thin(each, few) for each in weighed]
     return {
         "classes": _with_slow(_named(tables.hop_table(judged).order_by(tables.CLASS), places), found.left),
         "cold": _classed(tables.cold_table(judged), places),
@@ -127,6 +134,21 @@ def _analysed(pairs: Expression, launches: int, modelled: bool, share: float, pl
             for index, name in enumerate(places.nodes)
         ],
     }
+
+
+def found_in_each_launch(pairs: Expression, places: Places, kept: Scratch) -> frozenset[tuple[str, str]]:
+    """Kind and name of the outliers that every launch shows by itself; none of a single launch.
+
+    Disturbance that knows nothing of the cables would have to fall on the same pairs each time, to fake one of them.
+    """
+    launches = sorted(pairs.select("launch_id").distinct().to_pyarrow()["launch_id"].to_pylist())
+    seen: frozenset[tuple[str, str]] | None = None
+    for launch in launches if len(launches) > 1 else ():
+        own = Scratch(kept.backend, kept.subfolder(f"alone-{launch}"))
+        judged = own.keep("verdicts", placed(verdicts(pairs.filter(pairs.launch_id == launch)), places))
+        named = frozenset((each.kind, each.name) for each in blame(judged, places, own).culprits)
+        seen = named if seen is None else seen & named
+    return seen or frozenset()
 
 
 def _classed(table: Expression, places: Places) -> Rows:

@@ -127,3 +127,21 @@ def test_a_run_answers_with_what_stands_and_is_graded_by_it(
     pair = [row for row in PairView(view).blame if row["kind"] == "pair"]
     assert all(row["doubted"] for row in pair)
     assert len(pair) == len(faults.pairs)
+
+
+@pytest.mark.parametrize(("launches", "answer"), [(3, "outlier"), (1, "pairs")])
+def test_a_cable_that_every_launch_shows_stands_however_much_was_stolen(
+    tmp_path: Path, launches: int, answer: str
+) -> None:
+    """Issue 28.2: a tenfold cable was "Not shown" on a busy host."""
+    ends = ("leaf1", "pod0-spine0")
+    links = {CLUSTER.link(*ends): 10.0, CLUSTER.link(*ends[::-1]): 10.0}
+    made: Any = {"sizes": (0,), "modes": {"isolated": 1.0, "all": 1.2}, "launches": launches}
+    path = make_pairs_run(tmp_path / "run", CLUSTER, Faults(links=links), **made)
+    plan = plan_of(RunFolder(path)).model_copy(update={"fabric_kind": "local"})
+    measured = rows([0.6] * launches)
+    make_pair_analysis(path, plan, connect(), measured)
+    write_answers(path, Found(plan, (), (), (), measured, Floor([]), frozenset({"c000"}), ()))
+    write_manifest(RunFolder.open(path))
+    first = load_view(path).claimed("answer")[0]
+    assert (first["id"].partition(".")[0], first["confidence"]) == (answer, "B" if launches > 1 else "C")
