@@ -27,7 +27,7 @@ from weft.report.compare.trend import write as write_trend
 from weft.report.front import Front
 from weft.report.page import write
 from weft.report.routes import write_route_page
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.report.trace.page import write_trace_page
 from weft.report.trace.view import load_trace
 from weft.route.compare import Routed, compare
@@ -128,9 +128,9 @@ def make_pages(folder: Path) -> dict[str, Path]:
 
 def whatif_page(folder: Path, page: Path) -> None:
     """Replays side by side, as ``weft trace whatif`` writes them."""
-    columns = ("variant", "time", "saves", "level")
+    columns = (Words("variant"), "time", "saves", Words("level"))
     rows = (("as it is", "28.0 ms", "", "simulated"), ("links twice as fast", "21.0 ms", "25 %", "simulated"))
-    table = Table("What would help 2 ranks on made-pair", columns, rows, frozenset({0, 3}))
+    table = Table("What would help 2 ranks on made-pair", columns, rows)
     sentences = ("Links twice as fast would save 25 % of the time.", "left out: another placement: there are two nodes")
     write([folder / "replay"], page, files_too=False, front=Front(table, sentences))
 

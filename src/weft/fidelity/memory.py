@@ -11,7 +11,7 @@ from weft.fidelity.bench import Bench, error_text, paper_text, row_of
 from weft.format import format_bytes
 from weft.kernel.studies import load_study
 from weft.plan.make import make_plan
-from weft.report.tabular import Table
+from weft.report.tabular import Number, Table
 
 STUDY = "tara-memory-limit"
 
@@ -36,7 +36,7 @@ def compute(bench: Bench) -> Part:
             need = view.plan.cell(seen["cell"]).memory.node_bytes
             rows.append((str(nodes), paper_text(seconds), text(seen), error_of(seen, seconds), format_bytes(need)))
         title = f"Table 4.5, m = {m} N (simulated)"
-        tables.append(Table(title, ("N", "paper", "simulated", "error", "needed a node"), tuple(rows), frozenset()))
+        tables.append(Table(title, (Number("N"), "paper", "simulated", "error", "needed a node"), tuple(rows)))
     found = (
         f"{right} of {right + wrong} cells fit into memory, or do not, as in the paper: "
         f"{'all' if not wrong else 'not all'} that print ERR, and no other, are refused as `memory` with 24 GiB "

@@ -4,7 +4,7 @@
 from weft.analyse.tables.answers import VerdictRow
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 
 STUDIES = {"constant-global": ("tara-constant-global", "strong"), "constant-local": ("tara-constant-local", "weak")}
 
@@ -32,7 +32,7 @@ def compute(bench: Bench) -> Part:
         )
         sentences.append(f"{kind}: {bench.run(study, 'tara').headline}")
     table = Table(
-        "Time of C from N = 1 to 36 (simulated)", ("scaling", "paper", "simulated", ""), tuple(rows), frozenset({0, 3})
+        "Time of C from N = 1 to 36 (simulated)", (Words("scaling"), "paper", "simulated", Words("")), tuple(rows)
     )
     opening = "Both verdicts equal the paper's." if equal else "A verdict differs from the paper's."
     return Part("scaling", PARTS["scaling"], (opening, *sentences), (table,), {**values, "equal": float(equal)})

@@ -10,13 +10,14 @@ from weft.fabric.hops import host_hops, rank_pairs
 from weft.fabric.network.build import build_network
 from weft.fidelity import PARTS, Part, published
 from weft.fidelity.bench import Bench, error_text
-from weft.report.tabular import Table
+from weft.report.tabular import Number, Table
 from weft.report.view import RunView
 from weft.store.tables import read_table
 
 STUDY, FABRIC = "yellowstone-latency", "yellowstone"
 COLUMNS = (
-    "hops", "pairs, paper", "pairs", "of them simulated", "min, paper", "min", "error", "avg, paper", "avg", "error"
+    Number("hops"), "pairs, paper", "pairs", "of them simulated", "min, paper", "min", "error", "avg, paper", "avg",
+    "error",
 )  # fmt: skip
 
 
@@ -54,7 +55,7 @@ def compute(bench: Bench) -> Part:
             f"{paper['min_us'][index]:.2f}", f"{least:.2f}", error_text(least, paper["min_us"][index]),
             f"{paper['avg_us'][index]:.2f}", f"{mean:.2f}", error_text(mean, paper["avg_us"][index]),
         ))  # fmt: skip
-    table = Table("256 KiB one way, in microseconds (simulated)", COLUMNS, tuple(lines), frozenset())
+    table = Table("256 KiB one way, in microseconds (simulated)", COLUMNS, tuple(lines))
     return Part("yellowstone", PARTS["yellowstone"], sentences(values, paper), (table,), values)
 
 

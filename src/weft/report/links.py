@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.analyse.tables.links import BOTTLENECKS, HOSTS, LINKS, LOADS, BottleneckRow, Load, LoadRow
 from weft.format import format_bytes, format_factor, format_rate, plural
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.report.view import RunView
 
 MOST = 8
@@ -65,9 +65,16 @@ def held_back_table(view: RunView) -> Table | None:
     ]
     if not rows:
         return None
-    columns = ("N", "p", "bottleneck", "busiest link", "busiest of the others", "time over its bound")
+    columns = (
+        "N",
+        "p",
+        Words("bottleneck"),
+        Words("busiest link"),
+        Words("busiest of the others"),
+        Words("time over its bound"),
+    )
     units = ("nodes", "processes", "", "share of its rate", "share of its rate", "")
-    return Table(view.titled("Bottlenecks"), columns, (units, *rows), frozenset({2, 3, 4, 5}))
+    return Table(view.titled("Bottlenecks"), columns, (units, *rows))
 
 
 def _load_text(load: Load | None) -> str:
@@ -75,7 +82,7 @@ def _load_text(load: Load | None) -> str:
 
 
 def _load_table(view: RunView, nodes: int, ranks: int, cell: str, found: Sequence[Load]) -> Table:
-    columns = ("link", "cable", "carried", "share of rate", "rate", "dropped")
+    columns = (Words("link"), Words("cable"), "carried", "share of rate", "rate", "dropped")
     units = ("", "", "bytes per launch", "while calls ran", "each way", "packets")
     # the traffic of idle links (an ARP request) would only fill the table
     shown = [load for load in found[:MOST] if load["bytes"] > found[0]["bytes"] / 100]
@@ -92,7 +99,7 @@ def _load_table(view: RunView, nodes: int, ranks: int, cell: str, found: Sequenc
     )
     less = f", the {len(shown)} busiest of {len(found)}" if len(found) > len(shown) else ""
     title = f"Load of the links at N = {nodes}, p = {ranks} ({cell}{less})"
-    return Table(view.titled(title), columns, (units, *rows), frozenset({0, 1}))
+    return Table(view.titled(title), columns, (units, *rows))
 
 
 def percent(share: float) -> str:

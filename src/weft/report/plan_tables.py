@@ -8,7 +8,7 @@ from weft.format import format_bytes, format_seconds, with_title
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell, Plan
 from weft.plan.rounds import breakdown_s
-from weft.report.tabular import Table, comma_separated, markdown, terminal
+from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
 from weft.text import console, markdown_text
 
 # The papers' own units: their kB is 1024 B. Everywhere else Weft writes KiB (METHOD 25).
@@ -89,10 +89,10 @@ def cells_table(plan: Plan) -> Table:
             )
         )  # fmt: skip
     sweeps = any("bytes" in cell.parameters for cell in plan.measured)
-    what, block = ("what", "up to") if sweeps else ("m", "block")
-    columns = ("cell", "N", "r", "p", what, block, "a rank", "a node", "the job", "at least", "because of", "status")
-    words = {0, 4, 10, 11} if sweeps else {0, 10, 11}
-    return Table("Cells: memory needed, lower bound of the time", columns, tuple(rows), frozenset(words))
+    what, block = (Words("what"), "up to") if sweeps else ("m", "block")
+    sizes = ("a rank", "a node", "the job", "at least")
+    columns = (Words("cell"), "N", "r", "p", what, block, *sizes, Words("because of"), Words("status"))
+    return Table("Cells: memory needed, lower bound of the time", columns, tuple(rows))
 
 
 def remarks(plan: Plan) -> list[str]:

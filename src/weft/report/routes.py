@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.report.html import fill, write_page
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.route.compare import Comparison, Engine
 from weft.route.drawn import drawing
 from weft.route.rows import Rows, engine_rows, link_rows
@@ -39,4 +39,5 @@ def _engine(found: Comparison, engine: Engine, title: str) -> dict[str, Any]:
 
 
 def _table(rows: Rows) -> Table:
-    return Table(rows.title, rows.columns, rows.rows, rows.words)
+    columns = tuple(Words(name) if index in rows.words else name for index, name in enumerate(rows.columns))
+    return Table(rows.title, columns, rows.rows)

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 from weft.analyse.tables.sensitivity import SENSITIVITY, SensitivityRow
 from weft.format import format_seconds
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.report.view import RunView
 from weft.words.answers import number_text
 
-COLUMNS = ("series", "number", "value (plausible)", "verdict", "time at the last point")
+COLUMNS = ("series", "number", "value (plausible)", Words("verdict"), "time at the last point")
 UNITS = ("", "key", "from where", "and where it flips", "as the number moves")
 
 
@@ -39,7 +39,7 @@ def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table | Non
         )
         for row in rows
     )
-    return Table(title, COLUMNS, lines, frozenset({3})) if lines else None
+    return Table(title, COLUMNS, lines) if lines else None
 
 
 def _given(row: SensitivityRow) -> str:

@@ -9,7 +9,7 @@ from weft.analyse.tables.times import TimedRow
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.intervals import interval_heading
 from weft.report.numbers import bound_text, by_root, root_text, time_text
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 
 CHANGES = "Change-over points"
 MOVED = "Knobs that were moved"
@@ -80,7 +80,17 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, mod
     modelled
         Whether the times come from a model, in which nothing is more or less sure.
     """
-    columns = ("Change-over of", "Between", "Cause", "Kind", "Time", "Step x", "Before", "After", "Confidence")
+    columns = (
+        Words("Change-over of"),
+        "Between",
+        Words("Cause"),
+        Words("Kind"),
+        "Time",
+        "Step x",
+        "Before",
+        "After",
+        "Confidence",
+    )
     rows = [
         (
             name,
@@ -103,7 +113,7 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, mod
     )  # fmt: skip
     width = len(columns) - 1 if modelled else len(columns)
     listed = tuple(row[:width] for row in (heading, *rows))
-    return Table(title, columns[:width], listed, frozenset({0, 2, 3})) if rows else None
+    return Table(title, columns[:width], listed) if rows else None
 
 
 def _knob(change: ChangeRow) -> str:
@@ -142,9 +152,18 @@ def trial_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tabl
         for line, name in zip(lines, names, strict=True)
         for trial in line.trials
     ]
-    columns = ("Knob moved for", "Knob", "From, to", "Outcome", "Old step x", "New step x", "Time x", "Set by")
+    columns = (
+        Words("Knob moved for"),
+        Words("Knob"),
+        Words("From, to"),
+        Words("Outcome"),
+        "Old step x",
+        "New step x",
+        "Time x",
+        Words("Set by"),
+    )
     heading = ("call", "", "bytes", "", "factor (95 %)", "factor (95 %)", "between the two", "environment")
-    return Table(title, columns, (heading, *rows), frozenset({0, 1, 2, 3, 7})) if rows else None
+    return Table(title, columns, (heading, *rows)) if rows else None
 
 
 def _moved(factor: float | None, low: float | None, high: float | None) -> str:

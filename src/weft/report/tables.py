@@ -140,8 +140,10 @@ def others_of(view: RunView, claim: ClaimRow) -> list[str]:
 def headed(table: Table) -> Table:
     """The table with its second row of headings, which is its first row, below the first."""
     second, *rows = table.rows
-    columns = tuple("\n".join(filter(None, each)) for each in zip(table.columns, second, strict=True))
-    return Table(table.title, columns, tuple(rows), table.words)
+    columns = tuple(
+        type(first)("\n".join(filter(None, (first, more)))) for first, more in zip(table.columns, second, strict=True)
+    )
+    return Table(table.title, columns, tuple(rows))
 
 
 def fitting(table: Table, width: int) -> Table:
@@ -151,7 +153,7 @@ def fitting(table: Table, width: int) -> Table:
     if sum(longest) + 2 * len(longest) <= width:
         return table
     broken = tuple((row[0], *(_broken(cell) for cell in row[1:])) for row in table.rows)
-    return Table(table.title, table.columns, broken, table.words)
+    return Table(table.title, table.columns, broken)
 
 
 def _broken(cell: str) -> str:

@@ -16,20 +16,28 @@ MOST_LINES = 3
 _UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?i?B(?:/s)?|s|ms|us|ns|%|x)(?!\w))")
 
 
+class Words(str):
+    """The heading of a column of words, aligned left."""
+
+
+class Number(str):
+    """The heading of a column of numbers, aligned right, as those are whose heading is a plain text."""
+
+
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts, with a heading for each column.
-
-    Attributes
-    ----------
-    words
-        Indices of columns with words, aligned left; the others (numbers) are aligned right.
-    """
+    """Rows of texts, with a heading for each column, which says whether they are words."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    words: frozenset[int] = frozenset({0})
+
+    @property
+    def words(self) -> frozenset[int]:
+        """Indices of columns of `Words`; the first where no heading says what its column holds."""
+        if not any(isinstance(heading, (Words, Number)) for heading in self.columns):
+            return frozenset({0})
+        return frozenset(index for index, heading in enumerate(self.columns) if isinstance(heading, Words))
 
 
 def markdown(table: Table) -> str:
@@ -91,7 +99,7 @@ def terminal(table: Table, width: int = 120) -> Any:
     least = [_least(texts, index in table.words) for index, texts in enumerate(columns)]
     room = width - 3 * len(columns)
     widths = shared_out(least, columns, room)
-    lines = (wrapped(cell, widths[k]).count("\n") for k in table.words for cell in columns[k][1:] if k < len(widths))
+    lines = (wrapped(cell, widths[k]).count("\n") for k in table.words for cell in columns[k][1:])
     if sum(least) > room or max(lines, default=0) >= MOST_LINES:
         return listed(table, width)
     drawn = RichTable(

@@ -8,7 +8,7 @@ from weft.analyse.tables.times import TimedRow
 from weft.format import format_bytes, format_seconds
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AUTO
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.report.view import RunView
 from weft.tune.rows import rows_by_algorithm
 
@@ -90,8 +90,18 @@ def check_table(title: str, found: Sequence[Checked]) -> Table:
         )
         for each in found
     )
-    columns = ("call", "shape", "block", "auto", "best other", "its time", "ratio", "library", "ratio")
-    return Table(title, columns, rows, words=frozenset({0, 1, 4}))
+    columns = (
+        Words("call"),
+        Words("shape"),
+        "block",
+        "auto",
+        Words("best other"),
+        "its time",
+        "ratio",
+        "library",
+        "ratio",
+    )
+    return Table(title, columns, rows)
 
 
 def worst(found: Sequence[Checked]) -> str:

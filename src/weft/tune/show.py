@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.format import format_bytes, format_seconds
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.tune.model import Machine
 from weft.tune.rules import Choice
 from weft.tune.study import ordered
@@ -27,8 +27,18 @@ def winners_table(title: str, found: Sequence[Choice], fabric: Fabric) -> Table:
         )
         for choice in found
     ]
-    columns = ("call", "shape", "block", "take", "time", "library", "saved", "predicted winner", "predicted")
-    return Table(title, columns, tuple(rows), words=frozenset({0, 1, 3, 7}))
+    columns = (
+        Words("call"),
+        Words("shape"),
+        "block",
+        Words("take"),
+        "time",
+        "library",
+        "saved",
+        Words("predicted winner"),
+        "predicted",
+    )
+    return Table(title, columns, tuple(rows))
 
 
 def _predicted(choice: Choice, fabric: Fabric) -> tuple[str, str]:

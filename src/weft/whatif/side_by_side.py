@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.format import format_seconds, measured_seconds, plural
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.whatif.levels import COMPUTATION, Level
 from weft.whatif.variants import Variant
 
@@ -84,8 +84,8 @@ class SideBySide:
             for words, seconds, level, time in (*named, none)
         ]
         title = f"What if: {plural(self.ranks, 'rank')} on {self.fabric} (simulated)"
-        columns = ("what is changed", "time", "against today", "from", "known error")
-        return Table(title, columns, tuple(rows), words=frozenset({0, 3, 4}))
+        columns = (Words("what is changed"), "time", "against today", Words("from"), Words("known error"))
+        return Table(title, columns, tuple(rows))
 
     def sentence(self) -> str:
         """What helps most, by how much."""

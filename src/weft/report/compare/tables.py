@@ -8,7 +8,7 @@ from weft.analyse.compare import Compared, Comparison, Verdict
 from weft.format import format_bytes, measured_seconds
 from weft.report.compare.load import Compare
 from weft.report.compare.words import call_text, gate_text, over, quality_notes, ratio_text, sentences, title, told
-from weft.report.tabular import Table, comma_separated, markdown, terminal
+from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
 from weft.text import console, markdown_text
 
 Format = Literal["text", "md", "csv", "json"]
@@ -49,8 +49,8 @@ def summary_table(comparison: Comparison) -> Table:
         )
         for each in warm_first(comparison.summaries)
     ]
-    columns = ("Call", "p", "Over", "Ratio", "p alone", "corrected", "Verdict")
-    return Table(f"{comparison.other.name} against {comparison.base.name}", columns, tuple(rows), frozenset({0, 2, 6}))
+    columns = (Words("Call"), "p", Words("Over"), "Ratio", "p alone", "corrected", Words("Verdict"))
+    return Table(f"{comparison.other.name} against {comparison.base.name}", columns, tuple(rows))
 
 
 def call_table(comparison: Comparison, operation: str, phase: str) -> Table:
@@ -59,9 +59,9 @@ def call_table(comparison: Comparison, operation: str, phase: str) -> Table:
     sized = all(each.key.m is None for each in own)
     first = "Size" if sized else "m"
     base, other = comparison.base.name, comparison.other.name
-    columns = (first, "N", "p", base, other, "Ratio", "p alone", "corrected", "Verdict")
+    columns = (first, "N", "p", base, other, "Ratio", "p alone", "corrected", Words("Verdict"))
     rows = tuple(_call_row(each, sized) for each in own)
-    return Table(f"{call_text(operation)}, {phase}", columns, rows, frozenset({8}))
+    return Table(f"{call_text(operation)}, {phase}", columns, rows)
 
 
 def _call_row(each: Compared, sized: bool) -> tuple[str, ...]:
@@ -81,8 +81,8 @@ def unmatched_table(comparison: Comparison) -> Table:
     ]
     more = len(rows) - MOST_UNMATCHED
     shown = [*rows[:MOST_UNMATCHED], *([(f"and {more} more", "", "", "", "")] if more > 0 else [])]
-    columns = ("Row", "N", "p", "Not in", "Because")
-    return Table("Rows without a partner", columns, tuple(shown), frozenset({0, 3, 4}))
+    columns = (Words("Row"), "N", "p", Words("Not in"), Words("Because"))
+    return Table("Rows without a partner", columns, tuple(shown))
 
 
 def outcome_text(found: Any) -> str:

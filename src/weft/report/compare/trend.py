@@ -19,7 +19,7 @@ from weft.report.compare.words import place_of, quality_notes
 from weft.report.figures.files import write_figures
 from weft.report.figures.theme import BLUE, GREY, RED, Figure, values
 from weft.report.html import figure_values, fill, write_page
-from weft.report.tabular import Table, comma_separated, markdown, terminal
+from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
 from weft.report.view import RunView
 
 KEY = "A line a row of the study: its time over its median of all runs. Thick: their geometric mean. Dashed: a change."
@@ -70,9 +70,9 @@ def table(found: Trend) -> Table:
         )
         for k, (side, time) in enumerate(zip(found.sides, found.times, strict=True))
     ]
-    columns = ("Begun", "Run", "Launches", "Time", "Rows", "")
+    columns = (Words("Begun"), Words("Run"), "Launches", "Time", "Rows", Words(""))
     units = ("UTC", "", "", "over the usual", "fastest – slowest", "")
-    return Table("History", columns, (units, *rows), frozenset({0, 1, 5}))
+    return Table("History", columns, (units, *rows))
 
 
 def figure(found: Trend) -> Figure:

@@ -10,7 +10,7 @@ from weft.format import format_bytes, measured_seconds
 from weft.report.intervals import interval_heading
 from weft.report.pair_view import PairView
 from weft.report.story import Story
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.report.view import RunView
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ def _hops(pairs: PairView) -> Table:
         (*_where(row), f"{row['pairs']:,}", f"{row['samples']:,}", *(measured_seconds(row[name]) for name in names))
         for row in _ordered(pairs.classes)
     ]
-    heading = ("Message, pairs", "hops", "pairs", "samples", "min", "mean", "median", "p99", "max")
+    heading = (Words("Message, pairs"), Words("hops"), "pairs", "samples", "min", "mean", "median", "p99", "max")
     second = ("", "", "", "", *("of pairs",) * 5)
     title = pairs.run.titled("Latency by hops: half a round trip")
-    return Table(title, heading, (second, *rows), frozenset({0, 1}))
+    return Table(title, heading, (second, *rows))
 
 
 def _factor(value: float | None) -> str:
@@ -102,11 +102,11 @@ def _nodes(pairs: PairView) -> Table:
         )
         for row in placed[:TEN]
     ]
-    heading = ("Node", "worst at", "all its pairs", "worst partner", "within the node", "verdict")
+    heading = (Words("Node"), Words("worst at"), "all its pairs", "worst partner", "within the node", Words("verdict"))
     second = ("", "", "median over that of their class", "", "over the nodes' median", "")
     if not told:  # no node is to blame: what slows its pairs lies elsewhere
         heading, second, rows = heading[:-1], second[:-1], [row[:-1] for row in rows]
-    return Table(pairs.run.titled("The ten worst nodes"), heading, (second, *rows), frozenset({0, 1, 5}))
+    return Table(pairs.run.titled("The ten worst nodes"), heading, (second, *rows))
 
 
 def _pairs(pairs: PairView) -> Table:
@@ -124,10 +124,10 @@ def _pairs(pairs: PairView) -> Table:
         )
         for row in list(firsts.values())[:TEN]
     ]
-    heading = ("Pair", "message, pairs", "hops", "time", "of its class", "measured")
+    heading = (Words("Pair"), Words("message, pairs"), Words("hops"), "time", "of its class", "measured")
     second = ("", "", "", "median of those measured", "", "first, and again beside the same traffic")
     title = "The ten worst pairs" + ("" if len(firsts) == len(pairs.worst) else ", the worst of each two nodes")
-    return Table(pairs.run.titled(title), heading, (second, *rows), frozenset({0, 1, 2}))
+    return Table(pairs.run.titled(title), heading, (second, *rows))
 
 
 def _contention(pairs: PairView) -> Table:
@@ -141,10 +141,10 @@ def _contention(pairs: PairView) -> Table:
         )
         for row in _ordered(pairs.contention)
     ]
-    heading = ("Message, pairs", "hops", "pairs", "factor", "p5", "p95", "max")
+    heading = (Words("Message, pairs"), Words("hops"), "pairs", "factor", "p5", "p95", "max")
     second = ("", "", "", interval_heading(pairs.contention), "of the pairs", "", "")
     title = pairs.run.titled("Contention: concurrent over isolated time")
-    return Table(title, heading, (second, *rows), frozenset({0, 1}))
+    return Table(title, heading, (second, *rows))
 
 
 def _cold(pairs: PairView) -> Table:
@@ -159,9 +159,9 @@ def _cold(pairs: PairView) -> Table:
         )
         for row in _ordered(pairs.cold)
     ]
-    heading = ("Message, pairs", "hops", "pairs", "median", "max", "over warm")
+    heading = (Words("Message, pairs"), Words("hops"), "pairs", "median", "max", "over warm")
     second = ("", "", "", "half the first round trip", "", "median of the pairs")
-    return Table(pairs.run.titled("First contact of a pair (cold)"), heading, (second, *rows), frozenset({0, 1}))
+    return Table(pairs.run.titled("First contact of a pair (cold)"), heading, (second, *rows))
 
 
 STORY = PairsStory

@@ -7,7 +7,7 @@ from weft.analyse.tables.times import phase_in_words
 from weft.report.intervals import interval_heading
 from weft.report.numbers import bound_text, time_text
 from weft.report.story import Story
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.report.view import RunView
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ class PlainStory(Story):
 
     def tables(self, view: RunView) -> list[Table]:
         """One table: a row for each cell, call and phase."""
-        heading, counts = ("call", "phase", "N", "p", "time", "at least"), ("nodes", "ranks")
+        heading, counts = (Words("call"), Words("phase"), "N", "p", "time", "at least"), ("nodes", "ranks")
         rows = [
             (row["call"], phase_in_words(row), *(f"{row[key]:,}" for key in counts), time_text(row), bound_text(row))
             for row in view.rows
         ]
         units = ("", "", "nodes", "processes", interval_heading(view.rows), "bound")
-        return [Table(view.titled("Calls"), heading, (units, *rows), frozenset({0, 1}))]
+        return [Table(view.titled("Calls"), heading, (units, *rows))]
 
     def figures(self, view: RunView) -> "list[Figure | Picture]":
         """None: the figures depend on the kernel."""

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 
 from weft.format import exact_bytes, format_bytes, format_seconds, plural
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.report.trace.view import TraceView
 
 MOST = 12
@@ -41,9 +41,7 @@ def _verdict(view: TraceView) -> Table:
         (row["remedy"], f"{format_seconds(row['saves_s'])} ({percent(row['saves_s'] / row['seconds'])})", row["why"])
         for row in view.verdict
     ]
-    return Table(
-        "What would help, at most", ("remedy", "saves at most", "why not more"), tuple(rows), frozenset({0, 2})
-    )
+    return Table("What would help, at most", (Words("remedy"), "saves at most", Words("why not more")), tuple(rows))
 
 
 def _calls(view: TraceView) -> Table:
@@ -68,7 +66,7 @@ def _sizes(view: TraceView) -> Table:
         for row in rows
     ]  # fmt: skip
     columns = ("call", "size", "calls", "time of all ranks", "bytes")
-    return Table(f"Time by size{_less(rows, view.sizes)}", columns, tuple(shown), frozenset({0}))
+    return Table(f"Time by size{_less(rows, view.sizes)}", columns, tuple(shown))
 
 
 def _communicators(view: TraceView) -> Table:
@@ -89,8 +87,8 @@ def _late(view: TraceView) -> Table:
         for row in rows
         if row["caused_s"] > 0
     ]  # fmt: skip
-    columns = ("rank", "node", "others waited for it", "in calls", "it waited", "in MPI", "outside")
-    return Table("Who came late", columns, tuple(shown), frozenset({1}))
+    columns = ("rank", Words("node"), "others waited for it", "in calls", "it waited", "in MPI", "outside")
+    return Table("Who came late", columns, tuple(shown))
 
 
 def _phases(view: TraceView) -> Table:
@@ -99,8 +97,8 @@ def _phases(view: TraceView) -> Table:
          percent(row["mpi_s"] / row["seconds"]) if row["seconds"] else "–", row["text"])
         for row in view.phases
     ]  # fmt: skip
-    columns = ("times", "calls each", "begins at", "lasts", "of it MPI", "longest calls")
-    return Table("Repeating phases of rank 0", columns, tuple(rows), frozenset({5}))
+    columns = ("times", "calls each", "begins at", "lasts", "of it MPI", Words("longest calls"))
+    return Table("Repeating phases of rank 0", columns, tuple(rows))
 
 
 def _less(shown: Sequence[object], of: Sequence[object]) -> str:

@@ -90,7 +90,7 @@ def drawn_case(rng: np.random.Generator, kind: str) -> Drawn:
     names = [sum(place >= cut for cut in factors) for place in range(count)]
     if kind == "tied":
         names = [int(rng.integers(0, 3)) for _ in range(count)]
-    for place in rng.integers(1, count - 1, 2).tolist() if kind in ("lone", "excursion") else []:
+    for place in (int(rng.integers(1, count - 1)) for _ in range(2 if kind in ("lone", "excursion") else 0)):
         inside = names[place - 1] == names[place] == names[place + 1] and all(abs(place - cut) > 3 for cut in factors)
         if kind == "lone" or inside:
             names[place] = 9
