@@ -144,6 +144,28 @@ class Event {
         }
     }
 
+    /// Bytes to each of some ranks, behind the call; for calls that reach few of their communicator.
+    template <typename BytesTo> void bytes_to(std::vector<std::int32_t> const &ranks, BytesTo bytes_to) {
+        constexpr std::size_t each = payload_bytes / (sizeof(std::int64_t) + sizeof(std::int32_t));
+        for (std::size_t first = 0; first < ranks.size(); first += each) {
+            std::int64_t sent[each] = {};
+            std::int32_t to[each] = {};
+            std::size_t const valid = std::min(each, ranks.size() - first);
+            for (std::size_t i = 0; i < valid; ++i) {
+                sent[i] = bytes_to(int(first + i));
+                to[i] = ranks[first + i];
+            }
+            Record part;
+            part.call = targets;
+            part.comm = record.comm;
+            part.peer = std::int32_t(valid);
+            char *const payload = reinterpret_cast<char *>(&part) + offsetof(Record, begin_ns);
+            std::memcpy(payload, sent, sizeof sent);
+            std::memcpy(payload + sizeof sent, to, sizeof to);
+            scratch().parts.push_back(part);
+        }
+    }
+
     void append() {
         std::vector<Record> &parts = scratch().parts;
         for (Record &part : parts) {
@@ -153,6 +175,9 @@ class Event {
             }
         }
         tracer().file().append(record, parts);
+        if (record.thread == 0) {
+            tracer().look(record.end_ns);
+        }
     }
 
     Record record;

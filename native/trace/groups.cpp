@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace weft::trace {
 
@@ -32,6 +34,38 @@ void add_members(std::vector<Record> &parts, Group const &group) {
                     valid * sizeof(std::int32_t));
         parts.push_back(part);
     }
+}
+
+/// Sources and targets of neighbourhood calls, as ranks of the communicator (MPI 4.1, 8.6).
+std::pair<std::vector<int>, std::vector<int>> neighbours_in(MPI_Comm comm, int rank) {
+    std::vector<int> from, to;
+    int kind = MPI_UNDEFINED;
+    PMPI_Topo_test(comm, &kind);
+    if (kind == MPI_CART) {
+        int dimensions = 0;
+        PMPI_Cartdim_get(comm, &dimensions);
+        for (int each = 0; each < dimensions; ++each) {
+            int below = MPI_PROC_NULL, above = MPI_PROC_NULL;
+            PMPI_Cart_shift(comm, each, 1, &below, &above);
+            from.insert(from.end(), {below, above});
+        }
+        to = from;
+    } else if (kind == MPI_GRAPH) {
+        int count = 0;
+        PMPI_Graph_neighbors_count(comm, rank, &count);
+        from.resize(std::size_t(count));
+        PMPI_Graph_neighbors(comm, rank, count, from.data());
+        to = from;
+    } else if (kind == MPI_DIST_GRAPH) {
+        int in = 0, out = 0, weighted = 0;
+        PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+        from.resize(std::size_t(in));
+        to.resize(std::size_t(out));
+        std::vector<int> in_weights(from.size() + 1), out_weights(to.size() + 1);
+        PMPI_Dist_graph_neighbors(comm, in, from.data(), weighted != 0 ? in_weights.data() : MPI_UNWEIGHTED, out,
+                                  to.data(), weighted != 0 ? out_weights.data() : MPI_UNWEIGHTED);
+    }
+    return {from, to};
 }
 
 } // namespace
@@ -170,9 +204,26 @@ GroupPointer Groups::of_window(MPI_Win window) {
     return place;
 }
 
+NeighboursPointer Groups::neighbours(MPI_Comm comm, Group const &group) {
+    std::lock_guard const lock(guard_);
+    NeighboursPointer &place = neighbours_[comm];
+    if (!place) {
+        auto [from, to] = neighbours_in(comm, group.rank);
+        auto const in_world = [&](std::vector<int> const &members) {
+            std::vector<std::int32_t> ranks;
+            std::transform(members.begin(), members.end(), std::back_inserter(ranks),
+                           [&](int member) { return group.world_rank(member); });
+            return ranks;
+        };
+        place = std::make_shared<Neighbours const>(Neighbours{in_world(from), in_world(to)});
+    }
+    return place;
+}
+
 void Groups::forget(MPI_Comm comm) {
     std::lock_guard const lock(guard_);
     known_.erase(comm);
+    neighbours_.erase(comm);
     ++generation_;
 }
 

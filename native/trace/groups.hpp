@@ -30,6 +30,12 @@ struct Group {
 
 using GroupPointer = std::shared_ptr<Group const>;
 
+/// Whom a rank receives from and sends to in neighbourhood calls, as ranks of MPI_COMM_WORLD, in the order of blocks.
+struct Neighbours {
+    std::vector<std::int32_t> from, to;
+};
+using NeighboursPointer = std::shared_ptr<Neighbours const>;
+
 class Groups {
   public:
     /// Right after MPI_Init.
@@ -41,6 +47,8 @@ class Groups {
     /// A duplicate of `parent` is being made, and may not be asked anything yet.
     void define_duplicate(MPI_Comm comm, MPI_Comm parent, File &file);
     GroupPointer of_window(MPI_Win window);
+    /// The neighbours in a communicator with a topology, asked for once; nobody in one without.
+    NeighboursPointer neighbours(MPI_Comm comm, Group const &group);
     void forget(MPI_Comm comm);
     void forget_window(MPI_Win window);
 
@@ -56,6 +64,7 @@ class Groups {
     std::uint32_t made_ = self_id;
     std::map<MPI_Comm, GroupPointer> known_;
     std::map<MPI_Win, GroupPointer> windows_;
+    std::map<MPI_Comm, NeighboursPointer> neighbours_;
     std::unordered_map<std::uint64_t, std::uint64_t> made_of_members_;
 };
 

@@ -34,9 +34,18 @@ struct Head {
     std::int64_t unused = 0;
     char host[64] = {};
     char library[128] = {};
-    char rest[176] = {};
+    std::int64_t looked_ns = 0;
+    std::int64_t lost_ns = 0;
+    std::int64_t own_ns = 0;
+    std::int64_t busy_ns = 0;
+    std::int64_t steal_ns = 0;
+    double load = 0;
+    std::int32_t host_cpus = 0;
+    std::int32_t rest = 0;
+    char cpus[120] = {};
 };
 static_assert(sizeof(Head) == 512 && offsetof(Head, host) == 144 && offsetof(Head, library) == 208);
+static_assert(offsetof(Head, looked_ns) == 336 && offsetof(Head, cpus) == 392);
 
 enum Flag : std::uint16_t {
     summary = 1,
@@ -72,7 +81,7 @@ constexpr std::int32_t no_peer = -1;
 constexpr std::int32_t proc_null = -3;
 
 /// Records that are no calls.
-constexpr std::uint16_t completion = 1, counts = 2, members = 3, site_text = 4, communicator = 5;
+constexpr std::uint16_t completion = 1, counts = 2, members = 3, site_text = 4, communicator = 5, targets = 6;
 constexpr std::uint32_t world_id = 1, self_id = 2;
 
 /// Numbers of the calls.

@@ -4,6 +4,8 @@
 
 #include "collectives.hpp"
 #include "completion.hpp"
+#include "files.hpp"
+#include "neighbours.hpp"
 #include "one_sided.hpp"
 #include "partitioned.hpp"
 #include "point_to_point.hpp"

@@ -138,7 +138,31 @@ void Tracer::describe() {
     PMPI_Get_library_version(library, &length);
     copy_text(head.library, sizeof head.library, std::string(library, std::strcspn(library, "\n")));
     read_clock();
+    platform::Host const here = platform::host();
+    copy_text(head.cpus, sizeof head.cpus, here.cpus);
+    head.host_cpus = platform::cores();
+    getloadavg(&head.load, 1);
+    cpus_ = platform::own_cpus();
+    at_begin_ = processors(cpus_);
     head.opened_ns = now_ns();
+    next_look_ns_ = head.opened_ns + looks_apart_ns;
+}
+
+Tracer::Processors Tracer::processors(std::vector<int> const &cpus) {
+    std::int64_t const lost_ns = platform::knows_delay() ? platform::usage().delay_ns : -1;
+    return {lost_ns, platform::own_time_ns(), platform::busy_time_ns(cpus), platform::pressure().steal_ns};
+}
+
+// In the file from now on: a rank that is killed keeps what it had noted.
+void Tracer::look_now(std::int64_t now_ns) {
+    Processors const now = processors(cpus_);
+    Head &head = file_.head();
+    head.lost_ns = now.lost_ns < 0 ? -1 : now.lost_ns - at_begin_.lost_ns;
+    head.own_ns = now.own_ns - at_begin_.own_ns;
+    head.busy_ns = now.busy_ns - at_begin_.busy_ns;
+    head.steal_ns = now.steal_ns - at_begin_.steal_ns;
+    head.looked_ns = now_ns;
+    next_look_ns_ = now_ns + looks_apart_ns;
 }
 
 void Tracer::read_clock() {
@@ -156,6 +180,7 @@ void Tracer::end() {
     if (!active()) {
         return;
     }
+    look_now(now_ns());
     file_.head().cost_ns = measured_cost();
     active_ = false;
     std::int64_t const now = now_ns();

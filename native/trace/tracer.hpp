@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace weft {
 class Clock;
@@ -39,6 +40,12 @@ class Tracer {
     Groups &groups() noexcept { return groups_; }
     Requests &requests() noexcept { return requests_; }
     Messages &messages() noexcept { return messages_; }
+    /// Notes what the processors did until now, at most once a second: a call ends at `now_ns`. For thread 0.
+    void look(std::int64_t now_ns) {
+        if (now_ns >= next_look_ns_) {
+            look_now(now_ns);
+        }
+    }
     /// Number of a place in the program, by its address; defined at its first call.
     std::uint32_t site(void const *address);
 
@@ -46,6 +53,7 @@ class Tracer {
     bool open(std::string const &folder, std::int64_t most_bytes);
     void describe();
     void read_clock();
+    void look_now(std::int64_t now_ns);
     std::uint32_t new_site(void const *address);
 
     std::atomic<bool> active_{false};
@@ -57,6 +65,15 @@ class Tracer {
     Requests requests_;
     Messages messages_;
     std::unique_ptr<Clock> clock_;
+    /// What the processors have done, from boot on.
+    struct Processors {
+        std::int64_t lost_ns, own_ns, busy_ns, steal_ns;
+    };
+    static Processors processors(std::vector<int> const &cpus);
+    std::vector<int> cpus_;
+    Processors at_begin_{};
+    std::int64_t next_look_ns_ = 0;
+    static constexpr std::int64_t looks_apart_ns = 1'000'000'000;
     std::mutex guard_;
     std::unordered_map<void const *, std::uint32_t> sites_;
 };

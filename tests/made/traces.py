@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes traces as the tracer does, of calls that nobody made."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ class MadeRank:
     def counts(self, sent: Sequence[int], comm: int = WORLD) -> "MadeRank":
         """Add the bytes to each member of the call before."""
         self._made.counts(sent, comm)
+        return self
+
+    def targets(self, sent: Mapping[int, int], comm: int = WORLD) -> "MadeRank":
+        """Add the bytes to some ranks of the call before."""
+        self._made.targets(sent, comm)
         return self
 
     def communicator(self, number: int, uid: int, members: Sequence[int], parent: int = WORLD) -> "MadeRank":

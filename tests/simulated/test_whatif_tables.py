@@ -55,7 +55,7 @@ def test_better_tables_stand_beside_today(piled: Path, tmp_path: Path, capsys: p
     assert {row["level"] for row in rows.values()} == {"simulated"}
     # a phase for each of three partners; in two of them both hosts of leaf0 share the cable today
     assert rows["tables"]["seconds"] == pytest.approx(3 * BLOCK / rate, rel=0.05)
-    assert rows["today"]["seconds"] > 1.2 * rows["tables"]["seconds"]
+    assert rows["unchanged"]["seconds"] > 1.2 * rows["tables"]["seconds"]
     page = html.unescape(next((tmp_path / "trace" / "whatif").glob("*/whatif.html")).read_text())
     front = page[page.index('id="front"') : page.index("</section>", page.index('id="front"'))]
     assert "better tables" in front
@@ -80,10 +80,10 @@ def test_what_is_not_simulated_has_the_bound_of_its_fullest_link(
     assert "static loads" in said
     assert "Nothing is shown" in said
     rows = {row["variant"]: row for row in answers(tmp_path)["variants"]}
-    assert rows["today"]["level"] == rows["tables"]["level"] == "static loads"
-    assert rows["today"]["at_least"]
+    assert rows["unchanged"]["level"] == rows["tables"]["level"] == "static loads"
+    assert rows["unchanged"]["at_least"]
     # two hosts send to two others over one cable; with better tables each host's own link is the fullest
-    assert rows["today"]["seconds"] == pytest.approx(4 * BLOCK / rate)
+    assert rows["unchanged"]["seconds"] == pytest.approx(4 * BLOCK / rate)
     assert rows["tables"]["seconds"] == pytest.approx(3 * BLOCK / rate)
 
 

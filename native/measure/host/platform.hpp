@@ -50,10 +50,20 @@ class Pages {
 
 /// Disturbances of the calling thread since it started.
 struct Usage {
+    std::int64_t delay_ns = 0; ///< runnable without a processor; 0 where the kernel does not say
     std::int64_t involuntary_switches = 0;
     std::int64_t major_faults = 0;
 };
 Usage usage() noexcept;
+/// Whether this kernel says for how long a thread was runnable without a processor.
+bool knows_delay() noexcept;
+
+/// Processor time of this process, in ns.
+std::int64_t own_time_ns() noexcept;
+/// Time for which these CPUs did anything at all since boot, in ns, with a resolution of ticks of 10 ms.
+std::int64_t busy_time_ns(std::vector<int> const &cpus);
+/// CPUs that the calling thread may run on.
+std::vector<int> own_cpus();
 
 /// Disturbances of this host since it booted.
 struct Pressure {

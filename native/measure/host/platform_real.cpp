@@ -2,8 +2,10 @@
 // The platform of real runs: Linux.
 #include "host/platform.hpp"
 
+#include "host/busy_time.hpp"
 #include "host/host_memory.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -77,26 +79,37 @@ std::int64_t number(std::string const &text, std::string const &key) {
 
 /// "0-3,8" of the CPUs this thread may run on.
 std::string allowed_cpus() {
-    constexpr int most = 1 << 14;
-    cpu_set_t *const set = CPU_ALLOC(most);
-    std::size_t const bytes = CPU_ALLOC_SIZE(most);
-    CPU_ZERO_S(bytes, set);
+    std::vector<int> const cpus = own_cpus();
     std::string list;
-    if (sched_getaffinity(0, bytes, set) == 0) {
-        for (int cpu = 0; cpu < most; ++cpu) {
-            if (!CPU_ISSET_S(cpu, bytes, set)) {
-                continue;
-            }
-            int last = cpu;
-            while (last + 1 < most && CPU_ISSET_S(last + 1, bytes, set)) {
-                ++last;
-            }
-            list += (list.empty() ? "" : ",") + std::to_string(cpu) + (last > cpu ? "-" + std::to_string(last) : "");
-            cpu = last;
+    for (std::size_t first = 0; first < cpus.size();) {
+        std::size_t last = first;
+        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) {
+            ++last;
         }
+        list += (list.empty() ? "" : ",") + std::to_string(cpus[first]);
+        list += last > first ? "-" + std::to_string(cpus[last]) : "";
+        first = last + 1;
     }
-    CPU_FREE(set);
     return list;
+}
+
+/// This thread's scheduler statistics: "run_ns delay_ns turns". -1 without: then the kernel has no CONFIG_SCHED_INFO.
+/// Opened by the first thread that asks, which is the one that measures.
+int scheduler_statistics() noexcept {
+    static int const file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    return file;
+}
+
+/// The second number of the statistics; -1 if there is none, or if a kernel does not count ("0 0 0").
+std::int64_t read_delay_ns() noexcept {
+    std::array<char, 80> text{};
+    ssize_t const read = pread(scheduler_statistics(), text.data(), text.size() - 1, 0);
+    if (read <= 0) {
+        return -1;
+    }
+    char *second = nullptr;
+    std::int64_t const run_ns = std::strtoll(text.data(), &second, 10);
+    return run_ns > 0 ? std::strtoll(second, nullptr, 10) : -1;
 }
 
 } // namespace
@@ -141,10 +154,42 @@ Pages::~Pages() {
     }
 }
 
+bool knows_delay() noexcept {
+    static bool const known = read_delay_ns() >= 0;
+    return known;
+}
+
 Usage usage() noexcept {
     rusage used{};
     getrusage(RUSAGE_THREAD, &used);
-    return {used.ru_nivcsw, used.ru_majflt};
+    return {knows_delay() ? read_delay_ns() : 0, used.ru_nivcsw, used.ru_majflt};
+}
+
+std::int64_t own_time_ns() noexcept {
+    timespec used{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return std::int64_t(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
+}
+
+std::int64_t busy_time_ns(std::vector<int> const &cpus) {
+    return busy_ticks(read_text("/proc/stat"), cpus) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+}
+
+std::vector<int> own_cpus() {
+    constexpr int most = 1 << 14;
+    cpu_set_t *const set = CPU_ALLOC(most);
+    std::size_t const bytes = CPU_ALLOC_SIZE(most);
+    CPU_ZERO_S(bytes, set);
+    std::vector<int> cpus;
+    if (sched_getaffinity(0, bytes, set) == 0) {
+        for (int cpu = 0; cpu < most; ++cpu) {
+            if (CPU_ISSET_S(cpu, bytes, set)) {
+                cpus.push_back(cpu);
+            }
+        }
+    }
+    CPU_FREE(set);
+    return cpus;
 }
 
 Pressure pressure() {

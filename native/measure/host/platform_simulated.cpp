@@ -97,6 +97,22 @@ Usage usage() noexcept {
     return {};
 }
 
+bool knows_delay() noexcept {
+    return true; // there is none
+}
+
+std::int64_t own_time_ns() noexcept {
+    return 0;
+}
+
+std::int64_t busy_time_ns(std::vector<int> const &) {
+    return 0;
+}
+
+std::vector<int> own_cpus() {
+    return {};
+}
+
 Pressure pressure() {
     return {};
 }

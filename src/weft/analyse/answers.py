@@ -215,9 +215,12 @@ def _quality(
 ) -> list[QualityRow]:
     precision = found.plan.measure.precision
     crowded = frozenset(cell.id for cell in found.plan.cells if cell.oversubscribed)
+    given = (cell.parameters.get("inherited") for cell in found.plan.cells)
+    inherited = [(each[0], each[1]) for each in given if each]
     return quality(
         _of_calls(found), found.measured, found.floor, precision, looks, medians=found.medians, answer=answer,
         modelled=found.modelled, crowded=crowded, stands=stands, fabric=found.plan.planned_fabric,
+        inherited=inherited,
     )  # fmt: skip
 
 

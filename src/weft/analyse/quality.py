@@ -71,6 +71,7 @@ RULES: dict[Doubt, Rule] = {
     "precision": Rule(0, NEVER, NEVER),
     "kernel": Rule(0, 0.5, NEVER),
     "fitted": Rule(0, NEVER, NEVER),
+    "trace": Rule(0, NEVER, NEVER),
 }
 
 #: Statuses that are no failures: what does not fit is a result, and what is planned comes later.
@@ -90,6 +91,7 @@ def quality(
     crowded: frozenset[str] = frozenset(),
     stands: frozenset[Doubt] = frozenset(),
     fabric: Fabric | None = None,
+    inherited: Sequence[tuple[Grade, str]] = (),
 ) -> list[QualityRow]:
     """The doubts about a run, the gravest first.
 
@@ -117,6 +119,8 @@ def quality(
         The doubts against which the answer stands where it is no verdict: they cost no more than a B.
     fabric
         Of a model: its machine.
+    inherited
+        For each cell that plays a trace again, the confidence of that trace if it is below A, and why.
     """
     warm = timed(rows, phase="warm")
     fair = [row for row in warm if row["cell"] not in crowded]
@@ -132,6 +136,10 @@ def quality(
         found.append(_doubt("load", round(100 * busiest.share), 100, "% of the cores"))
     if fabric is not None and modelled:
         found.append(doubt_model(fabric))
+    if inherited:
+        grade, why = max(inherited)
+        row = _doubt("trace", len(inherited), len(inherited), why)
+        found.append(None if row is None else {**row, "grade": grade})
     order = list(RULES)
     told = _weighed([row for row in found if row is not None], answer, stands)
     return sorted(told, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))

@@ -7,8 +7,8 @@ from pathlib import Path
 def whatif(trace: Path, /, *, on: str = "tara", nodes: int | None = None, compute: str = "x1") -> int:
     """Replay a traced application on a simulated machine, and on the same with one thing changed: what would help.
 
-    Today, the best nodes by the routes, a node-aware all-to-all, twice the uplinks, adapters of twice the rate, half
-    the ranks on a node, better forwarding tables; and what no network could improve on. Each line has its level
+    Unchanged, the best nodes by the routes, a node-aware all-to-all, twice the uplinks, adapters of twice the rate,
+    half the ranks on a node, better forwarding tables; and what no network could improve on. Each line has its level
     (simulated, static loads, closed form) and that level's known error. The same command again continues where it
     stopped.
 

@@ -159,12 +159,12 @@ class Lists:
             out = [own.get(member, 0) for member in members]
             into = [given.get(member, {}).get(rank, 0) for member in members]
             lists, gives, gets = (out, into), sum(out), sum(into)
-        elif plain == "Scatterv":
+        elif plain == "ScatterV":
             at_root = given.get(event.peer, {})
             counts = [at_root.get(member, 0) for member in members]
             lists, gives, root = (counts,), sum(counts), max(group.place(event.peer), 0)
             gets = counts[group.place(rank)] if rank in members else 0
-        elif plain == "Reduce_scatter":
+        elif plain == "ReduceScatter":
             counts = [own.get(member, 0) for member in members]
             lists, gives, gets = (counts,), sum(counts), sum(counts)
         else:

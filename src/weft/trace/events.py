@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from weft.files.atomic import file_errors
 from weft.files.plain import plain_file
 from weft.store.files import read_parquet
+from weft.store.trace.calls import NUMBERS
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.layout import COMPLETE, NUMBERS
+from weft.store.trace.layout import COMPLETE
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE
 
 AT_ONCE = 1 << 14
@@ -79,7 +80,7 @@ def groups_of(folder: TraceFolder) -> dict[int, Group]:
 def ranks_columns(folder: TraceFolder) -> Iterator[tuple[int, Columns]]:
     """Each rank with its events in order, columns of shape (events,); one file of ranks is in memory at a time.
 
-    The columns are those of :class:`Event`; ``call`` has the numbers of :data:`weft.store.trace.layout.NUMBERS`.
+    The columns are those of :class:`Event`; ``call`` has the numbers of :data:`weft.store.trace.calls.NUMBERS`.
     """
     for path in event_files(folder):
         with file_errors(path):

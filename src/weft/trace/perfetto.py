@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 from weft.errors import DataError
 from weft.files.atomic import file_errors, own_file
 from weft.files.plain import plain_file
+from weft.store.trace.calls import FINISH
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.layout import FINISH, Flag
+from weft.store.trace.layout import Flag
 from weft.store.trace.tables import SITES, TRACE_RANKS
 
 AT_ONCE = 1 << 16

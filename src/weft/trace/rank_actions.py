@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.store.trace.layout import CALLS, COMPLETE, PROC_NULL
+from weft.store.trace.calls import CALLS
+from weft.store.trace.layout import COMPLETE, PROC_NULL
 from weft.store.trace.script import DIRECT, Act, RankScript
 from weft.trace.actions import (
     BESIDE,

@@ -4,9 +4,12 @@
 import json
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.analyse.tables.quality import Grade
+from weft.analyse.trace.doubts import confidence_of, trace_doubts
 from weft.errors import StudyError
 from weft.fabric.here import complete
 from weft.fabric.model import Fabric
@@ -15,8 +18,10 @@ from weft.format import format_seconds, plural
 from weft.host import read_host
 from weft.store.trace.convert import convert_trace, is_converted
 from weft.store.trace.folder import TraceFolder
+from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.reading import reading_trace
 from weft.trace.script import Made, make_script
+from weft.words.traces import doubt_text
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,9 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
     name = f"{own}-{nodes}x{made.ranks // nodes}{mark}"
     study = folder.path / f"replay-{nodes}x{made.ranks // nodes}{mark}.toml"
     each = made.ranks // nodes
+    grade, because = inherited_confidence(folder, fabrics)
     shared = any(each > (fabric.node.cores or each) for fabric in fabrics)  # which --nodes asks for
-    write_atomic(study, text_of(name, made, nodes, asked, shared=shared).encode())
+    write_atomic(study, text_of(name, made, nodes, asked, shared=shared, confidence=grade, because=because).encode())
     return study, made
 
 
@@ -123,7 +129,36 @@ def divisor_from(number: int, least: int) -> int:
     return next((each for each in range(max(least, 1), number) if number % each == 0), number)
 
 
-def text_of(name: str, made: Made, nodes: int, asked: Asked, *, shared: bool = False) -> str:
+def is_traced_machine(folder: TraceFolder, fabric: Fabric) -> bool:
+    """Whether the trace was taken on nodes of this fabric, by their names."""
+    hosts = {row["host"] for row in TRACE_RANKS.read(folder.path)}
+    return bool(hosts) and hosts <= set(fabric.hosts)
+
+
+def inherited_confidence(folder: TraceFolder, fabrics: Sequence[Fabric]) -> tuple[Grade, str]:
+    """The best confidence of a replay on some fabrics, and why it is below A: the trace's own doubts, or the machine.
+
+    On another machine the time between calls is that of the traced one: no replay there is better than B.
+    """
+    rows = TRACE_RANKS.read(folder.path)
+    doubts = trace_doubts(rows)
+    grade, because = confidence_of(doubts), f"the trace: {doubt_text(doubts[0])}" if doubts else ""
+    if grade == "A" and not all(is_traced_machine(folder, fabric) for fabric in fabrics):
+        hosts = sorted({row["host"] for row in rows})
+        return "B", f"time between calls as traced on {plural(len(hosts), 'node')} ({hosts[0]}), another machine"
+    return grade, because
+
+
+def text_of(
+    name: str,
+    made: Made,
+    nodes: int,
+    asked: Asked,
+    *,
+    shared: bool = False,
+    confidence: Grade = "A",
+    because: str = "",
+) -> str:
     """The study file; ``shared``: ranks share cores."""
     oversubscribe = "\noversubscribe = true" if shared else ""
     return f"""# Written by weft replay from the trace beside it.
@@ -134,6 +169,8 @@ kernel = "replay"
 script = {json.dumps(made.path.name)}
 compute = {asked.compute!r}
 algorithm = {json.dumps(asked.alltoall)}
+confidence = {json.dumps(confidence)}
+because = {json.dumps(because[:400])}
 
 [placement]
 nodes = {json.dumps(asked.place)}{oversubscribe}

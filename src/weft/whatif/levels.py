@@ -26,6 +26,8 @@ class Level:
     at_least: bool
 
 
+TRACED = Level("measured", "none: it is the traced run itself", False)
+"""The time where the application was traced."""
 COMPUTATION = Level("closed form", "a lower bound: the busiest rank's computation as traced, nothing modelled", True)
 """The time that no network could improve on."""
 STATIC = Level(

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weft.analyse.tables.quality import Grade
 from weft.format import format_seconds, measured_seconds, plural
 from weft.report.tabular import Table, Words
-from weft.whatif.levels import COMPUTATION, Level
+from weft.whatif.levels import COMPUTATION, TRACED, Level
 from weft.whatif.variants import Variant
 
 ALONE = 0.02
@@ -61,7 +62,13 @@ class SideBySide:
     ranks, fabric
         Number of the application's ranks, and the machine's name.
     outcomes
-        Today's first.
+        That of the unchanged machine first.
+    traced_s
+        What the application took where it was traced.
+    is_traced_machine
+        Whether that was on this machine; only then the unchanged one is called today's.
+    confidence, because
+        Those that the trace leaves to its replays.
     least
         Time that no network could improve on, in s.
     nothing_played
@@ -73,44 +80,56 @@ class SideBySide:
     outcomes: list[Outcome]
     least: float
     nothing_played: bool = False
+    traced_s: float = 0.0
+    is_traced_machine: bool = False
+    confidence: Grade = "A"
+    because: str = ""
 
     def table(self) -> Table:
         """One row for each variant, and what no network could improve on."""
-        today = self.outcomes[0].simulated_s
+        unchanged = self.outcomes[0].simulated_s
         named = [(each.variant.words, each.seconds, each.level, _time(each)) for each in self.outcomes]
+        if self.is_traced_machine:
+            named[0] = ("today, simulated", *named[0][1:])
+        if self.traced_s:
+            named.insert(0, ("as traced", self.traced_s, TRACED, format_seconds(self.traced_s)))
         none = ("no network at all", self.least, COMPUTATION, f"at least {format_seconds(self.least)}")
         rows = [
-            (words, time, _against(seconds, today, level), level.name, level.error)
+            (words, time, _against(seconds, unchanged, level), level.name, level.error)
             for words, seconds, level, time in (*named, none)
         ]
         title = f"What if: {plural(self.ranks, 'rank')} on {self.fabric} (simulated)"
-        columns = (Words("what is changed"), "time", "against today", Words("from"), Words("known error"))
+        columns = (Words("what is changed"), "time", "against unchanged", Words("from"), Words("known error"))
         return Table(title, columns, tuple(rows))
 
     def sentence(self) -> str:
         """What helps most, by how much."""
-        today = self.outcomes[0].simulated_s
+        unchanged = self.outcomes[0].simulated_s
         known = [each for each in self.outcomes[1:] if each.simulated_s is not None]
         if self.nothing_played:
             return "Nothing is shown: the trace has no calls that are replayed."
-        if not today or not known:
-            return "Nothing is shown: today's replay, or every other one, has no simulated time that holds."
+        if not unchanged or not known:
+            return "Nothing is shown: the replay on the unchanged machine, or every other one, has no simulated time."
+        if self.confidence == "D":
+            return f"Inconclusive: confidence D ({self.because})."
         best = min(known, key=lambda each: each.seconds)
-        if best.seconds > (1 - ALONE) * today:
+        if best.seconds > (1 - ALONE) * unchanged:
             tried = "was tried" if len(known) + 1 == len(self.outcomes) else "was simulated"
-            return " ".join((f"Nothing that {tried} saves {ALONE:.0%}.", *self._around(today)))
+            return " ".join((f"Nothing that {tried} saves {ALONE:.0%}.", *self._around(unchanged)))
         words = " or ".join(each.variant.words for each in known if each.seconds <= (1 + ALONE) * best.seconds)
         most = "What helps most" if len(known) + 1 == len(self.outcomes) else "Of what was simulated, helps most"
-        saved = f"{most}: {words}, {1 - best.seconds / today:.0%} less time (simulated)."
+        saved = f"{most}: {words}, {1 - best.seconds / unchanged:.0%} less time (simulated)."
         if best.range_s[1] > self.outcomes[0].range_s[0]:
             saved += " By the ranges of what the model leaves out it may as well save nothing."
-        return " ".join((saved, "How far such shares are off is not known.", *self._around(today)))
+        return " ".join((saved, "How far such shares are off is not known.", *self._around(unchanged)))
 
-    def _around(self, today: float) -> list[str]:
-        """What bounds any network, and what the ranges mean."""
+    def _around(self, unchanged: float) -> list[str]:
+        """The confidence, what bounds any network, and what the ranges mean."""
         said: list[str] = []
+        if self.confidence != "A":
+            said.append(f"Confidence: {self.confidence} ({self.because}).")
         if self.least > 0:
-            said.append(f"No network could save more than {max(0.0, 1 - self.least / today):.0%}.")
+            said.append(f"No network could save more than {max(0.0, 1 - self.least / unchanged):.0%}.")
         if any(each.high_s is not None for each in self.outcomes):
             said.append(
                 "In brackets stand ranges of what the model leaves out: where two overlap, the network may turn their "
@@ -135,7 +154,11 @@ class SideBySide:
             for each in self.outcomes
         ]  # fmt: skip
         bound = _tree(self.least, COMPUTATION)
-        return {"schema": "weft-whatif/1", "ranks": self.ranks, "variants": rows, "bound": bound}
+        return {
+            "schema": "weft-whatif/1", "ranks": self.ranks, "traced_s": self.traced_s,
+            "is_traced_machine": self.is_traced_machine, "confidence": self.confidence, "because": self.because,
+            "variants": rows, "bound": bound,
+        }  # fmt: skip
 
 
 def _time(each: Outcome) -> str:
@@ -144,8 +167,8 @@ def _time(each: Outcome) -> str:
     return measured_seconds(each.seconds, each.low_s, each.high_s)
 
 
-def _against(seconds: float, today: float | None, level: Level) -> str:
-    return f"{'at least ' if level.at_least else ''}{seconds / today:.3f}" if today else "–"
+def _against(seconds: float, unchanged: float | None, level: Level) -> str:
+    return f"{'at least ' if level.at_least else ''}{seconds / unchanged:.3f}" if unchanged else "–"
 
 
 def _tree(seconds: float, level: Level) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str
     fabric
         A simulated machine.
     asked
-        Today's replay.
+        The replay on the machine as it is.
     folder
         Gets the tables' file, in the format that OpenSM loads.
     say

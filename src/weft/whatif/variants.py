@@ -47,7 +47,7 @@ def refuse_real(fabric: Fabric) -> None:
 
 
 def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[list[Variant], list[str]]:
-    """The variants that a machine has, today's first; and what was left out, with the reason.
+    """The variants that a machine has, the unchanged one first; and what was left out, with the reason.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[li
     ranks
         Of the application.
     nodes
-        That it takes today.
+        That it takes unchanged.
     alltoalls
         All-to-alls that its ranks call.
 
@@ -67,7 +67,7 @@ def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[li
     """
     refuse_real(fabric)
     asked = Asked(nodes)
-    found = [Variant("today", "as it is", fabric, asked)]
+    found = [Variant("unchanged", "simulated, unchanged", fabric, asked)]
     left_out: list[str] = []
     if nodes == 1:
         left_out.append("other nodes, links, adapters and tables: on one node no message uses the network")

@@ -18,10 +18,18 @@ from weft.report.tabular import terminal
 from weft.report.view import load_view
 from weft.run.one import run_study
 from weft.run.progress import for_terminal
+from weft.store.trace.folder import TraceFolder
 from weft.store.trace.script import read_sizes
 from weft.store.trace.script_traffic import sent_in
 from weft.text import console
-from weft.trace.replay import Asked, fewest_nodes, introduction, prepare
+from weft.trace.replay import (
+    Asked,
+    fewest_nodes,
+    inherited_confidence,
+    introduction,
+    is_traced_machine,
+    prepare,
+)
 from weft.whatif.least import fullest_link_s
 from weft.whatif.levels import COMPUTATION, STATIC, simulated
 from weft.whatif.side_by_side import Outcome, SideBySide
@@ -64,7 +72,13 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
     least = made.busiest_s * compute
     sent = sent_in(made.path)
     outcomes = [_outcome(variant, trace, base / variant.name, compute, least, sent) for variant in found]
-    answers = SideBySide(made.ranks, fabric.name, outcomes, least, nothing_played=not read_sizes(made.path).messages)
+    folder = TraceFolder.open(trace)
+    confidence, because = inherited_confidence(folder, [fabric])
+    answers = SideBySide(
+        made.ranks, fabric.name, outcomes, least, nothing_played=not read_sizes(made.path).messages,
+        traced_s=made.traced_s, is_traced_machine=is_traced_machine(folder, fabric), confidence=confidence,
+        because=because,
+    )  # fmt: skip
     notes = [model_text(find_model_doubt(fabric)), *answers.contradictions()]
     notes += [f"not simulated: {each.variant.words}: {each.reason}" for each in outcomes if each.reason]
     notes += [f"{line}; none of these times has them" for line in introduction(made)[1:]]

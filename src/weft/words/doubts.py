@@ -24,6 +24,7 @@ TEXTS = {
     "kernel": "the kernel warned in {who}",
     "model": "no number of this machine was fitted to measurements; such simulations are off by up to 89 %",
     "fitted": "simulated with fitted numbers; {error}",
+    "trace": "{who}",
 }
 NEXT = {
     "wrong": "Report it with the run folder.",
@@ -34,6 +35,7 @@ NEXT = {
     "host": "Check the placement of ranks.",
     "oversubscribed": "Set ranks_per_node to leave such rows out.",
     "kernel": "See the findings.",
+    "trace": "See weft trace show.",
     "model": "Fit the machine to a run: weft fabric fit.",
 }
 NONE = "no disturbance was recorded"
@@ -50,6 +52,8 @@ def say(claim: ClaimRow) -> Row:
 def _who(claim: ClaimRow, more: dict[str, Any]) -> str:
     if claim["subject"] == "load":
         return f"{percent(claim['value'] or 0)} of the cores"
+    if claim["subject"] == "trace":
+        return more["noun"]
     if claim["subject"] == "failed":
         return f"{more['count']:,} of {plural(more['of'], 'cell')}"
     return f"{more['count']:,} of {more['of']:,} {more.get('noun', '')}".rstrip()

@@ -106,7 +106,12 @@ def test_other_work_at_the_start_lowers_the_quality_by_its_share_of_the_cores(bu
 
 
 def test_every_doubt_has_a_rule_and_is_planted_here() -> None:
-    assert set(ROWS) | set(CELLS) | {"load", "model", "fitted"} == set(RULES)
+    assert set(ROWS) | set(CELLS) | {"load", "model", "fitted", "trace"} == set(RULES)
+
+
+def test_a_replay_is_no_better_than_its_trace() -> None:
+    found = of([row()], inherited=[("B", "another machine"), ("C", "ranks waited for a core: 9.0 %")])
+    assert [(each["doubt"], each["grade"]) for each in found] == [("trace", "C")]
 
 
 def test_launches_that_differ_by_730339_per_cent_leave_nothing_to_claim() -> None:

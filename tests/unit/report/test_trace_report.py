@@ -51,21 +51,22 @@ def view(folder: TraceFolder) -> TraceView:
 
 def test_the_headline_has_the_shares_of_mpi_and_waiting_and_the_first_bound(view: TraceView) -> None:
     assert headline(view) == (
-        "2 ranks spent 60 % of their time in MPI, 20 % in waiting for ranks that came late. A better network saves at "
-        "most 40 % of the time."
+        "2 ranks: computing 40 %, waiting for late ranks 20 %, moving data 20 %, MPI, cause unknown 20 %. A better "
+        "network saves at most 40 % of the time. Confidence: C (50 % of the ranks have a partial trace)."
     )
 
 
 def test_each_table_tells_its_numbers(view: TraceView) -> None:
     tables = {table.title.partition(",")[0]: table.rows for table in trace_tables(view)}
     assert tables["Time by call"][0] == (
-        "MPI_Alltoall", "2", "80 ms", "40 %", "40 ms", "40 ms", "4 MiB", "60 ms"
+        "MPI_Alltoall", "2", "80 ms", "40 %", "40 ms", "40 ms", "0 %", "4 MiB", "60 ms"
     )  # fmt: skip
     assert ("MPI_Iprobe", "14") in [row[:2] for row in tables["Time by call"]]
     assert ("MPI_Send", "up to 4 MiB", "8", "40 ms", "24 MiB") in tables["Time by size"]
     assert [row[0] for row in tables["Time by communicator"]] == ["MPI_COMM_WORLD"]
     (late,) = tables["Who came late"]
-    assert (late[0], late[2], late[3]) == ("1", "40 ms", "1")
+    assert (late[0], late[2], late[3], late[4]) == ("1", "40 ms", "1", "100 %")
+    assert tables["Confidence"][0][0] == "C"
     assert tables["Repeating phases of rank 0"][0][:2] == ("4", "1")
     assert tables["What would help"][0][0] == "a better network"
 

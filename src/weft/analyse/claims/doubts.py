@@ -16,6 +16,7 @@ IDS: Mapping[Doubt, str] = {
     "oversubscribed": "host.oversubscribed", "kernel": "host.kernel", "floor": "times.below-floor",
     "bound": "times.below-bound", "wrong": "times.contradict", "failed": "cells.failed", "model": "model.unfitted",
     "fitted": "model.fitted",
+    "trace": "trace.doubted",
 }  # fmt: skip
 
 

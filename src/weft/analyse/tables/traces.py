@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of a trace: time by call, size and communicator, who sent how much to whom, who waited for whom."""
 
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import pyarrow
 
+from weft.analyse.tables.quality import Grade
 from weft.store.typed import TableOf
 
 pa: Any = pyarrow  # it comes without types
@@ -13,7 +14,7 @@ TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 #: Kinds of calls in a timeline, and their letters; the last is none of them.
 LETTERS = {
     "all-to-all": "A", "barrier": "B", "other collective": "C", "wait or test": "w", "receive": "r", "send": "s",
-    "other call": "o", "computing": ".",
+    "file": "f", "other call": "o", "computing": ".",
 }  # fmt: skip
 
 
@@ -21,13 +22,15 @@ class CallTimeRow(TypedDict):
     """A call: how often, its time over all ranks, and how much of it ranks waited for others who came late.
 
     ``seconds``, ``waiting_s`` are sums over ranks; ``share`` is that of the time of all ranks. ``waiting_s`` is null
-    where nobody can know it (tests, one-sided calls); ``bytes`` and ``received`` are of the arguments.
+    where nobody can know it (tests, one-sided calls), and ``known_s`` is the time of those calls of which it is known;
+    ``bytes`` and ``received`` are of the arguments.
     """
 
     call: str
     calls: int
     seconds: float
     waiting_s: float | None
+    known_s: float
     share: float
     bytes: int
     received: int
@@ -67,7 +70,12 @@ class MatrixRow(TypedDict):
 
 
 class LateRow(TypedDict):
-    """A rank: time in MPI and outside of it, how long it waited for others and others for it (in s)."""
+    """A rank: time in MPI and outside of it, how long it waited for others and others for it (in s).
+
+    ``imbalance_s`` is the part of ``caused_s`` in which this rank computed longer than those that waited for it; in the
+    rest it was late because it waited for others, or for the network, itself. ``file_s`` are file calls, ``lost_s`` the
+    time for which it was runnable without a processor (null: unknown).
+    """
 
     rank: int
     node: int
@@ -76,7 +84,10 @@ class LateRow(TypedDict):
     compute_s: float
     waited_s: float
     caused_s: float
+    imbalance_s: float
     last: int
+    file_s: float
+    lost_s: float | None
 
 
 class PhaseRow(TypedDict):
@@ -94,6 +105,50 @@ class PhaseRow(TypedDict):
     text: str
 
 
+Spent = Literal["waiting", "moving", "file", "unknown", "computing"]
+
+
+class ShareRow(TypedDict):
+    """What the ranks' time went to, the largest share first; ``unknown`` are calls of which nobody can say."""
+
+    what: Spent
+    seconds: float
+    share: float
+
+
+class NodePairRow(TypedDict):
+    """Messages between two nodes whose whole way was seen: bytes over time, and against other pairs of nodes.
+
+    ``ratio`` is the median time for a byte over the median of all pairs, in the class of sizes with most bytes; null
+    where there are fewer than three pairs or too few messages. ``slow``: it is `SLOW` or more.
+    """
+
+    node: int
+    other: int
+    messages: int
+    bytes: int
+    seconds: float
+    ratio: float | None
+    slow: bool
+
+
+TraceDoubt = Literal["oversubscribed", "core", "lost", "load", "steal", "tracer", "partial", "unmeasured"]
+
+
+class TraceDoubtRow(TypedDict):
+    """What the trace's own records doubt, and the best grade that leaves it.
+
+    ``count`` of ``of`` ranks, or ns, are touched; ``where`` names the worst case.
+    """
+
+    doubt: TraceDoubt
+    grade: Grade
+    count: int
+    of: int
+    share: float
+    where: str
+
+
 class VerdictRow(TypedDict):
     """What could be better, how much of ``seconds`` that saves at most, and why not more."""
 
@@ -108,8 +163,8 @@ CALL_TIMES = TableOf(
     CallTimeRow,
     pa.schema(
         [
-            ("call", TEXT), ("calls", LONG), ("seconds", REAL), ("waiting_s", REAL), ("share", REAL), ("bytes", LONG),
-            ("received", LONG), ("longest_s", REAL),
+            ("call", TEXT), ("calls", LONG), ("seconds", REAL), ("waiting_s", REAL), ("known_s", REAL), ("share", REAL),
+            ("bytes", LONG),            ("received", LONG), ("longest_s", REAL),
         ]
     ),
 )  # fmt: skip
@@ -139,7 +194,7 @@ LATE = TableOf(
     pa.schema(
         [
             ("rank", INT), ("node", INT), ("seconds", REAL), ("mpi_s", REAL), ("compute_s", REAL), ("waited_s", REAL),
-            ("caused_s", REAL), ("last", LONG),
+            ("caused_s", REAL), ("imbalance_s", REAL), ("last", LONG), ("file_s", REAL), ("lost_s", REAL),
         ]
     ),
 )  # fmt: skip
@@ -155,4 +210,20 @@ PHASES = TableOf(
 )  # fmt: skip
 VERDICT = TableOf(
     "trace_verdict", VerdictRow, pa.schema([("remedy", TEXT), ("saves_s", REAL), ("seconds", REAL), ("why", TEXT)])
+)
+SHARES = TableOf("trace_shares", ShareRow, pa.schema([("what", TEXT), ("seconds", REAL), ("share", REAL)]))
+NODE_PAIRS = TableOf(
+    "trace_node_pairs",
+    NodePairRow,
+    pa.schema(
+        [
+            ("node", INT), ("other", INT), ("messages", LONG), ("bytes", LONG), ("seconds", REAL), ("ratio", REAL),
+            ("slow", pa.bool_()),
+        ]
+    ),
+)  # fmt: skip
+TRACE_DOUBTS = TableOf(
+    "trace_doubts",
+    TraceDoubtRow,
+    pa.schema([("doubt", TEXT), ("grade", TEXT), ("count", LONG), ("of", LONG), ("share", REAL), ("where", TEXT)]),
 )

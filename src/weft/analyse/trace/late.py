@@ -3,6 +3,7 @@
 
 from weft.analyse.engine import Expression
 from weft.analyse.trace.sums import NS, calls_of
+from weft.store.trace.calls import FILES
 
 
 def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Expression:
@@ -15,22 +16,23 @@ def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Exp
     ranks
         The table trace_ranks.
     waited
-        rank, culprit, waiting_ns of each call whose waiting is known.
+        rank, culprit, waiting_ns, own_ns of each call whose waiting is known.
     """
     import ibis
 
     calls = calls_of(events)
-    inside = calls.group_by("rank").agg(mpi_s=calls.seconds_ns.sum() * NS)
+    of_files = ibis.ifelse(calls.call.isin(sorted(FILES)), calls.seconds_ns, 0)
+    inside = calls.group_by("rank").agg(mpi_s=calls.seconds_ns.sum() * NS, file_s=of_files.sum() * NS)
     own = waited.group_by("rank").agg(waited_s=waited.waiting_ns.sum() * NS)
     for_others = waited.filter((waited.waiting_ns > 0) & (waited.culprit != waited.rank))
     caused = for_others.group_by(rank=for_others.culprit).agg(
-        caused_s=for_others.waiting_ns.sum() * NS, last=for_others.count()
+        caused_s=for_others.waiting_ns.sum() * NS, imbalance_s=for_others.own_ns.sum() * NS, last=for_others.count()
     )
-    rows = ranks.select("rank", "node", seconds=(ranks.end_ns - ranks.begin_ns) * NS)
+    rows = ranks.select("rank", "node", seconds=(ranks.end_ns - ranks.begin_ns) * NS, lost_s=ranks.lost_ns * NS)
     for part in (inside, own, caused):
         rows = rows.left_join(part, "rank").drop("rank_right")
     known = rows.mutate(
-        mpi_s=rows.mpi_s.fill_null(0.0), waited_s=rows.waited_s.fill_null(0.0), caused_s=rows.caused_s.fill_null(0.0),
+        **{name: rows[name].fill_null(0.0) for name in ("mpi_s", "file_s", "waited_s", "caused_s", "imbalance_s")},
         last=rows["last"].fill_null(0),
     )  # fmt: skip
     # calls of several threads overlap: no time outside is less than none

@@ -7,22 +7,40 @@ from typing import Any
 
 from weft.analyse.engine import Backend, Expression, bound_memory, connect, read
 from weft.analyse.pairs.scratch import Scratch, scratch
-from weft.analyse.tables.traces import CALL_SIZES, CALL_TIMES, COMM_TIMES, LATE, MATRIX, PHASES, VERDICT
+from weft.analyse.tables.traces import (
+    CALL_SIZES,
+    CALL_TIMES,
+    COMM_TIMES,
+    LATE,
+    MATRIX,
+    NODE_PAIRS,
+    PHASES,
+    SHARES,
+    TRACE_DOUBTS,
+    VERDICT,
+    LateRow,
+    ShareRow,
+    Spent,
+)
+from weft.analyse.trace.doubts import confidence_of, sharing, trace_doubts
 from weft.analyse.trace.late import late_ranks
 from weft.analyse.trace.matrix import matrix
+from weft.analyse.trace.node_pairs import node_pairs
 from weft.analyse.trace.phases import phases
-from weft.analyse.trace.sums import ALL_TO_ALLS, NS, by_call, by_communicator, by_size
+from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size
 from weft.analyse.trace.verdict import verdict
-from weft.analyse.trace.waiting import collectives, per_call, receives
+from weft.analyse.trace.waiting import collectives, per_call, receives, transfers
 from weft.store.files import write_parquet
+from weft.store.trace.calls import ALL_TO_ALLS
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceRankRow
 from weft.store.typed import TableOf
 
-WRITTEN = (CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, VERDICT)
+WRITTEN = (CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, SHARES, NODE_PAIRS, TRACE_DOUBTS, VERDICT)
 MOST_MEMORY = "768MiB"
 """Of the engine's buffers, however many events there are; what does not fit goes to the trace's folder meanwhile."""
+MATCHED = ("rank", "peer", "begin_ns", "end_ns", "waiting_ns", "own_ns", "culprit", "sent_ns", "bytes")
 MOST_EVENTS = 32_000_000
 """Of the ranks whose receives are matched with their messages at a time; each piece reads all events once more."""
 
@@ -57,7 +75,9 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     seconds = _seconds(folder)
     with scratch(backend, folder.tables) as kept:
         bound_memory(backend, MOST_MEMORY, kept.subfolder("spill"))
-        waited = _waited(kept, events, communicators, pieces(TRACE_RANKS.read(root), MOST_EVENTS))
+        several = pieces(TRACE_RANKS.read(root), MOST_EVENTS)
+        waited, seen = _waited(kept, events, communicators, counts, several)
+        NODE_PAIRS.write(root, node_pairs(seen, ranks))
         _write(root, CALL_TIMES, by_call(events, waited, sum(seconds.values())))
         _write(root, CALL_SIZES, by_size(events))
         _write(root, COMM_TIMES, by_communicator(events, communicators))
@@ -67,7 +87,26 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
         PHASES.write(root, phases(events, [sites[number] for number in sorted(sites)]))
         exchanging = _moving(read(backend, [kept.folder / "collectives.parquet"]))
         moved = _moved(waited)
-    VERDICT.write(root, verdict(LATE.read(root), exchanging, moved, _whole(folder)))
+    late, rows = LATE.read(root), TRACE_RANKS.read(root)
+    SHARES.write(root, _shares(late, moved))
+    doubts = trace_doubts(rows)
+    TRACE_DOUBTS.write(root, doubts)
+    cores = [([row["rank"] for row in group.ranks], len(group.cpus)) for group in sharing(rows)]
+    bounds = verdict(late, exchanging, moved, _whole(folder), cores)
+    VERDICT.write(root, [] if confidence_of(doubts) == "D" else bounds)
+
+
+def _shares(late: Sequence[LateRow], moved: dict[int, float]) -> list[ShareRow]:
+    """What the ranks' time went to, the largest share first."""
+    whole, computing, file, waiting, inside = (
+        sum(row[name] for row in late) for name in ("seconds", "compute_s", "file_s", "waited_s", "mpi_s")
+    )
+    moving = sum(moved.values())
+    unknown = max(inside - file - waiting - moving, 0.0)
+    given: dict[Spent, float] = {"waiting": waiting, "moving": moving, "file": file, "unknown": unknown}
+    given["computing"] = computing
+    rows = [ShareRow(what=what, seconds=seconds, share=seconds / whole) for what, seconds in given.items() if whole]
+    return sorted(rows, key=lambda row: -row["seconds"])
 
 
 def _seconds(folder: TraceFolder) -> dict[int, float]:
@@ -98,25 +137,30 @@ def pieces(rows: Sequence[TraceRankRow], most: int) -> list[tuple[int, int]]:
 
 
 def _waited(
-    kept: Scratch, events: Expression, communicators: Expression, several: Sequence[tuple[int, int]]
-) -> Expression:
-    """rank, event, call, waiting_ns, culprit, comm of each call whose waiting is known."""
+    kept: Scratch,
+    events: Expression,
+    communicators: Expression,
+    counts: Expression,
+    several: Sequence[tuple[int, int]],
+) -> tuple[Expression, Expression]:
+    """rank, event, call, waiting_ns, own_ns, culprit of each call whose waiting is known; messages that were seen."""
     import ibis
 
-    columns = ["rank", "event", "call", "waiting_ns", "culprit", "begin_ns", "end_ns"]
+    columns = ["rank", "event", "call", "waiting_ns", "own_ns", "culprit", "begin_ns", "end_ns"]
     together = kept.keep(
         "collectives",
-        collectives(events, communicators).select(*columns, "comm", "number", "last_ns", "done_ns"),
+        collectives(events, communicators, counts).select(*columns, "comm", "number", "last_ns", "done_ns"),
     )
     # all at once, the matching of 500 million events ended with an error of the engine
-    came = [
-        kept.keep(
-            f"receives-{ranks[0]}",
-            per_call(receives(events, ranks), events.filter(events.rank.between(*ranks))).select(*columns),
-        )
-        for ranks in several
-    ]
-    return kept.keep("waited", ibis.union(together.select(*columns), *came))
+    came: list[Expression] = []
+    seen: list[Expression] = []
+    for ranks in several:
+        matched = kept.keep(f"receives-{ranks[0]}", receives(events, ranks).select(*MATCHED))
+        own = events.filter(events.rank.between(*ranks))
+        came.append(kept.keep(f"waits-{ranks[0]}", per_call(matched, own).select(*columns)))
+        seen.append(transfers(matched))
+    waited = kept.keep("waited", ibis.union(together.select(*columns), *came))
+    return waited, kept.keep("seen", ibis.union(seen[0], *seen[1:]))
 
 
 def _members(backend: Backend, root: Path, ranks: Expression, communicators: Expression) -> Expression:
@@ -131,7 +175,7 @@ def _members(backend: Backend, root: Path, ranks: Expression, communicators: Exp
 
 def _moving(calls: Expression) -> float:
     """Seconds from last arrival to last end of all all-to-alls."""
-    each = calls.filter(calls.call.isin(ALL_TO_ALLS)).group_by(["comm", "call", "number"])
+    each = calls.filter(calls.call.isin(sorted(ALL_TO_ALLS))).group_by(["comm", "call", "number"])
     spans = each.agg(ns=calls.done_ns.max() - calls.last_ns.max())
     return float(spans.ns.sum().to_pyarrow().as_py() or 0) * NS
 

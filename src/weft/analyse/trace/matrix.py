@@ -1,28 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who sent how much to whom, as the application asked for it: bytes and messages by pair of ranks.
 
-All-to-alls and scatters are taken as one message to each member, which is how much must move; other collective calls
-are not in the matrix: which pairs their data takes depends on the library's algorithm.
+All-to-alls, scatters and neighbourhood calls are taken as one message to each member, which is how much must move;
+other collective calls are not in the matrix: which pairs their data takes depends on the library's algorithm.
 """
 
 from weft.analyse.engine import Expression
 from weft.analyse.trace.sums import without
-from weft.store.trace.layout import ONE_SIDED, Flag
+from weft.store.trace.calls import ONE_SIDED, SENDS, calls_of
+from weft.store.trace.layout import Flag
 
-SENDS = (
-    "MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend", "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Isend",
-    "MPI_Issend", "MPI_Ibsend", "MPI_Irsend", "MPI_Start",
-)  # fmt: skip
-EQUAL_BLOCKS = ("MPI_Alltoall", "MPI_Ialltoall")
+EQUAL_BLOCKS = calls_of("AllToAll") | calls_of("AllToAll", wrapper="Started")
 BY_COUNTS = {
-    "MPI_Alltoallv": "all-to-all", "MPI_Ialltoallv": "all-to-all", "MPI_Alltoallw": "all-to-all",
-    "MPI_Ialltoallw": "all-to-all", "MPI_Scatterv": "scatterv", "MPI_Iscatterv": "scatterv",
+    name: kind
+    for kind, families in (
+        ("all-to-all", ("AllToAllV", "AllToAllW")), ("scatterv", ("ScatterV",)),
+        ("neighbourhood", ("NeighborEqual", "NeighborAllGatherV", "NeighborAllToAllV", "NeighborAllToAllW")),
+    )
+    for name in calls_of(*families) | calls_of(*families, wrapper="Started")
 }  # fmt: skip
 
 
 def sends_of(events: Expression) -> Expression:
     """Every point-to-point message as its sender gave it; those to MPI_PROC_NULL are none."""
-    return without(events.filter(events.call.isin(SENDS), events.peer >= 0), Flag.RECEIVE | Flag.INTER | Flag.FAILED)
+    sends = events.filter(events.call.isin(sorted(SENDS | {"MPI_Start"})), events.peer >= 0)
+    return without(
+        sends,
+        Flag.RECEIVE | Flag.INTER | Flag.FAILED,
+    )
 
 
 def matrix(events: Expression, counts: Expression, members: Expression) -> Expression:
@@ -71,7 +76,7 @@ def _one_sided(events: Expression) -> Expression:
 
 
 def _equal_blocks(events: Expression, members: Expression) -> Expression:
-    calls = without(events.filter(events.call.isin(EQUAL_BLOCKS)), Flag.INTER | Flag.FAILED)
+    calls = without(events.filter(events.call.isin(sorted(EQUAL_BLOCKS))), Flag.INTER | Flag.FAILED)
     sums = calls.group_by(["rank", "comm"]).agg(calls=calls.calls.sum(), total=calls.bytes.sum())
     others = members.select("comm", "size", peer=members.rank)
     each = sums.join(others, "comm")
@@ -84,7 +89,7 @@ def _counted(events: Expression, counts: Expression) -> Expression:
 
     found: list[Expression] = []
     for kind in sorted(set(BY_COUNTS.values())):
-        names = [name for name, its in BY_COUNTS.items() if its == kind]
+        names = sorted(name for name, its in BY_COUNTS.items() if its == kind)
         calls = without(events.filter(events.call.isin(names)), Flag.INTER | Flag.FAILED).select("rank", "event")
         sent = counts.semi_join(calls, ["rank", "event"])
         found.append(_row(sent, kind, ibis.literal(1), sent.bytes))

@@ -2,9 +2,9 @@
 """Time by call, by size and by communicator."""
 
 from weft.analyse.engine import Expression
-from weft.store.trace.layout import FINISH, Flag
+from weft.store.trace.calls import ALL_TO_ALLS, FINISH
+from weft.store.trace.layout import Flag
 
-ALL_TO_ALLS = ("MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw")
 NS = 1e-9
 
 
@@ -33,9 +33,14 @@ def by_call(events: Expression, waited: Expression, rank_seconds: float) -> Expr
         received=calls.received.sum().cast("int64"),
         longest_s=(calls.end_ns - calls.begin_ns).max() * NS,
     )
-    lost = waited.group_by(waiting_call=waited.call).agg(waiting_s=waited.waiting_ns.sum() * NS)
+    lost = waited.group_by(waiting_call=waited.call).agg(
+        waiting_s=waited.waiting_ns.sum() * NS, known_s=(waited.end_ns - waited.begin_ns).sum() * NS
+    )
     joined = sums.left_join(lost, sums.call == lost.waiting_call).drop("waiting_call")
-    return joined.mutate(share=joined.seconds / max(rank_seconds, NS)).order_by([joined.seconds.desc(), "call"])
+    known = joined.known_s.fill_null(0.0)
+    return joined.mutate(share=joined.seconds / max(rank_seconds, NS), known_s=known).order_by(
+        [joined.seconds.desc(), "call"]
+    )
 
 
 def by_size(events: Expression) -> Expression:
@@ -63,7 +68,7 @@ def by_communicator(events: Expression, communicators: Expression) -> Expression
     import ibis
 
     calls = calls_of(events)
-    within = ibis.ifelse(calls.call.isin(ALL_TO_ALLS), calls.seconds_ns, 0)
+    within = ibis.ifelse(calls.call.isin(sorted(ALL_TO_ALLS)), calls.seconds_ns, 0)
     sums = calls.group_by("comm").agg(
         calls=calls.calls.sum(), seconds=calls.seconds_ns.sum() * NS, all_to_all_s=within.sum() * NS,
         bytes=calls.bytes.sum().cast("int64"),

@@ -10,9 +10,19 @@ from weft.analyse.engine import Expression, connect, read
 from weft.analyse.tables.traces import LETTERS
 from weft.analyse.trace.sums import NS, calls_of
 from weft.errors import DataError
+from weft.store.trace.calls import (
+    COLLECTIVES,
+    FILES,
+    NEIGHBOURHOOD,
+    RECEIVES,
+    SENDS,
+    STARTED_COLLECTIVES,
+    VOCABULARY,
+    WAITS,
+)
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.layout import COLLECTIVES, WAITS, Flag
+from weft.store.trace.layout import Flag
 from weft.store.trace.tables import TRACE_RANKS
 
 Floats = NDArray[np.float64]
@@ -50,18 +60,24 @@ class Timeline:
 
 def kind_of(call: str) -> str:
     """Which of `KINDS` a call is."""
-    name = call.removeprefix("MPI_").removeprefix("I").capitalize()
-    if name.startswith("Alltoall"):
+    family = VOCABULARY[call].family
+    if family.startswith("AllToAll"):
         return "all-to-all"
-    if name == "Barrier":
+    if family == "Barrier":
         return "barrier"
-    if f"MPI_{name}" in COLLECTIVES:
-        return "other collective"
-    if call in WAITS:
-        return "wait or test"
-    if name in ("Recv", "Mrecv", "Sendrecv", "Sendrecv_replace", "Probe", "Mprobe"):
-        return "receive"
-    return "send" if name.lower().endswith("send") else "other call"
+    for kind, calls in _CALLS_OF.items():
+        if call in calls:
+            return kind
+    return "other call"
+
+
+_CALLS_OF = {
+    "other collective": COLLECTIVES | STARTED_COLLECTIVES | NEIGHBOURHOOD,
+    "file": FILES,
+    "wait or test": WAITS,
+    "receive": RECEIVES | {"MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Mprobe"},
+    "send": SENDS,
+}
 
 
 def timeline(

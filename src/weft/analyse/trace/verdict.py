@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 r"""What a better network, algorithm, placement or balance would change at most.
 
-Each number is a bound, not a forecast. With the computing of every rank as it was, no network makes the program faster
-than its busiest rank, $\max_r c_r$: it saves at most $T - \max_r c_r$ (an ideal network, as in Dimemas), and so does a
-better placement, which may spare any message its way. An all-to-all moves data from its last arrival to its last end;
+Each number is a bound, not a forecast. With the computing and the file calls of every rank as they were ($c_r$, less
+the time for which the rank had no processor), no network makes the program faster than its busiest rank, nor than the
+ranks that share some processors can compute there: with $k_g$ processors of a group $g$ it saves at most
+$T - \max(\max_r c_r, \max_g \sum_{r \in g} c_r / k_g)$ (an ideal network, as in Dimemas), and so does a better
+placement, which may spare any message its way. An all-to-all moves data from its last arrival to its last end;
 a faster algorithm can save that time and no more.
 
 Ranks that compute equally long may still wait for each other at every step, so the totals $c_r$ bound no imbalance.
@@ -21,7 +23,11 @@ LEAST = 0.005
 
 
 def verdict(
-    ranks: Sequence[LateRow], all_to_all_s: float, moved_s: Mapping[int, float], seconds: float
+    ranks: Sequence[LateRow],
+    all_to_all_s: float,
+    moved_s: Mapping[int, float],
+    seconds: float,
+    cores: Sequence[tuple[Sequence[int], int]] = (),
 ) -> list[VerdictRow]:
     """Rows of VERDICT, the one that could save most first.
 
@@ -35,18 +41,22 @@ def verdict(
         Time for which a rank moved data in calls whose waiting is known, by rank.
     seconds
         From the first call of the first rank to the last end of the last.
+    cores
+        Ranks that share processors, and how many these are.
     """
     if not ranks or seconds <= 0:
         return []
-    computing = [row["compute_s"] for row in ranks]
-    busiest, mean = max(computing), sum(computing) / len(computing)
+    computing = [row["compute_s"] + row["file_s"] for row in ranks]
+    needs = {row["rank"]: max(row["compute_s"] + row["file_s"] - (row["lost_s"] or 0.0), 0.0) for row in ranks}
+    together = [sum(needs.get(rank, 0.0) for rank in group) / max(number, 1) for group, number in cores]
+    busiest, mean = max([*needs.values(), *together]), sum(computing) / len(computing)
     moving = sum(moved_s.get(row["rank"], 0.0) for row in ranks) / len(ranks)
     ideal = max(seconds - busiest, 0.0)
     balanced = min(seconds - mean - moving, sum(computing))
     nodes = len({row["node"] for row in ranks})
     way = "a better network" if nodes > 1 else "a better way through the node's memory"
     given = [
-        (way, ideal, f"the busiest rank computes for {format_seconds(busiest)}, however fast messages are"),
+        (way, ideal, f"the busiest rank, or core, computes for {format_seconds(busiest)}, however fast messages are"),
         (
             "an even share of computing", balanced,
             f"a rank computes for {format_seconds(mean)} and moves data for {format_seconds(moving)} in the mean, "

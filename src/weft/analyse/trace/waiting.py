@@ -3,28 +3,29 @@ r"""Waiting against moving: how long a rank stood in a call because another had 
 
 A collective call that needs data of all (MPI_Allreduce, MPI_Alltoall ...) cannot end before its last member has begun:
 until then a rank waits, afterwards data moves. MPI_Bcast and MPI_Scatter wait for their root alone, MPI_Reduce and
-MPI_Gather only at the root. A receive waits until its message is sent. This is the late-sender and wait-at-N-by-N
+MPI_Gather only at the root. In MPI_Alltoallv and neighbourhood calls a rank waits for those alone who have bytes for
+it. A receive waits until its message is sent. This is the late-sender and wait-at-N-by-N
 analysis of Scalasca (Geimer et al., "The Scalasca performance toolset architecture", 2010), on synchronised clocks.
+
+Part of the waiting is imbalance: the late rank computed longer than the waiting one since both last met (``own_ns``).
+The rest it lost inside of MPI calls, in which it waited for others or for the network itself.
 """
+
+from typing import Any
 
 from weft.analyse.engine import Expression
 from weft.analyse.trace.matrix import sends_of
 from weft.analyse.trace.sums import without
-from weft.store.trace.layout import FINISH, Flag
+from weft.store.trace.calls import BLOCKING_RECEIVES, FINISH, FROM_ROOT, SPARSE, TO_ROOT, TOGETHER
+from weft.store.trace.layout import Flag
 
-FROM_ROOT = ("MPI_Bcast", "MPI_Scatter", "MPI_Scatterv")
-TO_ROOT = ("MPI_Reduce", "MPI_Gather", "MPI_Gatherv")
-TOGETHER = (
-    "MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Allgatherv", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw",
-    "MPI_Reduce_scatter", "MPI_Reduce_scatter_block",
-)  # fmt: skip
 LOST = Flag.SUMMARY | Flag.FAILED | Flag.INTER | Flag.CANCELLED
 KEY = ["comm", "call", "number"]
 OWN = 1
 """Number of MPI_COMM_SELF, in which nobody waits."""
 
 
-def collectives(events: Expression, communicators: Expression) -> Expression:
+def collectives(events: Expression, communicators: Expression, counts: Expression) -> Expression:
     """Each blocking collective call of each rank: ``waiting_ns``, and whom it waited for (``culprit``).
 
     ``last_ns`` and ``done_ns`` are when the last member came and left. Calls of which a member's record is missing are
@@ -32,10 +33,14 @@ def collectives(events: Expression, communicators: Expression) -> Expression:
     """
     import ibis
 
-    calls = without(events.filter(events.call.isin([*FROM_ROOT, *TO_ROOT, *TOGETHER]), events.comm != OWN), LOST)
+    calls = without(
+        events.filter(events.call.isin(sorted(FROM_ROOT | TO_ROOT | TOGETHER | SPARSE)), events.comm != OWN), LOST
+    )
     calls = calls.mutate(
         number=ibis.row_number().over(ibis.window(group_by=["rank", "comm", "call"], order_by="event"))
     )
+    meetings = ibis.window(group_by=["rank", "comm"], order_by="event")
+    calls = calls.mutate(since_ns=calls.computed_ns - calls.computed_ns.lag(default=0).over(meetings))
     at_root = ibis.ifelse(calls.rank == calls.peer, calls.begin_ns, ibis.null("int64"))
     met = calls.group_by(KEY).agg(
         last_ns=calls.begin_ns.max(), done_ns=calls.end_ns.max(), last=calls.rank.argmax(calls.begin_ns),
@@ -43,7 +48,23 @@ def collectives(events: Expression, communicators: Expression) -> Expression:
     )  # fmt: skip
     whole = met.join(communicators.select("comm", "size"), "comm")
     whole = whole.filter((whole.came == whole["size"]) & (whole["size"] > 1))
-    return _with_waiting(calls.join(whole, KEY))
+    given = counts.join(calls.select("rank", "event", "begin_ns", *KEY), ["rank", "event"])
+    given = given.filter(given.rank != given.peer, given.bytes > 0)
+    givers = given.group_by([*KEY, "peer"]).agg(
+        given_ns=given.begin_ns.max(), giver=given.rank.argmax(given.begin_ns)
+    )  # fmt: skip
+    rows = calls.join(whole, KEY).left_join(givers.rename(rank="peer"), [*KEY, "rank"], rname="{name}_given")
+    waiting = _with_waiting(rows)
+    others = calls.select(*KEY, culprit=calls.rank, other_ns=calls.since_ns)
+    beside = waiting.left_join(others, [*KEY, "culprit"], rname="{name}_other")
+    return beside.mutate(own_ns=_own(beside.waiting_ns, beside.other_ns, beside.since_ns))
+
+
+def _own(waiting_ns: Expression, other_ns: Expression, since_ns: Expression) -> Expression:
+    """How much of a waiting time the other computed longer than the one that waited."""
+    import ibis
+
+    return ibis.greatest(ibis.least(waiting_ns, (other_ns - since_ns).fill_null(0)), 0)
 
 
 def _with_waiting(rows: Expression) -> Expression:
@@ -51,12 +72,17 @@ def _with_waiting(rows: Expression) -> Expression:
 
     is_root = rows.rank == rows.peer
     until = ibis.cases(
-        (rows.call.isin(TOGETHER), rows.last_ns),
-        (rows.call.isin(FROM_ROOT) & ~is_root, rows.root_ns),
-        (rows.call.isin(TO_ROOT) & is_root, rows.last_ns),
+        (rows.call.isin(sorted(TOGETHER)), rows.last_ns),
+        (rows.call.isin(sorted(SPARSE)), rows.given_ns.fill_null(rows.begin_ns)),
+        (rows.call.isin(sorted(FROM_ROOT)) & ~is_root, rows.root_ns),
+        (rows.call.isin(sorted(TO_ROOT)) & is_root, rows.last_ns),
         else_=rows.begin_ns,
     )
-    culprit = ibis.ifelse(rows.call.isin(FROM_ROOT), rows.peer, rows["last"])
+    culprit = ibis.cases(
+        (rows.call.isin(sorted(FROM_ROOT)), rows.peer),
+        (rows.call.isin(sorted(SPARSE)), rows.giver.fill_null(rows.rank)),
+        else_=rows["last"],
+    )
     waiting = ibis.greatest(ibis.least(until, rows.end_ns) - rows.begin_ns, 0)
     return rows.mutate(waiting_ns=waiting, culprit=culprit.cast("int32"))
 
@@ -79,23 +105,34 @@ def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
     own = events.filter(events.rank.between(*ranks))
     came = without(own, LOST)
     completed = came.filter((came.call == FINISH) & ((came.flags & int(Flag.RECEIVE)) != 0) & (came.peer >= 0))
-    blocking = came.filter(came.call.isin(["MPI_Recv", "MPI_Mrecv"]) & (came.peer >= 0))
+    blocking = came.filter(came.call.isin(sorted(BLOCKING_RECEIVES)) & (came.peer >= 0))
     starts = own.filter((own.request > 0) & (own.call != FINISH) & (own.call != "MPI_Request_free"))
     starts = starts.group_by(["rank", "request"]).agg(posted=starts.event.min())
     started = completed.filter(completed.request > 0).join(starts, ["rank", "request"])
-    columns = ["rank", "event", "peer", "comm", "tag", "begin_ns", "end_ns", "site"]
+    columns = ["rank", "event", "peer", "comm", "tag", "begin_ns", "end_ns", "computed_ns"]
     beside = completed.filter(completed.request == 0)
     posted = ibis.union(
         started.select(*columns, "posted"), blocking.select(*columns, posted=blocking.event),
         beside.select(*columns, posted=beside.event),
     )  # fmt: skip
-    numbered = posted.mutate(number=_number(["rank", "peer", "comm", "tag"], "posted"))
+    ends = ["rank", "peer", "comm", "tag"]
+    numbered = posted.mutate(number=_number(ends, "posted"), since_ns=_since(posted, ends, "posted"))
     sends = sends_of(events.filter(events.peer.between(*ranks)))
-    sends = sends.mutate(number=_number(["rank", "peer", "comm", "tag"], "event"))
-    sent = sends.select("comm", "tag", "number", peer=sends.rank, rank=sends.peer, sent_ns=sends.begin_ns)
-    both = numbered.join(sent, ["rank", "peer", "comm", "tag", "number"])
+    sends = sends.mutate(number=_number(ends, "event"), other_ns=_since(sends, ends, "event"))
+    sent = sends.select(
+        "comm", "tag", "number", "bytes", "other_ns", peer=sends.rank, rank=sends.peer, sent_ns=sends.begin_ns
+    )
+    both = numbered.join(sent, [*ends, "number"])
     waiting = ibis.greatest(ibis.least(both.sent_ns, both.end_ns) - both.begin_ns, 0)
-    return both.mutate(waiting_ns=waiting, culprit=both.peer)
+    timed = both.mutate(waiting_ns=waiting, culprit=both.peer)
+    return timed.mutate(own_ns=_own(timed.waiting_ns, timed.other_ns, timed.since_ns))
+
+
+def _since(rows: Expression, group: list[str], order: str) -> Expression:
+    """What a rank computed since the last message between the same two, ns."""
+    import ibis
+
+    return rows.computed_ns - rows.computed_ns.lag(default=0).over(ibis.window(group_by=group, order_by=order))
 
 
 def _number(group: list[str], order: str) -> Expression:
@@ -105,10 +142,27 @@ def _number(group: list[str], order: str) -> Expression:
 
 
 def per_call(waits: Expression, events: Expression) -> Expression:
-    """rank, event, call, waiting_ns, culprit of the calls that received: of several messages the latest counts."""
+    """rank, event, call, waiting_ns, own_ns, culprit of the calls that received: of several messages the latest."""
     latest = waits.group_by(["rank", "begin_ns", "end_ns"]).agg(
-        waiting_ns=waits.waiting_ns.max(), culprit=waits.culprit.argmax(waits.waiting_ns)
-    )
+        waiting_ns=waits.waiting_ns.max(), culprit=waits.culprit.argmax(waits.waiting_ns),
+        own_ns=waits.own_ns.argmax(waits.waiting_ns),
+    )  # fmt: skip
     calls = events.filter(events.call.startswith("MPI_"), events.call != "MPI_Start")
     found = calls.select("rank", "event", "call", "begin_ns", "end_ns").join(latest, ["rank", "begin_ns", "end_ns"])
-    return found.select("rank", "event", "call", "waiting_ns", "culprit", "begin_ns", "end_ns")
+    return found.select("rank", "event", "call", "waiting_ns", "own_ns", "culprit", "begin_ns", "end_ns")
+
+
+def transfers(waits: Expression) -> Expression:
+    """rank, peer, bytes, ns of messages whose whole way was seen: the receiver was waiting when they were sent.
+
+    Of a call that received several, nobody knows which of them ended it: those are left out.
+    """
+    in_call = waits.mutate(came=waits.count().over(_window(["rank", "begin_ns", "end_ns"])))
+    seen = in_call.filter(in_call.came == 1, in_call.sent_ns >= in_call.begin_ns, in_call.end_ns > in_call.sent_ns)
+    return seen.select("rank", "peer", "bytes", ns=seen.end_ns - seen.sent_ns)
+
+
+def _window(group: list[str]) -> Any:
+    import ibis
+
+    return ibis.window(group_by=group)

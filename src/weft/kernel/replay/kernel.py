@@ -55,6 +55,8 @@ class Replay(PlainKernel):
                 "give nodes and ranks_per_node whose product is that number: weft replay TRACE --on FABRIC does",
             )
         values = values_of(path.resolve(), round(study.replay.compute, 3), sizes) | chosen(study.replay.algorithm)
+        if study.replay.confidence != "A":
+            values |= {"inherited": [study.replay.confidence, study.replay.because]}
         return Sweep(tuple((shape, values) for shape in fitting))
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:

@@ -25,6 +25,10 @@ class ReplaySection(Section, frozen=True):
         description="of MPI_Alltoall and MPI_Alltoallv: \"default\" (the library's own), or one of Weft's, such as "
         '"node.multi{nl=4}"',
     )
+    confidence: Literal["A", "B", "C", "D"] = Field(
+        "A", description="that of the trace, which the replay cannot exceed"
+    )
+    because: str = Field("", max_length=400, description="what the trace's confidence is lowered by")
 
 
 class ReplayStudy(Study, frozen=True):

@@ -4,35 +4,40 @@
 import json
 from collections.abc import Sequence
 
-from weft.format import exact_bytes, format_bytes, format_seconds, plural
+from weft.analyse.trace.doubts import confidence_of
+from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent, plural
 from weft.report.tabular import Table, Words
 from weft.report.trace.view import TraceView
+from weft.words.traces import NEXT, doubt_text
 
 MOST = 12
+LEAST = 0.0005
+"""Smaller shares of time are not mentioned."""
+WHAT = {
+    "waiting": "waiting for late ranks", "moving": "moving data", "file": "file calls", "unknown": "MPI, cause unknown",
+    "computing": "computing",
+}  # fmt: skip
 SCHEMA = "weft-trace-show/1"
 
 
 def headline(view: TraceView) -> str:
-    """How much of the ranks' time was MPI, how much of that waiting, and what could be saved at most."""
-    total = sum(row["seconds"] for row in view.late)
-    if not total:
+    """What the ranks' time went to, the largest share first, what could be saved at most, and the confidence."""
+    if not view.shares:
         return "No MPI call was recorded."
-    mpi, waited = (sum(row[key] for row in view.late) for key in ("mpi_s", "waited_s"))
-    text = f"{plural(len(view.ranks), 'rank')} spent {percent(mpi / total)} of their time in MPI, "
-    text += f"{percent(waited / total)} in waiting for ranks that came late."
+    shares = ", ".join(f"{WHAT[row['what']]} {percent(row['share'])}" for row in view.shares if row["share"] >= LEAST)
+    text = f"{plural(len(view.ranks), 'rank')}: {shares}."
     for row in view.verdict[:1]:
         text += f" {row['remedy'].capitalize()} saves at most {percent(row['saves_s'] / row['seconds'])} of the time."
-    return text
-
-
-def percent(share: float) -> str:
-    """``8.5 %``, ``42 %``."""
-    return f"{100 * share:.1f} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
+    why = f" ({doubt_text(view.doubts[0])})" if view.doubts else ""
+    return f"{text} Confidence: {confidence_of(view.doubts)}{why}."
 
 
 def trace_tables(view: TraceView) -> list[Table]:
     """Every table that has rows."""
-    made = (_verdict(view), _calls(view), _sizes(view), _communicators(view), _late(view), _phases(view))
+    made = (
+        _verdict(view), _doubts(view), _calls(view), _sizes(view), _communicators(view), _late(view), _node_pairs(view),
+        _phases(view),
+    )  # fmt: skip
     return [table for table in made if table.rows]
 
 
@@ -44,17 +49,35 @@ def _verdict(view: TraceView) -> Table:
     return Table("What would help, at most", (Words("remedy"), "saves at most", Words("why not more")), tuple(rows))
 
 
+def _doubts(view: TraceView) -> Table:
+    rows = [(row["grade"], doubt_text(row), NEXT[row["doubt"]]) for row in view.doubts]
+    return Table("Confidence", (Words("at best"), Words("because"), Words("try")), tuple(rows))
+
+
+def _node_pairs(view: TraceView) -> Table:
+    """Slow pairs of nodes."""
+    rows = [
+        (f"{view.nodes[row['node']]} - {view.nodes[row['other']]}", f"{row['messages']:,}", format_bytes(row["bytes"]),
+         format_rate(row["bytes"] / row["seconds"]), f"{row['ratio']:.1f}x", "run `weft check`")
+        for row in view.node_pairs[:MOST]
+        if row["slow"] and row["ratio"] and row["seconds"]
+    ]  # fmt: skip
+    columns = (Words("nodes"), "messages", "bytes", "rate", "time per byte, against other pairs", Words("try"))
+    return Table("Slow links between nodes", columns, tuple(rows))
+
+
 def _calls(view: TraceView) -> Table:
     rows = [
         (
             row["call"], f"{row['calls']:,}", format_seconds(row["seconds"]), percent(row["share"]),
             "–" if row["waiting_s"] is None else format_seconds(row["waiting_s"]),
-            "–" if row["waiting_s"] is None else format_seconds(max(row["seconds"] - row["waiting_s"], 0.0)),
+            "–" if row["waiting_s"] is None else format_seconds(max(row["known_s"] - row["waiting_s"], 0.0)),
+            percent(max(row["seconds"] - row["known_s"], 0.0) / row["seconds"]) if row["seconds"] else "–",
             format_bytes(row["bytes"]), format_seconds(row["longest_s"]),
         )
         for row in view.calls[:MOST]
     ]  # fmt: skip
-    columns = ("call", "calls", "time of all ranks", "share", "waiting", "moving", "bytes given", "longest")
+    columns = ("call", "calls", "time of all ranks", "share", "waiting", "moving", "unknown", "bytes given", "longest")
     return Table(f"Time by call{_less(rows, view.calls)}", columns, tuple(rows))
 
 
@@ -83,11 +106,15 @@ def _late(view: TraceView) -> Table:
     rows = sorted(view.late, key=lambda row: -row["caused_s"])[:MOST]
     shown = [
         (f"{row['rank']:,}", view.nodes[row["node"]], format_seconds(row["caused_s"]), f"{row['last']:,}",
-         format_seconds(row["waited_s"]), format_seconds(row["mpi_s"]), format_seconds(row["compute_s"]))
+         percent(row["imbalance_s"] / row["caused_s"]), format_seconds(row["waited_s"]),
+         format_seconds(row["mpi_s"]), format_seconds(row["compute_s"]))
         for row in rows
         if row["caused_s"] > 0
     ]  # fmt: skip
-    columns = ("rank", Words("node"), "others waited for it", "in calls", "it waited", "in MPI", "outside")
+    columns = (
+        "rank", Words("node"), "others waited for it", "in calls", "because it computed longer", "it waited", "in MPI",
+        "outside",
+    )  # fmt: skip
     return Table("Who came late", columns, tuple(shown))
 
 
@@ -109,7 +136,9 @@ def as_json(view: TraceView) -> str:
     """All rows but the matrix, unrounded, in s and bytes."""
     tree = {
         "schema": SCHEMA, "trace": str(view.path), "command": view.command, "headline": headline(view),
-        "verdict": list(view.verdict), "calls": list(view.calls), "sizes": list(view.sizes),
+        "confidence": confidence_of(view.doubts), "doubts": list(view.doubts), "shares": list(view.shares),
+        "node_pairs": list(view.node_pairs), "verdict": list(view.verdict), "calls": list(view.calls),
+        "sizes": list(view.sizes),
         "communicators": list(view.communicators), "ranks": list(view.late), "phases": list(view.phases),
         "partial": [row["missing"] for row in view.ranks if row["missing"]],
     }  # fmt: skip

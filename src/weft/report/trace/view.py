@@ -14,13 +14,19 @@ from weft.analyse.tables.traces import (
     COMM_TIMES,
     LATE,
     MATRIX,
+    NODE_PAIRS,
     PHASES,
+    SHARES,
+    TRACE_DOUBTS,
     VERDICT,
     CallTimeRow,
     CommunicatorTimeRow,
     LateRow,
+    NodePairRow,
     PhaseRow,
+    ShareRow,
     SizeRow,
+    TraceDoubtRow,
     VerdictRow,
 )
 from weft.store.tables import read_table
@@ -43,6 +49,9 @@ class TraceView:
     late: Sequence[LateRow]
     phases: Sequence[PhaseRow]
     verdict: Sequence[VerdictRow]
+    shares: Sequence[ShareRow]
+    node_pairs: Sequence[NodePairRow]
+    doubts: Sequence[TraceDoubtRow]
 
     @property
     def nodes(self) -> dict[int, str]:
@@ -77,4 +86,5 @@ def load_trace(folder: TraceFolder) -> TraceView:
     return TraceView(
         root, str(folder.metadata().get("command", "")), TRACE_RANKS.read(root), CALL_TIMES.read(root),
         CALL_SIZES.read(root), COMM_TIMES.read(root), LATE.read(root), PHASES.read(root), VERDICT.read(root),
+        SHARES.read(root), NODE_PAIRS.read(root), TRACE_DOUBTS.read(root),
     )  # fmt: skip

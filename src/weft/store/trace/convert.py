@@ -11,22 +11,23 @@ import pyarrow as pa
 
 from weft.errors import DataError
 from weft.store.files import Column, Schema, Table, write_parquet
+from weft.store.trace.calls import CALLS, FINISH
 from weft.store.trace.definitions import Definitions
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import (
-    CALLS,
     COMPLETE,
     COUNTS,
     COUNTS_EACH,
-    FINISH,
     PAYLOAD,
     RECORD_BYTES,
     SELF,
+    TARGETS,
+    TARGETS_EACH,
     WORLD,
     Flag,
     State,
 )  # fmt: skip
-from weft.store.trace.reader import RankTrace, Records, is_event, trace_files
+from weft.store.trace.reader import Header, RankTrace, Records, is_event, trace_files
 from weft.store.trace.tables import (
     COMMUNICATORS,
     MEMBER_TABLE,
@@ -45,11 +46,11 @@ EVENTS = pa.schema(
         ("begin_ns", pa.int64()), ("end_ns", pa.int64()), ("peer", pa.int32()), ("tag", pa.int32()),
         ("bytes", pa.int64()), ("received", pa.int64()), ("comm", pa.int32()), ("site", pa.int32()),
         ("request", pa.int64()), ("calls", pa.int64()), ("seconds_ns", pa.int64()), ("flags", pa.int32()),
-        ("thread", pa.int32()),
+        ("thread", pa.int32()), ("computed_ns", pa.int64()),
     ]
 )  # fmt: skip
 COUNT_ROWS = pa.schema([("rank", pa.int32()), ("event", pa.int64()), ("peer", pa.int32()), ("bytes", pa.int64())])
-DIFFERENCES = ("event", "begin_ns", "end_ns")
+DIFFERENCES = ("event", "begin_ns", "end_ns", "computed_ns")
 NAMES = pa.array([FINISH, *CALLS.values()], pa.string())
 _PLACE = np.zeros(max(CALLS) + 1, np.int32)
 _PLACE[list(CALLS)] = np.arange(1, len(CALLS) + 1)
@@ -153,7 +154,8 @@ class _Rank:
 
     def __init__(self, trace: RankTrace, numbers: Numbers) -> None:
         self.trace, self.numbers, self.own = trace, numbers, Definitions.of(trace.header)
-        self.written, self.summarised, self.begin_ns, self.end_ns = 0, 0, 0, 0
+        self.written, self.summarised, self.begin_ns, self.end_ns, self.inside_ns = 0, 0, 0, 0, 0
+        self.base_ns: int | None = None
         self.has_counts = False
         for mine in (WORLD, SELF):
             numbers.comm(self.own, mine)
@@ -163,7 +165,7 @@ class _Rank:
         for records in self.trace.records():
             self.own.read(records, self.trace.header.ranks)
             event = is_event(records["call"])
-            self.has_counts |= bool((records["call"][~event] == COUNTS).any())
+            self.has_counts |= bool(np.isin(records["call"][~event], (COUNTS, TARGETS)).any())
             events = records if event.all() else records[event]
             if len(events):
                 yield self._table(events)
@@ -183,6 +185,11 @@ class _Rank:
         self.end_ns = max(int(end.max()), self.end_ns) if first else int(end.max())
         self.written += len(events)
         self.summarised += int(calls[summary].sum())
+        self.base_ns = int(begin[0]) if self.base_ns is None else self.base_ns
+        took = np.where(summary, total, end - begin)
+        took_inside = np.where(events["call"] == COMPLETE, 0, took)
+        inside = self.inside_ns + np.cumsum(took_inside)
+        self.inside_ns = int(inside[-1])
         columns = [
             np.full(len(events), header.rank, np.int32), np.arange(first, self.written),
             pa.DictionaryArray.from_arrays(_PLACE[np.where(events["call"] == COMPLETE, 0, events["call"])], NAMES),
@@ -190,8 +197,8 @@ class _Rank:
             _mapped(events["comm"], lambda mine: self.numbers.comm(self.own, mine)),
             _mapped(events["site"], lambda mine: self.numbers.site(self.own, mine)),
             np.where(summary | polls, 0, events["request"]).astype(np.int64), calls,
-            np.where(summary, total, end - begin), events["flags"].astype(np.int32),
-            np.where(summary, 0, events["thread"]).astype(np.int32),
+            took, events["flags"].astype(np.int32), np.where(summary, 0, events["thread"]).astype(np.int32),
+            np.where(events["call"] == COMPLETE, end, begin + took_inside) - self.base_ns - inside,
         ]  # fmt: skip
         return _table(columns, EVENTS)
 
@@ -203,13 +210,14 @@ class _Rank:
         for records in self.trace.records():
             event = before + np.cumsum(is_event(records["call"])) - 1
             before = int(event[-1]) + 1 if len(event) else before
-            of_counts = records["call"] == COUNTS
+            of_counts, of_targets = (records["call"] == kind for kind in (COUNTS, TARGETS))
             if of_counts.any():
                 yield self._count_table(records[of_counts], event[of_counts])
+            if of_targets.any():
+                yield self._target_table(records[of_targets], event[of_targets])
 
     def _count_table(self, records: Records, event: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Table:
-        raw = np.frombuffer(records.tobytes(), np.uint8).reshape(-1, RECORD_BYTES)[:, PAYLOAD:]
-        sent = np.ascontiguousarray(raw).view("<i8")
+        sent = _payload(records).view("<i8")
         member = records["site"].astype(np.int64)[:, None] + np.arange(COUNTS_EACH)
         used = (np.arange(COUNTS_EACH) < records["peer"][:, None]) & (sent > 0)
         peer = np.full(member.shape, -1, np.int32)
@@ -218,7 +226,16 @@ class _Rank:
                 world = found.world_ranks()
                 inside = (records["comm"] == comm)[:, None] & (member < len(world))
                 peer[inside] = world[member[inside]]
-        used &= peer >= 0
+        return self._counted(event, used & (peer >= 0), peer, sent)
+
+    def _target_table(self, records: Records, event: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Table:
+        raw, whole = _payload(records), TARGETS_EACH * np.dtype(np.int64).itemsize
+        sent = np.ascontiguousarray(raw[:, :whole]).view("<i8")
+        peer = np.ascontiguousarray(raw[:, whole:]).view("<i4")
+        used = (np.arange(TARGETS_EACH) < records["peer"][:, None]) & (sent > 0)
+        return self._counted(event, used & (peer >= 0) & (peer < self.trace.header.ranks), peer, sent)
+
+    def _counted(self, event: Any, used: Any, peer: Any, sent: Any) -> Table:
         rank = np.full(int(used.sum()), self.trace.header.rank, np.int32)
         columns = [rank, np.broadcast_to(event[:, None], used.shape)[used], peer[used], sent[used]]
         return _table(columns, COUNT_ROWS)
@@ -231,7 +248,25 @@ class _Rank:
             summarised=self.summarised, begin_ns=self.begin_ns, end_ns=self.end_ns, clock_error_ns=header.residual_ns,
             clock_shared=State.SHARED_CLOCK in header.state, cost_ns=header.cost_ns,
             closed=State.CLOSED in header.state, missing=self.trace.damage.sentence(header),
+            cpus=header.cpus, host_cpus=header.host_cpus, load=header.load,
+            **_looked(header),
         )  # fmt: skip
+
+
+def _looked(header: Header) -> dict[str, Any]:
+    """What the processors did until they were looked at last; null where that is unknown."""
+    seen = header.looked_ns > header.opened_ns
+    known = seen and header.lost_ns >= 0
+    return {
+        "looked_ns": header.looked_ns - header.opened_ns if seen else None,
+        "lost_ns": header.lost_ns if known else None,
+        **{name: getattr(header, name) if seen else None for name in ("own_ns", "busy_ns", "steal_ns")},
+    }
+
+
+def _payload(records: Records) -> Any:
+    raw = np.frombuffer(records.tobytes(), np.uint8).reshape(-1, RECORD_BYTES)[:, PAYLOAD:]
+    return np.ascontiguousarray(raw)
 
 
 def _table(columns: list[Any], schema: Schema) -> Table:

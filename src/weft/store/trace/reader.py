@@ -14,8 +14,8 @@ from weft.errors import DataError
 from weft.files.atomic import file_errors
 from weft.files.plain import open_plain
 from weft.format import plural
+from weft.store.trace.calls import CALLS
 from weft.store.trace.layout import (
-    CALLS,
     COMMUNICATOR,
     COMPLETE,
     COUNTS,
@@ -29,6 +29,7 @@ from weft.store.trace.layout import (
     RECORD,
     RECORD_BYTES,
     SITE,
+    TARGETS,
     VERSION,
     Flag,
     State,
@@ -58,6 +59,14 @@ class Header:
         Calls seen and records written, counted at the end; 0 in a trace without an end.
     cost_ns
         Measured cost of the tracer for a call, ns; 0 if not measured.
+    looked_ns
+        When the processors were looked at last, on this rank's clock; 0: never, and all that follows is unknown.
+    lost_ns
+        For how long the thread that called MPI_Init was runnable without a processor; -1 where the kernel is silent.
+    own_ns, busy_ns, steal_ns
+        Processor time of this process, and of all on ``cpus``; what a hypervisor took of the whole host.
+    load, host_cpus, cpus
+        Load average at MPI_Init; processors of the host, and those that this rank may run on: ``0-3,8``.
     """
 
     rank: int
@@ -79,6 +88,14 @@ class Header:
     pid: int
     host: str
     library: str
+    looked_ns: int
+    lost_ns: int
+    own_ns: int
+    busy_ns: int
+    steal_ns: int
+    load: float
+    host_cpus: int
+    cpus: str
 
     def on_rank_0s_clock(self, local_ns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Times of this rank's clock as those of rank 0's, shape (n,) as given, integer ns."""
@@ -140,18 +157,19 @@ def read_header(path: Path) -> Header:
     if not 0 <= rank < ranks <= MOST_RANKS or not np.isfinite(head["line_drift"]) or abs(head["line_drift"]) > 1:
         raise DataError(f"{path}: rank {rank} of {ranks} with a drift of {head['line_drift']}: damaged", REMEDY)
     numbers = {name: int(head[name]) for name in _INTEGERS}
-    texts = {name: bytes(head[name]).decode("utf-8", "replace") for name in ("host", "library")}
-    cost = float(head["cost_ns"])
+    texts = {name: bytes(head[name]).decode("utf-8", "replace") for name in ("host", "library", "cpus")}
+    cost, load = float(head["cost_ns"]), float(head["load"])
     rest: dict[str, Any] = {**numbers, **texts}
     return Header(
         state=State(int(head["state"]) & 31), line_drift=float(head["line_drift"]),
-        cost_ns=cost if np.isfinite(cost) else 0.0, **rest,
+        cost_ns=cost if np.isfinite(cost) else 0.0, load=load if np.isfinite(load) else 0.0, **rest,
     )  # fmt: skip
 
 
 _INTEGERS = (
     "rank", "ranks", "node", "local_rank", "opened_ns", "closed_ns", "line_local_ns", "line_ns", "residual_ns",
-    "uncertainty_ns", "events", "records", "most_bytes", "pid",
+    "uncertainty_ns", "events", "records", "most_bytes", "pid", "looked_ns", "lost_ns", "own_ns", "busy_ns", "steal_ns",
+    "host_cpus",
 )  # fmt: skip
 
 
@@ -219,7 +237,7 @@ def _marked(numbers: Iterable[int]) -> NDArray[np.bool_]:
 
 
 _IS_EVENT = _marked((COMPLETE, *CALLS))
-_IS_DEFINITION = _marked((COUNTS, MEMBERS, SITE, COMMUNICATOR))
+_IS_DEFINITION = _marked((COUNTS, MEMBERS, SITE, COMMUNICATOR, TARGETS))
 
 
 def is_event(call: NDArray[np.uint16]) -> NDArray[np.bool_]:

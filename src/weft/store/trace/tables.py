@@ -13,7 +13,10 @@ class TraceRankRow(TypedDict):
 
     Times in ns; ``begin_ns`` and ``end_ns`` are its first and last on rank 0's clock, ``clock_error_ns`` is the
     residual of the clocks, ``cost_ns`` what the tracer costs a call. ``summarised`` calls are counted, but have no
-    event of their own.
+    event of their own. ``cpus`` are those that the rank may run on, of the ``host_cpus``; ``load`` is the host's at
+    MPI_Init. In ``looked_ns`` from there on the rank was runnable without a processor for ``lost_ns``, its process had
+    ``own_ns`` of processor time, all on these processors ``busy_ns``, and a hypervisor took ``steal_ns`` of the host;
+    null: unknown.
     """
 
     rank: int
@@ -29,6 +32,14 @@ class TraceRankRow(TypedDict):
     cost_ns: float
     closed: bool
     missing: str
+    cpus: str
+    host_cpus: int
+    load: float
+    looked_ns: int | None
+    lost_ns: int | None
+    own_ns: int | None
+    busy_ns: int | None
+    steal_ns: int | None
 
 
 class CommunicatorRow(TypedDict):
@@ -64,7 +75,9 @@ TRACE_RANKS = TableOf(
         [
             ("rank", INT), ("node", INT), ("host", TEXT), ("library", TEXT), ("events", LONG), ("summarised", LONG),
             ("begin_ns", LONG), ("end_ns", LONG), ("clock_error_ns", LONG), ("clock_shared", pa.bool_()),
-            ("cost_ns", pa.float64()), ("closed", pa.bool_()), ("missing", TEXT),
+            ("cost_ns", pa.float64()), ("closed", pa.bool_()), ("missing", TEXT), ("cpus", TEXT), ("host_cpus", INT),
+            ("load", pa.float64()), ("looked_ns", LONG), ("lost_ns", LONG), ("own_ns", LONG), ("busy_ns", LONG),
+            ("steal_ns", LONG),
         ]
     ),
 )  # fmt: skip

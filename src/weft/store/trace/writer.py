@@ -2,7 +2,7 @@
 """Writing a rank's trace as the tracer does (docs/trace-format.md), for traces that other tools took."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -10,22 +10,23 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from weft.files.atomic import file_errors, own_file
+from weft.store.trace.calls import FINISH, NUMBERS
 from weft.store.trace.layout import (
     COMMUNICATOR,
     COMPLETE,
     COUNTS,
     COUNTS_EACH,
-    FINISH,
     HEADER,
     HEADER_BYTES,
     MAGIC,
     MEMBERS,
     MEMBERS_EACH,
     NO_PEER,
-    NUMBERS,
     PAYLOAD,
     RECORD_BYTES,
     SITE,
+    TARGETS,
+    TARGETS_EACH,
     TEXT_EACH,
     VERSION,
     WORLD,
@@ -73,6 +74,15 @@ class RankRecords:
     def counts(self, sent: Sequence[int], comm: int = WORLD) -> None:
         """Add the bytes to each member of the call before."""
         self._pieces(COUNTS, np.array(sent, "<i8"), COUNTS_EACH, comm)
+
+    def targets(self, sent: Mapping[int, int], comm: int = WORLD) -> None:
+        """Add the bytes to some ranks of the call before, by their rank in the world."""
+        ranks = list(sent)
+        for first in range(0, len(ranks), TARGETS_EACH):
+            some = ranks[first : first + TARGETS_EACH]
+            given = np.zeros(TARGETS_EACH, "<i8")
+            given[: len(some)] = [sent[rank] for rank in some]
+            self._record(TARGETS, 0, comm, given.tobytes() + np.array(some, "<i4").tobytes(), len(some))
 
     def communicator(self, number: int, uid: int, members: Sequence[int], parent: int = WORLD) -> None:
         """Define a communicator of these world ranks; ``uid`` is the same on all its ranks, and no other's."""

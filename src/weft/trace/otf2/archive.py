@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from weft.files.atomic import new_folder
+from weft.store.trace.calls import COLLECTIVES, FINISH, STARTED_COLLECTIVES
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.layout import COLLECTIVES, FINISH, STARTED_COLLECTIVES, Flag
+from weft.store.trace.layout import Flag
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
 from weft.trace.calls import sends
 from weft.trace.events import Event, Group, each_event, groups_of

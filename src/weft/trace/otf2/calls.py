@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from weft.store.trace.layout import FINISH, NO_PEER, NUMBERS, SELF, Flag
+from weft.store.trace.calls import FINISH, NUMBERS, calls_of
+from weft.store.trace.layout import NO_PEER, SELF, Flag
 from weft.store.trace.writer import RankRecords
 
 Fields: TypeAlias = dict[str, int]
 """Fields of a record by name."""
 
-COUNTED = frozenset(f"MPI_{name}" for name in ("Alltoallv", "Alltoallw", "Ialltoallv", "Ialltoallw"))
+COUNTED = calls_of("AllToAllV", "AllToAllW") | calls_of("AllToAllV", "AllToAllW", wrapper="Started")
 """Calls with bytes for each member, of which the format keeps the sum."""
 MOST_HELD = 1 << 20
 """Records held for the end of a non-blocking collective call; beyond it, the call stays without its sizes."""

@@ -8,7 +8,17 @@ import pytest
 
 from made.traces import MadeRank
 from weft.analyse.engine import Backend, bound_memory
-from weft.analyse.tables.traces import CALL_SIZES, CALL_TIMES, COMM_TIMES, LATE, MATRIX, PHASES, VERDICT
+from weft.analyse.tables.traces import (
+    CALL_SIZES,
+    CALL_TIMES,
+    COMM_TIMES,
+    LATE,
+    MATRIX,
+    NODE_PAIRS,
+    PHASES,
+    SHARES,
+    VERDICT,
+)
 from weft.analyse.trace import make, phases
 from weft.analyse.trace.make import has_trace_tables, make_trace_tables
 from weft.analyse.trace.phases import Codes, repeating
@@ -326,3 +336,84 @@ def test_pieces_have_so_many_events_or_one_rank() -> None:
     assert make.pieces(rows, 10) == [(0, 1), (3, 3), (5, 5), (6, 9)]
     assert make.pieces(rows, 1000) == [(0, 9)]
     assert make.pieces([], 10) == []
+
+
+def test_time_is_shared_out_by_what_is_known_of_it(tmp_path: Path) -> None:
+    """Files are a family of their own, and what nobody can know is unknown, not 0."""
+    one, other = MadeRank(0, 2), MadeRank(1, 2)
+    for made, begin in ((one, 10), (other, 20)):
+        made.call("MPI_File_open", 0, 10 * MS)
+        made.call("MPI_Barrier", begin * MS, 30 * MS)
+        made.call("MPI_File_write_at_all", 30 * MS, 70 * MS, bytes=1 << 20)
+        made.call("MPI_Put", 70 * MS, 75 * MS, peer=0, bytes=8)
+        made.call("MPI_Test", 100 * MS, 100 * MS)
+    run = analysed(tmp_path, one, other)
+    shares = {row["what"]: round(row["share"], 9) for row in SHARES.read(run)}
+    assert shares == {"file": 0.5, "computing": 0.3, "moving": 0.1, "waiting": 0.05, "unknown": 0.05}
+    assert SHARES.read(run)[0]["what"] == "file"
+    (write,) = [row for row in CALL_TIMES.read(run) if row["call"] == "MPI_File_write_at_all"]
+    assert (write["calls"], write["bytes"], write["known_s"], write["waiting_s"]) == (2, 2 << 20, 0.0, None)
+    assert VERDICT.read(run)[0]["saves_s"] == pytest.approx(
+        0.015
+    )  # the busier rank computes for 35 of 100 ms, its files take 50
+
+
+def test_in_a_sparse_all_to_all_a_rank_waits_for_those_alone_who_have_bytes_for_it(tmp_path: Path) -> None:
+    """Rank 2 comes last and has bytes for nobody; ranks 0 and 1 exchange theirs."""
+    ranks = three()
+    for made, begin, sent in zip(ranks, (10, 20, 90), ([0, 8, 0], [8, 0, 0], [0, 0, 5]), strict=True):
+        made.call("MPI_Alltoallv", begin * MS, 95 * MS, bytes=sum(sent), received=8).counts(sent)
+    late = LATE.read(analysed(tmp_path, *ranks))
+    assert [round(row["waited_s"], 9) for row in late] == [0.01, 0, 0]
+    assert [round(row["caused_s"], 9) for row in late] == [0, 0.01, 0]
+
+
+def test_neighbourhood_calls_have_bytes_partners_and_waiting(tmp_path: Path) -> None:
+    """A chain of three: the ends wait for the middle, which waits for the later end."""
+    ranks = three()
+    partners = ({1: 8}, {0: 8, 2: 16}, {1: 8})
+    for made, begin, to in zip(ranks, (10, 40, 30), partners, strict=True):
+        made.call("MPI_Neighbor_alltoallv", begin * MS, 50 * MS, bytes=sum(to.values()), received=8).targets(to)
+    run = analysed(tmp_path, *ranks)
+    late = LATE.read(run)
+    assert [round(row["waited_s"], 9) for row in late] == [0.03, 0, 0.01]
+    assert [round(row["caused_s"], 9) for row in late] == [0, 0.04, 0]
+    assert {(row["rank"], row["peer"], row["bytes"]) for row in MATRIX.read(run)} == {
+        (0, 1, 8), (1, 0, 8), (1, 2, 16), (2, 1, 8)
+    }  # fmt: skip
+
+
+def test_a_late_rank_that_computed_longer_is_told_from_one_that_was_held_up(tmp_path: Path) -> None:
+    """Both are 30 ms late for a barrier: one computed longer, the other received a message slowly."""
+    found: list[float] = []
+    for slow_inside in (False, True):
+        ranks = three()
+        for made in ranks:
+            made.call("MPI_Barrier", 5 * MS, 10 * MS)
+        if slow_inside:
+            ranks[1].call("MPI_Probe", 15 * MS, 45 * MS, peer=0)
+        for made, begin in zip(ranks, (20, 50, 20), strict=True):
+            made.call("MPI_Barrier", begin * MS, 52 * MS)
+        late = LATE.read(analysed(tmp_path / str(slow_inside), *ranks))[1]
+        assert late["caused_s"] == pytest.approx(0.06)
+        found.append(late["imbalance_s"])
+    assert found == [pytest.approx(0.06), pytest.approx(0)]
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_a_slow_link_is_found_by_bytes_over_time_of_node_pairs(slow: bool, tmp_path: Path) -> None:
+    ranks = [MadeRank(rank, 4, node=rank, host=b"n%d" % rank) for rank in range(4)]
+    at = 0
+    for _ in range(10):
+        for source in range(4):
+            for target in range(4):
+                if source != target:
+                    takes = 40 if slow and {source, target} == {1, 3} else 10
+                    ranks[target].call("MPI_Recv", at * MS, (at + 1 + takes) * MS, peer=source, received=1 << 20)
+                    ranks[source].call("MPI_Send", (at + 1) * MS, (at + 2) * MS, peer=target, bytes=1 << 20)
+                    at += 50
+    rows = NODE_PAIRS.read(analysed(tmp_path, *ranks))
+    assert len(rows) == 6
+    assert [(row["node"], row["other"]) for row in rows if row["slow"]] == ([(1, 3)] if slow else [])
+    assert rows[0]["ratio"] == pytest.approx(4 if slow else 1)
+    assert (rows[0]["messages"], rows[0]["bytes"]) == (20, 20 << 20)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a trace's own records doubt, and the grade that leaves it (METHOD 11 and 20).
+
+A rank that is runnable without a processor looks as if it computed or waited for the network. Where ranks share
+processors by plan that is mostly the others' turns: one doubt, and what others took is counted instead.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from weft.analyse.tables.quality import Grade
+from weft.analyse.tables.traces import TraceDoubt, TraceDoubtRow
+from weft.format import plural
+from weft.store.trace.tables import TraceRankRow
+
+
+class Limits(NamedTuple):
+    """Above which share a trace is B at best, and from which on C and D."""
+
+    b: float
+    c: float
+    d: float
+
+
+LIMITS: dict[TraceDoubt, Limits] = {
+    "oversubscribed": Limits(0, 0.01, 0.5),
+    "core": Limits(0, 0.01, 0.5),
+    "lost": Limits(0.01, 0.05, 0.25),
+    "load": Limits(0.05, 0.25, 0.9),
+    "steal": Limits(0.01, 0.05, 0.25),
+    "tracer": Limits(0.01, 0.1, 0.5),
+    "partial": Limits(0, 0.5, 1.01),
+    "unmeasured": Limits(0, 1.01, 1.01),
+}
+
+
+def cpus_of(text: str) -> frozenset[int]:
+    """The processors of ``0-3,8``; none of a text that names none."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        if first.isdigit() and (last or first).isdigit() and int(last or first) - int(first) < 1 << 14:
+            found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+class Shared(NamedTuple):
+    """Ranks whose processors overlap: they, and all these processors."""
+
+    ranks: list[TraceRankRow]
+    cpus: frozenset[int]
+
+
+def sharing(rows: Iterable[TraceRankRow]) -> list[Shared]:
+    """The ranks of each host in groups whose processors overlap; ranks of unknown binding are in none."""
+    hosts: defaultdict[str, list[Shared]] = defaultdict(list)
+    for row in rows:
+        own = cpus_of(row["cpus"])
+        if not own:
+            continue
+        met = [group for group in hosts[row["host"]] if group.cpus & own]
+        apart = [group for group in hosts[row["host"]] if not group.cpus & own]
+        merged = Shared([row, *(each for group in met for each in group.ranks)], own.union(*(g.cpus for g in met)))
+        hosts[row["host"]] = [*apart, merged]
+    return [group for groups in hosts.values() for group in groups]
+
+
+def trace_doubts(rows: Sequence[TraceRankRow]) -> list[TraceDoubtRow]:
+    """Rows of TRACE_DOUBTS, the most severe first; none for a trace without a doubt."""
+    groups = sharing(rows)
+    crowded = [group for group in groups if len(group.ranks) > len(group.cpus)]
+    narrow = [group for group in crowded if len(group.cpus) < group.ranks[0]["host_cpus"]]
+    shared = {row["rank"] for group in crowded for row in group.ranks}
+    whole_ns = sum(row["end_ns"] - row["begin_ns"] for row in rows)
+    lost = [row["lost_ns"] for row in rows if row["rank"] not in shared and row["lost_ns"] is not None]
+    ran = sum(row["looked_ns"] or 0 for row in rows if row["rank"] not in shared)
+    calls_ns = sum(row["cost_ns"] * (row["events"] + row["summarised"]) for row in rows)
+    unknown = sum(row["lost_ns"] is None for row in rows)
+    found = [
+        _doubt("oversubscribed", *_crowd([group for group in crowded if group not in narrow], len(rows))),
+        _doubt("core", *_crowd(narrow, len(rows))),
+        _doubt("lost", sum(lost), ran, ""),
+        _doubt("load", *_others(groups)),
+        _doubt("steal", *_stolen(rows)),
+        _doubt("tracer", round(calls_ns), whole_ns, ""),
+        _doubt("partial", sum(bool(row["missing"]) for row in rows), len(rows), ""),
+        _doubt("unmeasured", unknown, len(rows), ""),
+    ]
+    order = list(LIMITS)
+    return sorted((row for row in found if row), key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
+
+
+def _crowd(groups: Sequence[Shared], ranks: int) -> tuple[int, int, str]:
+    """Ranks of these groups, of all, and the worst of the groups in words."""
+    if not groups:
+        return 0, ranks, ""
+    worst = max(groups, key=lambda group: len(group.ranks) / len(group.cpus))
+    on = worst.ranks[0]["host"]
+    who = f"{plural(len(worst.ranks), 'rank')} on {plural(len(worst.cpus), 'core')} of {on}"
+    return sum(len(group.ranks) for group in groups), ranks, who
+
+
+def _others(groups: Sequence[Shared]) -> tuple[int, int, str]:
+    """Processor time of other processes on the ranks' processors, and all time of these, ns."""
+    taken = had = 0
+    for group in groups:
+        busy = [row["busy_ns"] for row in group.ranks if row["busy_ns"] is not None]
+        looked = [row["looked_ns"] for row in group.ranks if row["looked_ns"]]
+        if len(looked) < len(group.ranks) or not busy:
+            continue
+        # overlapping bindings that are not the same: the widest look at least sees its own processors
+        widest = max(group.ranks, key=lambda row: len(cpus_of(row["cpus"])))
+        cpus = cpus_of(widest["cpus"])
+        own = sum(row["own_ns"] or 0 for row in group.ranks if cpus_of(row["cpus"]) <= cpus)
+        taken += max((widest["busy_ns"] or 0) - own, 0)
+        had += len(cpus) * max(looked)
+    return taken, had, ""
+
+
+def _stolen(rows: Sequence[TraceRankRow]) -> tuple[int, int, str]:
+    """Time that hypervisors took, and all time of all processors, ns; a host counts once."""
+    hosts = {row["host"]: row for row in rows if row["steal_ns"] is not None and row["looked_ns"]}
+    had = sum(row["host_cpus"] * (row["looked_ns"] or 0) for row in hosts.values())
+    return sum(row["steal_ns"] or 0 for row in hosts.values()), had, ""
+
+
+def _doubt(doubt: TraceDoubt, count: int, of: int, who: str) -> TraceDoubtRow | None:
+    limit, share = LIMITS[doubt], count / of if of > 0 else 0.0
+    if share <= limit.b:
+        return None
+    grade: Grade = "D" if share >= limit.d else "C" if share >= limit.c else "B"
+    return TraceDoubtRow(doubt=doubt, grade=grade, count=count, of=of, share=share, where=who)
+
+
+def confidence_of(rows: Iterable[TraceDoubtRow]) -> Grade:
+    """The grade of a trace: the worst that one of its doubts leaves it."""
+    worst: Grade = "A"
+    for row in rows:
+        worst = max(worst, row["grade"])
+    return worst
