@@ -4,7 +4,8 @@
 import glob
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -37,10 +38,28 @@ def connect(engine: str = "duckdb://") -> Backend:
         import ibis
 
         # DuckDB counts the whole machine's cores, inside a job and under an affinity mask too
-        return ibis.duckdb.connect(rest or ":memory:", threads=usable_threads())
+        backend: Any = ibis.duckdb.connect(rest or ":memory:", threads=usable_threads())
+        for name in ("to_pyarrow", "raw_sql", "create_table", "create_view"):
+            setattr(backend, name, interruptible(getattr(backend, name)))
+        return backend
     if scheme == "spark":
         return _spark(rest)
     raise DataError(f"there is no engine {engine!r}", "use duckdb:// (the default) or spark://local[2]")
+
+
+def interruptible(query: Callable[..., Any]) -> Callable[..., Any]:
+    """The query, after whose interruption a KeyboardInterrupt is raised: DuckDB drops it and raises one of its own."""
+
+    @wraps(query)
+    def run(*arguments: Any, **options: Any) -> Any:
+        try:
+            return query(*arguments, **options)
+        except Exception as problem:
+            if "interrupted" in str(problem).lower():
+                raise KeyboardInterrupt from problem
+            raise
+
+    return run
 
 
 def _spark(rest: str) -> Backend:
