@@ -155,6 +155,11 @@ class Measure(Section, frozen=True):
     warmup_most: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = Field(
         50, description="warm-up calls, at most"
     )
+    time: Seconds = Field(
+        0.0,
+        description='time of the whole run: "1 min"; the budget of an operation is then what fits, and rounds of '
+        "launches are added until it ends; 0 s: as launches and budget say",
+    )
     budget: Seconds = Field(5.0, description='measuring time of one operation in one cell and launch: "5 s"')
     limit: Seconds = Field(
         120.0,
@@ -183,7 +188,8 @@ class Measure(Section, frozen=True):
     def written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without a limit that nobody stated: read again from a plan it would be one, and perhaps below the budget."""
         tree = handler(self)
-        return tree if "limit" in self.model_fields_set else {key: tree[key] for key in tree if key != "limit"}
+        unstated = {key for key in ("limit", "time") if key not in self.model_fields_set}
+        return {key: tree[key] for key in tree if key not in unstated}
 
 
 class Placement(Section, frozen=True):

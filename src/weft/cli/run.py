@@ -18,6 +18,7 @@ def run(
     pcap: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     cancel: Annotated[bool, Parameter(negative="")] = False,
     confirm: Annotated[bool, Parameter(negative="")] = False,
+    time: str = "",
     nodes: str = "",
     launches: int | None = None,
     budget: str = "",
@@ -49,6 +50,9 @@ def run(
     confirm
         Then move each variable of the MPI library that may cause a change-over, in fresh launches, and tell whether the
         change-over moves with it, and what that brings. With --into RUN also for a run that is complete.
+    time
+        Time that the run may take as a whole, in place of the study's: "10 min". The first answer comes early and
+        gets narrower. More time refines a run that is there.
     nodes
         Node counts of every series in place of the study's: 2,4.
     launches
@@ -67,7 +71,7 @@ def run(
     from weft.kernel.overrides import Overrides, parse_nodes
     from weft.run.many import PREPARING, Measuring
 
-    overrides = Overrides(parse_nodes(nodes) if nodes else (), launches, budget, quick)
+    overrides = Overrides(parse_nodes(nodes) if nodes else (), launches, budget, quick, time)
     measuring = None
     try:
         measuring = Measuring(

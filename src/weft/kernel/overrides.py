@@ -36,12 +36,15 @@ class Overrides:
         Measuring time of one operation in one cell and launch: ``2 min``.
     quick
         Few samples (`QUICK`), and nothing explained.
+    time
+        Time of the whole run: ``10 min``. Without it, what is asked of launches or samples ends the study's own time.
     """
 
     nodes: tuple[int, ...] = ()
     launches: int | None = None
     budget: str = ""
     quick: bool = False
+    time: str = ""
 
     def measure(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Keys of ``[measure]`` to change, with those that the study gives.
@@ -49,6 +52,10 @@ class Overrides:
         What is given by name takes precedence over --quick. A limit that leaves no room for the new budget is raised.
         """
         found: dict[str, Any] = dict(QUICK) if self.quick else {}
+        if self.time:
+            found["time"] = self.time
+        elif "time" in given and (self.quick or self.budget or self.launches is not None):
+            found["time"] = "0 s"
         if self.launches is not None:
             found["launches"] = self.launches
         if self.budget:
@@ -86,11 +93,11 @@ def load_overridden(given: str | Path, overrides: Overrides) -> Study:
     text, tree = read_toml(path, StudyError)
     if overrides == Overrides():
         return make_study(tree, str(path)).read_from(path, text)
-    if overrides.budget:
+    for key, value in (("budget", overrides.budget), ("time", overrides.time)):
         try:
-            parse_seconds(overrides.budget)
+            parse_seconds(value or "0 s")
         except ValueError as problem:
-            raise StudyError(f"--budget {overrides.budget!r}: {problem}", 'write a time: --budget "2 min"') from None
+            raise StudyError(f"--{key} {value!r}: {problem}", f'write a time: --{key} "2 min"') from None
     make_study(tree, str(path))  # a mistake of the file's own is told as such
     changed = overridden(text, overrides)
     try:
@@ -118,13 +125,13 @@ def overridden(text: str, overrides: Overrides) -> str:
 
 
 def without_launches(text: str) -> Mapping[str, Any] | None:
-    """The tree of a study apart from its number of launches; None if it is no TOML."""
+    """The tree of a study apart from its number of launches and its time; None if it is no TOML."""
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return None
     measure = tree.get("measure", {})
-    return tree | {"measure": {key: value for key, value in measure.items() if key != "launches"}}
+    return tree | {"measure": {key: value for key, value in measure.items() if key not in ("launches", "time")}}
 
 
 def _explains(tree: Mapping[str, Any]) -> bool:

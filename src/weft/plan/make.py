@@ -24,9 +24,10 @@ from weft.kernel.steps import MOST_RANKS
 from weft.kernel.teams import team_of
 from weft.plan.memory import MemoryNeed, memory_need
 from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries
-from weft.plan.rounds import launches_of
+from weft.plan.rounds import launches_of, with_launches
 from weft.plan.shapes import shapes
 from weft.plan.simulation_budget import foreseen
+from weft.plan.timing import budget_within, rounds_within
 from weft.plan.wire import flat_plan
 from weft.study import MOST_CELLS, Measure, Study
 
@@ -94,9 +95,20 @@ def make_plan(
         launches=(),
         notes=tuple(told),
     )
-    launches = tuple(launches_of(plain))
-    refused = tuple(refusals(plain, launches))
-    return plain.model_copy(update={"launches": launches, "notes": (*plain.notes, *refused)})
+    launched = timed(plain)
+    refused = tuple(refusals(launched, launched.launches))
+    return launched.model_copy(update={"notes": (*plain.notes, *refused)})
+
+
+def timed(plain: Plan) -> Plan:
+    """The plan with its launches; where the study states the time of a run, with a budget that fits into it."""
+    if not plain.measure.time or plain.planned_fabric.is_model:
+        return plain.model_copy(update={"launches": tuple(launches_of(plain))})
+    budget = budget_within(plain)
+    measure = plain.measure.model_copy(update={"budget": budget, "launches": 1})
+    first = plain.model_copy(update={"measure": measure})
+    first = first.model_copy(update={"launches": tuple(launches_of(first))})
+    return with_launches(first, rounds_within(first))
 
 
 def seed_of(study: Study, fabric: Fabric, notes: list[str]) -> int:

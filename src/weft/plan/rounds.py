@@ -62,10 +62,11 @@ def floor_hosts(plan: Plan, batches: dict[str, list[Cell]]) -> list[tuple[list[C
 
 
 def with_launches(plan: Plan, launches: int) -> Plan:
-    """The plan with rounds added up to so many; those that it has stay as they are."""
-    more = plan.model_copy(update={"measure": plan.measure.model_copy(update={"launches": launches})})
-    new = [launch for launch in launches_of(more) if launch.index > plan.measure.launches]
-    return more.model_copy(update={"launches": (*plan.launches, *new)})
+    """The plan with so many rounds: the missing ones added, or the last ones left out; the others stay as they are."""
+    other = plan.model_copy(update={"measure": plan.measure.model_copy(update={"launches": launches})})
+    kept = [launch for launch in plan.launches if launch.index <= launches]
+    new = [launch for launch in launches_of(other) if launch.index > plan.measure.launches]
+    return other.model_copy(update={"launches": (*kept, *new)})
 
 
 def batches_of(plan: Plan) -> dict[str, list[Cell]]:

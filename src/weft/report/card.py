@@ -23,6 +23,14 @@ def print_card(run: Any, out: Any = None) -> None:
         target.print(line, style="bold" if place == 0 else f"bold {GRADES[view.confidence]}".rstrip() if styled else "")
 
 
+def card_text(view: RunView) -> str:
+    """The card of a run as the terminal prints it, with its colours."""
+    out = console(120, stderr=True)
+    with out.capture() as captured:
+        print_card(view, out)
+    return captured.get()
+
+
 def card_of(view: RunView) -> Card:
     """The card of a run."""
     return Card(view.name, run_facts(view), tuple(with_folder(row, view) for row in card_rows(view.claims)))

@@ -2,7 +2,7 @@
 """The work of ``weft run``: a study on one or several fabrics, one after the other, and a page about all of them."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from shlex import quote
@@ -29,7 +29,7 @@ from weft.run.one import (
     statuses,
 )  # fmt: skip
 from weft.run.progress import Progress, for_terminal
-from weft.run.refresh import reading
+from weft.run.refresh import refresh
 from weft.run.walk import pending
 from weft.store.folder import RunFolder
 from weft.study import Study
@@ -84,7 +84,8 @@ class Measuring:
         self.at: Path | None = None
         """The run that is measured or reported."""
         self.study: Study = load_overridden(study, overrides)
-        self.more, self.wait, self.anyway = overrides.launches is not None, wait, anyway
+        self.more = overrides.launches is not None or bool(overrides.time)
+        self.wait, self.anyway = wait, anyway
         self.fabrics: list[Fabric] = [load_fabric(each) for each in on]
         names = [fabric.name for fabric in self.fabrics]
         twice = next((name for name in names if names.count(name) > 1), "")
@@ -117,9 +118,9 @@ class Measuring:
         ended = [self._one(fabric, base / fabric.name) for fabric in self.fabrics]
         if not self.report:
             return max(code for _, code in ended)
-        from weft.report import page
+        from weft.run.answer import write_joint_page
 
-        path = page.write([folder.path for folder, _ in ended], base / f"{self.study.name}.html", files_too=False)
+        path = write_joint_page([folder.path for folder, _ in ended], base / f"{self.study.name}.html")
         sys.stdout.write(f"report on all {len(ended)} fabrics: {path}\n")
         return max(code for _, code in ended)
 
@@ -173,9 +174,14 @@ class Measuring:
         here = KINDS[fabric.kind].runs_here
         seen = look_first(progress.say, wait=self.wait, anyway=self.anyway) if here else None
         self.at = into
-        folder = run_study(
-            self.study, fabric, into, launcher, progress, more=self.more, seen=seen, tables=self.report, plan=plan
-        )
+        try:
+            folder = run_study(
+                self.study, fabric, into, launcher, progress, more=self.more, seen=seen, tables=self.report, plan=plan,
+                show=self._shown(progress),
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            self._keep(RunFolder(into))
+            raise
         if self.report:
             self._report(folder, launcher, progress)
         counts = statuses(folder)
@@ -194,17 +200,38 @@ class Measuring:
         sys.stdout.flush()
         return folder, exit_code(counts)
 
+    def _shown(self, progress: Progress) -> Callable[[RunFolder, int], None]:
+        """What shows the answer of a run so far."""
+
+        def show(folder: RunFolder, rounds: int) -> None:
+            from weft.run.answer import show_so_far
+
+            show_so_far(folder, rounds, progress)
+
+        return show
+
+    def _keep(self, folder: RunFolder) -> None:
+        """Make tables and page of what an interrupted run has measured; a second interrupt ends that, too."""
+        if not self.report or not folder.meta.is_file() or not any(folder.cells.glob("*.json")):
+            return
+        from weft.run.answer import write_page
+
+        try:
+            refresh(folder.path)
+            write_page(folder)
+        except WeftError as problem:
+            sys.stderr.write(plain(f"no page of what was measured: {problem.what}\n"))
+
     def _report(self, folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
         """Move knobs if asked, print the answer and write the page."""
         if self.confirm:
             from weft.run.confirm import confirm
 
             confirm(folder, launcher, progress)
-        from weft.report import page, tables  # a second of imports that nobody needs before there is a result
+        from weft.run.answer import print_answer, write_page
 
-        with reading(folder.path):
-            page.write([folder.path], folder.report, files_too=False)  # `weft report` writes the figures as files
-            tables.show(folder.path)  # last: the output may be full, or its reader gone
+        write_page(folder)  # `weft report` writes the figures as files
+        print_answer(folder)  # last: the output may be full, or its reader gone
 
     def _why_no_report(self, run: Path) -> str:
         """Why there are no tables and no page, and how they come about."""

@@ -23,7 +23,8 @@ from weft.run.failure import RETRIED
 from weft.run.folder import check_place, create, locked
 from weft.run.inputs import check_inputs, copy_inputs
 from weft.run.progress import Progress, Silent
-from weft.run.refresh import make_tables
+from weft.run.refine import Refinement
+from weft.run.refresh import make_tables, stale
 from weft.run.walk import Walk, pending
 from weft.store.folder import INPUTS, RunFolder
 from weft.store.inputs import digests
@@ -45,6 +46,7 @@ def run_study(
     seen: Look | None = None,
     tables: bool = True,
     plan: Plan | None = None,
+    show: Callable[[RunFolder, int], None] = lambda _, __: None,
 ) -> RunFolder:
     """Measure a study on a fabric, or the unfinished part of it.
 
@@ -66,6 +68,8 @@ def run_study(
         Whether its tables are made, too; they need the extra ``report`` (:mod:`weft.extras`).
     plan
         Of a run that begins, if it was already planned.
+    show
+        Shows the answer of a run with ``measure.time`` after each of its rounds, whose number it is given.
 
     Returns
     -------
@@ -94,8 +98,10 @@ def run_study(
         left = pending(folder, plan)
         if seen is not None and left:
             add_look(folder.path, seen)
-        Walk(folder, plan, launcher, progress).go()
-        if tables:
+        refines = tables and bool(plan.measure.time) and not plan.planned_fabric.is_model
+        refinement = Refinement(folder, plan, show) if refines else None
+        Walk(folder, plan, launcher, progress, refinement.after if refinement else None).go()
+        if tables and (refinement is None or stale(folder)):
             if left:
                 progress.say("making the tables and the page: some seconds, longer after many cells")
             make_tables(folder)

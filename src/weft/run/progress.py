@@ -41,6 +41,10 @@ class Progress(Protocol):
         """Print a line."""
         ...
 
+    def answer(self, line: str, card: str) -> None:
+        """Show the answer so far: a line for a log, a card for a terminal, which replaces the one before."""
+        ...
+
     def stop(self) -> None:
         """End the display."""
         ...
@@ -62,6 +66,9 @@ class Silent:
         """See :class:`Progress`."""
 
     def say(self, line: str) -> None:
+        """See :class:`Progress`."""
+
+    def answer(self, line: str, card: str) -> None:
         """See :class:`Progress`."""
 
     def stop(self) -> None:
@@ -116,6 +123,11 @@ class Lines:
         """See :class:`Progress`."""
         print(plain(line), file=self.out, flush=True)
 
+    def answer(self, line: str, card: str) -> None:
+        """See :class:`Progress`."""
+        self.printed = time.monotonic()
+        self.say(line)
+
     def stop(self) -> None:
         """See :class:`Progress`."""
 
@@ -162,7 +174,8 @@ class Live:
         self.task = self.bar.add_task("", total=None, left="")
         self.cell = Text(style="dim", no_wrap=True, overflow="ellipsis")
         self.samples, self.link = (Text(no_wrap=True, overflow="ellipsis") for _ in range(2))
-        lines = Group(self.bar, self.cell, self.samples, self.link)
+        self.card = Text(no_wrap=True, overflow="ellipsis")
+        lines = Group(self.card, self.bar, self.cell, self.samples, self.link)
         self.display = Display(lines, console=self.bar.console, transient=True, refresh_per_second=4)
 
     def start(self, total: int, done: int, remaining_s: float) -> None:
@@ -192,6 +205,15 @@ class Live:
     def say(self, line: str) -> None:
         """See :class:`Progress`."""
         self.bar.console.print(line)
+
+    def answer(self, line: str, card: str) -> None:
+        """See :class:`Progress`."""
+        from rich.text import Text
+
+        # what does not fit above the bar would scroll away, and be drawn again below
+        most = max(3, self.bar.console.height - 6)
+        self.card.plain = ""
+        self.card.append_text(Text.from_ansi("\n".join(card.splitlines()[:most])))
 
     def stop(self) -> None:
         """See :class:`Progress`."""

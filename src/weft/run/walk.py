@@ -3,7 +3,7 @@
 
 import errno
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,11 +60,22 @@ class Walk:
         Starts the ranks.
     progress
         Receives the progress of the walk.
+    after_round
+        Called with the index of each round whose launches have all ended. Returns the plan to go on with, which may
+        have more rounds, or None to stop there.
     """
 
-    def __init__(self, folder: RunFolder, plan: Plan, launcher: Launcher, progress: Progress) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        plan: Plan,
+        launcher: Launcher,
+        progress: Progress,
+        after_round: Callable[[int], Plan | None] | None = None,
+    ) -> None:
         self.folder = folder
         self.plan = plan
+        self.after_round = after_round
         self.launcher = launcher
         self.progress = progress
         self.cells = {cell.id: cell for cell in plan.cells}
@@ -99,7 +110,7 @@ class Walk:
         for path in self.folder.leftovers(names):
             try_remove(path)
 
-    def _round(self, steps: Sequence[Step]) -> list[Step]:
+    def _round(self, steps: list[Step]) -> list[Step]:
         """Start each step once; returns the cells that a failed launch did not reach, as new steps."""
         check_still_there(self.folder, self.origin.run)
         requests = [self._request(step) for step in steps]
@@ -117,10 +128,29 @@ class Walk:
                 self.durations.learn(step.launch, step.cells, outcome.wall_s, whole=outcome.returncode == 0)
                 self._tell(step, broken_off, [*steps[place + 1 :], *again])
                 try_remove(self.folder.live_file(outcome.id))
+                if not self._goes_on(place, steps, requests):
+                    self.after_round = None
+                    return again
                 if place + 1 < len(steps):
                     watch.turn_to(steps[place + 1].launch.id)
                     self.progress.current(self._words(steps[place + 1]))
         return again
+
+    def _goes_on(self, place: int, steps: list[Step], requests: list[LaunchRequest]) -> bool:
+        """Whether the walk goes on after a step; at the end of a round its owner decides, and may add launches."""
+        index = steps[place].launch.index
+        if self.after_round is None or any(step.launch.index == index for step in steps[place + 1 :]):
+            return True
+        plan = self.after_round(index)
+        if plan is None:
+            return False
+        known = {launch.id for launch in self.plan.launches}
+        added = [Step(launch, launch.cells) for launch in plan.launches if launch.id not in known]
+        self.plan = plan
+        self.total += sum(len(step.cells) for step in added)
+        steps += added
+        requests += map(self._request, added)
+        return True
 
     def _request(self, step: Step) -> LaunchRequest:
         launch = step.launch

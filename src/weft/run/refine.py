@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Refining a run round by round: an answer after the first launch of each cell, then narrower until its time ends."""
+
+import time
+from collections.abc import Callable
+
+from weft.analyse.tables.times import CALLS, reach, timed
+from weft.errors import DataError
+from weft.files.atomic import read_json
+from weft.plan.records import Plan
+from weft.plan.rounds import with_launches
+from weft.plan.timing import LEAST_LAUNCHES
+from weft.run.extend import replace_plan
+from weft.run.refresh import make_tables
+from weft.store.folder import RunFolder
+
+FIRST_ROUNDS_ROOM = 1.5
+"""Rounds up to `LEAST_LAUNCHES` may take so many times the time of the run: fewer give no verdict."""
+
+
+class Refinement:
+    """Decides after each round of a run with ``measure.time`` whether another follows; its tables are made each time.
+
+    Parameters
+    ----------
+    folder
+        The run folder; its lock is held by the caller.
+    plan
+        Its plan.
+    show
+        Shows the answer so far, given the rounds that are measured.
+    """
+
+    def __init__(self, folder: RunFolder, plan: Plan, show: Callable[[RunFolder, int], None]) -> None:
+        self.folder, self.plan, self.show = folder, plan, show
+        self.spent_s = measured_s(folder)
+        self.began = time.monotonic()
+        self.rounds = 0
+
+    def after(self, index: int) -> Plan | None:
+        """Take in that all launches of a round have ended; returns the plan to go on with, or None to stop here."""
+        make_tables(self.folder)
+        self.show(self.folder, index)
+        self.rounds += 1
+        planned = self.plan.measure.launches
+        if not self.plan.planned_fabric.runs_here:  # all its launches are in one job
+            return self.plan if index < planned else None
+        if not self._goes_on(index):
+            if index < planned:
+                self._store(with_launches(self.plan, index))
+            return None
+        if index == planned:
+            self._store(with_launches(self.plan, index + 1))
+        return self.plan
+
+    def _goes_on(self, index: int) -> bool:
+        now = time.monotonic() - self.began
+        after_next = self.spent_s + now * (self.rounds + 1) / self.rounds
+        if index < LEAST_LAUNCHES:
+            return after_next <= FIRST_ROUNDS_ROOM * self.plan.measure.time
+        return after_next <= self.plan.measure.time and not is_precise(self.folder, self.plan)
+
+    def _store(self, plan: Plan) -> None:
+        replace_plan(self.folder, plan)
+        self.plan = plan
+
+
+def is_precise(folder: RunFolder, plan: Plan) -> bool:
+    """Whether the interval over launches of each warm call is as narrow as the study asks."""
+    rows = timed(CALLS.read(folder.path), phase="warm")
+    half_widths = [(reach(row)[1] - reach(row)[0]) / 2 / row["median_s"] for row in rows]
+    return bool(rows) and max(half_widths) <= plan.measure.precision
+
+
+def measured_s(folder: RunFolder) -> float:
+    """Seconds that the launches of a run have taken so far."""
+    total = 0.0
+    for path in folder.launches.glob("*.outcome.json"):
+        try:
+            total += float(read_json(path)["wall_s"])
+        except (DataError, KeyError, TypeError, ValueError):
+            continue  # of a launch that is told by its cells
+    return total

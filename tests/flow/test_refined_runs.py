@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run with a time: an answer after its first round, more rounds while there is time, more time for the same run."""
+
+from pathlib import Path
+
+import pytest
+
+from made.fake_kernel import FakeLauncher
+from weft.fabric import Fabric
+from weft.kernel.overrides import Overrides, load_overridden
+from weft.plan.make import make_plan
+from weft.plan.stored import plan_of
+from weft.run import refine
+from weft.run.one import run_study, statuses
+from weft.store.folder import RunFolder
+from weft.study import Study
+
+pytestmark = pytest.mark.usefixtures("only_measure")
+
+
+class Clock:
+    """Time that passes when a launch runs."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(refine.time, "monotonic", lambda: self.now)
+
+
+class Timed(FakeLauncher):
+    """Each launch takes some seconds of a clock."""
+
+    def __init__(self, clock: Clock, each_s: float, faults: dict[str, str] | None = None) -> None:
+        super().__init__(faults or {}, wall_s=each_s)
+        self.before = lambda _: setattr(clock, "now", clock.now + each_s)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def asked(study: Study, time: str) -> Study:
+    return load_overridden(study.path, Overrides(time=time))
+
+
+def test_rounds_follow_until_the_time_is_up_and_tables_are_there_after_each(
+    study: Study, fabric: Fabric, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refine, "is_precise", lambda *_: False)
+    shown: list[tuple[int, bool]] = []
+    launcher = Timed(clock, 2.0)
+    given = asked(study, "40 s")
+    folder = run_study(
+        given, fabric, tmp_path / "run", launcher,
+        show=lambda folder, rounds: shown.append((rounds, (folder.tables / "calls.parquet").is_file())),
+    )  # fmt: skip
+    # three launches of 2 s are a round: six rounds take 36 s, a seventh would end after 42
+    assert shown == [(rounds, True) for rounds in range(1, 7)]
+    assert set(statuses(folder)) == {"ok"}
+    assert plan_of(folder).measure.launches == 6
+    assert len({name.rpartition(".")[2] for name in launcher.started}) == 6
+
+
+def test_a_run_that_is_precise_stops_after_four_launches_and_not_before(
+    study: Study, fabric: Fabric, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refine, "is_precise", lambda *_: True)
+    folder = run_study(asked(study, "10 min"), fabric, tmp_path / "run", Timed(clock, 0.1))
+    assert plan_of(folder).measure.launches == 4
+
+
+def test_a_time_that_is_too_short_leaves_a_whole_run_of_fewer_launches_which_more_time_refines(
+    study: Study, fabric: Fabric, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refine, "is_precise", lambda *_: False)
+    folder = run_study(asked(study, "10 s"), fabric, tmp_path / "run", Timed(clock, 2.0))
+    plan = plan_of(folder)
+    assert plan.measure.launches == 2  # 12 s; a third round would end after 18, over one and a half times the 10 s
+    assert set(statuses(folder)) == {"ok"}
+    before = {path.name: path.read_bytes() for path in folder.cells.iterdir()}
+    again = Timed(clock, 2.0)
+    run_study(asked(study, "60 s"), fabric, tmp_path / "run", again, more=True)
+    longer = plan_of(folder)
+    assert longer.launches[: len(plan.launches)] == plan.launches
+    assert longer.measure.budget == plan.measure.budget
+    assert longer.measure.launches == 10
+    after = {path.name: path.read_bytes() for path in folder.cells.iterdir()}
+    assert {name: after[name] for name in before} == before
+
+
+def test_an_interrupted_run_goes_on_by_the_same_command(
+    study: Study, fabric: Fabric, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refine, "is_precise", lambda *_: False)
+    given = asked(study, "30 s")
+    with pytest.raises(KeyboardInterrupt):
+        run_study(given, fabric, tmp_path / "run", Timed(clock, 2.0, {"c001.l2": "interrupt"}))
+    folder = RunFolder(tmp_path / "run")
+    assert (folder.tables / "calls.parquet").is_file()  # of the first round
+    run_study(given, fabric, tmp_path / "run", Timed(clock, 2.0))
+    assert set(statuses(folder)) == {"ok"}
+    assert plan_of(folder).measure.launches >= 4
+
+
+def test_the_budget_of_an_operation_is_what_fits_into_the_time(study: Study, fabric: Fabric) -> None:
+    short, long = (make_plan(asked(study, time), fabric).measure.budget for time in ("20 s", "2 h"))
+    assert short < long == study.measure.budget
+    plan = make_plan(asked(study, "1 min"), fabric)
+    assert plan.measure.launches == 4
+    assert plan.measure.time == 60
+
+
+def test_what_an_expert_asks_of_launches_or_samples_ends_the_studys_own_time() -> None:
+    assert load_overridden("contention", Overrides()).measure.time == 60
+    assert load_overridden("contention", Overrides(time="10min")).measure.time == 600
+    for overrides in (Overrides(launches=3), Overrides(quick=True), Overrides(budget="1 s")):
+        assert load_overridden("contention", overrides).measure.time == 0
+    assert load_overridden("contention", Overrides(launches=3, time="2 min")).measure.time == 120
