@@ -95,6 +95,9 @@ def test_a_holder_that_is_killed_takes_its_hosts_along(own_cluster: Cluster) -> 
     os.kill(own_cluster.holder, signal.SIGKILL)
     assert sleeper.wait(5) != 0
     assert gone(inside)
+    until = time.monotonic() + 10
+    while own_cluster.alive() and time.monotonic() < until:
+        time.sleep(0.01)  # its parent has still to take its exit code
     assert not own_cluster.alive()
     own_cluster.close()
 
