@@ -100,7 +100,7 @@ std::string describe_cell(Plan const &plan, Cell const &cell, Outcome const &out
         json.value(warning);
     }
     json.end_array().end_object();
-    return json.text() + "\n";
+    return with_checksum(json.text());
 }
 
 } // namespace weft

@@ -96,7 +96,7 @@ std::string describe_launch(Team const &team, Plan const &plan, Clock const &clo
     json.end_object();
     json.key("ranks").begin_array().raw(ranks).end_array();
     json.end_object();
-    return json.text() + "\n";
+    return with_checksum(json.text());
 }
 
 } // namespace weft

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/json.hpp"
 
+#include "host/crc32.hpp"
+
 #include <array>
+#include <span>
 
 namespace weft {
 
@@ -54,6 +57,12 @@ std::string escaped(char symbol) {
 }
 
 } // namespace
+
+std::string with_checksum(std::string_view object) {
+    object.remove_suffix(1); // the bracket
+    std::uint32_t const crc = crc32(std::as_bytes(std::span(object)));
+    return std::string(object) + ",\"record_crc32\":" + std::to_string(crc) + "}\n";
+}
 
 std::string json_string(std::string_view text) {
     std::string result = "\"";

@@ -49,3 +49,9 @@ TEST_CASE("the checksum is that of zip") {
     CHECK(weft::crc32(bytes.subspan(4), weft::crc32(bytes.first(4))) == 0xcbf43926);
     CHECK(weft::crc32({}) == 0);
 }
+
+TEST_CASE("a record ends with the checksum of all before it") {
+    std::string const text = weft::with_checksum(R"({"a":1})");
+    CHECK(text ==
+          R"({"a":1,"record_crc32":)" + std::to_string(weft::crc32(std::as_bytes(std::span(R"({"a":1)", 6)))) + "}\n");
+}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from weft.errors import DataError, StudyError
+from weft.files import checksum
 from weft.files.beneath import NotPlainError, follow_no_link, parent_of, strange_in
 from weft.files.plain import open_plain, read_plain
 from weft.format import format_bytes
@@ -94,20 +95,23 @@ def own_file(path: Path) -> BinaryIO:
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Write a JSON object atomically; NaN and infinity are refused."""
-    write_atomic(path, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
+    """Write a JSON object atomically, with its checksum; NaN and infinity are refused."""
+    entries = {key: entry for key, entry in value.items() if key != checksum.NAME}
+    write_atomic(path, checksum.with_checksum(json.dumps(entries, indent=1, allow_nan=False)).encode())
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
+    """Read a JSON object, without its checksum.
 
     Raises
     ------
     DataError
-        The file is missing, not readable, or not a JSON object.
+        The file is missing, not readable, not a JSON object, or not what its checksum is of.
     """
     with file_errors(path):
         raw = read_plain(path)
+    if checksum.is_damaged(raw):
+        raise DataError(f"{path} is damaged: its checksum is of other content", ANEW)
     try:
         value: Any = plain_tree(json.loads(raw))
     except (ValueError, RecursionError) as error:
@@ -116,6 +120,7 @@ def read_json(path: Path) -> dict[str, Any]:
         ) from error
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a JSON object", ANEW)
+    value.pop(checksum.NAME, None)
     return value  # pyright: ignore[reportUnknownVariableType]
 
 

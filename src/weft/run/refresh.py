@@ -104,11 +104,11 @@ def checksums(folder: RunFolder) -> dict[str, str]:
 
 
 def sources(folder: RunFolder) -> str:
-    """CRC-32 of names and sizes of all records: a clock that was set back makes a new one look old."""
-    found: list[str] = []
+    """CRC-32 of names and contents of all records, of the plan and the load: times and sizes alone may be the same."""
+    found = [f"{place.name} {checksum(place)}" for place in (folder.plan, folder.load) if place.is_file()]
     for place in (folder.cells, folder.launches):
         with suppress(OSError), os.scandir(place) as entries:
-            found += [f"{each.name} {each.stat().st_size}" for each in entries if each.name.endswith(".json")]
+            found += [f"{each.name} {checksum(Path(each.path))}" for each in entries if each.name.endswith(".json")]
     return f"{zlib.crc32(chr(10).join(sorted(found)).encode(errors='surrogateescape')):08x}"
 
 

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from weft.errors import DataError
-from weft.files.atomic import file_errors, write_json
-from weft.files.plain import read_plain
+from weft.files.atomic import read_json, write_json
 from weft.store.folder import RunFolder
 from weft.store.records import Record
 
@@ -67,8 +66,7 @@ def read_looks(root: Path) -> tuple[Look, ...]:
     if not path.is_file():
         return ()
     try:
-        with file_errors(path):
-            return Looks.model_validate_json(read_plain(path)).looks
+        return Looks.model_validate(read_json(path)).looks
     except ValidationError as error:
         remedy = "delete this file: the run then knows of no load at its start"
         raise DataError(f"{path}: torn: {error.errors()[0]['msg']}", remedy) from None

@@ -4,6 +4,7 @@
 import json
 import math
 import os
+import zlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias
 
 import pyarrow.parquet as pq
 
-from weft.files.plain import plain_file
+from weft.files.plain import plain_file, read_plain
 from weft.store import pairs
 from weft.store.cells import Origin, finished_cells, folder_path, read_record, read_samples
 from weft.store.files import ROW_GROUP, ahead, write_parquet
@@ -93,13 +94,24 @@ def _rows(records: Iterable[CellRecord]) -> int:
 
 
 def _fingerprints(root: Path) -> Fingerprints:
-    """Name, size and time of each file of ``cells/``, by its name."""
+    """Name, size, and time of each file of ``cells/``, by its name; of a record its content in place of its time."""
     cells = root / "cells"
     if not cells.is_dir():
         return {}
     with os.scandir(cells) as entries:
-        stats = ((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
-        return {name: [name, status.st_size, status.st_mtime_ns] for name, status in stats}
+        stats = [(Path(entry.path), entry.stat(follow_symlinks=False)) for entry in entries]
+    return {
+        path.name: [path.name, status.st_size, _crc(path) if path.suffix == ".json" else status.st_mtime_ns]
+        for path, status in stats
+    }
+
+
+def _crc(path: Path) -> int:
+    """CRC-32 of a record, in which are those of its samples; 0 of one that cannot be read, which its reader says."""
+    try:
+        return zlib.crc32(read_plain(path))
+    except OSError:
+        return 0
 
 
 def _sources(schema: str, records: Iterable[CellRecord], files: Fingerprints) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from weft.errors import DataError
+from weft.files.checksum import is_damaged
 from weft.files.plain import read_plain
 from weft.text import plain_tree
 
@@ -172,6 +173,8 @@ class LaunchRecord(Record):
 def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN) -> Any:
     try:
         text = read_plain(path)
+        if is_damaged(text):
+            raise DataError(f"{path}: damaged {what}: its checksum is of other content", remedy)
         # Without an escape, DEL or a letter beyond ASCII every text in it is plain already; a run of 5,000 cells has a
         # million of them, one after the other 26 s.
         easy = text.isascii() and b"\\" not in text and b"\x7f" not in text
