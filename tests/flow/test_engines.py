@@ -2,9 +2,11 @@
 """DuckDB and Spark make the same tables of the same samples."""
 
 import math
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from weft.analyse.make import make_tables
 from weft.analyse.pairs.exact import exact_rows
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
+from weft.analyse.pairs.round_loads import round_loads
 from weft.analyse.tables.pairs import ALL
 from weft.analyse.trace.make import WRITTEN, make_trace_tables
 from weft.errors import DataError
@@ -91,15 +94,74 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+@pytest.fixture
+def standalone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A master and a worker of a Spark cluster, each a process of its own, on the loopback alone; the engine's name."""
+    import pyspark
+
+    stop_spark()  # one Java machine has one session, which another test began
+    home = Path(pyspark.__file__).parent
+    port, *others = free_ports(3)
+    (tmp_path / "conf").mkdir()
+    lines = ("spark.driver.host 127.0.0.1", "spark.sql.shuffle.partitions 4", "spark.executor.memory 512m")
+    (tmp_path / "conf" / "spark-defaults.conf").write_text("\n".join(lines) + "\n")
+    for name, value in (("SPARK_CONF_DIR", tmp_path / "conf"), ("SPARK_LOCAL_IP", "127.0.0.1"), ("SPARK_HOME", home)):
+        monkeypatch.setenv(name, str(value))
+    master = f"127.0.0.1:{port}"
+    deploy, where = "org.apache.spark.deploy", ("--host", "127.0.0.1", "--webui-port")
+    commands = (
+        (f"{deploy}.master.Master", *where, str(others[0]), "--port", str(port)),
+        (f"{deploy}.worker.Worker", *where, str(others[1]), "--cores", "2", "--memory", "1g", "--work-dir",
+         str(tmp_path / "work"), f"spark://{master}"),
+    )  # fmt: skip
+    with (tmp_path / "daemons.log").open("w") as log:
+        daemons = [
+            subprocess.Popen([str(home / "bin" / "spark-class"), *command], stdout=log, stderr=log)
+            for command in commands
+        ]
+        try:
+            yield f"spark://{master}"
+        finally:
+            stop_spark()
+            for daemon in daemons:
+                daemon.terminate()
+            for daemon in daemons:
+                daemon.wait(60)
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
 @with_spark
 @pytest.mark.timeout(900)
 def test_pairs_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
-    cluster = Cluster(6, 2, 2, uplinks=1, per_pod=3, pod_uplinks=1)
+    same_pairs(tmp_path, SPARK)
+
+
+@with_spark
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_pairs_give_the_same_tables_on_a_standalone_cluster(tmp_path: Path, standalone: str) -> None:
+    same_pairs(tmp_path, standalone)
+    session: Any = connect(standalone)._session
+    executors = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+    assert len(executors) > 1, "the driver and an executor of the worker"
+
+
+def same_pairs(tmp_path: Path, engine: str) -> None:
+    """A tree whose rounds load its links unequally: without that no time is scaled by its load, which Spark refused."""
+    cluster = Cluster(5, 2, 2, uplinks=1, per_pod=2, pod_uplinks=1)
+    assert round_loads(cluster.places) is not None
     faults = Faults(senders={3: 2.0}, pairs={(1, 9): 4.0}, flukes=5)
     run = make_pairs_run(tmp_path / "run", cluster, faults, launches=2, modes={"isolated": 1.0, "all": 1.4})
     names = [f"{table.name}.parquet" for table in ALL]
     embedded = {name: rows_of(run / "tables" / name) for name in names}
-    make_pair_analysis(run, plan_of(RunFolder(run)), connect(SPARK))
+    make_pair_analysis(run, plan_of(RunFolder(run)), connect(engine))
     for name in names:
         assert embedded[name] or name == "pair_blame.parquet"
         assert same(embedded[name], rows_of(run / "tables" / name)), name

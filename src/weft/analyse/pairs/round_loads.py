@@ -87,7 +87,8 @@ def by_load(placed: Expression, places: Places, *, mean: bool = False) -> Expres
     loaded = placed.left_join(loads, ["source", "target"])[[*placed.columns, "load"]]
     loaded = loaded.mutate(load=ibis.ifelse(loaded.mode == TOGETHER, loaded.load.fill_null(0.0), 0.0))
     usual = loaded.group_by([*KEY, "load"]).agg(usual_s=loaded.time_s.median())
-    lowest = usual.group_by(KEY).agg(least_load=usual.load.min(), least_s=usual.usual_s.first(order_by=usual.load))
+    least = usual.group_by(KEY).agg(least_load=usual.load.min())
+    lowest = least.inner_join(usual.rename(least_load="load", least_s="usual_s"), [*KEY, "least_load"])
     known = loaded.inner_join(usual, [*KEY, "load"]).inner_join(lowest, KEY)
     most = known.least_load / ibis.greatest(known.load, 1.0)
     factor = ibis.ifelse(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from weft.analyse.compare import interval, permute
+from weft.analyse.compare.evidence import Evidence, judged
 
 
 def launches(rng: np.random.Generator, count: int, rows: int, spread: float = 0.03, common: float = 0.02) -> np.ndarray:
@@ -118,3 +119,19 @@ def test_a_launch_without_a_row_is_left_out_of_its_ratio() -> None:
     estimate, drawn = interval.log_ratios(base, np.full((5, 1), 0.7), seed=1)
     assert estimate[0] == pytest.approx(0.7)
     assert np.nanmax(np.abs(drawn - 0.7)) == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("p_holm", "p_launches", "outcome"),
+    [
+        (0.03, 0.03, "no difference shown"),  # either would pass at 5 %, and five of a hundred equals with it
+        (0.021, 0.011, "no difference shown"),
+        (0.019, 0.5, "slower"),
+        (0.5, 0.009, "slower"),
+    ],
+)
+def test_the_two_corrected_tests_decide_at_one_and_at_two_per_cent(
+    p_holm: float, p_launches: float, outcome: str
+) -> None:
+    known = Evidence(1.2, 1.1, 1.3, launches=(10, 10), p=0.001, p_holm=p_holm, p_launches=p_launches)
+    assert judged(known, modelled=False, below_floor=False, margin=0.05).outcome == outcome

@@ -19,6 +19,7 @@ from made.sizes import (
     step_of,
     with_jump,
 )
+from weft.analyse.tables.answers import factor_text
 from weft.analyse.tables.times import CallRow, MedianRow
 from weft.analyse.thresholds.changes import ChangeOver, find_steps_and_bends
 from weft.analyse.thresholds.fit import Pieces
@@ -165,7 +166,20 @@ def test_a_kink_without_a_step_is_a_bend_and_its_place_is_among_the_sure_ones() 
 
         found = find_steps_and_bends(made_series(rng, kinked, sizes_of("octaves"), 0.01))
         hits += any(change.kind == "bend" and change.surely_lower <= planted <= change.surely_upper for change in found)
+        assert {(change.factor, change.low, change.high) for change in found if change.kind == "bend"} <= {(None,) * 3}
     assert hits >= 0.95 * SERIES
+
+
+@pytest.mark.parametrize(
+    ("kind", "factor", "text"),
+    [("bend", None, "–"), ("switch", None, "cannot be judged"), ("switch", 1.0, "1.00"), ("jump", 1.5, "1.50")],
+)
+def test_a_bend_has_no_step_to_print_and_a_switch_beside_a_short_stretch_says_so(
+    kind: str, factor: float | None, text: str
+) -> None:
+    """A bend was listed with "Step x 0.999" and a confidence of more than 99.9 %."""
+    row: Any = {"kind": kind, "factor": factor, "low": factor, "high": factor}
+    assert factor_text(row) == text
 
 
 def test_one_size_that_stands_out_alone_is_no_change_over() -> None:
