@@ -20,7 +20,7 @@ from weft.analyse.pairs.node_table import node_rows
 from weft.analyse.pairs.pair_times import placed, verdicts
 from weft.analyse.pairs.places import Places, places_of
 from weft.analyse.pairs.scratch import Scratch, scratch
-from weft.analyse.tables.pairs import ALL, FARTHEST, PAIR_FACTOR
+from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_TOLD_S, PAIR_FACTOR
 from weft.fabric.kinds import KINDS
 from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
@@ -158,7 +158,7 @@ def _classed(table: Expression, places: Places) -> Rows:
 
 def _with_slow(classes: Iterable[dict[str, Any]], left: Expression) -> Rows:
     """The classes, each with the number of its pairs that are slow."""
-    slow = left.filter(left.time_s >= PAIR_FACTOR * left.base_s)
+    slow = left.filter(left.time_s >= PAIR_FACTOR * left.base_s, left.time_s - left.base_s >= LEAST_TOLD_S)
     counts = slow.group_by(tables.CLASS).agg(slow=slow.count()).to_pyarrow().to_pylist()
     known = {tuple(row[name] for name in tables.CLASS): row["slow"] for row in counts}
     return [row | {"slow": known.get(tuple(row[name] for name in tables.CLASS), 0)} for row in classes]

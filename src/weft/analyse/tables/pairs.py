@@ -40,7 +40,8 @@ Classed = TypedDict("Classed", {"nodes": int, "ranks": int, "bytes": int, "mode"
 class ClassRow(Classed):
     """Times over the pairs of a hop class.
 
-    ``broken`` counts the inconsistent ones (METHOD 20), ``slow`` those of `PAIR_FACTOR` times what the class takes.
+    ``broken`` counts the inconsistent ones (METHOD 20), ``slow`` those of `PAIR_FACTOR` times what the class takes
+    and at least `LEAST_TOLD_S` more.
     """
 
     pairs: int

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """METHOD 19: the time of a pair that was measured again is the median of three, in whatever order they came."""
 
+from dataclasses import dataclass
 from itertools import permutations
+from pathlib import Path
+from typing import Any
 
 import ibis
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from made.pairs import Cluster
+from made.pairs_run import make_pairs_run
 from weft.analyse.pairs.pair_times import verdicts
+from weft.analyse.tables.claims import CLAIMS
+from weft.analyse.tables.pairs import CLASSES
 
 CLUSTER = Cluster(4, 1, 2, uplinks=1, per_pod=2, pod_uplinks=1)
 ORDERS = list(permutations((1e-6, 2e-6, 5e-6)))
@@ -27,3 +34,29 @@ def test_the_median_of_three_counts_in_whatever_order_they_came(launches: int) -
     assert [row["time_s"] for row in again] == pytest.approx([2e-6] * len(ORDERS), rel=1e-12)
     assert all(row["checked"] for row in again)
     assert sum(row["checked"] for row in found.values()) == len(ORDERS)
+
+
+@dataclass(frozen=True)
+class Model(Cluster):
+    """Its ranks of one node are as near as in a model: the messages of every second pair take a tick of 3 ns more."""
+
+    late_s: float = 3e-9
+
+    def pairs(self, *args: Any, **made: Any) -> pa.Table:
+        table = super().pairs(*args, **made)
+        source, target = (table[name].to_numpy() for name in ("source", "target"))
+        near = source // self.per_node == target // self.per_node
+        ticks = 6e-9 + self.late_s * (np.minimum(source, target) % 4 == 0)
+        for name in ("min_s", "p5_s", "p25_s", "median_s", "p75_s", "p95_s", "max_s", "mean_s", "low_s", "high_s"):
+            place = table.schema.get_field_index(name)
+            table = table.set_column(place, name, pa.array(np.where(near, ticks, table[name].to_numpy())))
+        return table
+
+
+@pytest.mark.parametrize(("late_s", "slow"), [(3e-9, False), (60e-9, True)])
+def test_a_pair_that_is_a_tick_of_the_clock_later_is_not_slow(tmp_path: Path, late_s: float, slow: bool) -> None:
+    """A healthy machine had 96 pairs that take 1.5 times as long as others: 9 ns and 6 ns."""
+    run = make_pairs_run(tmp_path / "run", Model(6, 4, 3, uplinks=1, per_pod=2, pod_uplinks=1, late_s=late_s))
+    assert bool(sum(row["slow"] for row in CLASSES.read(run))) is slow
+    (answer,) = [claim for claim in CLAIMS.read(run) if claim["kind"] == "answer"]
+    assert slow or (answer["id"], answer["value"]) == ("pairs.no-outlier", None)

@@ -7,7 +7,17 @@ from typing import Any
 from weft.analyse.claims.known import Known
 from weft.analyse.pairs.findings import REMEDIES
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
-from weft.analyse.tables.pairs import BLAME, CLASSES, NAMES, PAIR_FACTOR, WORST, BlameRow, ClassRow, largest
+from weft.analyse.tables.pairs import (
+    BLAME,
+    CLASSES,
+    LEAST_TOLD_S,
+    NAMES,
+    PAIR_FACTOR,
+    WORST,
+    BlameRow,
+    ClassRow,
+    largest,
+)
 
 
 def find_claims(known: Known) -> list[ClaimRow]:
@@ -64,8 +74,12 @@ def _in_doubt(row: BlameRow, counted: dict[str, Any]) -> ClaimRow:
 def _healthy(known: Known, size: int, mode: str, own: Sequence[ClassRow], counted: dict[str, Any]) -> ClaimRow:
     """No outlier; ``slow`` pairs of their class at the shown size tell that pairs differ nevertheless."""
     every = NAMES.read(known.path)
-    worst = next(iter(largest(WORST.read(known.path), every)), None)
-    factor = worst["factor"] if worst and worst["factor"] >= PAIR_FACTOR else None
+    later = (
+        row["factor"]
+        for row in largest(WORST.read(known.path), every)
+        if row["factor"] >= PAIR_FACTOR and row["time_s"] * (1 - 1 / row["factor"]) >= LEAST_TOLD_S
+    )
+    factor = next(later, None)
     slow = sum(row["slow"] for row in own)
     return make_claim("pairs.no-outlier", "answer", "", factor, "factor", slow=slow, bytes=size, mode=mode, **counted)
 
