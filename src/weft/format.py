@@ -152,6 +152,13 @@ def faster_text(
     return f"{value} {word}".rstrip() + stated
 
 
+def seconds_text(seconds: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A time with its interval: ``52.1 ms (51.8–52.9)``; its range without a point: ``30 ms to 90 ms``."""
+    if seconds is None and low is not None and high is not None:
+        return f"{format_seconds(low)} to {format_seconds(high)}"
+    return measured_seconds(seconds, low, high)
+
+
 def rate_text(rate: float | None, low: float | None = None, high: float | None = None) -> str:
     """A measured rate in bytes per second with its interval: ``5.21 GB/s (5.10–5.33)``; its range without a point."""
     if rate is None:

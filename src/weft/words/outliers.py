@@ -5,7 +5,7 @@ from typing import Any
 
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.analyse.tables.pairs import PAIR_FACTOR
-from weft.format import exact_bytes, format_bytes, measured_seconds, plural, times_text
+from weft.format import exact_bytes, format_bytes, plural, seconds_text, times_text
 from weft.words.row import Row
 
 LABELS = {
@@ -57,6 +57,6 @@ def _spread(claim: ClaimRow, more: dict[str, Any]) -> str:
 def say_latency(claim: ClaimRow) -> Row:
     """Half a round trip of a hop class."""
     more = extras(claim)
-    time = measured_seconds(claim["value"], claim["low"], claim["high"])
+    time = seconds_text(claim["value"], claim["low"], claim["high"])
     size = exact_bytes(more["bytes"])
     return Row(claim["id"], claim["subject"].capitalize(), time, f"half a round trip of {size}, {MODES[more['mode']]}")

@@ -9,10 +9,10 @@ from weft.format import (
     exact_bytes,
     faster_text,
     format_seconds,
-    measured_seconds,
     percent,
     plural,
     rate_text,
+    seconds_text,
     times_text,
 )
 from weft.words.row import Row
@@ -36,7 +36,7 @@ def say_collective(claim: ClaimRow) -> Row:
         return _algorithm(claim, more, where)
     label = {"above-bound": "Above its bound", "slowest": "Slowest call"}.get(name, "Inconclusive")
     if claim["unit"] == "seconds" and claim["value"] is not None:
-        value = measured_seconds(claim["value"], claim["low"], claim["high"])
+        value = seconds_text(claim["value"], claim["low"], claim["high"])
     else:
         value = f"{times_text(claim['value'], claim['low'], claim['high'])} its bound"
     at = f"{claim['subject']}, {exact_bytes(more['bytes'])}, {where}: {value}"
@@ -105,15 +105,9 @@ def say_probe(claim: ClaimRow) -> Row:
     name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "untimed":
         return Row(claim["id"], "Inconclusive", UNTIMED)
-    time = _time(claim)
+    time = seconds_text(claim["value"], claim["low"], claim["high"])
     label = "Inconclusive" if name == INCONCLUSIVE else "Latency"
     return Row(claim["id"], label, f"{time} one way, {exact_bytes(more['bytes'])}, {plural(more['nodes'], 'node')}")
-
-
-def _time(claim: ClaimRow) -> str:
-    if claim["value"] is None and claim["low"] is not None and claim["high"] is not None:
-        return f"{format_seconds(claim['low'])} to {format_seconds(claim['high'])}"
-    return measured_seconds(claim["value"], claim["low"], claim["high"])
 
 
 def say_pace(claim: ClaimRow) -> Row:
@@ -123,9 +117,9 @@ def say_pace(claim: ClaimRow) -> Row:
         text = f"{percent(claim['value'] or 0)} of the time, {format_seconds(more['seconds'])}"
         return Row(claim["id"], "In MPI calls", text, f"{format_seconds(more['there'])} where it was traced")
     if name == "alone":
-        return Row(
-            claim["id"], "Message pace", f"{_time(claim)} each, {plural(more['messages'], 'message')} back to back"
-        )
+        pace = seconds_text(claim["value"], claim["low"], claim["high"])
+        text = f"{pace} each, {plural(more['messages'], 'message')} back to back"
+        return Row(claim["id"], "Message pace", text)
     return Row(
         claim["id"], "All ranks at once", f"{times_text(claim['value'], claim['low'], claim['high'])} the pace of one"
     )

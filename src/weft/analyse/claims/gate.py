@@ -29,6 +29,8 @@ def is_doubtful(quality: Sequence[QualityRow]) -> bool:
     return grade_of(quality) >= "C"
 
 
+#: Factors between the same operations of one model, whose error is in both.
+RELATIVE = frozenset({"outlier", "pairs"})
 #: Answers that say why there is none.
 SILENT = frozenset({INCONCLUSIVE, "unmeasured", "untimed"})
 
@@ -53,7 +55,7 @@ def judge(proposed: Iterable[ClaimRow], quality: Sequence[QualityRow]) -> list[C
 def _judged(claim: ClaimRow, whole: Grade, others: Grade, *, unfitted: bool) -> ClaimRow | None:
     if claim["kind"] in ("doubt", "finding"):
         return claim
-    if unfitted and claim["confidence"] < "C":
+    if unfitted and claim["confidence"] < "C" and claim["id"].partition(".")[0] not in RELATIVE:
         claim = _without_point(claim)
     if claim["confidence"] == "B":  # weighed by its source
         return {**claim, "confidence": "C" if unfitted else "B"}
