@@ -5,6 +5,7 @@
 #include "mpi/count.hpp"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 
 namespace weft {
@@ -12,6 +13,7 @@ namespace weft {
 namespace {
 
 constexpr int plain_tag = 23;
+constexpr std::size_t in_flight = 8; // peers of between(): many at once would meet in the links of one rank
 constexpr char const *elements = "elements of a block";
 
 /// All ranks in an order that alternates nodes: the first of every node, the second of every node, ...
@@ -60,6 +62,26 @@ void PlainExchange::exchange(Block const &to, int target, Block const &from, int
           "MPI_Sendrecv");
 }
 
+/// Begins to exchange the blocks of another rank.
+void PlainExchange::post(int other, std::span<MPI_Request, 2> requests) {
+    Block const &from = blocks_.receive[std::size_t(other)];
+    Block const &to = blocks_.send[std::size_t(other)];
+#if MPI_VERSION >= 4
+    if (std::max(to.count, from.count) > INT_MAX) {
+        check(MPI_Irecv_c(from.data, from.count, blocks_.type, other, plain_tag, team_.comm, &requests[0]),
+              "MPI_Irecv_c");
+        check(MPI_Isend_c(to.data, to.count, blocks_.type, other, plain_tag, team_.comm, &requests[1]), "MPI_Isend_c");
+        return;
+    }
+#endif
+    check(MPI_Irecv(from.data, to_count(std::uint64_t(from.count), elements), blocks_.type, other, plain_tag,
+                    team_.comm, &requests[0]),
+          "MPI_Irecv");
+    check(MPI_Isend(to.data, to_count(std::uint64_t(to.count), elements), blocks_.type, other, plain_tag, team_.comm,
+                    &requests[1]),
+          "MPI_Isend");
+}
+
 void PlainExchange::within() {
     if (blocks_.keeps_own) {
         exchange_with(team_.rank, team_.rank);
@@ -89,12 +111,21 @@ void PlainExchange::between() {
         }
         return;
     }
+    std::array<std::array<MPI_Request, 2>, in_flight> open;
+    open.fill({MPI_REQUEST_NULL, MPI_REQUEST_NULL});
+    auto const wait = [](std::array<MPI_Request, 2> &requests) {
+        check(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    };
+    std::size_t begun = 0;
     for (int d = 1; d < team_.size; ++d) {
         int const other = (active + d) % team_.size;
         if (node_of(other) != team_.node) {
-            exchange_with(other, other);
+            auto &requests = open[begun++ % in_flight];
+            wait(requests);
+            post(other, requests);
         }
     }
+    std::for_each(open.begin(), open.end(), wait);
 }
 
 void PlainExchange::shift(Clock const &clock, std::span<std::int64_t> ends) {

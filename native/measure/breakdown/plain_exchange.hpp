@@ -26,8 +26,9 @@ class PlainExchange {
     /// The blocks that stay in a node, all ranks at once, and each rank's own block. Equal blocks all go to the
     /// neighbour, from and to their places in the exchange; others go to their own receivers.
     void within();
-    /// The blocks that leave a node, of one rank: it exchanges them with one rank after another, and no other rank
-    /// sends. The next call is the turn of the next rank, on the next node.
+    /// The blocks that leave a node, of one rank: it exchanges them with one rank after another, a few at a time in
+    /// both directions, and no other rank sends to a third. The next call is the turn of the next rank, on the next
+    /// node.
     void between();
     /// p rounds, all ranks at once: in round d to rank + d, from rank - d, modulo p. `ends` (p entries, or none) gets
     /// the time at the end of each round.
@@ -37,6 +38,7 @@ class PlainExchange {
 
   private:
     void exchange(Block const &to, int target, Block const &from, int source);
+    void post(int other, std::span<MPI_Request, 2> requests);
     void exchange_with(int target, int source) {
         exchange(blocks_.send[std::size_t(target)], target, blocks_.receive[std::size_t(source)], source);
     }

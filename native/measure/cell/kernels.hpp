@@ -29,6 +29,10 @@ Kernel const &kernel_named(std::string_view name);
 
 Need floor_need(Cell const &cell);
 void run_floor(Cell &cell);
+/// Collective: what the bounds of a cell of another kernel rest on, in its own launch (METHOD 16): a few small
+/// messages, and copies of the sizes that its plan names. Its operations are `floor:latency`, `floor:swap` and
+/// `floor:copy-...`.
+void measure_floor_beside(Cell &cell);
 
 Need exchange_need(Cell const &cell);
 void run_exchange(Cell &cell);

@@ -194,9 +194,10 @@ void run_collective(Cell &cell) {
         }
         data.set_block(bytes);
         data.begin_roots(cases > 0 ? cases : cell.team().size);
-        sampler.warm(op_at(request.op, bytes), call, how);
         if (has_breakdown_of_sizes(cell, request)) {
-            measure_breakdown(cell, op_at(request.op, bytes), data.blocks(), call);
+            measure_breakdown(cell, op_at(request.op, bytes), data.blocks(), call, how);
+        } else {
+            sampler.warm(op_at(request.op, bytes), call, how);
         }
         measured.push_back(bytes);
     });

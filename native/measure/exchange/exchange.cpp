@@ -165,15 +165,15 @@ void run_contention(Cell &cell, Request const &request) {
     };
     // One cold round in the order of the algorithm, on unused connections; then each call by itself.
     measure([&](std::string_view op, auto &&call) { sampler.cold(op, call); });
-    measure([&](std::string_view op, auto &&call) { sampler.warm(op, call); });
-    if (has_breakdown(cell, request)) {
-        auto const blocks = exchange.blocks();
-        if (request.calls.vectors) {
-            measure_breakdown(cell, "C", blocks, [&] { exchange.exchange_vectors(); });
+    std::string_view const explained = has_breakdown(cell, request) ? request.calls.vectors ? "C" : "B" : "";
+    measure([&](std::string_view op, auto &&call) {
+        if (op == explained) {
+            auto const blocks = exchange.blocks();
+            measure_breakdown(cell, std::string(op), blocks, call);
         } else {
-            measure_breakdown(cell, "B", blocks, [&] { exchange.exchange_integers(); });
+            sampler.warm(op, call);
         }
-    }
+    });
     if (!exchange.real()) {
         return cell.skip_validation(folded);
     }

@@ -44,7 +44,8 @@ void measure_empty(Cell &cell) {
 }
 
 /// 8 bytes there and back between the first rank and the last; one way is half of that (METHOD 25).
-void measure_latency(Cell &cell) {
+/// `prefix` of the operations' names, and how often: the stop rule decides if 0.
+void measure_latency(Cell &cell, std::string const &prefix = "", std::int64_t exactly = 0) {
     Team const &team = cell.team();
     int const last = team.size - 1;
     std::int64_t word = team.rank + 1;
@@ -57,8 +58,10 @@ void measure_latency(Cell &cell) {
             MPI_Send(&word, 1, MPI_INT64_T, 0, 0, team.comm);
         }
     };
-    cell.sampler().cold("latency", ping_pong, {.operations = 2, .of_one_rank = true});
-    cell.sampler().warm("latency", ping_pong, {.operations = 2, .of_one_rank = true});
+    if (prefix.empty()) {
+        cell.sampler().cold("latency", ping_pong, {.operations = 2, .of_one_rank = true});
+    }
+    cell.sampler().warm(prefix + "latency", ping_pong, {.operations = 2, .exactly = exactly, .of_one_rank = true});
 
     // Two messages that cross: a rank that has just sent finds the other's there, where a ping-pong waits a whole round
     // trip and may yield its core. No exchange is faster, so bounds take the better of the two.
@@ -70,7 +73,7 @@ void measure_latency(Cell &cell) {
                          MPI_STATUS_IGNORE);
         }
     };
-    cell.sampler().warm("swap", swap, {.of_one_rank = true});
+    cell.sampler().warm(prefix + "swap", swap, {.exactly = exactly, .of_one_rank = true});
 }
 
 /// Collective: the way by which the slowest rank copies fastest.
@@ -94,7 +97,7 @@ std::int64_t for_the_minimum_ns() {
 
 /// One size: both buffers have exactly that size, so that the working set is that of the plan's cells. All ranks of a
 /// node copy at once, since they share its memory, in the fastest way; every way is proved.
-Flaws measure_copy(Cell &cell, std::int64_t bytes) {
+Flaws measure_copy(Cell &cell, std::int64_t bytes, std::string const &prefix = "", std::int64_t exactly = 0) {
     Buffer const from = Buffer::make(cell.team(), std::size_t(bytes), "copy from");
     Buffer const to = Buffer::make(cell.team(), std::size_t(bytes), "copy to");
     std::vector<CopyWay> const ways = copy_ways(std::size_t(bytes));
@@ -103,10 +106,10 @@ Flaws measure_copy(Cell &cell, std::int64_t bytes) {
         asm volatile("" : : "r"(to.data()) : "memory"); // keeps the compiler from removing the copy
     };
     CopyWay const fastest = fastest_way(cell, ways, copy_tries(to.bytes()), copy);
-    cell.sampler().warm("copy-" + std::to_string(bytes) + fastest.suffix(), [&] { copy(fastest); },
-                        {.of_one_rank = true, .least_ns = for_the_minimum_ns()});
+    cell.sampler().warm(prefix + "copy-" + std::to_string(bytes) + fastest.suffix(), [&] { copy(fastest); },
+                        {.exactly = exactly, .of_one_rank = true, .least_ns = for_the_minimum_ns()});
     Flaws flaws;
-    if (!from.real() || !to.real()) {
+    if (exactly > 0 || !from.real() || !to.real()) {
         return flaws;
     }
     std::span const target(to.data(), std::size_t(bytes));
@@ -142,6 +145,17 @@ Need floor_need(Cell const &cell) {
     return {{{"copy from", copies.back()},
              {"copy to", copies.back()},
              {"samples", Recorder::bytes(operations, cell.rules())}}};
+}
+
+void measure_floor_beside(Cell &cell) {
+    constexpr std::int64_t latencies = 20;
+    std::string const prefix = "floor:";
+    if (cell.team().size > 1) {
+        measure_latency(cell, prefix, latencies);
+    }
+    for (std::int64_t const bytes : copies_of(cell)) {
+        measure_copy(cell, bytes, prefix, copy_tries(std::size_t(bytes)));
+    }
 }
 
 void run_floor(Cell &cell) {

@@ -3,6 +3,7 @@
 
 #include "host/file.hpp"
 #include "host/platform.hpp"
+#include "mpi/agree.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

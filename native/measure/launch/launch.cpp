@@ -104,6 +104,9 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
             settle(timed, recorder);
         }
         kernel.run(cell);
+        if (cell.has("copies") && kernel.run != run_floor) {
+            measure_floor_beside(cell);
+        }
         timed.clock.end();
         cell.close();
         sampler.settle_definitions();

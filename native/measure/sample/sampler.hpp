@@ -92,8 +92,8 @@ class Sampler {
     }
 
     /// Warm-up, then one sample of each operation in turn, repeated until the stop rule, applied to the last operation,
-    /// ends them. They share one budget, and the batch of the last.
-    void warm_in_turns(std::span<Turn const> turns);
+    /// ends them. They share two budgets, and the batch of the last.
+    void warm_in_turns(std::span<Turn const> turns, How how = {});
 
     /// The batches that an earlier launch of the cell chose, and those that this one chooses.
     BatchBook &batches() noexcept { return batches_; }

@@ -6,12 +6,15 @@
 
 namespace weft {
 
-void Sampler::warm_in_turns(std::span<Turn const> turns) {
+void Sampler::warm_in_turns(std::span<Turn const> turns, How how) {
     std::vector<std::string_view> ops;
     for (Turn const &turn : turns) {
         ops.push_back(turn.op);
     }
-    measure_warm(ops, {}, [&](std::int64_t samples, std::int64_t calls) { take_turns(samples, calls, turns); });
+    std::int64_t const budget_ns = rules_.budget_ns;
+    rules_.budget_ns = 2 * budget_ns;
+    measure_warm(ops, how, [&](std::int64_t samples, std::int64_t calls) { take_turns(samples, calls, turns); });
+    rules_.budget_ns = budget_ns;
 }
 
 /// If the sample of any turn started late, the samples of all turns are late.

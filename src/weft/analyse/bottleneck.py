@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from weft.analyse.tables.links import BottleneckRow, LinkRow, Load, LoadRow
-from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
 
 #: A link is called the bottleneck from this share of its rate on. TCP over shaped links reaches 40 to 90 %, an exchange
 #: limited elsewhere under a tenth.
@@ -86,10 +86,11 @@ def _bottleneck(row: TimedRow, found: Sequence[LoadRow]) -> BottleneckRow:
     known = [load for load in found if load["share"] is not None] if row["nodes"] > 1 else []
     busiest = known[0] if known else None
     other = next((load for load in known if busiest and load["host_link"] != busiest["host_link"]), None)
+    bound_s = holding_bound_s(row)
+    bound = row["bound"] if bound_s else ""
     return BottleneckRow(
-        cell=row["cell"], nodes=row["nodes"], ranks=row["ranks"], bound=row["bound"],
-        name=_named(row["bound"], known) if busiest else row["bound"],
-        bound_ratio=row["median_s"] / row["bound_s"] if row["bound_s"] else None,
+        cell=row["cell"], nodes=row["nodes"], ranks=row["ranks"], bound=bound,
+        name=_named(bound, known) if busiest else bound, bound_ratio=row["median_s"] / bound_s if bound_s else None,
         busiest=_of_link(busiest), other=_of_link(other),
     )  # fmt: skip
 

@@ -7,26 +7,30 @@ hardware
     H, the nearest lower bound (:mod:`weft.bound`).
 messages
     M = W + B max(1, L / A): blocks that stay in a node (W) and those that leave it (B) by plain messages with nobody
-    else on their links. B is of one rank, one message after the other; the hardware would need A for these. Where the
-    fullest link of the whole exchange needs L > A, it carries L / A times that, at the same cost a byte.
+    else on their links. B is of one rank, a few messages at once in both directions; the hardware would need A for
+    these. Where the fullest link of the whole exchange needs L > A, it carries L / A times that at the same cost.
 contention
     The same blocks, everybody at once, by plain messages in rounds: the faster of shift and pairwise.
 algorithm
     The library's call, from the last arrival on. Below the rounds it is better than plain.
 arrival
-    The same from the first arrival on: what ranks that come late cost the others.
+    The same from the first arrival on, which is the call's time: what ranks that come late cost the others.
+
+The samples of all steps were taken in turns with the call's own (METHOD 17). A step that is not slower than the one
+below it shows nothing: messages alone that take longer than all at once, or less than the hardware needs, count as
+these.
 
 Factors are those of neighbouring steps within a launch; value and interval are over the launches.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any, cast
 
 from weft.analyse.breakdown_words import mover
 from weft.analyse.interval import NO_INTERVAL, over_launches
-from weft.analyse.tables.breakdown import STEPS, BreakdownRow, Step, TurnRow
+from weft.analyse.tables.breakdown import STEPS, BreakdownRow, Effect, Step, TurnRow
+from weft.analyse.tables.outcome import MATTERS
 from weft.analyse.tables.times import CallRow, holding_bound_s
 from weft.analyse.thresholds.knob import Settings
 from weft.bound.terms import INJECTION, LINK
@@ -40,22 +44,8 @@ from weft.plan.records import Cell
 Seconds = Mapping[str, float]
 #: Messages inside nodes, or between them, that take less of the time of plain messages do not rule it.
 LEAST_SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class Rungs:
-    """The steps of a call in one launch, in seconds; hardware is None where no bound is known."""
-
-    hardware: float | None
-    messages: float
-    contention: float
-    algorithm: float
-    arrival: float
-
-    def at(self, step: Step) -> float | None:
-        """Seconds up to a step."""
-        found: float | None = getattr(self, step)
-        return found
+#: A time this close to the one below it is the same time.
+SAME = 0.005
 
 
 def breakdown_rows(
@@ -101,24 +91,42 @@ def _rows(
     call: CallRow, cell: Cell, launches: Sequence[Mapping[str, TurnRow]], settings: Settings, model: Fabric | None
 ) -> list[BreakdownRow]:
     seconds = [{name: turn["seconds"] for name, turn in each.items()} for each in launches]
-    plain = faster_rounds(seconds)
-    scale = link_scale(cell)
-    rungs = [
-        _rungs(each, holding_bound_s(call), plain, scale, launch[WHOLE]["late_s"])
-        for each, launch in zip(seconds, launches, strict=True)
-    ]
+    plain, scale = faster_rounds(seconds), link_scale(cell)
+    reached = steps_reached(seconds, plain, scale, holding_bound_s(call))
+    reached["algorithm"] = [each[WHOLE]["seconds"] for each in launches]
+    reached["arrival"] = [each[WHOLE]["total_s"] for each in launches]
     where = carried(cell, seconds, scale)
     rows: list[BreakdownRow] = []
-    below: Step | None = None
+    below: Sequence[float] | None = None
     for step in STEPS:
-        if rungs[0].at(step) is None:
+        if step not in reached:
             continue
         name = {"hardware": call["bound"], "contention": plain}.get(step, "")
-        row = _row(call, step, below, rungs) | {"name": name}
+        row = _row(call, step, below, reached[step]) | {"name": name}
         row |= {"mover": mover(step, call, cell, settings.library, settings.values, where, model)}
         rows.append(cast(BreakdownRow, row))
-        below = step
+        below = reached[step]
+    top = rows[-1]
+    top["seconds"] = call["median_s"] or top["seconds"]
+    top["low"], top["high"] = call["low_s"], call["high_s"]
     return rows
+
+
+def steps_reached(
+    launches: Sequence[Seconds], plain: str, scale: float, bound_s: float | None
+) -> dict[Step, list[float]]:
+    """Seconds up to hardware, messages and contention in each launch; no hardware where plain rounds beat the bound."""
+    contention = [each[plain] for each in launches]
+    messages = [each.get(WITHIN, 0.0) + scale * each.get(BETWEEN, 0.0) for each in launches]
+    found: dict[Step, list[float]] = {}
+    if median(over / alone if alone else 1.0 for over, alone in zip(contention, messages, strict=True)) <= 1:
+        messages = contention
+    if bound_s is not None and bound_s <= median(contention):
+        found["hardware"] = [bound_s] * len(launches)
+        if median(messages) <= bound_s:
+            messages = found["hardware"]
+    found["messages"], found["contention"] = messages, contention
+    return found
 
 
 def carried(cell: Cell, launches: Sequence[Seconds], scale: float) -> Where:
@@ -131,19 +139,28 @@ def carried(cell: Cell, launches: Sequence[Seconds], scale: float) -> Where:
     return "network" if within < LEAST_SHARE * total else "node" if between < LEAST_SHARE * total else "both"
 
 
-def _row(call: CallRow, step: Step, below: Step | None, rungs: Sequence[Rungs]) -> dict[str, Any]:
+def _row(call: CallRow, step: Step, below: Sequence[float] | None, reached: Sequence[float]) -> dict[str, Any]:
     """A step's numbers: those of hardware are one for all launches, and have no interval."""
-    values = [each.at(step) or 0.0 for each in rungs]
-    low, high = ends(values) if below else (None, None)
+    low, high = ends(reached) if below else (None, None)
     row = {"cell": call["cell"], "call": call["call"], "nodes": call["nodes"], "ranks": call["ranks"]}
-    row |= {"block_bytes": call["block_bytes"], "step": step, "launches": len(rungs)}
-    row |= {"seconds": median(values), "low": low, "high": high}
+    row |= {"block_bytes": call["block_bytes"], "step": step, "launches": len(reached)}
+    row |= {"seconds": median(reached), "low": low, "high": high, "effect": "floor"}
     row |= dict.fromkeys(("factor", "factor_low", "factor_high"))
     if below:
-        ratios = [value / (each.at(below) or value) for value, each in zip(values, rungs, strict=True)]
+        ratios = [value / (under or value or 1.0) for value, under in zip(reached, below, strict=True)]
         row["factor"] = median(ratios)
         row["factor_low"], row["factor_high"] = ends(ratios)
+        row["effect"] = effect(row["factor"], row["factor_low"] or row["factor"], row["factor_high"] or row["factor"])
     return row
+
+
+def effect(factor: float, low: float, high: float) -> Effect:
+    """What a step's factor shows, by its interval."""
+    if low <= 1 <= high and (low < 1 / MATTERS or high > MATTERS):  # it may as well be a large effect
+        return "unsure"
+    if abs(factor - 1) < SAME or (low < high and low <= 1 <= high):
+        return "none"
+    return "adds" if factor > 1 else "saves"
 
 
 def faster_rounds(launches: Sequence[Seconds]) -> str:
@@ -169,16 +186,6 @@ def link_scale(cell: Cell) -> float:
         if alone and size and links:
             scales.append(max(links) / (alone * size))
     return max(1.0, scales[-1]) if scales else 1.0
-
-
-def _rungs(seconds: Seconds, bound_s: float | None, plain: str, scale: float, late_s: float | None) -> Rungs:
-    return Rungs(
-        hardware=bound_s,
-        messages=seconds.get(WITHIN, 0.0) + scale * seconds.get(BETWEEN, 0.0),
-        contention=seconds[plain],
-        algorithm=seconds[WHOLE],
-        arrival=seconds[WHOLE] + (late_s or 0.0),
-    )
 
 
 def ends(values: Sequence[float]) -> tuple[float | None, float | None]:

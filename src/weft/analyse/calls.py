@@ -13,7 +13,7 @@ from weft.kernel.sizes import split_op
 from weft.plan.records import Cell
 from weft.store.rows import MeasuredRow, SegmentRow
 
-Bounds = Callable[[Cell, str], tuple[float, str] | None]
+Bounds = Callable[[Cell, str], tuple[float, str, str] | None]
 Row = TypeVar("Row")
 Key = TypeVar("Key")
 
@@ -56,7 +56,7 @@ def call_rows(
         own = _grouped(by_cell.get(cell.id, []), lambda row: (row["op"], row["phase"]))
         for call, phase in _calls_of(cell, list(own)):
             row = _unmeasured(cell, call, phase, status, reason)
-            row["bound_s"], row["bound"] = bounds(cell, call) or (None, "")
+            row["bound_s"], row["bound"], row["bound_basis"] = bounds(cell, call) or (None, "", "")
             row["algorithm"] = algorithms.get((cell.id, call), "")
             found = known.get((cell.id, call, phase))
             if status == "ok" and found:
@@ -108,7 +108,7 @@ def _unmeasured(cell: Cell, call: str, phase: str, status: str, reason: str) -> 
         definition="", peers_met=None, algorithm="", cache=kernel_named(cell.kernel).cache(parameters),
         median_s=None, low_s=None, high_s=None, coverage=None, min_s=None, p5_s=None, p95_s=None, p99_s=None,
         max_s=None, mean_s=None, launch_low_s=None, launch_high_s=None, bound_s=None, bound="",
-        block_bytes=cell.block_bytes if size is None else size, array_bytes=cell.array_bytes,
+        bound_basis="", block_bytes=cell.block_bytes if size is None else size, array_bytes=cell.array_bytes,
         local_bytes=cell.local_bytes, oversubscribed=cell.oversubscribed, ended_by="", reason=reason,
     )  # fmt: skip
 

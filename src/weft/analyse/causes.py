@@ -73,7 +73,7 @@ def _of_breakdown(row: TimedRow, steps: Sequence[BreakdownRow]) -> CauseRow | No
     added = [
         (min(step["seconds"] - before, whole if step["step"] == "hardware" else whole - floor), step)
         for before, step in zip(below, steps, strict=False)
-        if step["factor"] is None or (step["factor_low"] or step["factor"]) > 1
+        if step["effect"] in ("floor", "adds")
     ]
     most, step = max(added, key=lambda each: each[0])
     return _row(row, step["step"], step["name"], max(0.0, most) / whole)

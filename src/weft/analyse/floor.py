@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from weft.analyse.tables.times import FloorRow, SummaryRow
 from weft.format import format_bytes
@@ -13,6 +14,17 @@ from weft.plan.records import Cell
 WAYS: Mapping[str, str] = {
     "": "whole", "streamed": "streaming stores", "backward": "backward", "string": "string instruction",
 }  # fmt: skip
+
+BESIDE = "floor:"
+"""What the operations begin with that a cell measures for its bounds, after its own."""
+
+
+class BesideRow(TypedDict):
+    """The shortest time of an operation that a cell measured for its bounds (``floor:swap``, ``floor:copy-4096``)."""
+
+    cell: str
+    op: str
+    seconds: float
 
 
 def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
@@ -54,6 +66,31 @@ def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> l
             )
         )  # fmt: skip
     return _fastest(rows)
+
+
+def with_rates_beside(rows: list[FloorRow], beside: Iterable[BesideRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
+    """The floor with the best of what its cells measured in their own launches (METHOD 16), where that is better.
+
+    Parameters
+    ----------
+    beside
+        The shortest time of each operation of a cell, in seconds.
+    """
+    best: dict[tuple[int, int, str, int], float] = {}
+    for found in beside:
+        cell = cells[found["cell"]]
+        quantity, _, copied = found["op"].removeprefix(BESIDE).partition("-")
+        key = (cell.nodes, cell.ranks_per_node, quantity, int(copied.partition("-")[0] or 0))
+        best[key] = min(best.get(key, found["seconds"]), found["seconds"])
+    for row in rows:
+        seconds = best.get((row["nodes"], row["ranks_per_node"], row["quantity"], row["bytes"]))
+        if not seconds or not row["best"]:
+            continue
+        if row["quantity"] == "copy":
+            row["best"] = max(row["best"], row["ranks_per_node"] * row["bytes"] / seconds)
+        else:
+            row["best"] = min(row["best"], seconds)
+    return rows
 
 
 def _way(quantity: str, suffix: str) -> str:

@@ -70,7 +70,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     turns = _turns(root, backend, of_pairs) if any(split_step(row["op"])[1] for row in segments) else []
     TURNS.write(root, turns)
     QUARTILES.write(root, _quartiles(times, medians))
-    floors = floor.floor_rows(found, cells)
+    floors = floor.with_rates_beside(floor.floor_rows(found, cells), _beside(root, backend, of_pairs), cells)
     FLOOR.write(root, floors)
     counted = links.link_rows(root, plan, segments, medians, turns, launches)
     LINKS.write(root, counted)
@@ -103,6 +103,18 @@ def _good_samples(root: Path, backend: Backend, but: Collection[str]) -> tuple[E
 def _turns(root: Path, backend: Backend, but: Collection[str]) -> list[TurnRow]:
     found = _good_samples(root, backend, but)
     return turn_rows(*found) if found else []
+
+
+def _beside(root: Path, backend: Backend, but: Collection[str]) -> list[floor.BesideRow]:
+    """The shortest times of what cells measured for their bounds."""
+    found = _good_samples(root, backend, but)
+    if found is None:
+        return []
+    samples = found[0].filter(found[0]["op"].startswith(floor.BESIDE) & (found[0].phase == "warm"))
+    longest = samples.group_by(["cell", "launch", "op", "iteration"]).agg(
+        ns=samples.duration_ns.max() / samples.batch.max()
+    )
+    return longest.group_by(["cell", "op"]).agg(seconds=longest.ns.min() / 1e9).to_pyarrow().to_pylist()
 
 
 def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Expression:

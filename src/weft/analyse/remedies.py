@@ -17,7 +17,7 @@ from weft.analyse.per_message import of_messages
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.breakdown import BreakdownRow
 from weft.analyse.tables.remedies import Basis, RemedyRow
-from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, timed
+from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
 from weft.analyse.tables.trials import TrialRow
 from weft.analyse.thresholds.gain import Gain, gains
 from weft.bound.spread import spread_terms
@@ -32,7 +32,7 @@ LEAST = 0.01
 LEAST_FLOOR = 0.1
 """A part of the machine whose bound is less than this share of the time is not what to buy."""
 
-Rungs = Mapping[str, BreakdownRow]
+Steps = Mapping[str, BreakdownRow]
 Terms = Mapping[str, float]
 #: Id and subject of a remedy.
 Named = tuple[str, str]
@@ -73,10 +73,10 @@ def remedies(
     seen: Basis = "simulated" if modelled else "measured"
     found: list[RemedyRow] = []
     for (cell, _), group in groupby(breakdown, key=lambda row: (row["cell"], row["call"])):
-        rungs = {row["step"]: row for row in group}
-        top, floor = rungs["arrival"], rungs.get("hardware")
+        steps = {row["step"]: row for row in group}
+        top, floor = steps["arrival"], steps.get("hardware")
         whole = Whole(top["cell"], top["call"], top["nodes"], top["ranks"], top["seconds"])
-        own = [*_of_steps(rungs, whole, seen), *_of_winners(whole, winners, seen)]
+        own = [*_of_steps(steps, whole, seen), *_of_winners(whole, winners, seen)]
         if floor is not None:
             own += _of_hardware(whole, floor["name"], floor["seconds"], cells[cell], fabric)
         found += _best_first(own)
@@ -125,8 +125,8 @@ def bound_remedies(
             whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
             found += _best_first(_of_winners(whole, winners, seen))
     for row in fastest.values():
-        floor_s = row["bound_s"]
-        if (row["cell"], row["call"]) in told or floor_s is None or is_beaten(row):
+        floor_s = holding_bound_s(row)
+        if (row["cell"], row["call"]) in told or floor_s is None:
             continue
         whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
         found += _best_first(_of_hardware(whole, row["bound"], floor_s, cells[row["cell"]], fabric))
@@ -191,25 +191,20 @@ def _best_first(rows: Iterable[RemedyRow]) -> list[RemedyRow]:
     return sorted((row for row in rows if row["saves_s"] > LEAST * row["seconds"]), key=lambda row: -row["saves_s"])
 
 
-def surely_adds(row: BreakdownRow) -> bool:
-    """Whether a step adds time beyond its interval; of a single launch its factor counts."""
-    return (row["factor_low"] or row["factor"] or 0.0) > 1.0
-
-
-def _of_steps(rungs: Rungs, whole: Whole, seen: Basis) -> Iterable[RemedyRow]:
-    floor = rungs.get("hardware")
+def _of_steps(found: Steps, whole: Whole, seen: Basis) -> Iterable[RemedyRow]:
+    floor = found.get("hardware")
     # alone, messages may take longer than the whole call, whose messages fill each other's gaps: the call cannot save
     # more than what stands above its floor
     above_s = whole.seconds - (floor["seconds"] if floor else 0.0)
     steps: list[tuple[str, str, str, Basis]] = [
-        ("messages", "cheaper-messages", rungs["messages"]["mover"], "only bounded"),
+        ("messages", "cheaper-messages", found["messages"]["mover"], "only bounded"),
         ("contention", "placement" if whole.nodes > 1 else "rank-order", "", "only bounded"),
-        ("algorithm", "plain-rounds", rungs["contention"]["name"], seen),
+        ("algorithm", "plain-rounds", found["contention"]["name"], seen),
         ("arrival", "late-ranks", "", seen),
     ]
     for step, id, subject, basis in steps:
-        row = rungs.get(step)
-        if row and row["factor"] and surely_adds(row):
+        row = found.get(step)
+        if row and row["factor"] and row["effect"] == "adds":
             saves_s = row["seconds"] * (1 - 1 / row["factor"])
             yield _row(whole, id, subject, min(saves_s, above_s), basis)
 

@@ -6,8 +6,9 @@ from statistics import fmean, median
 from typing import Any
 
 from weft.analyse.engine import Expression
+from weft.analyse.floor import BESIDE
 from weft.analyse.tables.breakdown import TurnRow
-from weft.kernel.steps import MARK, ROUNDS, split_step
+from weft.kernel.steps import MARK, ROUNDS, WHOLE, split_step
 
 Key = tuple[str, int, str, int]
 
@@ -21,7 +22,7 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
     """Medians of each operation of a breakdown in each launch.
 
     On synchronised clocks a rank that comes late is not taken for a slow operation: that runs from the last start to
-    the last end, and the time from the first start to the last stands apart. Otherwise it is the longest duration.
+    the last end, and the whole time from the first start stands apart. Otherwise both are the longest duration.
 
     Parameters
     ----------
@@ -31,7 +32,15 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
         Rows of the table of segments: which definition of time holds.
     """
     key = ["cell", "launch", "op"]
-    own = samples.filter(is_of_breakdown(samples) & (samples.phase == "warm"))
+    steps = segments.filter(segments["op"].contains(MARK)).select("cell", "op").distinct().to_pyarrow().to_pylist()
+    told = {(row["cell"], row["op"]) for row in steps if not row["op"].startswith(BESIDE)}
+    # an earlier Weft measured the call again for its breakdown: its times are not those of the table
+    found = {(cell, split_step(op)[0]) for cell, op in told}
+    explained = {(cell, call) for cell, call in found if (cell, f"{call}{MARK}{WHOLE}") not in told}
+    if not explained:
+        return []
+    ops = sorted({call for _, call in explained})
+    own = samples.filter((is_of_breakdown(samples) | samples["op"].isin(ops)) & (samples.phase == "warm"))
     whole = own.group_by([*key, "iteration"]).agg(
         first=own.start_ns.min(),
         last_start=own.start_ns.max(),
@@ -41,7 +50,7 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
     )
     defined = segments.filter(segments.phase == "warm").select(*key, "definition")
     rows = whole.join(defined, key).to_pyarrow().to_pylist()
-    return medians(rows)
+    return medians(row for row in rows if (row["cell"], split_step(row["op"])[0]) in explained)
 
 
 def medians(rows: Iterable[Mapping[str, Any]]) -> list[TurnRow]:
@@ -57,10 +66,10 @@ def _turn(key: Key, group: list[Mapping[str, Any]]) -> TurnRow:
     cell, launch, op, place = key
     call, step = split_step(op)
     known = all(row["definition"] == "global" for row in group) and step != ROUNDS
+    total_ns = [(row["end"] - row["first"] if known else row["longest"]) / row["batch"] for row in group]
     return TurnRow(
-        cell=cell, launch=launch, call=call, step=step, place=place, samples=len(group),
+        cell=cell, launch=launch, call=call, step=step or WHOLE, place=place, samples=len(group),
         seconds=median((row["end"] - row["last_start"] if known else row["longest"]) / row["batch"] for row in group)
         / 1e9,
-        late_s=median((row["last_start"] - row["first"]) / row["batch"] for row in group) / 1e9 if known else None,
-        mean_s=fmean((row["end"] - row["first"] if known else row["longest"]) / row["batch"] for row in group) / 1e9,
+        total_s=median(total_ns) / 1e9, mean_s=fmean(total_ns) / 1e9,
     )  # fmt: skip

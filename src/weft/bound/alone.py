@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Least time of the blocks that one rank exchanges with all other nodes, one after the other, on an idle network.
+"""Least time of the blocks that one rank exchanges with all other nodes on an idle network.
 
-The breakdown compares it with messages that were measured in this way (:mod:`weft.kernel.steps`): a block takes the
-rate of the slowest link on its path, without other traffic.
+The breakdown compares it with messages that were measured in this way (:mod:`weft.kernel.steps`): several are on their
+way at once, in both directions, and the link that carries most of them for its rate decides.
 """
 
 from statistics import median
@@ -11,8 +11,8 @@ import numpy as np
 
 from weft.bound.links import network_of
 from weft.bound.terms import Placed
+from weft.fabric.loads import pair_loads
 from weft.fabric.model import Fabric
-from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Network
 
 MOST_STARTS = 8
@@ -20,7 +20,7 @@ MOST_STARTS = 8
 
 
 def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
-    """Seconds per byte of a block: the sum of 1 / rate over the ranks on other nodes; None if not known.
+    """Seconds per byte of a block, on the fullest link; None if not known.
 
     The median over some nodes, as the measurement is a median over ranks.
 
@@ -52,11 +52,8 @@ def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
 
 
 def _seconds_from(network: Network, start: int, ends: "np.ndarray[tuple[int], np.dtype[np.int32]]") -> float:
-    """Sum over the hosts ``ends``, indices (ends,), of 1 / the slowest rate on the path there and back, in s/B."""
-    targets = ends[ends != start].astype(np.int32)
-    sources = np.full_like(targets, start)
-    seconds = 1 / network.links.rate
-    slowest = np.zeros(len(targets))
-    for routes in (walk(network, sources, targets), walk(network, targets, sources)):
-        slowest = np.maximum(slowest, np.where(routes >= 0, seconds[routes], 0.0).max(axis=1, initial=0.0))
-    return float(slowest.sum())
+    """Seconds per byte of the fullest link when a host exchanges a byte with each other host of ``ends``."""
+    others = ends[ends != start].astype(np.int32)
+    own, each = np.full_like(others, start), np.ones(len(others))
+    loads = (pair_loads(network, own, others, each), pair_loads(network, others, own, each))
+    return max(float((load / network.links.rate).max()) for load in loads)

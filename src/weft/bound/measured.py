@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lower bounds at measured rates: the best of memory and network, in place of the rates that a file states."""
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from weft.bound.placed import terms_of
-from weft.bound.terms import INJECTION, LINK, Bound, BoundedCell, Placed, largest
+from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, Bound, BoundedCell, Placed, largest
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.traffic import Traffic
+
+Basis = Literal["measured", "stated"]
+"""Where the rate behind a bound is from: the run's own floor, or the fabric file."""
 
 
 class MeasuredRates(Protocol):
@@ -61,10 +64,11 @@ class Bounds:
     def __init__(self, fabric: Fabric, rates: MeasuredRates) -> None:
         self._fabric, self._rates = fabric, rates
 
-    def __call__(self, cell: BoundedCell, call: str) -> tuple[float, str] | None:
-        """The lower bound of ``call`` of ``cell`` in seconds, and the name of its term; None if not known."""
-        found = self._measured(cell, call) or self._planned(cell, call)
-        return (found.seconds, found.name) if found else None
+    def __call__(self, cell: BoundedCell, call: str) -> tuple[float, str, Basis] | None:
+        """The lower bound of a call in seconds, the name of its term, and where its rate is from; None if not known."""
+        measured, own = self._measured(cell, call)
+        found = measured or self._planned(cell, call)
+        return (found.seconds, found.name, "measured" if found.name in own else "stated") if found else None
 
     def _planned(self, cell: BoundedCell, call: str) -> Bound | None:
         if call in cell.bounds:
@@ -73,10 +77,11 @@ class Bounds:
         traffic = traffic_of(cell, call)
         return largest(self._terms(cell, call, traffic, self._fabric)) if traffic and cell.hosts else None
 
-    def _measured(self, cell: BoundedCell, call: str) -> Bound | None:
+    def _measured(self, cell: BoundedCell, call: str) -> tuple[Bound | None, set[str]]:
+        """The bound at measured rates, and the terms that have one; none where nothing was measured."""
         traffic = traffic_of(cell, call)
         if traffic is None:
-            return None
+            return None, set()
         nodes, per_node = cell.nodes, cell.ranks_per_node
         rate = self._rates.copy_rate(nodes, per_node, traffic.staying(nodes, per_node) // per_node)
         latency = self._rates.best_latency(nodes)
@@ -85,9 +90,10 @@ class Bounds:
             rate = None if node.copy_rate else rate
             latency = None if (network or node).latency else latency
         if not rate and not latency:
-            return None
+            return None, set()
         fabric = with_rates(self._fabric, copy_rate=rate or None, latency=latency or None)
-        return largest(self._terms(cell, call, traffic, fabric))
+        own = {name for name, value in ((COPY, rate), (LATENCY, latency)) if value}
+        return largest(self._terms(cell, call, traffic, fabric)), own
 
     def _terms(self, cell: BoundedCell, call: str, traffic: Traffic, fabric: Fabric) -> dict[str, float]:
         """Terms at the rates of ``fabric``; those of links as in the plan, which do not depend on measured rates."""

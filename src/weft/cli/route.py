@@ -155,7 +155,7 @@ def fix(
     most_changes
         Change at most this many entries of the current tables.
     budget
-        Seconds after which no further tables are started.
+        Seconds of processor time after which no further tables are started.
     failed
         Parts of the fabric that fail first.
     output

@@ -151,15 +151,10 @@ def _far_ends(dump: Dump) -> list[Finding]:
 
 def _speeds(dump: Dump) -> list[Finding]:
     unknown = Counter(end.speed for end in dump.ends if end.speed and end.rate != end.rate)
-    between = [e for e in dump.ends if _is_switch(dump, e.key) and _is_switch(dump, e.peer) and e.rate == e.rate]
-    usual = Counter(e.rate for e in between).most_common(1)
-    slow = [
-        f"{e.key} port {e.port} to {e.peer} (line {e.line}) {e.speed}"
-        for e in between
-        if e.rate < usual[0][0] and (e.key, e.port) < (e.peer, e.peer_port)
-    ]
-    name = next((e.speed for e in between if usual and e.rate == usual[0][0]), "")
     known = ", ".join(sorted({m[2] for e in dump.ends if (m := TEXT.fullmatch(e.speed)) and rate_of(e.speed) > 0}))
+    rated = [end for end in dump.ends if end.rate == end.rate]
+    between = [e for e in rated if _is_switch(dump, e.key) and _is_switch(dump, e.peer)]
+    hosts = {box.key for box in dump.of_kind("host")}
     return [
         *found(
             "warning",
@@ -168,14 +163,26 @@ def _speeds(dump: Dump) -> list[Finding]:
             "a newer generation of InfiniBand, or a port that is still training",
             f"report it to the authors of Weft; known speeds: {known or 'none'}",
         ),
-        *found(
-            "warning",
-            slow,
-            f"{{n}} cable{{s}} between switches {{are}} slower than the usual {name}",
+        *_slower(
+            [e for e in between if (e.key, e.port) < (e.peer, e.peer_port)],
+            "cable{s} between switches",
             "a cable or transceiver that trained down; or an older switch kept in the fabric",
-            "check the cable (ibdiagnet, mlxlink), reseat or replace it",
+        ),
+        *_slower(
+            [end for end in rated if end.key in hosts],
+            "cable{s} of hosts",
+            "an adapter, slot or cable that trained down: every all-to-all waits for the slowest host",
         ),
     ]
+
+
+def _slower(ends: list[End], which: str, cause: str) -> list[Finding]:
+    """Of cables, each by one end, those that are slower than most."""
+    usual = Counter(end.rate for end in ends).most_common(1)
+    slow = [f"{e.key} port {e.port} to {e.peer} (line {e.line}) {e.speed}" for e in ends if e.rate < usual[0][0]]
+    name = next((end.speed for end in ends if end.rate == usual[0][0]), "")
+    remedy = "check the cable (ibdiagnet, mlxlink), reseat or replace it"
+    return found("warning", slow, f"{{n}} {which} {{are}} slower than the usual {name}", cause, remedy)
 
 
 def _tolerated(dump: Dump) -> list[Finding]:

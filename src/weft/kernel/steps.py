@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The breakdown of an all-to-all: names of its steps, memory and messages to measure it.
 
-For a call ``C`` the kernels also measure, in turns (``native/measure/breakdown``):
+In turns with the samples of a call ``C`` the kernels measure (``native/measure/breakdown``):
 
 ===============  ========================================================================
 ``C:within``     the blocks that stay in a node, by plain messages, all ranks at once
-``C:between``    the blocks that leave a node, by plain messages, of one rank at a time
+``C:between``    the blocks that leave a node, by plain messages, of one rank at a time, a few at once
 ``C:shift``      all blocks by plain messages in p rounds, all ranks at once
 ``C:pairwise``   the same by pairs, where p is a power of two
-``C:whole``      the library's call
 ``C:rounds``     the rounds of ``C:shift``: sample d is round d
 ===============  ========================================================================
 """
@@ -23,8 +22,8 @@ from weft.study import Measure
 
 MARK = ":"
 WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE, ROUNDS = "within", "between", "shift", "pairwise", "whole", "rounds"
-TURNS = (WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE)
-"""Steps that are measured in turns."""
+TURNS = (WITHIN, BETWEEN, SHIFT, PAIRWISE)
+"""Steps that are measured in turns with a call; `WHOLE` is the call itself, whose operation has its name alone."""
 RUNS_KEPT = 15
 """Number of runs, the last ones, of which the kernel keeps the end time of each round."""
 
@@ -36,8 +35,8 @@ Explain = Annotated[bool, Field(strict=True, description="the breakdown of each 
 
 
 def step_op(call: str, step: str) -> str:
-    """Name of a step's operation: ``C:shift``, ``alltoall@1024:shift``."""
-    return f"{call}{MARK}{step}"
+    """Name of a step's operation: ``C:shift``, ``alltoall@1024:shift``; that of `WHOLE` is the call."""
+    return call if step == WHOLE else f"{call}{MARK}{step}"
 
 
 def split_step(op: str) -> tuple[str, str]:

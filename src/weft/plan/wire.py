@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from weft.errors import DataError
@@ -46,6 +47,7 @@ class Rules:
 
 
 STUDYS = Rules()  # the study's own
+BESIDE = 4  # copies in the launch of a cell
 PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
 
 
@@ -103,7 +105,26 @@ def flat_plan(
     chosen = [plan.cell(name).requested for name in (launch.cells if cells is None else cells)]
     chosen = [with_copies(cell, RunFolder(Path(folder)).inputs) for cell in chosen]
     head = FlatHead(launch.id, launch.index, Path(folder), run, plan.seed, plan.memory_limit_bytes)
-    return flat_launch(head, chosen, plan.measure, rules)
+    return flat_launch(head, chosen, plan.measure, rules, {cell.id: copies_beside(plan, cell.id) for cell in chosen})
+
+
+def copies_beside(plan: Plan, name: str) -> list[int]:
+    """Sizes of the copies, in bytes per rank, that a cell measures in its own launch, ascending; the last few it keeps.
+
+    They are those of its noise floor: a rate behind a bound is measured along with the samples that it bounds. Empty
+    without a floor, and for a kernel in which not all ranks take part.
+    """
+    cell = plan.cell(name)
+    kernel = kernel_named(cell.kernel)
+    shape = (cell.nodes, cell.ranks_per_node)
+    floor = next((each for each in plan.floors if (each.nodes, each.ranks_per_node) == shape), None)
+    if floor is None or kernel.is_floor or not kernel.collectives(cell.parameters):
+        return []
+    most = max(
+        (each.staying(*shape) // cell.ranks_per_node for each in kernel.traffic(cell.parameters, cell.ranks).values()),
+        default=0,
+    )
+    return [size for size in floor.parameters["copies"] if size <= max(most, min(floor.parameters["copies"]))][-BESIDE:]
 
 
 def with_copies(cell: LaunchCell, copies: Path) -> LaunchCell:
@@ -116,8 +137,14 @@ def with_copies(cell: LaunchCell, copies: Path) -> LaunchCell:
     return replace(cell, parameters={**cell.parameters, **own}) if own else cell
 
 
-def flat_launch(head: FlatHead, cells: Sequence[LaunchCell], measure: Measure, rules: Rules = STUDYS) -> str:
-    """The kernel's input for one launch, with or without a plan.
+def flat_launch(
+    head: FlatHead,
+    cells: Sequence[LaunchCell],
+    measure: Measure,
+    rules: Rules = STUDYS,
+    beside: Mapping[str, Sequence[int]] = MappingProxyType({}),
+) -> str:
+    """The kernel's input for one launch, with or without a plan; ``beside`` are the copies of cells by id.
 
     Raises
     ------
@@ -141,7 +168,8 @@ def flat_launch(head: FlatHead, cells: Sequence[LaunchCell], measure: Measure, r
         "limit_ns": round(watched * 1e9) if rules.watchdog else 0,
         "memory_limit_bytes": head.memory_limit_bytes,
     }
-    return write_flat(keys, [flat_cell(cell, samples) for cell in cells])
+    copies = {cell.id: {"copies": [str(size) for size in beside[cell.id]]} for cell in cells if beside.get(cell.id)}
+    return write_flat(keys, [flat_cell(cell, samples) | copies.get(cell.id, {}) for cell in cells])
 
 
 def flat_cell(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:

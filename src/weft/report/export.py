@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Literal
 
-from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.tables.times import TimedRow, holding_bound_s, timed
 from weft.errors import DataError
 from weft.format import plural
 from weft.kernel.line_name import line_name
@@ -36,7 +36,7 @@ METRICS: dict[str, tuple[str, str, Callable[[TimedRow], float | None]]] = {
     "weft_time_seconds": ("seconds", "Median of the launches' medians.", lambda row: row["median_s"]),
     "weft_time_low_seconds": ("seconds", "Lower end of its interval.", lambda row: row["low_s"]),
     "weft_time_high_seconds": ("seconds", "Upper end of its interval.", lambda row: row["high_s"]),
-    "weft_bound_seconds": ("seconds", "Lower bound of the time.", lambda row: row["bound_s"]),
+    "weft_bound_seconds": ("seconds", "Lower bound of the time.", holding_bound_s),
     "weft_samples": ("", "Samples of all launches.", lambda row: float(row["samples"])),
     "weft_launches": ("", "Launches that measured it.", lambda row: float(row["launches"])),
 }

@@ -59,7 +59,7 @@ def effective_bisection(
     members = routes.members(hosts)
     each = np.ones(samples)
     if len(members) > 1:
-        arguments = (len(members), members, samples, seed, routes.slowness, each)
+        arguments = (len(members), members, samples, seed, routes.shared_slowness, each)
         routes.library.call("bisections", routes.graph, routes.paths, *arguments)
     mean = float(each.mean())
     spread = 1.96 * float(each.std(ddof=1)) / np.sqrt(samples) if samples > 1 else float("nan")

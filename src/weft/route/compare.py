@@ -196,7 +196,7 @@ def _phased(routes: Routes, worth: Score, pattern: Pattern, ranks: Ints | None) 
     """Mean relative time of a phase, and the links that are the slowest in the most phases."""
     done = worth.phases if pattern == "shift" else phases(routes, "exchange", ranks)
     count = max(1, len(done.time))
-    mean = done.load * routes.slowness / count
+    mean = done.load * routes.shared_slowness / count
     slow = Counter(int(link) for link in done.link[done.time > 1 + 1e-9])
     name = routes.network.link_name
     return done.mean, tuple(

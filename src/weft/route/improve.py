@@ -65,6 +65,10 @@ class Improvement:
         Lower bound of the relative time of an all-to-all for any tables, and the name of its cut.
     tried
         Number of tables evaluated.
+    ended
+        Whether the budget ended before all starts were tried.
+    budget_s
+        The budget, in seconds of processor time.
     deadlocks
         Whether the present tables' dependencies have a cycle on one virtual lane.
     """
@@ -75,6 +79,8 @@ class Improvement:
     bound: float
     cut: str
     tried: int
+    ended: bool
+    budget_s: float
     deadlocks: bool
 
     @property
@@ -102,17 +108,19 @@ def improve(
     others
         The same network with more tables to start from, such as those of OpenSM's engines.
     budget_s
-        Seconds after which no further stage starts.
+        Seconds of processor time, from the end of the present tables' evaluation, after which no further stage starts.
+        The first start always gets one.
     say
         Takes a line of progress.
     """
-    until = time.monotonic() + budget_s
     present = Candidate("the present tables", routes, score(routes), 0)
     rank = _rank(routes)
     found = _Found(present, present)
     bound, cut = lower_bound(routes)
+    until, ended = time.process_time() + budget_s, False
     for how, start in _starts(routes, rank, others, most_changes):
-        if time.monotonic() > until:
+        ended = found.tried > 0 and time.process_time() > until
+        if ended:
             break
         before = found.best
         stages = list(found.looking(_stages(how, start, present, rank, most_changes, until)))
@@ -125,8 +133,10 @@ def improve(
         say(f"{how}: best so far {found.best.score.all_to_all:.3f} (bound {bound:.3f})")
         if found.best.score.all_to_all <= bound + 1e-9:  # further stages could improve only the other scores
             break
+        ended = time.process_time() > until
+    deadlocks = find_circle(routes) is not None
     return Improvement(
-        present, found.best, found.fastest, bound, cut, found.tried, deadlocks=find_circle(routes) is not None
+        present, found.best, found.fastest, bound, cut, found.tried, ended, budget_s, deadlocks=deadlocks
     )
 
 
@@ -197,8 +207,8 @@ def _stages(
     left = most_changes
     step = max(1, len(start.network.hosts) // 16) if left is None else max(1, -(-left // STEPS))
     routes, total = start, 0
-    for _ in range(STEPS):
-        if time.monotonic() > until or left == 0:
+    for number in range(STEPS):
+        if left == 0 or (time.process_time() > until and (number or start is not present.routes)):
             return
         routes, done = relieved(routes, step if left is None else min(step, left), rank)
         if not done:
@@ -218,7 +228,7 @@ def _in_phase(
     routes, total = stage.routes, 0
     for _ in range(LOOKS):
         routes, done = swapped(routes, stage.score.all_to_all, rank)
-        if not done or time.monotonic() > until:
+        if not done or time.process_time() > until:
             return
         total += done
         yield _candidate(f"{stage.how}, {total} for its phases", routes, present)
@@ -227,7 +237,7 @@ def _in_phase(
 def _refined(best: Candidate, present: Candidate, rank: Ints | None, until: float) -> Candidate:
     """The best stage with some more changes, as long as no score gets worse: steps between stages are too large."""
     step = max(1, len(best.routes.network.hosts) // 16)
-    while step > 0 and time.monotonic() < until:
+    while step > 0 and time.process_time() < until:
         routes, done = relieved(best.routes, step, rank)
         if not done:
             break

@@ -77,7 +77,13 @@ def all_to_all(routes: Routes, ranks: Ints | None = None) -> Loads:
     return Loads(load, lost)
 
 
-def phases(routes: Routes, schedule: Schedule = "shift", ranks: Ints | None = None, most: int | None = None) -> Phases:
+def phases(
+    routes: Routes,
+    schedule: Schedule = "shift",
+    ranks: Ints | None = None,
+    most: int | None = None,
+    slowness: Floats | None = None,
+) -> Phases:
     """Loads of every phase of a schedule.
 
     Parameters
@@ -91,13 +97,16 @@ def phases(routes: Routes, schedule: Schedule = "shift", ranks: Ints | None = No
         Host of each rank, shape (ranks,); one on each host with a cable when None.
     most
         Number of phases to compute, the first ones; all if None.
+    slowness
+        Relative time of one unit over each link, shape (links,); `Routes.shared_slowness` if None.
     """
     host = routes.members(ranks)
     count = len(host) - 1 if schedule == "shift" else (1 << max(0, len(host) - 1).bit_length()) - 1
     count = max(0, count if most is None else min(most, count))
     time, link = np.zeros(count), np.full(count, -1, dtype=np.int32)
     load = np.zeros(len(routes.network.links), dtype=np.int64)
-    arguments = (KINDS[schedule], len(host), host, count, routes.slowness, time, link, load)
+    slowness = routes.shared_slowness if slowness is None else slowness
+    arguments = (KINDS[schedule], len(host), host, count, slowness, time, link, load)
     lost = int(routes.library.call("phases", routes.graph, routes.paths, *arguments))
     return Phases(time, link, load, lost)
 

@@ -167,7 +167,7 @@ class _Search:
         order = hosts[np.argsort(self.routes.row[hosts], kind="stable")]
         load = all_to_all(self.routes, hosts).load if self.sent is None else self._sent_loads(order, self.sent)
         time = (load + np.where(load > 0, self.beside, 0)) * self.slowness
-        shift = phases(self.routes, "shift", order).mean / self.unit
+        shift = phases(self.routes, "shift", order, slowness=self.routes.slowness).mean / self.unit
         seen = Placement(order, float(time.max()) / (self.count - 1), shift)
         for sign in (1, -1):
             kept = self.found[sign]

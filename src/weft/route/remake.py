@@ -35,7 +35,7 @@ def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes:
     """
     network = routes.network
     forward = np.empty((len(network.switches), len(network.hosts)), dtype=np.int32)
-    routes.library.call("reroute", routes.graph, rank, routes.slowness, branching, passes, SEED, forward)
+    routes.library.call("reroute", routes.graph, rank, routes.shared_slowness, branching, passes, SEED, forward)
     return routes.with_network(network.with_tables(forward, LABEL))
 
 
@@ -47,7 +47,7 @@ def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Route
     network = routes.network
     forward = np.array(network.forward, dtype=np.int32, order="C")
     changes = np.empty((max(1, most), 3), dtype=np.int32)
-    done = int(routes.library.call("relieve", routes.graph, rank, routes.slowness, most, forward, changes))
+    done = int(routes.library.call("relieve", routes.graph, rank, routes.shared_slowness, most, forward, changes))
     return routes.with_network(network.with_tables(forward, LABEL)), done
 
 
@@ -71,6 +71,8 @@ def swapped(
     forward = np.array(network.forward, dtype=np.int32, order="C")
     others = max(1, int((network.uplink >= 0).sum()) - 1)
     done = int(
-        routes.library.call("swap", routes.graph, rank, routes.slowness, most * others, spread, rounds, SEED, forward)
+        routes.library.call(
+            "swap", routes.graph, rank, routes.shared_slowness, most * others, spread, rounds, SEED, forward
+        )
     )
     return (routes.with_network(network.with_tables(forward, LABEL)), done) if done > 0 else (routes, 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A routed network in the library's form, and the routes between all of its leaves and hosts."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,12 +60,25 @@ class Routes:
         return Graph(*sizes, *(pointer(column) for column in self.arrays))
 
     @cached_property
-    def slowness(self) -> Floats:
-        """Time of one unit over each link (links,), relative to the slowest host link; 1 if some rate is unknown."""
+    def unit_rate(self) -> float:
+        """The rate of most hosts' own links, in bytes per second, of equals the higher; NaN if some rate is unknown."""
         rate, own = self.network.links.rate, self.network.uplink[self.network.uplink >= 0]
         if not np.isfinite(rate).all() or not own.size:
-            return np.ones(len(rate))
-        return np.ascontiguousarray(float(rate[own].min()) / rate)
+            return math.nan
+        rates, counts = np.unique(rate[own], return_counts=True)
+        return float(rates[counts == counts.max()].max())
+
+    @cached_property
+    def slowness(self) -> Floats:
+        """Time of one unit over each link (links,), relative to most hosts' own links; 1 if some rate is unknown."""
+        rate = self.network.links.rate
+        return np.ones(len(rate)) if math.isnan(self.unit_rate) else np.ascontiguousarray(self.unit_rate / rate)
+
+    @cached_property
+    def shared_slowness(self) -> Floats:
+        """`slowness` without what hosts with slow links of their own do to themselves: theirs count as the usual."""
+        own = ~self.network.switch_links
+        return np.where(own, np.minimum(self.slowness, 1.0), self.slowness)
 
     @cached_property
     def leaves(self) -> Ints:

@@ -5,6 +5,9 @@
   all-to-all with messages in no particular order.
 - **shift**: the same, as the mean over the phases of a shift. The time of pairwise and ring algorithms.
 - **bisection**: effective bisection bandwidth, the share of a host's rate that random pairs achieve.
+
+The unit is the own link of most hosts. A host whose link is slower limits itself and whoever waits for it: such hosts
+are named, and the scores are those of the network without that.
 """
 
 from dataclasses import dataclass, replace
@@ -36,6 +39,8 @@ class Score:
         Times and loads of all phases of the shift.
     lost
         Pairs of ranks without a route.
+    limited
+        Hosts that limit themselves, the slowest first: index, and the share of the usual rate that their link has.
     """
 
     all_to_all: float
@@ -45,6 +50,7 @@ class Score:
     time: Floats
     phases: Phases
     lost: int
+    limited: tuple[tuple[int, float], ...] = ()
 
     def no_worse_than(self, other: "Score") -> bool:
         """Whether no score is worse than that of ``other``; both bisections use the same random splits."""
@@ -57,8 +63,8 @@ class Score:
         )
 
     def fullest(self, routes: Routes, count: int) -> list[int]:
-        """Indices of the slowest links in the all-to-all: those between switches, and slow hosts' own links."""
-        telling = (self.load > 0) & (routes.network.switch_links | (self.time > 1 + 1e-9))
+        """Indices of the slowest links between switches in the all-to-all."""
+        telling = (self.load > 0) & routes.network.switch_links
         order = np.argsort(-np.round(self.time, 9), kind="stable")
         return order[telling[order]][:count].tolist()
 
@@ -78,11 +84,19 @@ def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> 
     members = routes.members(ranks)
     scattered = all_to_all(routes, members)
     others = max(1, len(members) - 1)
-    time = scattered.load * routes.slowness / others
+    time = scattered.load * routes.shared_slowness / others
     shift = phases(routes, "shift", members)
     bisection = effective_bisection(routes, np.unique(members), samples)
     most = float(time.max(initial=0))
-    return Score(most, shift.mean, bisection, scattered.load, time, shift, scattered.lost)
+    return Score(most, shift.mean, bisection, scattered.load, time, shift, scattered.lost, limited(routes, members))
+
+
+def limited(routes: Routes, members: Ints) -> tuple[tuple[int, float], ...]:
+    """The hosts among ``members`` whose own link is slower than most hosts', and its share of that rate."""
+    hosts = np.unique(members)
+    own = routes.slowness[routes.network.uplink[hosts]]
+    slow = sorted(zip(own.tolist(), hosts.tolist(), strict=True), key=lambda each: (-each[0], each[1]))
+    return tuple((host, 1 / times) for times, host in slow if times > 1 + 1e-9)
 
 
 def lower_bound(routes: Routes) -> tuple[float, str]:
@@ -98,7 +112,7 @@ def lower_bound(routes: Routes) -> tuple[float, str]:
     own = network.uplink[network.uplink >= 0]
     if len(own) < 2:
         return 0.0, ""
-    count, rate = len(own), float(network.links.rate[own].min())
+    count, rate = len(own), 1.0 if unit is None else routes.unit_rate
     best = (1.0, "the hosts' own links")
     for cut in cuts(network):
         inside = len(cut.hosts)

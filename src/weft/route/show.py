@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A comparison of routes as text and as JSON: the verdict first, then engines, links, findings."""
 
+import math
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from weft.format import plural
 from weft.route.compare import Comparison, Engine, Full
 from weft.route.improve import Candidate, Improvement
 from weft.route.rows import Rows, engine_rows, link_rows, share
 
 EVEN = 0.005
+NAMED = 3
 WORDS = {
     "all-to-all": "an all-to-all",
     "shift": "the phases of a shift",
@@ -35,6 +38,11 @@ def verdict(found: Comparison) -> str:
         text += ": no link between switches is fuller than the hosts' own"
     if found.bound > 1 + EVEN and found.pattern == "all-to-all":
         text += f". No tables can do better than {share(found.bound):.0f} % ({found.cut})"
+    limited = best.score.limited
+    if limited:
+        hosts = ", ".join(f"{best.routes.network.hosts[host]} at {100 * part:.0f} %" for host, part in limited[:NAMED])
+        more = f" and {len(limited) - NAMED} more" if len(limited) > NAMED else ""
+        text += f". Without the limit of slow host links: {plural(len(limited), 'host')} ({hosts}{more})"
     lost = [f"{engine.name} loses {engine.score.lost:,} pairs" for engine in found.engines if engine.score.lost]
     return f"{text}." + (f" {'; '.join(lost)}: they have no route." if lost else "")
 
@@ -79,6 +87,7 @@ def as_tree(found: Comparison) -> dict[str, Any]:
         "schema": "weft-route/1",
         "verdict": verdict(found),
         "pattern": found.pattern,
+        "unit_bytes_per_second": None if math.isnan(rate := found.engines[0].routes.unit_rate) else rate,
         "lower_bound": {"all_to_all": found.bound, "cut": found.cut} if found.bound else None,
         "engines": [_engine_tree(engine) for engine in found.engines],
     }
@@ -95,6 +104,9 @@ def _engine_tree(engine: Engine) -> dict[str, Any]:
         "shift": {"mean": worth.shift, "worst": float(worth.phases.time.max(initial=0))},
         "bisection": {"share": worth.bisection.share, "low": worth.bisection.low, "high": worth.bisection.high},
         "pairs_without_route": worth.lost,
+        "hosts_that_limit_themselves": [
+            {"host": engine.routes.network.hosts[host], "share": part} for host, part in worth.limited
+        ],
         "fullest": [_link_tree(engine, full) for full in engine.fullest],
         "findings": [
             {"severity": f.severity, "what": f.what, "cause": f.cause, "remedy": f.remedy} for f in engine.findings
@@ -124,10 +136,14 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
             f"{share(present.all_to_all):.0f} %, {100 * best.all_to_all / found.bound - 100:.1f} % from the bound, by "
             f"{found.best.changes:,} changed entries"
         )
-    else:
+    elif found.ended:
         head = (
-            f"{title}: nothing better was found among {found.tried} tables; no score of the present ones may get worse"
+            f"{title}: budget ended after {plural(found.tried, 'table')}, none better: --budget {2 * found.budget_s:g}"
         )
+    elif present.all_to_all <= found.bound * (1 + EVEN):
+        head = f"{title}: the current tables already reach the lower bound"
+    else:
+        head = f"{title}: no better tables among {found.tried}"
     table = Table(box=None, pad_edge=False)
     table.add_column("tables", overflow="fold")
     for name in ("all-to-all", "shift, mean", "bisection", "entries changed"):
@@ -169,4 +185,5 @@ def improvement_tree(found: Improvement) -> dict[str, Any]:
         "fastest": tree(found.fastest),
         "lower_bound": {"all_to_all": found.bound, "cut": found.cut},
         "tried": found.tried,
+        "budget_ended": found.ended,
     }

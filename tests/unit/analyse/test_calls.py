@@ -244,7 +244,7 @@ def test_the_copy_rate_of_a_bound_is_taken_at_what_each_rank_keeps_in_its_node(t
     shape = {"nodes": 1, "ranks_per_node": 2, "quantity": "copy", "value": 1.0}
     floor = Floor([shape | {"bytes": 4 << 20, "best": 16e9}, shape | {"bytes": kept, "best": 8e9}])
     found = Bounds(plan.planned_fabric, floor)(cell, "C")
-    assert found == (pytest.approx(2 * kept / 8e9), "memory copy")
+    assert found == (pytest.approx(2 * kept / 8e9), "memory copy", "measured")
 
 
 @pytest.mark.parametrize(("kind", "measured"), [("local", True), ("virtual", True), ("slurm", False)])

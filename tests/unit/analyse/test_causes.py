@@ -23,7 +23,7 @@ def breakdown(*steps: tuple[str, float, float | None], cell: str = "c0") -> list
     """Steps with their seconds and the lower end of their factor."""
     return [
         {"cell": cell, "call": "C", "step": step, "name": "memory copy" if step == "hardware" else "",
-         "seconds": seconds, "factor": None if low is None else low * 1.01, "factor_low": low}
+         "seconds": seconds, "effect": "floor" if low is None else "adds" if low > 1 else "none"}
         for step, seconds, low in steps
     ]  # fmt: skip
 

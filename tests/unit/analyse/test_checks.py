@@ -18,7 +18,7 @@ from weft.analyse.checks import (
     phase_in_words,
     self_checks,
 )
-from weft.analyse.floor import Floor, floor_rows
+from weft.analyse.floor import BESIDE, BesideRow, Floor, floor_rows, with_rates_beside
 from weft.analyse.tables.times import FloorRow
 
 Row = dict[str, Any]
@@ -31,7 +31,7 @@ def row(**changes: Any) -> Row:
         "status": "ok", "reason": "", "samples": 120, "discarded": 0, "tainted": 0, "launches": 3,
         "min_s": 0.9, "p5_s": 0.92, "median_s": 1.0, "p95_s": 1.1, "p99_s": 1.2, "max_s": 1.3, "mean_s": 1.0,
         "low_s": 0.99, "high_s": 1.01, "interval": "range of launches", "bound_s": 0.8,
-        "bound": "injection", "block_bytes": 1024, "oversubscribed": False, "batch": 1,
+        "bound": "injection", "bound_basis": "stated", "block_bytes": 1024, "oversubscribed": False, "batch": 1,
         "peers_met": None,
     }  # fmt: skip
     return sound | changes
@@ -225,6 +225,29 @@ def test_a_bound_that_any_sample_beats_is_an_error_with_both_numbers() -> None:
     )
     assert found["what"] == "the fastest sample took 900 ms, less than its lower bound of 950 ms (injection)"
     assert found in common_findings([row(bound_s=0.95)], [], EMPTY)
+
+
+def test_a_bound_by_a_rate_measured_on_a_busy_host_sends_nobody_to_the_fabric_file() -> None:
+    """76 us beat a bound of 679 us, and the remedy named a file that has no such rate."""
+    stated, measured = (bounds_beaten([row(bound_s=0.95, bound_basis=basis)])[0] for basis in ("stated", "measured"))
+    assert "fabric file" in stated["remedy"]
+    assert "fabric file" not in measured["remedy"]
+
+
+def test_a_floor_measured_under_load_is_mended_by_what_its_cells_measure_in_their_own_launches() -> None:
+    """The floor's launch met other work: a copy of 4,000 B a rank took 679 us, and samples of 76 us beat that bound."""
+    cells: Any = {"c000": SimpleNamespace(nodes=1, ranks_per_node=2)}
+    floor, other = floor_of((4000, 679e-6)), floor_of((4000, 679e-6), (8000, 1e-3))
+    assert floor.copy_rate(1, 2, 4000) == pytest.approx(2 * 4000 / 679e-6)
+    beside = [BesideRow(cell="c000", op=f"{BESIDE}copy-4000{way}", seconds=each) for way, each in WAYS_BESIDE]
+    assert Floor(with_rates_beside(list(floor.rows), beside, cells)).copy_rate(1, 2, 4000) == pytest.approx(
+        8000 / 70e-6
+    )
+    slower = [BesideRow(cell="c000", op=f"{BESIDE}copy-4000", seconds=1.0)]
+    assert with_rates_beside(list(other.rows), slower, cells) == other.rows, "the best counts, wherever it was measured"
+
+
+WAYS_BESIDE = (("", 80e-6), ("-streamed", 70e-6), ("-in-4096", 90e-6))
 
 
 def test_the_copy_rate_is_that_of_the_largest_copy_that_fits_the_block() -> None:

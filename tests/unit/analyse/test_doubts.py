@@ -27,8 +27,8 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Found, Ca
     seconds = call["median_s"] or 0.0
     turns = [
         TurnRow(
-            cell=call["cell"], launch=launch, call="C", step=step, place=0, seconds=share * seconds, late_s=0.0,
-            mean_s=seconds, samples=9,
+            cell=call["cell"], launch=launch, call="C", step=step, place=0, seconds=share * seconds,
+            total_s=share * seconds, mean_s=seconds, samples=9,
         )
         for launch in (1, 2, 3, 4)
         for step, share in {"within": 0.4, "shift": 0.5, "whole": 1.0}.items()

@@ -279,7 +279,7 @@ def test_the_plain_messages_of_a_breakdown_are_time_on_the_links_too() -> None:
     whole = volume("c", "alltoall@1024")
     assert whole == 2 * 6 * 1024
     steps = {step: volume("c", f"alltoall@1024:{step}") for step in (*TURNS, ROUNDS)}
-    assert steps == {"within": 0, "between": whole / 4, "shift": whole, "pairwise": whole, "whole": whole, "rounds": 0}
+    assert steps == {"within": 0, "between": whole / 4, "shift": whole, "pairwise": whole, "rounds": 0}
 
 
 def test_turns_of_a_breakdown_are_proven_by_nobody() -> None:

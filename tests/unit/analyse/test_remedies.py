@@ -23,9 +23,11 @@ def breakdown(times: dict[str, float] = TIMES, bound: str = "link leaf0 up", uns
     before: float | None = None
     for step in (each for each in STEPS if each in times):
         factor = times[step] / before if before else None
-        low = factor and (0.9 if step == unsure else factor)
+        effect = (
+            "floor" if not factor else "none" if factor == 1 or step == unsure else "adds" if factor > 1 else "saves"
+        )
         row = {"cell": "c000", "call": "C", "nodes": 4, "ranks": 8, "step": step, "seconds": times[step]}
-        row |= {"factor": factor, "factor_low": low, "mover": f"what moves {step}"}
+        row |= {"factor": factor, "effect": effect, "mover": f"what moves {step}"}
         rows.append(cast(BreakdownRow, row | {"name": bound if step == "hardware" else "shift"}))
         before = times[step]
     return rows

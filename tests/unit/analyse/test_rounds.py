@@ -64,7 +64,7 @@ def planned(folder: Path) -> Plan:
 
 
 def turns(plan: Plan) -> list[TurnRow]:
-    same = {"cell": plan.measured[0].id, "launch": 1, "call": "C", "step": ROUNDS, "late_s": None, "samples": 1}
+    same = {"cell": plan.measured[0].id, "launch": 1, "call": "C", "step": ROUNDS, "total_s": 1.0, "samples": 1}
     return [TurnRow(**same, place=place, seconds=0.1 * place) for place in range(4)]  # pyright: ignore[reportArgumentType]
 
 

@@ -173,10 +173,10 @@ def test_an_analysis_takes_the_links_term_from_the_plan_and_needs_no_dump() -> N
     )  # fmt: skip
     row = {"nodes": 4, "ranks_per_node": 2, "quantity": "latency", "bytes": 0, "value": 2e-6, "best": 1e-6}
     bounds = Bounds(gone, Floor([row]))
-    assert bounds(cell, "C") == (5.0, "link s1 up")
+    assert bounds(cell, "C") == (5.0, "link s1 up", "stated")
     # a plan that knows nothing of the call: the network cannot be built, and the bound does without it
     cell.bounds = {}
-    assert bounds(cell, "C") == (pytest.approx(5e-5), "memory copy")
+    assert bounds(cell, "C") == (pytest.approx(5e-5), "memory copy", "stated")
 
 
 def test_one_leaf_needs_no_link_between_switches() -> None:

@@ -126,6 +126,14 @@ def test_a_switch_link_that_trained_down_is_a_warning() -> None:
     assert "S-0000000000200001 port 8 to S-0000000000200002 (line 14) 1xDDR" in finding.what
 
 
+def test_a_host_whose_link_trained_down_is_a_warning() -> None:
+    """One adapter at DDR among 280 at QDR halved every all-to-all, and no finding named it."""
+    old = '[1](100005) \t"S-0000000000200001"[1]\t\t# lid 6 lmc 0 "leaf1" lid 3 4xSDR'
+    finding = one(of_dump(SMALL.replace(old, old.replace("4xSDR", "1xSDR"))), "warning", "1 cable of hosts is slower")
+    assert "port 1 to S-0000000000200001" in finding.what
+    assert finding.what.endswith("1xSDR")
+
+
 def test_an_unknown_speed_is_a_warning_and_no_crash() -> None:
     one(of_dump(SMALL.replace("4xSDR", "4xZDR")), "warning", "1 speed not known to Weft: 4xZDR (16 times)")
 

@@ -45,6 +45,7 @@ m 4
 data contention
 calls A B C
 explain 1
+copies 16384
 end
 """
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Better tables: near the bound, never worse on a score, free of deadlock, few changes where asked; d-mod-k by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,6 +30,48 @@ def piled_up(network: Network) -> Network:
             if int(network.links.target[forward[spine, end]]) == hosts + int(network.leaf[end]):
                 forward[leaf, end] = first
     return network.with_tables(forward, "piled up")
+
+
+def with_slow_host(network: Network, host: int, rate: float = 5e8) -> Network:
+    """The network with a host's own cable at another rate, in both directions."""
+    rates = network.links.rate.copy()
+    rates[[network.uplink[host], network.uplink[host] ^ 1]] = rate
+    return replace(network, links=replace(network.links, rate=rates))
+
+
+def test_a_host_with_a_slow_link_limits_itself_and_hides_nothing_of_the_network() -> None:
+    """One adapter at DDR among 280 at QDR: "carries an all-to-all at 100 % of injection" was said."""
+    sound = score(routes(tree(16, 4, 2)), samples=20)
+    slow = score(routes(with_slow_host(tree(16, 4, 2), 3)), samples=20)
+    assert slow.all_to_all == sound.all_to_all > 1.5
+    assert (slow.shift, slow.bisection.share) == (sound.shift, sound.bisection.share)
+    assert (sound.limited, slow.limited) == ((), ((3, 0.5),))
+    assert lower_bound(routes(with_slow_host(tree(16, 4, 2), 3))) == lower_bound(routes(tree(16, 4, 2)))
+
+
+def test_better_tables_are_found_where_a_host_is_slow() -> None:
+    found = improve(routes(with_slow_host(piled_up(tree(16, 4, 4)), 3)))
+    assert found.present.score.all_to_all > 2
+    assert found.best.score.all_to_all == pytest.approx(found.bound)
+
+
+def test_faster_hosts_than_most_are_no_limit() -> None:
+    assert score(routes(with_slow_host(tree(16, 4, 4), 3, rate=4e9)), samples=20).limited == ()
+
+
+@pytest.mark.parametrize("budget_s", [0.0, -1.0])
+def test_one_attempt_is_made_whatever_the_budget(budget_s: float) -> None:
+    """Nothing better was found "among 0 tables": the time was over before the first one."""
+    found = improve(routes(piled_up(tree(16, 4, 4))), budget_s=budget_s)
+    assert found.tried > 0
+    assert found.better
+
+
+def test_a_search_that_its_budget_ends_says_so() -> None:
+    ring = [(h, 14 + h // 2) for h in range(14)] + [(14 + s, 14 + (s + 1) % 7) for s in range(7)]
+    network = network_of_cables(14, 7, [*ring, (14, 17)])
+    assert improve(routes(network), budget_s=0).ended
+    assert not improve(routes(tree(16, 4, 4)), budget_s=600).ended
 
 
 def test_d_mod_k_on_a_whole_tree_is_what_the_generator_makes() -> None:

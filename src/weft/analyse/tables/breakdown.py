@@ -11,15 +11,16 @@ pa: Any = pyarrow  # it comes without types
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 
 Step = Literal["hardware", "messages", "contention", "algorithm", "arrival"]
+Effect = Literal["floor", "adds", "saves", "none", "unsure"]
 STEPS: tuple[Step, ...] = ("hardware", "messages", "contention", "algorithm", "arrival")
 
 
 class TurnRow(TypedDict):
     """An operation of a breakdown in one launch (:mod:`weft.kernel.steps`), medians over its samples.
 
-    ``seconds`` are from the last start of a rank to the last end, ``late_s`` from the first start to the last, null
-    where the clocks cannot tell; ``mean_s`` is the mean from the first start to the last end. ``place`` is the round of
-    ``rounds``, 0 for all others.
+    ``step`` is ``whole`` for the call itself. ``seconds`` are from the last start of a rank to the last end,
+    ``total_s`` from the first start, both the longest duration of a rank where the clocks cannot tell; ``mean_s`` is
+    the mean of the total. ``place`` is the round of ``rounds``, 0 for all others.
     """
 
     cell: str
@@ -28,7 +29,7 @@ class TurnRow(TypedDict):
     step: str
     place: int
     seconds: float
-    late_s: float | None
+    total_s: float
     mean_s: float
     samples: int
 
@@ -37,8 +38,10 @@ class BreakdownRow(TypedDict):
     """A step of the breakdown of a call, from the floor up.
 
     ``seconds`` is the time with this step and all below it, ``low`` and ``high`` its interval over the launches, null
-    for one launch. ``factor`` is that over the step below (below 1: this step takes time away), with its own interval;
-    null for the lowest. ``mover`` is what would move it.
+    for one launch; those of the last step are the call's of the table of calls. ``factor`` is that over the step below,
+    with its own interval; null for the lowest. ``effect``: what the factor shows; ``saves`` only of an algorithm that
+    is faster than plain rounds, ``none`` also of messages and contention that are not slower than the step below.
+    ``mover`` is what would move it.
     """
 
     cell: str
@@ -55,6 +58,7 @@ class BreakdownRow(TypedDict):
     factor_low: float | None
     factor_high: float | None
     launches: int
+    effect: Effect
     mover: str
 
 
@@ -81,7 +85,7 @@ TURNS = TableOf(
     pa.schema(
         [
             ("cell", TEXT), ("launch", pa.int16()), ("call", TEXT), ("step", TEXT), ("place", INT), ("seconds", REAL),
-            ("late_s", REAL), ("mean_s", REAL), ("samples", LONG),
+            ("total_s", REAL), ("mean_s", REAL), ("samples", LONG),
         ]
     ),
 )  # fmt: skip
@@ -93,7 +97,7 @@ BREAKDOWN = TableOf(
             ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("block_bytes", LONG), ("step", TEXT),
             ("name", TEXT),
             *((name, REAL) for name in ("seconds", "low", "high", "factor", "factor_low", "factor_high")),
-            ("launches", INT), ("mover", TEXT),
+            ("launches", INT), ("effect", TEXT), ("mover", TEXT),
         ]
     ),
 )  # fmt: skip

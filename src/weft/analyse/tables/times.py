@@ -96,6 +96,7 @@ class CallIdentity(TypedDict):
     p99_s: float | None
     bound_s: float | None
     bound: str
+    bound_basis: str
     block_bytes: int
     array_bytes: int
     local_bytes: int
@@ -109,8 +110,9 @@ class CallRow(CallIdentity):
 
     ``median_s`` is the median of the launches' medians, ``low_s`` and ``high_s`` its interval of the kind ``interval``
     (`weft.analyse.interval`; null where that is ``none``), ``launch_low_s`` and ``launch_high_s`` the smallest and
-    largest median of a launch, ``bound_s`` the nearest lower bound. ``cache``: whether its data was meant to be ``hot``
-    or ``cold``. ``algorithm`` is the one that a simulated collective ran by.
+    largest median of a launch, ``bound_s`` the nearest lower bound, ``bound_basis`` whether its rate was ``measured``
+    or is ``stated`` by the fabric file. ``cache``: whether its data was meant to be ``hot`` or ``cold``. ``algorithm``
+    is the one that a simulated collective ran by.
     """
 
     batch: int | None
@@ -221,7 +223,8 @@ CALLS = TableOf(
             ("samples", LONG), ("discarded", LONG), ("tainted", LONG), ("launches", INT), ("batch", INT),
             ("definition", TEXT), ("peers_met", INT), ("cache", TEXT), ("algorithm", TEXT),
             *((name, REAL) for name in STATISTICS), ("launch_low_s", REAL), ("launch_high_s", REAL), ("interval", TEXT),
-            ("bound_s", REAL), ("bound", TEXT), ("block_bytes", LONG), ("array_bytes", LONG), ("local_bytes", LONG),
+            ("bound_s", REAL), ("bound", TEXT), ("bound_basis", TEXT), ("block_bytes", LONG), ("array_bytes", LONG),
+            ("local_bytes", LONG),
             ("oversubscribed", FLAG), ("ended_by", TEXT), ("reason", TEXT),
         ]
     ),
