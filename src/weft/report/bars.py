@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from weft.analyse.tables.times import TimedRow, holding_bound_s
 from weft.format import measured_seconds
 
 WIDTH = 40
@@ -13,11 +14,18 @@ KEY = f"{BAR} time   {BOUND} its lower bound"
 
 
 class Bar(NamedTuple):
-    """A time in seconds with its lower bound, if one is known."""
+    """A time in seconds, with its lower bound and the range of its launches' medians, if they are known."""
 
     name: str
     seconds: float
     bound_s: float | None
+    low_s: float | None = None
+    high_s: float | None = None
+
+
+def bar_of(name: str, row: TimedRow) -> Bar:
+    """The bar of a row of the table of calls."""
+    return Bar(name, row["median_s"], holding_bound_s(row), row["launch_low_s"], row["launch_high_s"])
 
 
 def bar_lines(bars: Sequence[Bar], width: int = 120) -> list[str]:

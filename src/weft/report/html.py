@@ -17,7 +17,7 @@ from weft.files.shipped import cache
 from weft.format import capital, measured_factor
 from weft.report.figures.files import vegalite_version
 from weft.report.figures.picture import Picture
-from weft.report.figures.theme import Figure
+from weft.report.figures.theme import DARKER, GREY, INK, Figure
 from weft.text import plain, plain_tree
 
 _BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|us|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
@@ -89,8 +89,23 @@ def figure_values(place: str, figure: Figure | Picture) -> dict[str, Any]:
 
     said = {"id": place, "title": figure.title, "key": figure.key, "reading": figure.reading}
     if isinstance(figure, Picture):
-        return said | {"panels": [], "svg": Markup(figure.svg), "extra": Markup(figure.extra_html)}
-    return said | {"panels": figure.specifications(), "svg": "", "extra": ""}
+        return said | {"panels": [], "svg": Markup(_of_page(figure.svg)), "extra": Markup(figure.extra_html)}
+    return said | {"panels": [_of_page(panel) for panel in figure.specifications()], "svg": "", "extra": ""}
+
+
+#: Colours of a figure's file to those of the page, which follow its light or dark scheme.
+PAGE_COLOURS = {
+    INK: "var(--ink)", GREY: "var(--soft)", "white": "var(--paper)", "#e5e7eb": "var(--line)", "#9ca3af": "var(--soft)",
+    **{dark: f"var(--{name})" for name, dark in zip(("orange", "green", "red"), DARKER.values(), strict=True)},
+}  # fmt: skip
+_PAINTED = re.compile(r'(?<=")(?:' + "|".join(map(re.escape, PAGE_COLOURS)) + r')(?=")')
+
+
+def _of_page(drawn: Any) -> Any:
+    """A drawing, or a chart's specification, in the colours of the page."""
+    if isinstance(drawn, str):
+        return _PAINTED.sub(lambda found: PAGE_COLOURS[found[0]], drawn)
+    return json.loads(_of_page(json.dumps(drawn)))
 
 
 def parts(cell: str) -> tuple[str, str]:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.tables.claims import ClaimRow
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.analyse.tables.times import timed
 from weft.errors import CompareError, WeftError
 from weft.files.atomic import guard
+from weft.format import plural
 from weft.report import facts
 from weft.report.card import card_of, with_folder
 from weft.report.figures import all_figures
@@ -117,12 +118,39 @@ def _remedy(view: RunView, claim: ClaimRow) -> tuple[Row, str]:
     return with_folder(say(claim), view), call_title(view, claim["cell"], claim["call"]) if of_call else ""
 
 
+def _informative(view: RunView) -> tuple[bool, bool]:
+    """Sorts runs: an answer before none, several nodes before one."""
+    answer = next(iter(view.claimed("answer")), None)
+    silent = answer is None or answer["id"].endswith(INCONCLUSIVE)
+    return silent, max((cell.nodes for cell in view.plan.measured), default=1) < 2
+
+
+def _folds(view: RunView) -> dict[str, str]:
+    """What is folded away in one line each, by the name of its fold."""
+    steps = [say(each) for each in view.claimed("breakdown") if not each["id"].startswith(("latency.", "bottleneck."))]
+    cells = len({row["cell"] for row in view.rows})
+    calls = len({row["call"] for row in view.rows})
+    launches = view.plan.measure.launches
+    moved = len(facts.settings(view))
+    return {
+        "breakdown": " · ".join(f"{row.label} {row.value}" for row in steps[:5]),
+        "times": f"{plural(cells, 'cell')} x {plural(calls, 'call')}, first calls apart",
+        "method": f"{plural(launches, 'launch')}, settings that differ from the default: {moved}",
+    }
+
+
 def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict[str, Any]:
     """The values of a run for the template."""
+    proof = view.story.proof(view, figures)
+    shown = {each.name for each in proof}
+    rest = [figure for figure in figures if figure.name not in shown]
     return {
+        "proof": [figure_values(f"run{index}-{figure.name}", figure) for figure in proof],
+        "more": _folds(view),
         "id": f"run{index}",
         "name": view.name,
         "label": view.label,
+        "order": _informative(view),
         "title": view.plan.title,
         "mpi": view.mpi,
         "grade": view.confidence,
@@ -131,7 +159,7 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "digits": shlex.join(["weft", "show", str(view.path), "--format", "csv"]),
         "help": [_remedy(view, each) for each in view.claimed("remedy")[:MOST_REMEDIES]],
         "no_figures": NO_TIME if not timed(view.rows) else NO_FIGURES,
-        "figures": [figure_values(f"run{index}-{figure.name}", figure) for figure in figures],
+        "figures": [figure_values(f"run{index}-{figure.name}", figure) for figure in rest],
         "tables": all_tables(view),
         "findings": [(say(each), others_of(view, each)) for each in view.claimed("finding")],
         "how": how_measured(view),

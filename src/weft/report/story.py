@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of a run, by its kernel: bars, tables, figures, JSON fields. Its claims are in `weft.analyse.claims`."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,6 +29,17 @@ class Story(Protocol):
     def bars(self, view: "RunView") -> "list[Bar]":
         """Times to draw as bars under the verdict on a terminal."""
         return []
+
+    def bars_of(self, view: "RunView") -> str:
+        """What the bars are times of: ``MPI_Alltoall, 10 MiB per rank``."""
+        return ""
+
+    def proof(self, view: "RunView", figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
+        """The pictures beside the card, which prove its answer: the first of its ``figures``, or else bars."""
+        from weft.report.figures.proof import draw_times
+
+        bars = None if figures else draw_times(view)
+        return [bars] if bars else list(figures[:1])
 
     def tables(self, view: "RunView") -> list[Table]:
         """Tables in reading order; each table's first row is its second heading."""

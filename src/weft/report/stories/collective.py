@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from weft.analyse.claims.kernels.collective import common_rows, largest_lines, own_lines
 from weft.analyse.sweeps import Line
 from weft.analyse.tables.answers import WINNERS, WinnerRow
-from weft.analyse.tables.times import TimedRow, holding_bound_s, timed
+from weft.analyse.tables.times import TimedRow, timed
 from weft.analyse.winners import find_stretches
 from weft.mpi.algorithms import DEFAULT
-from weft.report.bars import Bar
+from weft.report.bars import Bar, bar_of
 from weft.report.intervals import interval_heading
 from weft.report.numbers import time_text
 from weft.report.stories.sweep import SweepStory, existing
@@ -32,14 +32,14 @@ class CollectiveStory(SweepStory):
         if found := find_stretches(WINNERS.read(view.path)):
             return self._raced(view, found[0].best)
         rows = common_rows(largest_lines(own_lines(self.lines(view))))
-        return [Bar(line.name, row["median_s"], holding_bound_s(row)) for line, row in rows]
+        return [bar_of(line.name, row) for line, row in rows]
 
     def _raced(self, view: RunView, at: WinnerRow) -> list[Bar]:
         lines = [line for line in self.lines(view) if line.call == at["call"]]
         lines = [line for line in lines if (line.cell.nodes, line.cell.ranks) == (at["nodes"], at["ranks"])]
         rows = [(line, row) for line in lines if (row := line.at(at["bytes"]))]
         rows.sort(key=lambda each: each[1]["median_s"])
-        return [Bar(line.algorithm, row["median_s"], holding_bound_s(row)) for line, row in rows]
+        return [bar_of(line.algorithm, row) for line, row in rows]
 
     def tables(self, view: RunView) -> list[Table]:
         """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""

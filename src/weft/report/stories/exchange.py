@@ -6,17 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.analyse.tables.outcome import main_verdict
-from weft.analyse.tables.times import MEDIANS, CallRow, holding_bound_s, timed
-from weft.format import UNKNOWN
+from weft.analyse.tables.times import MEDIANS, CallRow, timed
+from weft.format import UNKNOWN, format_bytes, plural
 from weft.plan.records import PlannedSeries
-from weft.report.bars import Bar
+from weft.report.bars import Bar, bar_of
 from weft.report.intervals import interval_heading
 from weft.report.links import held_back_table
 from weft.report.numbers import bound_text, time_text
 from weft.report.plan_tables import memory_tables
 from weft.report.story import Story
 from weft.report.tabular import Table
-from weft.report.view import CALLS, RunView, m_text
+from weft.report.view import CALLS, RunView, call_name, m_text
 
 if TYPE_CHECKING:
     from weft.report.figures.picture import Picture
@@ -31,17 +31,26 @@ class ExchangeStory(Story):
         main = main_verdict(view.verdicts) or next(iter(view.verdicts), None)
         if main is None:
             return []
-        symbol = "N" if main["axis"] == "nodes" else "p"
         rows = [row for row in timed(view.rows, view.main_call, "warm") if main["series"] in row["series"]]
         rows.sort(key=lambda row: (row["nodes"], row["ranks"]))
         many = len({row[main["axis"]] for row in rows}) < len(rows)
+        one = main["axis"].rstrip("s")
         return [
-            Bar(
-                f"N = {row['nodes']}, p = {row['ranks']}" if many else f"{symbol} = {row[main['axis']]}",
-                row["median_s"], holding_bound_s(row),
-            )
+            bar_of(f"N = {row['nodes']}, p = {row['ranks']}" if many else plural(row[main["axis"]], one), row)
             for row in rows
-        ]  # fmt: skip
+        ]
+
+    def bars_of(self, view: RunView) -> str:
+        """The call, with the bytes that each rank sends."""
+        sizes = sorted({cell.local_bytes for cell in view.plan.measured if cell.local_bytes})
+        each = f", {format_bytes(sizes[-1])} per rank" if len(sizes) == 1 else ""
+        return f"{call_name(view.main_call)}{each}"
+
+    def proof(self, view: RunView, figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
+        """The links with their load, and the times of the series that answers."""
+        from weft.report.figures.proof import draw_loads, draw_times
+
+        return [each for each in (draw_loads(view), draw_times(view)) if each is not None]
 
     def tables(self, view: RunView) -> list[Table]:
         """Times, bottlenecks, calls cold and warm, memory."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of ``pairs``: slow nodes and links, latency by hops, and contention between pairs (paper 002)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.analyse.tables.claims import extras
@@ -41,6 +41,16 @@ class PairsStory(Story):
 
         pairs = PairView(view)
         return pair_figures(pairs) if pairs.measured else []
+
+    def proof(self, view: RunView, figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
+        """The matrix at the message size that answers; with a slow cable or switch, the tree with it in red."""
+        from weft.report.figures.proof import draw_outlier
+
+        answer = next(iter(view.claimed("answer")), None)
+        size = extras(answer).get("bytes") if answer else None
+        wanted = [each for each in figures if size is not None and each.name.split("-")[2:3] == [str(size)]]
+        tree = draw_outlier(view)
+        return [*([tree] if tree else []), *(wanted or figures)[:1]]
 
     def fields(self, view: RunView) -> dict[str, Any]:
         """``pairs``: the rows of the tables and the culprits."""

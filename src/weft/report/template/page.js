@@ -3,7 +3,7 @@
 (() => {
   const options = {
     renderer: "svg",
-    actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
+    actions: false, // weft report --figures writes files
   };
   // a drawing shrinks to the window only as far as its smallest words can be read; beyond that it scrolls
   const legible = (canvas) => {
@@ -20,9 +20,7 @@
     canvas.className = "canvas";
     place.append(canvas);
     try {
-      // a menu on each of many small panels would be in the way; the page's folder has them as files
-      const several = place.parentElement.classList.contains("several");
-      const { view, vgSpec } = await window.vegaEmbed(canvas, specification, { ...options, actions: several ? false : options.actions });
+      const { view, vgSpec } = await window.vegaEmbed(canvas, specification, options);
       // Vega's own double click is not heard over a line or in the legend
       if (vgSpec.data.some((each) => each.name === "chosen_store"))
         canvas.addEventListener("dblclick", () => view.data("chosen_store", []).runAsync());
@@ -33,7 +31,12 @@
       console.error(problem);
     }
   };
-  for (const place of document.querySelectorAll(".chart")) draw(place);
+  // what is folded away is drawn when it is opened: charts fill a width that is not known before
+  const pending = (within) => [...within.querySelectorAll(".chart")].filter((each) => !each.querySelector(".canvas"));
+  const folded = (place) => place.closest("details:not([open])");
+  const drawSeen = (within) => pending(within).filter((each) => !folded(each)).forEach(draw);
+  drawSeen(document);
+  document.addEventListener("toggle", (event) => { if (event.target.open) drawSeen(event.target); }, true);
   // a spreadsheet takes what begins with one of these for a formula; the apostrophe says that it is text
   const inert = (text) => (/^[=+@]|^-(?![\d.])/.test(text) ? `'${text}` : text);
   const field = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
@@ -69,13 +72,6 @@
       await copy(grid(table).map((row) => row.map((text) => field(inert(text))).join(",")).join("\n") + "\n");
       button.textContent = "Copied";
     });
-  }
-  // the contents stay in view, and are as high as the runs are many: what is jumped to begins below them
-  const bar = document.querySelector("nav.contents");
-  if (bar) {
-    new ResizeObserver(() => {
-      document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`);
-    }).observe(bar);
   }
   // paper shows all: what is folded away on the screen is printed
   window.addEventListener("beforeprint", () => {

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The pictures beside the card of a page, each of which proves its answer at a glance; in the colours of the page."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from weft.analyse.tables.links import LoadRow
+from weft.fabric.drawing.loads import sketch_loads
+from weft.fabric.drawing.sketch import Place, Sketch, sketch
+from weft.fabric.network.build import build_network
+from weft.format import format_rate, measured_factor, measured_seconds
+from weft.report.bars import Bar
+from weft.report.figures.links import link_load
+from weft.report.figures.picture import Picture
+from weft.report.links import drawn_cells, percent
+from weft.report.view import RunView
+
+WIDE = 760
+#: From this share of its rate on a link is drawn as the bottleneck, if none is busier.
+BUSY = 0.5
+#: A drawing with more boxes or bars than these says nothing at a glance.
+MOST_BOXES, MOST_BARS = 60, 9
+ROW, LABEL, TIME = 62, 118, 150
+
+
+def draw_loads(view: RunView) -> Picture | None:
+    """The links at the largest number of nodes, the busiest ones in red; None if none was counted."""
+    cells = drawn_cells(view)
+    if not cells:
+        return None
+    nodes, _, _, loads = cells[-1]
+    hosts = view.plan.planned_fabric.hosts
+    used = [load for load in loads if load["share"] is not None]
+    plan = sketch_loads([link_load(load) for load in loads], hosts, WIDE)
+    if not used or len(plan.places) > MOST_BOXES:
+        return None
+    shares = _by_cable(used)
+    most = max(shares.values())
+    hot = {ends for ends, share in shares.items() if share >= max(BUSY, 0.9 * most)}
+    rates = sorted({load["rate"] for load in used if load["rate"]})
+    rate = f" {format_rate(rates[0])} per cable." if len(rates) == 1 else ""
+    key = f"Share of each link's rate used while the calls ran, {nodes} nodes, counted by the switches.{rate}"
+    busiest = max(used, key=lambda load: load["share"] or 0.0)
+    reading = f"Busiest link: {busiest['link']}, {percent(busiest['share'] or 0.0)} of its rate."
+    return Picture("loads-tree", "Links", key, reading, _tree(plan, shares, hot))
+
+
+def _by_cable(loads: Sequence[LoadRow]) -> dict[frozenset[str], float]:
+    """The share of the busier direction of each cable, by the names of its ends."""
+    found: dict[frozenset[str], float] = {}
+    for load in loads:
+        ends = frozenset((load["source"], load["target"]))
+        found[ends] = max(found.get(ends, 0.0), load["share"] or 0.0)
+    return found
+
+
+def draw_outlier(view: RunView) -> Picture | None:
+    """The tree of switches with the slow cable or switch in red; None where no such part was found or drawn."""
+    answer = next((each for each in view.claimed("answer") if each["id"].startswith("outlier.")), None)
+    network = view.plan.planned_fabric.network
+    if answer is None or network is None or answer["id"] == "outlier.node":
+        return None
+    plan = sketch(build_network(view.plan.planned_fabric))
+    if len(plan.places) > MOST_BOXES or not plan.lines:
+        return None
+    ends = frozenset(part.strip() for part in answer["subject"].replace("->", "-").split(" - "))
+    shares = {frozenset(line.between.split(" - ")): 0.0 for line in plan.lines}
+    hot = {each for each in shares if each == ends or (len(ends) == 1 and ends <= each)}
+    if not hot:
+        return None
+    value = measured_factor(answer["value"], what="x") if answer["value"] else ""
+    key = f"The fabric's switches; in red what is slow: {answer['subject']}."
+    return Picture("outlier-tree", "Slow part", key, key, _tree(plan, dict.fromkeys(hot, 0.0), hot, value))
+
+
+def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozenset[str]], told: str = "") -> str:
+    """Boxes and cables as SVG; ``told`` labels the hot cables, or else their shares all."""
+    left = 130 if plan.rows else 0
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-left} 0 {plan.width + left:.0f} {plan.height:.0f}" '
+        'class="proof">'
+    ]
+    seen: set[frozenset[str]] = set()
+    labels: list[str] = []
+    most = max(shares.values(), default=0.0) or 1.0
+    centres = {_first(place): place for place in plan.places}
+    for line in plan.lines:
+        ends = frozenset(line.between.split(" - "))
+        if ends in seen:
+            continue
+        seen.add(ends)
+        one, other = (centres.get(name) for name in line.between.split(" - "))
+        points = ((one.x, one.y), (other.x, other.y)) if one and other else (line.points[0], line.points[-1])
+        (x, y), (x2, y2) = points
+        is_hot, share = ends in hot, shares.get(ends, 0.0)
+        width = 3 + 8 * share / most if shares and not told else 8 if is_hot else 2.5
+        names = escape(line.between)
+        parts.append(
+            f'<path d="M{x:.1f} {y:.1f}L{x2:.1f} {y2:.1f}" class="{"hot" if is_hot else "cool"}" '
+            f'stroke-width="{width:.1f}"><title>{names}</title></path>'
+        )
+        text = (told if is_hot else "") if told else percent(share) if share else ""
+        if text:
+            labels.append(_beside(points, text, is_hot))
+    parts += [_box(place) for place in plan.places] + labels
+    parts += [f'<text x="{-left}" y="{y + 4:.0f}" class="d">{escape(text)}</text>' for y, text, _ in plan.rows]
+    return "".join([*parts, "</svg>"])
+
+
+def _first(place: Place) -> str:
+    return place.names.split(":")[0] if place.kind else place.names
+
+
+def _beside(points: Sequence[tuple[float, float]], text: str, is_hot: bool) -> str:
+    """A label at the middle of a line, on its outer side."""
+    (x, y), (x2, y2) = points
+    low, high = ((x, y), (x2, y2)) if y > y2 else ((x2, y2), (x, y))
+    outer = -1 if low[0] < high[0] else 1
+    at = (high[0] + 0.62 * (low[0] - high[0]) + outer * 12, high[1] + 0.62 * (low[1] - high[1]))
+    anchor = "end" if outer < 0 else "start"
+    kind = "hot-text" if is_hot else "d"
+    return f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
+
+
+def _box(place: Place) -> str:
+    x, y = place.x - place.width / 2, place.y - place.height / 2
+    lines = escape(place.text).split("\n")
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{place.width:.1f}" height="{place.height:.1f}" rx="6" class="box">'
+        f"<title>{escape(place.names)}</title></rect>"
+        f'<text x="{place.x:.1f}" y="{place.y + 4.5:.1f}" text-anchor="middle">{lines[0]}</text>'
+    )
+
+
+def draw_times(view: RunView) -> Picture | None:
+    """The times that answer as bars, each with its range and its lower bound; None for less than two."""
+    bars = view.story.bars(view)[-MOST_BARS:]
+    if len(bars) < 2:
+        return None
+    most = max(bar.high_s or bar.seconds for bar in bars)
+    room = WIDE - LABEL - TIME
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {ROW * len(bars)}" class="proof">']
+    last = max(bars, key=lambda bar: bar.seconds)
+    for place, bar in enumerate(bars):
+        parts.append(_bar(bar, place * ROW, room / most, hot=bar is last and bar.seconds > 1.3 * bars[0].seconds))
+    ranged = "whisker: range of the launches' medians" if any(bar.low_s for bar in bars) else ""
+    bound = "black mark: lower bound" if any(bar.bound_s for bar in bars) else ""
+    key = "; ".join(filter(None, ("Bar: median", ranged, bound)))
+    what = view.story.bars_of(view)
+    title = f"Time of {what}" if what else "Times"
+    return Picture(
+        "times-bars",
+        title,
+        f"{title}. {key}.",
+        f"Longest: {measured_seconds(last.seconds)}.",
+        "".join([*parts, "</svg>"]),
+    )
+
+
+def _bar(bar: Bar, y: float, scale: float, *, hot: bool) -> str:
+    long = max(2.0, bar.seconds * scale)
+    parts = [
+        f'<text x="{LABEL - 12}" y="{y + 32}" text-anchor="end">{escape(bar.name)}</text>',
+        f'<rect x="{LABEL}" y="{y + 14}" width="{long:.1f}" height="26" class="{"hot-bar" if hot else "cool-bar"}"/>',
+    ]
+    end = long
+    if bar.low_s and bar.high_s:
+        low, high = LABEL + bar.low_s * scale, LABEL + bar.high_s * scale
+        end = max(end, high - LABEL)
+        parts.append(
+            f'<path d="M{low:.1f} {y + 27}H{high:.1f}M{low:.1f} {y + 22}v10M{high:.1f} {y + 22}v10" class="whisker"/>'
+        )
+    if bar.bound_s and bar.bound_s * scale > 2:
+        at = LABEL + bar.bound_s * scale
+        parts.append(f'<path d="M{at:.1f} {y + 8}v38" class="mark"/>')
+        parts.append(
+            f'<text x="{at:.1f}" y="{y + 58}" text-anchor="middle" class="d">'
+            f"bound {measured_seconds(bar.bound_s)}</text>"
+        )
+    parts.append(f'<text x="{LABEL + end + 10:.1f}" y="{y + 32}">{measured_seconds(bar.seconds)}</text>')
+    return "".join(parts)
