@@ -116,7 +116,7 @@ def _beside(points: Sequence[tuple[float, float]], text: str, is_hot: bool) -> s
     (x, y), (x2, y2) = points
     low, high = ((x, y), (x2, y2)) if y > y2 else ((x2, y2), (x, y))
     outer = -1 if low[0] < high[0] else 1
-    at = (high[0] + 0.62 * (low[0] - high[0]) + outer * 12, high[1] + 0.62 * (low[1] - high[1]))
+    at = (high[0] + 0.62 * (low[0] - high[0]) + outer * (22 if is_hot else 14), high[1] + 0.62 * (low[1] - high[1]))
     anchor = "end" if outer < 0 else "start"
     kind = "hot-text" if is_hot else "d"
     return f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'

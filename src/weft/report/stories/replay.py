@@ -2,6 +2,7 @@
 """The story of ``replay``: one replay, or one for each way of placing the ranks, as bars."""
 
 from weft.analyse.tables.times import timed
+from weft.format import plural
 from weft.report.bars import Bar, bar_of
 from weft.report.stories.plain import PlainStory
 from weft.report.view import RunView
