@@ -88,6 +88,16 @@ class Comparison:
         return self.base.modelled or self.other.modelled
 
     @property
+    def assumed(self) -> dict[str, tuple[float | None, float | None]]:
+        """Numbers in which the models differ and that one of them assumes, base and other: their ratio is no result.
+
+        None where a side has no such number, as one that was measured.
+        """
+        one, other = ({**side.stated, **side.assumed} for side in (self.base, self.other))
+        keys = dict.fromkeys((*self.base.assumed, *self.other.assumed))
+        return {key: (one.get(key), other.get(key)) for key in keys if one.get(key) != other.get(key)}
+
+    @property
     def left_out(self) -> tuple[str, ...]:
         """What the models of the runs leave out of their times; empty where they leave nothing out."""
         return tuple(dict.fromkeys((*self.base.left_out, *self.other.left_out)))

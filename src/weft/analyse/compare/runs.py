@@ -10,6 +10,8 @@ from weft.analyse.compare.sides import Side, points_of
 from weft.analyse.floor import Floor
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow
 from weft.bound.effects import left_out
+from weft.fabric.model import Fabric
+from weft.fabric.numbers import SPREADS, number_of, standing
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.store.tables import read_table
@@ -52,7 +54,19 @@ def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
         precision=plan.measure.precision,
         points=points,
         left_out=effects_left_out(plan, rows) if any(point.span_s for point in points.values()) else (),
+        assumed=model_numbers(plan.planned_fabric, assumed=True),
+        stated=model_numbers(plan.planned_fabric, assumed=False),
     )
+
+
+def model_numbers(fabric: Fabric, *, assumed: bool) -> dict[str, float]:
+    """Numbers of a model's fabric by key, those that are assumed or the others; empty where nothing is modelled."""
+    found = {spread.key: number_of(fabric, spread.key) for spread in SPREADS} if fabric.is_model else {}
+    return {
+        key: value
+        for key, value in found.items()
+        if value is not None and (standing(fabric, key) == "assumed") is assumed
+    }
 
 
 def effects_left_out(plan: Plan, rows: Sequence[CallRow]) -> tuple[str, ...]:

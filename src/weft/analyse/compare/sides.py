@@ -99,6 +99,10 @@ class Side:
         Its rows.
     left_out
         What the model of its fabric leaves out of some of its times.
+    assumed
+        Numbers of a model's fabric that nobody measured on that machine: each key with its value, in the key's unit.
+    stated
+        The same numbers where a source states them, or a fit found them.
     """
 
     name: str
@@ -110,6 +114,8 @@ class Side:
     precision: float
     points: Mapping[Key, Point] = field(repr=False)
     left_out: tuple[str, ...] = ()
+    assumed: Mapping[str, float] = field(default_factory=dict)
+    stated: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def modelled(self) -> bool:

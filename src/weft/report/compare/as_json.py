@@ -33,6 +33,7 @@ def compare_object(found: Compare, verdicts: Sequence[Verdict] = ()) -> dict[str
                 "outcome": comparison.outcome,
                 "margin": comparison.margin,
                 "headline": told(comparison, found),
+                "assumed": comparison.assumed,
                 "rows": rows_of(comparison),
                 "unmatched": [
                     {**_identity(each.key), "run": each.run, "missing": each.missing, "reason": each.reason}

@@ -10,9 +10,13 @@ from made.sides import drawn_side, keys, point, side
 from weft.analyse.compare import Comparison, Key, compare
 from weft.analyse.compare.evidence import permutation_level
 from weft.analyse.compare.pair_points import pair_points
+from weft.analyse.compare.runs import model_numbers
 from weft.analyse.compare.sides import identity, points_of
 from weft.analyse.floor import Floor
 from weft.errors import CompareError
+from weft.fabric import load_fabric
+from weft.fabric.numbers import number_of
+from weft.report.compare.words import assumed_text
 
 KEY = Key("collective", "alltoall@1024", "warm", 4, 16, None, None, "")
 
@@ -123,6 +127,26 @@ def test_a_simulated_run_gives_a_ratio_and_neither_interval_nor_test() -> None:
     assert outcomes(found) == {"ratio only"}
     assert found.rows[0].evidence.why == "simulated: no interval, no test"
     assert found.rows[0].evidence.low is None
+
+
+def test_numbers_that_one_model_assumes_and_the_other_has_otherwise_are_named() -> None:
+    """10.9 % was the ratio of two latencies that nobody had measured."""
+    slow, fast = (load_fabric(f"biruni-{name}") for name in ("ethernet", "infiniband"))
+    sides = [
+        side(
+            fabric.name, {key: point(1.0) for key in keys()}, kind="simulated",
+            assumed=model_numbers(fabric, assumed=True), stated=model_numbers(fabric, assumed=False),
+        )
+        for fabric in (slow, fast)
+    ]  # fmt: skip
+    assert set(sides[0].assumed) >= {"network.latency", "node.copy_rate"}
+    latencies = tuple(number_of(fabric, "network.latency") for fabric in (slow, fast))
+    assert compare(*sides).assumed == {"network.latency": latencies}, "the copy rates are equal"
+    assert "network.latency 50 us against " in assumed_text(compare(*sides))
+    assert compare(sides[0], sides[0]).assumed == {}
+    measured = side("measured", {key: point(1.0) for key in keys()})
+    assert compare(measured, sides[0]).assumed["network.latency"] == (None, latencies[0])
+    assert model_numbers(load_fabric("virtual-default"), assumed=True) == {}
 
 
 def test_a_difference_below_the_noise_floor_is_none() -> None:
