@@ -8,8 +8,18 @@ import pytest
 from made.rooms import BEGIN, CONTRIBUTING, END, House, Import, circles, drawing, imports_of, modules_of, read_house
 
 HOUSE = read_house()
-IMPORTS = list(imports_of())
-BETWEEN = [each for each in IMPORTS if each.rooms[0] != each.rooms[1]]
+
+
+@pytest.fixture(scope="module")
+def imports() -> list[Import]:
+    """Every import of the house; not made when tests are only collected, which each worker does."""
+    return list(imports_of())
+
+
+@pytest.fixture(scope="module")
+def between(imports: list[Import]) -> list[Import]:
+    """Those of one room by another."""
+    return [each for each in imports if each.rooms[0] != each.rooms[1]]
 
 
 def upwards(imports: list[Import], house: House = HOUSE) -> list[str]:
@@ -27,21 +37,21 @@ def test_every_room_is_listed_once() -> None:
     assert {name.partition(".")[0] for name in modules_of()} - set(listed) == set()
 
 
-def test_a_room_imports_only_rooms_below_it_lazily_or_not() -> None:
-    assert upwards(IMPORTS) == []
+def test_a_room_imports_only_rooms_below_it_lazily_or_not(imports: list[Import]) -> None:
+    assert upwards(imports) == []
 
 
-def test_no_more_imports_between_rooms_are_lazy_than_there_were() -> None:
-    lazy = sorted({str(each) for each in BETWEEN if each.kind in ("lazy", "named") and each.rooms[0] != "cli"})
+def test_no_more_imports_between_rooms_are_lazy_than_there_were(between: list[Import]) -> None:
+    lazy = sorted({str(each) for each in between if each.kind in ("lazy", "named") and each.rooms[0] != "cli"})
     assert len(lazy) <= HOUSE.most_lazy, f"{len(lazy)}: import at the top, or say why not:\n" + "\n".join(lazy)
 
 
-def test_no_rooms_stand_in_a_circle() -> None:
-    assert circles(each.rooms for each in BETWEEN) == []
+def test_no_rooms_stand_in_a_circle(between: list[Import]) -> None:
+    assert circles(each.rooms for each in between) == []
 
 
-def test_no_files_stand_in_a_circle() -> None:
-    assert circles((each.source, each.target) for each in IMPORTS if each.kind in ("eager", "lazy")) == []
+def test_no_files_stand_in_a_circle(imports: list[Import]) -> None:
+    assert circles((each.source, each.target) for each in imports if each.kind in ("eager", "lazy")) == []
 
 
 def test_contributing_draws_the_house_as_it_is_listed() -> None:
