@@ -41,6 +41,7 @@ def connect(engine: str = "duckdb://") -> Backend:
         backend: Any = ibis.duckdb.connect(rest or ":memory:", threads=usable_threads())
         for name in ("to_pyarrow", "raw_sql", "create_table", "create_view"):
             setattr(backend, name, interruptible(getattr(backend, name)))
+        backend.raw_sql("SET enable_progress_bar = false")  # it is drawn on stdout, between the lines of JSON or CSV
         return backend
     if scheme == "spark":
         return _spark(rest)

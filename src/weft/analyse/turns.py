@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the breakdowns' operations took in each launch: from the last arrival on, and how late that was."""
 
-from collections.abc import Iterable, Mapping
-from statistics import fmean, median
 from typing import Any
 
 from weft.analyse.engine import Expression
 from weft.analyse.floor import BESIDE
 from weft.analyse.tables.breakdown import TurnRow
 from weft.kernel.steps import MARK, ROUNDS, WHOLE, split_step
-
-Key = tuple[str, int, str, int]
 
 
 def is_of_breakdown(samples: Expression) -> Expression:
@@ -48,28 +44,44 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
         longest=own.duration_ns.max(),
         batch=own.batch.max(),
     )
-    defined = segments.filter(segments.phase == "warm").select(*key, "definition")
-    rows = whole.join(defined, key).to_pyarrow().to_pylist()
-    return medians(row for row in rows if (row["cell"], split_step(row["op"])[0]) in explained)
+    defined = segments.filter(segments.phase == "warm").select(*key, "definition").distinct()
+    return [row for row in medians(whole.join(defined, key)) if (row["cell"], row["call"]) in explained]
 
 
-def medians(rows: Iterable[Mapping[str, Any]]) -> list[TurnRow]:
-    """A row for each operation and launch; of ``rounds``, whose samples are its rounds, one for each round."""
-    groups: dict[Key, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        place = row["iteration"] if split_step(row["op"])[1] == ROUNDS else 0
-        groups.setdefault((row["cell"], row["launch"], row["op"], place), []).append(row)
-    return [_turn(key, group) for key, group in sorted(groups.items(), key=lambda item: item[0])]
+def medians(turns: Expression) -> list[TurnRow]:
+    """A row for each operation and launch; of ``rounds``, whose samples are its rounds, one for each round.
+
+    All in the engine: a cell may have ten million samples.
+
+    Parameters
+    ----------
+    turns
+        cell, launch, op, iteration, first, last_start, end, longest, batch, definition; times in ns.
+    """
+    import ibis
+
+    of_rounds = turns["op"].endswith(f"{MARK}{ROUNDS}")
+    turns = turns.mutate(
+        place=ibis.ifelse(of_rounds, turns.iteration, 0).cast("int32"),
+        known=(turns.definition == "global") & ~of_rounds,
+    )
+
+    def each(ns: Expression) -> Expression:
+        return ns.cast("float64") / turns.batch / 1e9
+
+    key, total, longest = ["cell", "launch", "op", "place"], each(turns["end"] - turns["first"]), each(turns.longest)
+    grouped = turns.group_by(key).agg(
+        samples=turns.count(), known=turns.known.all(), together_s=each(turns["end"] - turns.last_start).median(),
+        total_s=total.median(), mean_s=total.mean(), longest_s=longest.median(), longest_mean_s=longest.mean(),
+    )  # fmt: skip
+    return [_turn(row) for row in grouped.order_by(key).to_pyarrow().to_pylist()]
 
 
-def _turn(key: Key, group: list[Mapping[str, Any]]) -> TurnRow:
-    cell, launch, op, place = key
-    call, step = split_step(op)
-    known = all(row["definition"] == "global" for row in group) and step != ROUNDS
-    total_ns = [(row["end"] - row["first"] if known else row["longest"]) / row["batch"] for row in group]
+def _turn(row: dict[str, Any]) -> TurnRow:
+    call, step = split_step(row["op"])
+    known = row["known"]
     return TurnRow(
-        cell=cell, launch=launch, call=call, step=step or WHOLE, place=place, samples=len(group),
-        seconds=median((row["end"] - row["last_start"] if known else row["longest"]) / row["batch"] for row in group)
-        / 1e9,
-        total_s=median(total_ns) / 1e9, mean_s=fmean(total_ns) / 1e9,
+        cell=row["cell"], launch=row["launch"], call=call, step=step or WHOLE, place=row["place"],
+        samples=row["samples"], seconds=row["together_s" if known else "longest_s"],
+        total_s=row["total_s" if known else "longest_s"], mean_s=row["mean_s" if known else "longest_mean_s"],
     )  # fmt: skip

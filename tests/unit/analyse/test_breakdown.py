@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import ibis
 import pytest
 
 from weft.analyse.breakdown import breakdown_rows, link_scale
@@ -226,23 +227,27 @@ def sample(**more: Any) -> dict[str, Any]:
     return row | {"longest": 900, "batch": 1, "definition": "global"} | more
 
 
+def medians_of(rows: list[dict[str, Any]]) -> list[TurnRow]:
+    return medians(ibis.memtable(rows))
+
+
 def test_a_turn_lasts_from_the_last_arrival_on() -> None:
-    (row,) = medians([sample(last_start=400, iteration=number) for number in range(3)])
-    assert (row["seconds"], row["total_s"], row["mean_s"], row["samples"]) == (600e-9, 1e-6, 1e-6, 3)
+    (row,) = medians_of([sample(last_start=400, iteration=number) for number in range(3)])
+    assert (row["seconds"], row["total_s"], row["mean_s"], row["samples"]) == pytest.approx((600e-9, 1e-6, 1e-6, 3))
 
 
 def test_without_synchronised_clocks_nobody_is_called_late() -> None:
-    (row,) = medians([sample(last_start=400, definition="local")])
-    assert (row["seconds"], row["total_s"], row["mean_s"]) == (900e-9, 900e-9, 900e-9)
+    (row,) = medians_of([sample(last_start=400, definition="local")])
+    assert (row["seconds"], row["total_s"], row["mean_s"]) == pytest.approx((900e-9, 900e-9, 900e-9))
 
 
 def test_a_batch_is_shared_out() -> None:
-    (row,) = medians([sample(batch=10, last_start=100)])
+    (row,) = medians_of([sample(batch=10, last_start=100)])
     assert (row["seconds"], row["mean_s"]) == pytest.approx((90e-9, 100e-9))
     assert row["total_s"] == pytest.approx(100e-9)
 
 
 def test_each_round_keeps_its_place() -> None:
-    rows = medians([sample(op="C:rounds", iteration=d, longest=10 * d, definition="local") for d in range(3)])
+    rows = medians_of([sample(op="C:rounds", iteration=d, longest=10 * d, definition="local") for d in range(3)])
     assert [row["place"] for row in rows] == [0, 1, 2]
     assert [row["seconds"] for row in rows] == pytest.approx([0.0, 1e-8, 2e-8])
