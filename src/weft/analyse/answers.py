@@ -17,7 +17,7 @@ from weft.analyse.few import few_of_pairs, few_samples
 from weft.analyse.floor import Floor
 from weft.analyse.pairs.findings import pair_findings, standing_culprit
 from weft.analyse.quality import quality
-from weft.analyse.ranges import left_out, range_findings
+from weft.analyse.ranges import latency_findings, left_out, range_findings
 from weft.analyse.remedies import bound_remedies, knob_remedies, remedies
 from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
@@ -255,5 +255,6 @@ def _findings(
         findings += crowded(RANK_TABLE.read(root)) if found.plan.planned_fabric.is_emulated else []
         findings += few_of_pairs(classes, measure.launches, measure.min_samples)
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
+    findings += latency_findings(classes, found.plan.planned_fabric) if found.modelled else []
     findings += protocol_findings(changes, slower, found.cells, trials, modelled=found.modelled)
     return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])

@@ -12,10 +12,18 @@ from weft.analyse.tables.times import CallRow
 from weft.bound.effects import CAUSES, FLOWS, INCAST, PORT_BUFFER
 from weft.bound.effects import left_out as effects_left_out
 from weft.fabric.model import Fabric
-from weft.format import format_bytes, measured_seconds
+from weft.fabric.network.sections import NetworkSection
+from weft.fabric.presets import presets
+from weft.format import format_bytes, format_factor, measured_seconds
 from weft.kernel.line_name import cell_place
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell
+from weft.units import parse_seconds
+
+#: A latency between these shares of its preset's is plausible.
+LATENCY_LOW, LATENCY_HIGH = 0.3, 3.0
+#: Messages of more bytes say more of a rate than of a latency.
+SMALL_BYTES = 64
 
 
 def ranged(row: CallRow, cell: Cell, fabric: Fabric) -> CallRow:
@@ -110,6 +118,34 @@ def _spans(row: ClassRow, of_pairs: Mapping[tuple[int, int], Cell], fabric: Fabr
         if effect.cause == cause:
             where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
             yield Span(max(least_s, seconds - effect.less_s), seconds + effect.more_s, where)
+
+
+def latency_findings(classes: Sequence[ClassRow], fabric: Fabric) -> list[FindingRow]:
+    """A warning where a model's smallest message between nodes takes no time that its network's latency explains.
+
+    Compared is the nearest hop class alone with the latency of the fabric's preset, or with what the fabric file states
+    where it names none. A stall of hosts that was fitted to long calls may stand in ``network.eager_overhead``.
+    """
+    network = fabric.network
+    alone = [row for row in classes if row["mode"] == "isolated" and row["hops"] and row["bytes"] <= SMALL_BYTES]
+    expected_s = known_latency(network) if network else None
+    if not alone or not expected_s:
+        return []
+    row = min(alone, key=lambda each: (each["bytes"], each["hops"] or 0))
+    ratio = row["median_s"] / expected_s
+    if LATENCY_LOW <= ratio <= LATENCY_HIGH:
+        return []
+    what = f"half a round trip takes {measured_seconds(row['median_s'])}, {format_factor(ratio)} times the latency of "
+    what += f"{measured_seconds(expected_s)}: this is no latency"
+    remedy = "check network.latency, network.eager_overhead and network.overhead, and their sources, in the fabric file"
+    where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
+    return [finding("warning", "latency-beyond-preset", where, what, remedy)]
+
+
+def known_latency(network: NetworkSection) -> float | None:
+    """Seconds of latency that a network's preset has, or that its own section states; None where neither does."""
+    own = next((each.values.get("latency") for each in presets("network") if each.name == network.preset), None)
+    return parse_seconds(own) if isinstance(own, str) else network.latency
 
 
 def left_out(cells: Mapping[str, Cell], call: str) -> dict[str, str]:
