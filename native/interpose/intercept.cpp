@@ -7,8 +7,11 @@
 #include "state.hpp"
 #include "verify.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <numeric>
+#include <vector>
 
 namespace weft::interpose {
 
@@ -56,6 +59,21 @@ struct Last {
 #endif
 thread_local constinit Last last;
 
+/// Whether some members are of another MPI_COMM_WORLD (spawned, connected): they may not have this library, and ranks of
+/// one call must not differ in who makes it. Every member sees strangers, or none does.
+bool has_strangers(MPI_Comm comm, int ranks) {
+    MPI_Group members = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+    check(PMPI_Comm_group(comm, &members), "MPI_Comm_group");
+    check(PMPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+    std::vector<int> own(std::size_t(ranks), 0), there(std::size_t(ranks), MPI_UNDEFINED);
+    std::iota(own.begin(), own.end(), 0);
+    int const code = PMPI_Group_translate_ranks(members, ranks, own.data(), world, there.data());
+    PMPI_Group_free(&members);
+    PMPI_Group_free(&world);
+    check(code, "MPI_Group_translate_ranks");
+    return std::find(there.begin(), there.end(), MPI_UNDEFINED) != there.end();
+}
+
 /// Null for what is no valid intracommunicator.
 Kept *kept_of(MPI_Comm comm) {
     if (Kept *const known = last.of(comm)) {
@@ -70,7 +88,8 @@ Kept *kept_of(MPI_Comm comm) {
     void *value = nullptr;
     check(PMPI_Comm_get_attr(comm, kept_key(), &value, &found), "MPI_Comm_get_attr");
     if (found == 0) {
-        value = new Kept{ranks, {}, {}, {}};
+        bool const theirs = has_strangers(comm, ranks);
+        value = new Kept{ranks, {}, {}, {theirs, theirs}};
         check(PMPI_Comm_set_attr(comm, kept_key(), value), "MPI_Comm_set_attr");
     }
     last = {comm, static_cast<Kept *>(value), before};
@@ -128,6 +147,12 @@ int noted_call(Session &own, Call const &call, char const *name, int ranks, Spec
     return difference.empty() ? outcome.code : raise(call.comm, MPI_ERR_OTHER, difference);
 }
 
+/// Whether the library refuses a call for its arguments: an algorithm would write through them.
+template <typename Call> bool is_refused(Call const &call) noexcept {
+    bool const aliased = call.send_buffer == call.receive_buffer && call.receive_buffer != MPI_BOTTOM;
+    return call.receive_buffer == MPI_IN_PLACE || aliased || call.receive_type == MPI_DATATYPE_NULL;
+}
+
 /// An intracommunicator's call.
 template <typename Call> int intercept_call(Call const &call, char const *name, Kept &kept) {
     Session &own = session();
@@ -152,9 +177,9 @@ template <typename Call> int intercept(Call const &call, char const *name) noexc
         if (Kept const *const known = last.of(call.comm); known != nullptr && known->left[has_counts<Call> ? 1 : 0]) {
             return call.by_library();
         }
-        Kept *const kept = session().active() ? kept_of(call.comm) : nullptr;
-        // let the library itself refuse what is not a valid communicator
-        return kept == nullptr ? call.by_library() : intercept_call(call, name, *kept);
+        Kept *const kept = session().active() && !is_refused(call) ? kept_of(call.comm) : nullptr;
+        // let the library itself refuse what is no valid communicator or argument
+        return kept == nullptr || kept->left[has_counts<Call> ? 1 : 0] ? call.by_library() : intercept_call(call, name, *kept);
     } catch (Error const &error) {
         return raise(call.comm, error.code(), error.what());
     } catch (std::exception const &error) {

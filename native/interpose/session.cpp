@@ -3,6 +3,7 @@
 
 #include "call.hpp"
 #include "error.hpp"
+#include "mark.hpp"
 #include "texts.hpp"
 
 #include <charconv>
@@ -20,6 +21,10 @@ int own_rank() {
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return rank;
+}
+
+__attribute__((constructor)) void loaded() {
+    leave_mark(mark_loaded);
 }
 
 /// Rank 0's variable of the environment, on all ranks; empty if it is unset.
@@ -40,6 +45,7 @@ void Session::begin() {
         return;
     }
     begun_ = true;
+    leave_mark(mark_begun);
     try {
         configure();
         active_ = true;

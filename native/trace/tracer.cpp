@@ -2,6 +2,7 @@
 #include "tracer.hpp"
 
 #include "host/platform.hpp"
+#include "mark.hpp"
 #include "mpi/team.hpp"
 #include "time/clock.hpp"
 
@@ -20,6 +21,10 @@ namespace weft::trace {
 namespace {
 
 constexpr std::int64_t default_most_bytes = std::int64_t(1) << 30;
+
+__attribute__((constructor)) void loaded() {
+    leave_mark(mark_loaded);
+}
 
 /// Rank 0's value of a variable, on all ranks.
 std::string agreed(char const *name) {
@@ -80,6 +85,7 @@ void Tracer::begin() {
         return;
     }
     begun_ = true;
+    leave_mark(mark_begun);
     std::string const folder = agreed("WEFT_TRACE");
     std::string const most = agreed("WEFT_TRACE_MOST");
     if (folder.empty()) {

@@ -15,8 +15,8 @@ def execute(
     verify: int = 0,
     prewarm: bool = False,
     mpicxx: str | None = None,
-) -> None:
-    """Run an application with Weft's all-to-all instead of its MPI library's, without recompiling it.
+) -> int:
+    """Run an application with Weft's all-to-all instead of its MPI library's, without recompiling it; its exit code.
 
     weft exec --force "node.multi{nl=4}" -- mpirun -n 64 ./application
 
@@ -46,14 +46,19 @@ def execute(
     import sys
 
     from weft.errors import StudyError
-    from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded, replace_process
-    from weft.launch.preload import build_preload
+    from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded
+    from weft.launch.preload import Marks, build_preload, bypassed, preload_value
+    from weft.launch.tracer import wait_for
 
     if not command:
         raise StudyError("weft exec has no command", "weft exec -- mpirun -n 4 ./application")
     variables = Settings(force, table, report, verify, prewarm).variables()
     mpi = mpi_of(command, mpicxx)
     library = build_preload(INTERPOSER, mpi, lambda line: print(line, file=sys.stderr))
-    words = preloaded(command, {"LD_PRELOAD": str(library), **variables}, mpi.described())
+    marks = Marks.new()
+    variables |= {"LD_PRELOAD": preload_value(library, hands_on=False), "LIBWEFT_MARKS": str(marks.path)}
     sys.stdout.flush()
-    replace_process(words)
+    code = wait_for(preloaded(command, variables, mpi.described()))
+    if told := bypassed(INTERPOSER.file, *marks.take()):
+        sys.stderr.write(f"weft: {told}\n")
+    return code

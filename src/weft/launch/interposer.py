@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Running an application with ``libweft.so``: building the library for its MPI, and preloading it into the ranks."""
 
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import NoReturn
 
 from weft.errors import LaunchError, NotThereError, StudyError
 from weft.launch.preload import Preload
@@ -117,27 +116,12 @@ def preloaded(command: Sequence[str], variables: Mapping[str, str], library: Lib
     """
     starter = Path(command[0]).name
     stem = starter.partition(".")[0]
-    words: list[str] = []
     if library is not None and library.family == OPEN_MPI and stem in OPEN_STARTERS:
-        for name, value in variables.items():
-            words += ["-x", f"{name}={value}"]
-        return [command[0], *words, *command[1:]]
+        given = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+        # Open MPI 4.1 gives an application behind ":" only what stands there
+        contexts = [[word, *given] if word == ":" else [word] for word in command[1:]]
+        return [command[0], *given, *chain.from_iterable(contexts)]
     if library is not None and library.family != OPEN_MPI and (stem in HYDRA_STARTERS or starter in HYDRA_STARTERS):
-        for name, value in variables.items():
-            words += ["-genv", name, value]
-        return [command[0], *words, *command[1:]]
+        given = [word for name, value in variables.items() for word in ("-genv", name, value)]
+        return [command[0], *given, *command[1:]]
     return ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
-
-
-def replace_process(command: Sequence[str]) -> NoReturn:
-    """Replace this process by the command, which keeps its terminal, signals and exit code.
-
-    Raises
-    ------
-    LaunchError
-        The command cannot be started.
-    """
-    try:
-        os.execvp(command[0], list(command))
-    except OSError as error:
-        raise LaunchError(f"{command[0]} cannot be started: {error.strerror}", "name a program, or its path") from error

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Building the libraries that are preloaded into an application's ranks, at first use, once for each MPI."""
 
+import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.errors import LaunchError
 from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
+from weft.format import plural
 from weft.launch.build import compile_target, library_identity
 from weft.launch.toolchain import build_once, key_of, source_files, told
 from weft.mpi.library import Mpi
@@ -38,6 +42,60 @@ class Preload:
     matters: Callable[[Path], bool]
 
 
+SEPARATORS = " :"
+"""What divides the libraries of LD_PRELOAD; it has no way to quote them."""
+LOADED, BEGUN = b"L", b"I"
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the processes of a command left behind: how many loaded a library, and in how many MPI_Init was seen.
+
+    The file stands in the cache, as the library does: every host that can load one sees the other.
+    """
+
+    path: Path
+
+    @classmethod
+    def new(cls) -> "Marks":
+        """A file for a command that is about to start. DataError if the cache cannot be written."""
+        with file_errors(cache()):
+            cache().mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix="marks-", dir=cache())
+            os.close(handle)
+        return cls(Path(name))
+
+    def take(self) -> tuple[int, int]:
+        """Processes that loaded the library, and those in which MPI_Init was seen; the file is removed."""
+        with file_errors(self.path):
+            found = self.path.read_bytes()
+            self.path.unlink()
+        return found.count(LOADED), found.count(BEGUN)
+
+
+def bypassed(library: str, loaded: int, begun: int) -> str:
+    """Why a library saw nothing, in words; empty where it did."""
+    if begun:
+        return ""
+    seen = f"{library}: loaded by {plural(loaded, 'process')}, MPI_Init seen in none"
+    if loaded:
+        return f"{seen} -> MPI by sessions or dlopen, or a tool linked in front of MPI, bypasses it"
+    return f"{seen} -> the starter drops LD_PRELOAD, or the program is static"
+
+
+def preload_value(library: Path, *, hands_on: bool) -> str:
+    """LD_PRELOAD with a library beside what the user preloads.
+
+    Parameters
+    ----------
+    hands_on
+        Whether the library calls the next function of a name. One that calls MPI's own must come last.
+    """
+    theirs = os.environ.get("LD_PRELOAD", "")
+    both = (str(library), theirs) if hands_on else (theirs, str(library))
+    return ":".join(filter(None, both))
+
+
 def build_preload(
     library: Preload, mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None
 ) -> Path:
@@ -62,6 +120,11 @@ def build_preload(
         The cache cannot be written.
     """
     native = sources or shipped("native")
+    if any(sign in str(cache()) for sign in SEPARATORS):
+        raise LaunchError(
+            f"{cache()} has a space or a colon, and LD_PRELOAD cannot name a library there",
+            "set XDG_CACHE_HOME to a path without",
+        )
     files = [path for path in source_files(native) if library.matters(path.relative_to(native))]
     show = mpi.show()
     place = cache() / f"{library.room}-{key_of([str(mpi.wrapper), show, *library_identity(show)], native, files)}"

@@ -10,7 +10,7 @@ from weft.errors import DataError
 from weft.files.atomic import file_errors, make_folder, new_folder
 from weft.format import format_seconds, plural
 from weft.launch.interposer import mpi_of, preloaded
-from weft.launch.preload import build_preload
+from weft.launch.preload import Marks, build_preload, bypassed, preload_value
 from weft.launch.tracer import TRACER, trace_variables, wait_for
 from weft.store.trace.convert import convert_trace, is_converted
 from weft.store.trace.folder import TraceFolder
@@ -69,9 +69,17 @@ def take_trace(
     with file_errors(folder.path):
         make_folder(folder.raw)
     folder.describe(command=shlex.join(command), library=str(library), weft=__version__)
-    variables = {"LD_PRELOAD": str(library), **trace_variables(folder.path, most_bytes)}
+    marks = Marks.new()
+    variables = {
+        "LD_PRELOAD": preload_value(library, hands_on=True),
+        "LIBWEFT_MARKS": str(marks.path),
+        **trace_variables(folder.path, most_bytes),
+    }
     code = wait_for(preloaded(command, variables, mpi.described()))
     folder.describe(exit_code=str(code))
+    told = bypassed(TRACER.file, *marks.take())
+    if told:
+        say(f"weft: {told}")
     if trace_files(folder.raw) or code == 0:
         bring_in(folder)
     return code

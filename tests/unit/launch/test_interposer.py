@@ -7,8 +7,9 @@ import pytest
 
 from weft.cli.app import main
 from weft.errors import LaunchError, NotThereError
-from weft.launch.interposer import Settings, mpi_of, preloaded
-from weft.mpi.library import Library
+from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded
+from weft.launch.preload import Marks, build_preload, bypassed, preload_value
+from weft.mpi.library import Library, Mpi
 
 OPEN = Library("Open MPI", "5.0.1", "")
 HYDRA = Library("MPICH", "4.2", "")
@@ -20,6 +21,43 @@ def test_open_mpi_carries_variables_by_x() -> None:
         ["/opt/bin/mpirun", "-n", "4", "app"], {"LD_PRELOAD": "/l.so", "WEFT_ALLTOALL": "bruck{r=2}"}, OPEN
     )
     assert words == ["/opt/bin/mpirun", "-x", "LD_PRELOAD=/l.so", "-x", "WEFT_ALLTOALL=bruck{r=2}", "-n", "4", "app"]
+
+
+def test_every_application_of_an_mpmd_command_gets_them() -> None:
+    """Open MPI 4.1 gave them to the first alone, and the others waited for it for ever."""
+    words = preloaded(["mpirun", "-n", "1", "a", ":", "-n", "2", "b", "c"], {"A": "1"}, OPEN)
+    assert words == ["mpirun", "-x", "A=1", "-n", "1", "a", ":", "-x", "A=1", "-n", "2", "b", "c"]
+
+
+def test_the_users_preloaded_libraries_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    assert preload_value(Path("/w.so"), hands_on=False) == "/w.so"
+    monkeypatch.setenv("LD_PRELOAD", "/mine.so /other.so")
+    assert preload_value(Path("/w.so"), hands_on=True) == "/w.so:/mine.so /other.so"
+    assert preload_value(Path("/w.so"), hands_on=False) == "/mine.so /other.so:/w.so"
+
+
+@pytest.mark.parametrize("name", ["a cache", "a:cache"])
+def test_a_cache_that_ld_preload_cannot_name_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loader then ignored the library, and the program ran without it in silence."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
+    with pytest.raises(LaunchError, match="space or a colon") as caught:
+        build_preload(INTERPOSER, Mpi(Path("mpicxx"), ""))
+    assert "XDG_CACHE_HOME" in caught.value.remedy
+
+
+def test_marks_tell_why_a_library_saw_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    marks = Marks.new()
+    with marks.path.open("ab") as file:
+        file.write(b"LLLI")
+    assert marks.take() == (3, 1)
+    assert not marks.path.exists()
+    assert bypassed("l.so", 3, 1) == ""
+    assert "loaded by 3 processes, MPI_Init seen in none" in bypassed("l.so", 3, 0)
+    assert "drops LD_PRELOAD" in bypassed("l.so", 0, 0)
 
 
 def test_hydra_carries_variables_by_genv() -> None:
