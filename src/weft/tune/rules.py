@@ -6,8 +6,8 @@ row of measured sizes with one winner. Between two sizes with different winners,
 largest, the library's own algorithm runs. So nothing is extrapolated, of Bruck's or of any other.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from weft.analyse.tables.answers import WINNERS
@@ -19,6 +19,8 @@ from weft.mpi.selection import Evidence, Rule
 from weft.report.view import RunView
 from weft.tune.rows import rows_by_algorithm
 
+#: Algorithms of Weft that the selectors of a model have, too, and the last word of their name there.
+SAME: Mapping[str, str] = {"flat.pairwise": "pairwise", "bruck": "bruck", "bruck{r=2}": "bruck"}
 LEAST_WIN_OF_MODEL = 0.97  # times that repeat exactly show 3 %
 
 
@@ -36,6 +38,8 @@ class Choice:
         Its time with its interval, and the library's.
     launches
         Number of launches.
+    measured
+        Medians of all algorithms at that place, by spec.
     """
 
     op: str
@@ -49,6 +53,7 @@ class Choice:
     high_s: float
     default_s: float
     launches: int
+    measured: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float:
@@ -74,6 +79,7 @@ def choices(view: RunView) -> list[Choice]:
         if view.plan.planned_fabric.is_model:
             best = min(rows, key=lambda name: rows[name]["median_s"])
             best = best if rows[best]["median_s"] <= LEAST_WIN_OF_MODEL * rows[DEFAULT]["median_s"] else DEFAULT
+            best = DEFAULT if is_used(best, rows[DEFAULT].get("algorithm") or "") else best
         row, own = rows[best], rows[DEFAULT]
         low = row["median_s"] if row["low_s"] is None else row["low_s"]
         high = row["median_s"] if row["high_s"] is None else row["high_s"]
@@ -81,10 +87,18 @@ def choices(view: RunView) -> list[Choice]:
         found.append(
             Choice(
                 op, nodes, row["ranks_per_node"], ranks, size, spec, row["median_s"], low, high, own["median_s"],
-                row["launches"],
+                row["launches"], {name: each["median_s"] for name, each in rows.items()},
             )
         )  # fmt: skip
     return found
+
+
+def is_used(algorithm: str, recorded: str) -> bool:
+    """Whether a call of a model already took an algorithm, by the name that its selector recorded: ``ompi_pairwise``.
+
+    The model's implementation may cost a little more than Weft's; nobody would gain that by choosing it again.
+    """
+    return algorithm in SAME and recorded.rpartition("_")[2] == SAME[algorithm]
 
 
 def _groups(view: RunView) -> dict[tuple[str, int, int, int], dict[str, TimedRow]]:

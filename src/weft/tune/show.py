@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who wins where, and what the cost model expected, as text."""
 
+import math
 from collections.abc import Sequence
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
-from weft.format import format_bytes, format_seconds
+from weft.format import format_bytes, format_seconds, plural
 from weft.report.tabular import Table, Words
 from weft.tune.model import Machine
 from weft.tune.rules import Choice
-from weft.tune.study import ordered
+from weft.tune.study import candidates, ordered
+
+#: A prediction beyond this factor of what was measured is no help.
+OFF = 2.0
 
 
 def winners_table(title: str, found: Sequence[Choice], fabric: Fabric) -> Table:
@@ -39,6 +43,35 @@ def winners_table(title: str, found: Sequence[Choice], fabric: Fabric) -> Table:
         "predicted",
     )
     return Table(title, columns, tuple(rows))
+
+
+def prediction_errors(found: Sequence[Choice], fabric: Fabric) -> list[str]:
+    """A line where the cost model is off by more than `OFF` for what was measured, with the worst of them."""
+    errors = [
+        (predicted / choice.measured[name], name, predicted, choice)
+        for choice in found
+        for name, predicted in _model_times(choice, fabric).items()
+    ]
+    off = [each for each in errors if not 1 / OFF <= each[0] <= OFF]
+    if not off:
+        return []
+    _, name, predicted, choice = max(off, key=lambda each: abs(math.log(each[0])))
+    return [
+        f"The cost model is off by more than {OFF:g}x in {len(off)} of {plural(len(errors), 'time')}; worst: {name}, "
+        f"{choice.op}, N = {choice.nodes}, p = {choice.ranks}, {format_bytes(choice.block_bytes)}: predicted "
+        f"{format_seconds(predicted)}, measured {format_seconds(choice.measured[name])}. Do not rely on --predict here."
+    ]
+
+
+def _model_times(choice: Choice, fabric: Fabric) -> dict[str, float]:
+    """Predicted seconds of each candidate that was measured at a choice's place."""
+    try:
+        machine = Machine.of(fabric)
+    except FabricError:
+        return {}
+    shape = (choice.nodes, choice.ranks_per_node, choice.block_bytes)
+    known = [name for name in candidates(choice.ranks_per_node) if choice.measured.get(name)]
+    return {name: machine.seconds(name, *shape) for name in known}
 
 
 def _predicted(choice: Choice, fabric: Fabric) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from weft.tune.model import Machine
 from weft.tune.predict import columns_of, predicted_table, published
 from weft.tune.probe import probed, probing_study
 from weft.tune.rules import choices, rules
-from weft.tune.show import winners_table
+from weft.tune.show import prediction_errors, winners_table
 from weft.tune.study import CALLS, LAUNCHES, SIZES, What, checking_study, tuning_study
 from weft.units import parse_bytes
 from weft.words.doubts import model_text
@@ -133,6 +133,8 @@ class Tuning:
         console(160).print(
             terminal(winners_table(view.titled(f"What to take on {self.fabric.name}"), found, self.fabric))
         )
+        for line in prediction_errors(found, self.fabric):
+            sys.stdout.write(plain(f"{line}\n"))
         table = table_of(view)
         write_if_changed(table, output)
         count = sum(rule.algorithm != PMPI for rule in table.rules)
