@@ -89,7 +89,7 @@ def directive(value: Any) -> str:
     text = str(value)
     if one_line(text) != text:
         raise FabricError(
-            f"{text!r} cannot stand in a job script: it has a line's end or another control character",
+            f"{text!r} cannot be written into a job script: it has a line end or another control character",
             "take it out of the fabric file's [batch], or choose another folder with --into DIR",
         )
     return text

@@ -87,7 +87,7 @@ def parse_rate(text: object) -> float:
         raise ValueError(f'"{unit}" is no unit of a rate: {", ".join(factors)} (GB/s = 10^9 bytes a second)')
     rate = float(number * factors[unit])
     if not 0 < rate < 1e18:
-        raise ValueError("a rate lies above 0 and below 1e9 GB/s")
+        raise ValueError("a rate must be above 0 and below 1e9 GB/s")
     return rate
 
 
@@ -112,7 +112,7 @@ def parse_share(text: object) -> float:
     """Share (0 to 1) of a percentage such as ``"1 %"``."""
     number, unit = split(text, "share", "1 %")
     if unit != "%" or not 0 < number <= 100:
-        raise ValueError('a share lies above 0 and up to 100, in per cent: "1 %"')
+        raise ValueError('a share must be above 0 and at most 100 %: "1 %"')
     return float(number / 100)
 
 

@@ -62,7 +62,7 @@ def test_markdown_cells_stay_in_their_row() -> None:
 
 @pytest.mark.parametrize("value", ["p\nrm -rf ~", "a\rb", "a\x1b", "a\x85b"])
 def test_no_line_end_gets_into_the_head_of_a_job_script(value: str) -> None:
-    with pytest.raises(FabricError, match="cannot stand in a job script"):
+    with pytest.raises(FabricError, match="cannot be written into a job script"):
         directive(value)
     assert directive("gpu,low@x") == "gpu,low@x"
 

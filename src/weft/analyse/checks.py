@@ -127,7 +127,7 @@ def _inconsistent(row: CallRow | TimedRow) -> str:
             return f"{below} = {format_seconds(small)} is above {above} = {format_seconds(large)}"
     # of a model there is a value and no interval
     if not values.get("low_s", 0.0) <= values["median_s"] <= values.get("high_s", math.inf):
-        return "the median lies outside of its interval"
+        return "the median is outside its interval"
     return ""
 
 
@@ -181,7 +181,7 @@ def machine(cells: Sequence[MeasuredRow]) -> list[FindingRow]:
             found.append(finding("warning", "swap", _launch(row), what, remedy))
     for row in sorted(cells, key=stolen_share, reverse=True):
         if stolen_share(row) > STOLEN:
-            what = f"the hypervisor stole {100 * stolen_share(row):.0f} % of the time"
+            what = f"CPU steal {100 * stolen_share(row):.0f} %"
             remedy = "measure on dedicated nodes, or take more launches"
             found.append(finding("warning", "steal", _launch(row), what, remedy))
     return [*found, *(recorded_warning(_launch(row), text) for row in cells for text in row["warnings"] or [])]
@@ -247,13 +247,13 @@ def wide(row: TimedRow, precision: float) -> list[FindingRow]:
     launches = plural(row["launches"], "launch")
     remedy = f"raise launches in [measure] to {more_launches(row['launches'])}; stop other work"
     if row["interval"] == "within one launch":
-        what = f"the interval within one launch is ±{width:.0%} after {plural(row['samples'], 'sample')}"
+        what = f"interval ±{width:.0%} within one launch, {plural(row['samples'], 'sample')}"
         remedy = "raise budget and launches in [measure]"
     elif row["interval"] == "range of launches":
-        what = f"the medians of {launches} range over ±{width:,.0%}"
+        what = f"launch medians vary by ±{width:,.0%}"
     else:
-        what = f"the interval over {launches} is ±{width:.0%}"
-    return [finding("warning", "wide", place(row), f"{what}, ±{precision:.0%} was asked", remedy)]
+        what = f"interval ±{width:.0%} over {launches}"
+    return [finding("warning", "wide", place(row), f"{what} (target ±{precision:.0%})", remedy)]
 
 
 def interrupted(rows: Sequence[TimedRow]) -> list[FindingRow]:

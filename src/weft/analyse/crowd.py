@@ -8,7 +8,7 @@ from weft.analyse.tables.answers import FindingRow
 from weft.format import plural
 from weft.store.rows import RankRow
 
-REMEDY = "read short times as those of its scheduler; take fewer hosts, or a machine with more processors"
+REMEDY = "use fewer hosts: short times are the scheduler's"
 
 
 def crowded(ranks: Iterable[RankRow]) -> list[FindingRow]:
@@ -28,7 +28,7 @@ def crowded(ranks: Iterable[RankRow]) -> list[FindingRow]:
     worst = max(over, key=len)
     hosts = plural(len({row["host"] for row in worst}), "virtual host")
     shared = plural(_processors(worst), "processor")
-    what = f"{len(worst)} ranks on {hosts} share {shared} of this machine: they take turns"
+    what = f"{len(worst)} ranks on {hosts} share {shared} of this machine"
     where = f"{len(over)} of {plural(len(launches), 'launch')}"
     return [finding("note", "shared-core", where, what, REMEDY)]
 

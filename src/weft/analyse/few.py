@@ -10,7 +10,7 @@ from weft.analyse.tables.pairs import ClassRow
 from weft.analyse.tables.times import CallRow, timed
 from weft.format import format_bytes, plural
 
-REMEDY = "raise budget in [measure]: a median of so few hangs on each of them"
+REMEDY = "raise budget in [measure]: too few samples for a stable median"
 
 
 def few_samples(rows: Sequence[CallRow], fewest: int) -> list[FindingRow]:
@@ -42,4 +42,4 @@ def few_of_pairs(classes: Sequence[ClassRow], launches: int, fewest: int) -> lis
 
 
 def _asked(fewest: int) -> str:
-    return f"at least {fewest} in each were asked: the time budget ended first"
+    return f"target {fewest} per launch: the time budget ended first"

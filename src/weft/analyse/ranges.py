@@ -72,7 +72,7 @@ def range_findings(
         worst = max(widened, key=_width)
         where = f"{worst['call']}, {cell_place(worst['nodes'], worst['ranks'], worst['oversubscribed'])}"
         span = f"{measured_seconds(worst['low_s'])} and {measured_seconds(worst['high_s'])}"
-        text = f"{cause} is not modelled: {CAUSES[cause].what}; this time lies between {span}"
+        text = f"{cause} is not modelled: {CAUSES[cause].what}; this time is between {span}"
         more = f" (and {len(widened) - 1} more)" if len(widened) > 1 else ""
         told.append(finding("note", "range", where + more, text, CAUSES[cause].remedy))
     return told
@@ -96,7 +96,7 @@ def _of_pairs(
         worst = max(spans, key=lambda span: span.high_s / span.low_s if span.low_s else 0.0)
         more = f" (and {len(spans) - 1} more)" if len(spans) > 1 else ""
         between = f"{measured_seconds(worst.low_s)} and {measured_seconds(worst.high_s)}"
-        text = f"{cause} is not modelled: {CAUSES[cause].what}; this time of pairs side by side lies between {between}"
+        text = f"{cause} is not modelled: {CAUSES[cause].what}; this time of concurrent pairs is between {between}"
         yield finding("note", "range", worst.where + more, text, CAUSES[cause].remedy)
 
 

@@ -69,7 +69,7 @@ def unjudged(rows: Iterable[CallRow], cells: Sequence[Cell]) -> list[FindingRow]
     for (call, nodes, ranks), group in _groups(rows, cells).items():
         launches = min((_launches(each) for _, each in _shared(group)), default=FEWEST_LAUNCHES)
         if launches < FEWEST_LAUNCHES:
-            what = f"{plural(launches, 'launch')}, {FEWEST_LAUNCHES} needed: no winner is named at some sizes"
+            what = f"{plural(launches, 'launch')}, {FEWEST_LAUNCHES} needed to name a winner at every size"
             remedy = f"set launches in [measure] to {FEWEST_LAUNCHES} or more"
             found.append(finding("note", "few-launches", f"{call}, N = {nodes}, p = {ranks}", what, remedy))
     return found

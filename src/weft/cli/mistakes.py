@@ -17,7 +17,7 @@ def what_is_wrong(problem: CycloptsError) -> str:
     if isinstance(problem, UnknownCommandError) and problem.unused_tokens:
         return f'{verb} has no verb "{problem.unused_tokens[0]}"'
     if isinstance(problem, UnusedCliTokensError) and problem.unused_tokens:
-        return f"{verb} has no use for {' '.join(problem.unused_tokens)!r}"
+        return f"{verb}: unexpected argument {' '.join(problem.unused_tokens)!r}"
     return str(problem).strip().replace("unable to convert", "cannot convert").replace(" into int", " into a number")
 
 

@@ -106,7 +106,7 @@ def judged(folder: RunFolder, plan: Plan, fabric: Fabric) -> list[Probe]:
     cells = {cell.id: load_cell_record(folder.cell_record(cell.id, 1)) for cell in plan.measured}
     failed = next((record for record in cells.values() if record.status != "ok"), None)
     if failed is not None:
-        why = f"{failed.status}: {failed.reason or 'no reason is told'}"
+        why = f"{failed.status}: {failed.reason or 'no reason was given'}"
         log = folder.log(next(launch.id for launch in plan.launches if failed.cell in launch.cells))
         return [Probe("ranks", "", "missing", why, f"read {log}", needed=True)]
     launches = [

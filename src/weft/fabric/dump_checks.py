@@ -213,7 +213,7 @@ def _tolerated(dump: Dump) -> list[Finding]:
             "note",
             hot,
             "{n} port{s} {have} waited for credits since the counters were reset",
-            "measured: data waited there because what lies beyond was full",
+            "measured: data waited there because the next link was full",
             "compare with weft route show FILE, which tells the links that routes fill",
         ),
     ]

@@ -97,7 +97,7 @@ LEFT_OUT = {
     "node.memory": "it decides which cells fit, and no time",
     "network.rails": "a count that its owner knows",
     "network.segments": "they come from a measurement of all sizes at once; one alone would contradict the others",
-    "network.flow_penalty": "what it may do stands beside each time as a range of the model",
+    "network.flow_penalty": "its effect is the range of the model beside each time",
     "network.rates": "links are named one by one because they are known to differ, or to see what if",
     "network.tree": "its counts are those of cables and switches",
     "network.dragonfly": "its counts are those of cables and switches",

@@ -66,7 +66,7 @@ def sentences(view: RunView, values: dict[str, float], explanations: Sequence[Ex
             [f"If {each.words}, A takes {_span(each)}: this contradicts it." for each in fails]
             + [f"If {each.words}, A takes {_span(each)}: this agrees." for each in holds]
         ),
-        "What had connected these few ranks cannot be told from the paper: the library's start-up, a barrier of the "
+        "What had connected these few ranks is not in the paper: the library's start-up, a barrier of the "
         "program before its clock starts, or handshakes that are shorter while few are under way. fabrics/tara.toml "
         "assumes the barrier. Row B does not decide: with the cost fitted, every explanation errs by "
         f"{min(each.worst for each in explanations):.0%} or more somewhere in it, because the paper's B grows 3.2 "

@@ -45,13 +45,11 @@ def compute(bench: Bench) -> Part:
         f"unknown library) {len(refused)} of the cells would be refused: both arrays alone fit into 24 GiB everywhere.",
         f"The paper does not say what its library keeps. With 24 GiB a node, the pattern of ERR cells holds for "
         f"{low / 2**20:.2f} to {high / 2**20:.2f} MiB a pair of ranks and no other value; fabrics/tara.toml takes one "
-        "between them. Less memory for the ranks (the system's own share) with less a pair explains it as well: the "
-        "two "
-        "cannot be told apart.",
-        "Times above m = 512 N cannot be told: the paper's grow faster than the array (6.73 s for 800 N on 36 nodes, "
-        "where "
-        "the bytes ask for 1.56 times 2.30 s), and 1024 N swaps to disk already on one node. The simulator has neither "
-        "swap nor pressure on memory.",
+        "between them. Less memory for the ranks (the system's own share) with less a pair explains it as well; the "
+        "two are indistinguishable.",
+        "Times above m = 512 N cannot be predicted: the paper's grow faster than the array (6.73 s for 800 N on 36 "
+        "nodes, where the bytes ask for 1.56 times 2.30 s), and 1024 N swaps to disk already on one node. The "
+        "simulator has neither swap nor pressure on memory.",
     )
     return Part(
         "memory", PARTS["memory"], found, tuple(tables), {"right": right, "wrong": wrong, "low": low, "high": high}

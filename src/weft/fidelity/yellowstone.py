@@ -85,11 +85,11 @@ def sentences(values: Mapping[str, float], paper: Mapping[str, Sequence[float]])
         "bytes go at the link's full data rate and registering memory is free; the paper mentions neither.",
         f"A hop costs {slope:.2f} us here and {paper_slope:.2f} us in the paper: in the model 256 KiB cross a switch "
         "while they still arrive, so a hop adds its latency alone.",
-        "The paper's average at 0 hops, 52.2 us, lies far above its minimum of 5.95 us: pairs inside a node took "
+        "The paper's average at 0 hops, 52.2 us, is far above its minimum of 5.95 us: pairs inside a node took "
         "either "
         "a few us or up to 88 us. That is two ways through the library, which a machine that copies at one rate does "
         "not have.",
-        f"Between nodes the paper's averages lie {min(above):.0%} to {max(above):.0%} above its minima, from noise and "
+        f"Between nodes the paper's averages are {min(above):.0%} to {max(above):.0%} above its minima, from noise and "
         "from others on the machine; a simulation has neither, so its average is its minimum.",
         f"Of the 1,047,552 pairs {values['drawn']:,.0f} are simulated, as many of each class, drawn by the study's "
         "seed: one at a time all would take hours of a core, and one pair of a class takes as long as any other (they "

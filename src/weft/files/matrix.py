@@ -54,7 +54,7 @@ def read_matrix(path: Path) -> list[list[int]]:
     values: NDArray[np.float64] = found.astype(float)
     if not np.isfinite(values).all() or values.min() < 0 or not 0 < values.max() <= MOST_WEIGHT:
         raise StudyError(
-            f"traffic matrix {path}: its numbers lie between {values.min():g} and {values.max():g}",
+            f"traffic matrix {path}: its numbers are between {values.min():g} and {values.max():g}",
             "give numbers from 0 to 2^50, not all of them 0",
         )
     if (values != np.floor(values)).any():

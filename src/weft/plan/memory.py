@@ -43,7 +43,7 @@ class MemoryNeed(BaseModel, frozen=True, extra="forbid"):
             return ""
         return (
             f"needs {format_bytes(self.node_bytes)} a node ({format_bytes(self.rank_bytes)} a rank = {self.formula}), "
-            f"{format_bytes(self.limit_bytes)} are there ({self.limited_by})"
+            f"{format_bytes(self.limit_bytes)} available ({self.limited_by})"
         )
 
 

@@ -221,7 +221,9 @@ def written(value: FlatValue) -> str:
     words = [str(word) for word in value]
     strange = next((word for word in words if not PLAIN.fullmatch(word)), None)
     if strange is not None:
-        raise DataError(f"the word {strange!r} cannot stand in a flat plan", "words are letters, digits and _.,:/+-")
+        raise DataError(
+            f"the word {strange!r} cannot be written into a flat plan", "words are letters, digits and _.,:/+-"
+        )
     return " ".join(words)
 
 

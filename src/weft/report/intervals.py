@@ -24,29 +24,26 @@ def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     """Sentences that say what the intervals of some rows are."""
     listed = list(rows)
     sentences = {
-        "none": "No interval: a model gives the same time again.",
-        "range of the model": "In brackets the least and the most that a time can be with all that the model leaves "
-        "out; notes say what that is.",
-        "within one launch": "In brackets the interval that holds the median of that one launch in 95 of 100 cases; "
-        "another launch may lie outside.",
+        "none": "Models have no confidence interval.",
+        "range of the model": "In brackets: the range of what the model leaves out.",
+        "within one launch": "In brackets: 95 % interval of the median within one launch.",
         "range of launches": _range(listed),
-        "over launches": "In brackets the interval that holds the true median in 95 of 100 cases, by how far the "
-        "launches lie apart.",
+        "over launches": "In brackets: 95 % interval of the median over launches.",
     }
     kinds = _kinds(listed)
     if len(kinds) > 1:
-        sentences["none"] = "Without brackets: a model gives the same time again."
+        sentences["none"] = "Without brackets: models have no confidence interval."
     roots = any(row["interval"] == "none" and row.get("min_s") != row.get("max_s") for row in listed)
     told = [sentences[kind] for kind in kinds]
     if roots:
-        told.append('In brackets of "all roots" the times of the fastest and of the slowest root.')
+        told.append('In brackets of "all roots": fastest and slowest root.')
     return " ".join(told)
 
 
 def _range(rows: Iterable[Mapping[str, Any]]) -> str:
     covered = sorted({(row["launches"], row["coverage"]) for row in rows if row["interval"] == "range of launches"})
-    each = ", ".join(f"{100 * share:.0f} of 100 cases with {launches} launches" for launches, share in covered)
-    return f"In brackets the range of the launches' medians, least to greatest; the true median lies in it in {each}."
+    each = ", ".join(f"{launches} launch medians: {100 * share:.0f} % confidence" for launches, share in covered)
+    return f"In brackets: min-max of {each}."
 
 
 def _kinds(rows: Iterable[Mapping[str, Any]]) -> list[str]:

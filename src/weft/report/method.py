@@ -41,7 +41,7 @@ def how_measured(view: RunView) -> Facts:
     if meaning := interval_meaning(with_intervals(view)):
         facts.append(("Interval", meaning))
     if any(verdict["low"] is not None for verdict in view.verdicts):
-        text = "in brackets the least and the most that the brackets of the two times allow"
+        text = "in brackets the range that the intervals of both times allow"
         facts.append(("Factor between two times", text))
     cells = MEASURED.read(view.path)
     if not view.plan.planned_fabric.is_model:
@@ -64,7 +64,7 @@ def _of_launches(view: RunView, warm: Sequence[CallRow], classes: Sequence[Class
     """What was repeated, how often, and what ended it."""
     measure = view.plan.measure
     launches = f"{plural(measure.launches, 'launch')} of every cell, in an order shuffled by seed {view.plan.seed}"
-    rule = f"in each launch until the 95 % interval of the median lies within ±{measure.precision:.0%}, from "
+    rule = f"in each launch until the 95 % interval of the median is within ±{measure.precision:.0%}, from "
     rule += f"{measure.min_samples} to {measure.max_samples} samples, or until {measure.budget:g} s have gone into one "
     rule += "call of one cell, whatever the number is by then"
     facts: Facts = [

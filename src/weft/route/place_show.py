@@ -46,7 +46,7 @@ def placement_text(found: Placements, network: Network, title: str, free: list[s
         table.add_row(name, f"{each.all_to_all:.3f}", f"{each.shift:.3f}", folded_names(sorted(names(network, each))))
     if not found.exact:
         between = f"{format_factor(found.bound)} to {format_factor(found.limit)}"
-        table.add_row("bounds", between, "", "no set lies outside", style="dim")
+        table.add_row("bounds", between, "", "none outside", style="dim")
     words = scheduler_words(network, best, free)
     order = Text("rank order: " + ",".join(names(network, best)))
     return Group(Text(head, style="bold"), Text(), table, Text(), *(Text(w) for w in words.values()), order)

@@ -49,7 +49,7 @@ def confirm(folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
     plan = plan_of(folder)
     trials = trials_of(CHANGES.read(folder.path), plan, progress.say)
     if not trials:
-        progress.say("no knob to confirm: no jump lies at the value of a known knob that the sweep leaves room to move")
+        progress.say("no knob to confirm: no jump is at the value of a known knob that the sweep leaves room to move")
         return
     inner = RunFolder(folder.confirm)
     with locked(folder), locked(inner):

@@ -126,7 +126,7 @@ def no_tables(folder: RunFolder, problem: Exception) -> DataError:
     """The error for a run whose records are each well formed, and yet do not make a whole."""
     return DataError(
         f"{folder.path}: no tables can be made of its plan and records: {said_of(problem)}",
-        f"if its files were changed, bring the originals back or {folder.measure_anew()}; if nobody did, this is a "
+        f"if its files were changed, bring the originals back or {folder.measure_anew()}; otherwise this is a "
         "mistake in Weft: report it with these lines",
     )
 
@@ -161,7 +161,7 @@ def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, N
         anew = " and ".join(f"`weft show {quote(str(run))} --engine duckdb://`" for run in runs)
         raise kind(
             f"{', '.join(map(str, runs))}: the tables do not fit together: {said_of(problem)}",
-            f"{anew} makes them anew from the cells; if the same is said again, this is a mistake in Weft: report it "
+            f"{anew} makes them anew from the cells; if this error comes again, it is a mistake in Weft: report it "
             "with these lines",
         ) from problem
 

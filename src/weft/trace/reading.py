@@ -37,5 +37,5 @@ def reading_trace(run: Path) -> Generator[None, None, None]:
         raise DataError(
             f"{run}: the files of the trace do not fit together: {said_of(problem)}",
             (anew if folder.raw.is_dir() and made else none)
-            + "; if the same is said again, this is a mistake in Weft: report it with these lines",
+            + "; if this error comes again, it is a mistake in Weft: report it with these lines",
         ) from problem

@@ -132,8 +132,7 @@ class SideBySide:
             said.append(f"No network could save more than {max(0.0, 1 - self.least / unchanged):.0%}.")
         if any(each.high_s is not None for each in self.outcomes):
             said.append(
-                "In brackets stand ranges of what the model leaves out: where two overlap, the network may turn their "
-                "order."
+                "In brackets: the range of what the model leaves out. Where two ranges overlap, their order is open."
             )
         return said
 

@@ -41,7 +41,7 @@ def refuse_real(fabric: Fabric) -> None:
     """
     if not fabric.is_model:
         raise StudyError(
-            f"{fabric.name} is of kind {fabric.kind}, and nobody can double its uplinks",
+            f"{fabric.name} is of kind {fabric.kind}: its uplinks cannot be doubled",
             "describe it (weft fabric fit, weft fabric presets), or take a simulated one: --on tara",
         )
 

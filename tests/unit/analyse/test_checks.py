@@ -146,7 +146,7 @@ def test_two_ranks_that_found_themselves_on_one_core_are_a_finding_of_its_own() 
 def test_a_first_call_whose_peers_were_met_before_is_not_called_cold() -> None:
     fresh, met = row(phase="cold", peers_met=0), row(phase="cold", peers_met=22)
     assert [phase_in_words(each) for each in (fresh, row(phase="cold"), row())] == ["cold", "cold", "warm"]
-    assert phase_in_words(met) == "first call, up to 22 of 23 peers met before"
+    assert phase_in_words(met) == "first call, 22 of 23 connections were already open"
     (found,) = not_fresh([fresh, met, row()])
     assert (found["level"], found["rule"], found["what"]) == ("note", "not-fresh", phase_in_words(met))
 

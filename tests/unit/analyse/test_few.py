@@ -17,7 +17,7 @@ def test_a_row_with_fewer_samples_than_asked_is_told_the_fewest_first() -> None:
     found = few_samples([row(120), row(39), row(4), row(40), row(4, phase="cold")], 10)
     assert [(each["level"], each["rule"]) for each in found] == [("warning", "few"), ("note", "few")]
     assert found[0]["where"] == "C warm, N = 4, p = 8, m = 16"
-    assert found[0]["what"] == "4 samples in 4 launches, at least 10 in each were asked: the time budget ended first"
+    assert found[0]["what"] == "4 samples in 4 launches, target 10 per launch: the time budget ended first"
     assert found[1]["what"].startswith("39 samples in 4 launches")
     assert "budget" in found[0]["remedy"]
 

@@ -98,7 +98,7 @@ def test_stolen_time_forbids_a_rise_that_it_could_make_and_no_other(
 ) -> None:
     found = rise(factor, bound=0.1, stolen=stolen)
     assert found["doubts"] == (["steal"] if turns else [])
-    assert ("the hypervisor stole" in found["doubt"]) is turns
+    assert ("CPU steal" in found["doubt"]) is turns
     assert found["outcome"] == "rises"
 
 

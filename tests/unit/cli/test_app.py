@@ -64,7 +64,7 @@ def test_help_is_there_at_once() -> None:
         (["fabric", "show"], "error: weft fabric show needs FILE\n  -> weft fabric show --help"),
         (["place", "tara"], "error: weft place needs --nodes\n  -> weft place --help"),
         (["place", "tara", "--nodes"], "error: --nodes needs a value\n"),
-        (["why", "a", "b"], "error: weft why has no use for 'b'\n"),
+        (["why", "a", "b"], "error: weft why: unexpected argument 'b'\n"),
         (["show", "no-such-run"], "no-such-run does not exist\n  -> weft list runs names"),
         (["why", "no-such-run"], "no-such-run does not exist\n"),
         (["trace", "show", "no-such-run"], "no-such-run does not exist\n"),

@@ -74,7 +74,7 @@ def test_tara_has_its_nodes_in_the_order_of_its_leaves() -> None:
         ('copy_rate = "4 GB/s"', 'copy_rate = "4 GiB"', ['"node.copy_rate" = "4 GiB"', "no unit of a rate"]),
         ('kind = "simulated"', 'kind = "cloud"', ['"kind" = "cloud"', "local, virtual, simulated, slurm"]),
         ('kind = "simulated"', 'kind = "local"', ["is this host alone"]),
-        ('topology = "fat-tree"', 'topology = "star"', ['topology "star" has no use for the section [network.tree]']),
+        ('topology = "fat-tree"', 'topology = "star"', ['topology "star" does not use the section [network.tree]']),
         ('leaf = "n[1-2]"', 'leaf = "n[1-9]"', ['groups.leaf = "n[1-9]" holds n5']),
         ('"node.memory" = ', '"node.memroy" = ', ['sources has "node.memroy"']),
         ("uplinks = 1", "uplinks = 0", ['"network.tree.uplinks" = 0', "greater than or equal to 1"]),

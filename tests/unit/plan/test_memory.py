@@ -35,7 +35,7 @@ def test_a_cell_fits_up_to_the_last_byte(limit: int, fits: bool) -> None:
 def test_the_reason_holds_the_formula_and_the_numbers() -> None:
     found = memory_need({"send": 2048, "receive": 1024}, 2, 1, Limit(1024, "MemAvailable"))
     assert found.reason == (
-        "needs 6 KiB a node (3 KiB a rank = send 2 KiB + receive 1 KiB), 1 KiB are there (MemAvailable)"
+        "needs 6 KiB a node (3 KiB a rank = send 2 KiB + receive 1 KiB), 1 KiB available (MemAvailable)"
     )
 
 

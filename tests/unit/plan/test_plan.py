@@ -235,7 +235,7 @@ def test_a_cell_that_does_not_fit_is_a_row_with_its_formula() -> None:
     cell = found.measured[0]
     assert cell.status == "memory"
     assert "unsorted 12.5 GiB + sorted 12.5 GiB" in cell.reason
-    assert "20 GiB are there (MemAvailable)" in cell.reason
+    assert "20 GiB available (MemAvailable)" in cell.reason
     assert found.launches == ()
 
 

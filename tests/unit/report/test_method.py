@@ -53,7 +53,7 @@ def test_a_model_has_one_sample_and_says_why_its_data_were_not_checked(local: Ru
     assert told["Samples"] == "one of a row, in one launch: a model gives the same time again"
     assert not {"Clocks", "What ended it", "Repetition", "Samples taken"} & set(told)
     assert "clock" not in told["Time of a call"]
-    assert told["Interval"] == "No interval: a model gives the same time again."
+    assert told["Interval"] == "Models have no confidence interval."
 
 
 def test_cells_that_were_not_checked_say_why() -> None:
@@ -91,7 +91,7 @@ def test_brackets_are_plain_english_of_their_kind() -> None:
     launches = [{"interval": "range of launches", "launches": 4, "coverage": 0.875}]
     assert "lies in it in 88 of 100 cases with 4 launches" in interval_meaning(launches)
     roots = [{"interval": "none", "min_s": 1.0, "max_s": 2.0}, {"interval": "range of the model"}]
-    assert interval_meaning(roots).startswith("Without brackets: a model gives the same time again. In brackets the")
+    assert interval_meaning(roots).startswith("Without brackets: models have no confidence interval. In brackets of")
     assert interval_meaning(roots).endswith(
         'In brackets of "all roots" the times of the fastest and of the slowest root.'
     )

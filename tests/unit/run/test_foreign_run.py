@@ -210,7 +210,7 @@ def test_a_folder_with_a_line_end_gets_into_no_job_script(scheduler: Scheduler) 
     asked = request("c000.l1", ("n0",))
     evil = LaunchRequest(**{**vars(asked), "folder": Path("/tmp/x\ntouch evil\n#")})
     starter = Starter(lambda one: ["true"])
-    with pytest.raises(FabricError, match="cannot stand in a job script"):
+    with pytest.raises(FabricError, match="cannot be written into a job script"):
         render(scheduler, BatchSection.model_validate({}), [evil], "name", starter)
 
 

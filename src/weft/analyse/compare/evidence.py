@@ -175,7 +175,7 @@ def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float)
     if found.low <= 1 <= found.high:
         return replace(found, outcome="no difference shown", why="the interval contains 1")
     if not beyond(found, margin):
-        why = f"the difference may lie within the precision of {margin:.0%} that was asked for"
+        why = f"the difference may be within the target precision of {margin:.0%}"
         return replace(found, shown=True, outcome="no difference shown", why=why)
     return replace(found, shown=True, outcome="slower" if found.ratio > 1 else "faster")
 

@@ -132,7 +132,7 @@ def _turned(comparison: Comparison, turned: Sequence[Compared | Summary], gate: 
     return (
         f"{comparison.other.name} takes between {between} times {comparison.base.name}'s time in "
         f"{plural(len(turned), 'row')} or summaries, because {', '.join(comparison.left_out)} is not modelled, and "
-        f"{gate} lies in that range"
+        f"{gate} is in that range"
     )
 
 

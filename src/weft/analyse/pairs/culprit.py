@@ -106,7 +106,7 @@ class Culprit:
         if self.detail:
             parts.append(self.detail)
         if self.also:
-            parts.append(f"cannot be told from {_listed(self.also)}, which the same pairs cross")
+            parts.append(f"indistinguishable from {_listed(self.also)} (same pairs)")
         return ", ".join(parts)
 
     def _amounts(self) -> str:

@@ -245,4 +245,4 @@ FLOOR = TableOf(
 def phase_in_words(row: CallRow) -> str:
     """The phase of a row; a first call is ``cold`` only if it met none of its peers before (METHOD 3)."""
     met = row["peers_met"]
-    return row["phase"] if not met else f"first call, up to {met} of {row['ranks'] - 1} peers met before"
+    return row["phase"] if not met else f"first call, {met} of {row['ranks'] - 1} connections were already open"

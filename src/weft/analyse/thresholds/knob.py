@@ -92,7 +92,7 @@ def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) 
 
 
 def possible(change: ChangeOver, knobs: Knobs, where: Where, collective: str) -> list[NamedKnob]:
-    """Every knob that may have made a change-over, the likeliest first: none that the times rule out.
+    """Every knob that may have made a change-over, the most likely first: none that the times rule out.
 
     Those in the gap come before those elsewhere among the places that the times allow (95 %).
     """

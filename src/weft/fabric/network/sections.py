@@ -138,13 +138,13 @@ class NetworkSection(Section, frozen=True):
     )
     routing: Literal["minimal", "adaptive", "valiant"] = Field(
         "minimal",
-        description='of a dragonfly or torus: "minimal", "adaptive" or "valiant"; simulated are minimal routes, '
-        "and times are told with the range of the others",
+        description='of a dragonfly or torus: "minimal", "adaptive" or "valiant"; minimal routes are simulated, '
+        "and times have the range of the others",
     )
     flow_penalty: Penalty | None = Field(
         None,
         description="largest factor by which several flows of one adapter slow each other, which adapter_rate does not "
-        "have in it: 1.35; times are told with that range",
+        "have in it: 1.35; times have that range",
     )
     transport: Literal["lossless", "tcp"] = Field(
         "lossless", description='"lossless" (InfiniBand, RDMA), or "tcp": where many send to one, packets may be lost'
@@ -178,7 +178,7 @@ class NetworkSection(Section, frozen=True):
         """Refuse segments of which one would hide another."""
         limits = [segment.above for segment in self.segments]
         if limits != sorted(set(limits)):
-            raise ValueError("[[network.segments]] stand in the order of their sizes, each above another size")
+            raise ValueError("[[network.segments]] must be in ascending order of their sizes")
         return self
 
     @property
@@ -264,6 +264,6 @@ class NetworkSection(Section, frozen=True):
         wanted = SECTIONS.get(self.topology)
         for name in SECTIONS.values():
             if (name == wanted) != (getattr(self, name) is not None):
-                verb = "needs a section" if name == wanted else "has no use for the section"
+                verb = "needs a section" if name == wanted else "does not use the section"
                 raise ValueError(f'topology "{self.topology}" {verb} [network.{name}]')
         return self

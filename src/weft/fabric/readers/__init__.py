@@ -117,7 +117,7 @@ def read_names(path: str | Path) -> dict[str, str]:
         if not found:
             raise lines.fault(number, "not a name", "a key and a name, such as H-0002c90300080e84 node7")
         if found[2] in first:
-            raise lines.fault(number, f"the name {found[2]} stands in line {first[found[2]]} already", "a name once")
+            raise lines.fault(number, f"the name {found[2]} is in line {first[found[2]]} already", "a name once")
         key = found[1]
         guid = re.fullmatch(r"0x([0-9a-fA-F]{1,16})", key)
         for k in (f"H-{int(guid[1], 16):016x}", f"S-{int(guid[1], 16):016x}") if guid else (key,):

@@ -143,7 +143,7 @@ class ExchangeSection(Section, frozen=True):
     def consistent(self) -> Self:
         """Refuse keys that would have no effect."""
         if (self.data == "file") != (self.file is not None):
-            raise ValueError(f'data = "{self.data}" {"needs" if self.file is None else "has no use for"} the key file')
+            raise ValueError(f'data = "{self.data}" {"needs" if self.file is None else "does not use"} the key file')
         if self.data != "contention" and "calls" in self.model_fields_set:
             raise ValueError(
                 f'calls are chosen for data = "contention" only; a sort of "{self.data}" times its own steps'

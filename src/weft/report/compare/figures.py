@@ -33,7 +33,7 @@ SIDE, TALL, COLUMNS = 330, 230, 2
 TITLES = {"bytes": "size", "nodes": "number of nodes N", "ranks": "number of ranks p"}
 STROKES = {
     "launches": "Strokes: smallest and largest median of a launch.",
-    "model": "Strokes of a simulated run: the least and the most a time can be with all that its model leaves out.",
+    "model": "Strokes of a simulated run: the range of what its model leaves out.",
 }
 LOGS = "Both axes are logarithmic."
 RATIO_KEY = (

@@ -160,7 +160,7 @@ def quality_notes(found: Compare) -> list[str]:
 
 def if_all_hold(text: str, found: Compare) -> str:
     """A statement on runs; where the quality of one of them is C or D, as a supposition."""
-    return f"If the numbers hold: {text}" if text and quality_notes(found) else text
+    return f"Inconclusive: {text}" if text and quality_notes(found) else text
 
 
 def told(comparison: Comparison, found: Compare) -> str:

@@ -148,7 +148,7 @@ def reading(rows: Sequence[TimedRow], floor: Sequence[FloorRow] = ()) -> str:
     if ratio < 1.2:
         return f"First calls cost no more than later ones (at most {factor}, {cold['call']} at {where})."
     return (
-        f"The first call stands out most for {call_name(cold['call'])} at {where}: it takes "
+        f"The first call is slowest for {call_name(cold['call'])} at {where}: it takes "
         f"{measured_seconds(cold['median_s'])}, {factor} the {measured_seconds(hot['median_s'])} of later calls."
     )
 

@@ -185,7 +185,7 @@ def test_a_node_alone_on_its_leaf_is_told_beside_the_cable_that_nobody_can_tell_
     (found,) = blamed(engine, tmp_path, cluster, Faults(senders={2: 2.0}), 1)
     assert found.title == "node n2 as sender"
     assert "cable leaf2 - pod0-spine0" in found.also
-    assert "cannot be told from" in found.statement
+    assert "indistinguishable from" in found.statement
 
 
 def test_a_slow_rank_is_not_taken_for_its_node(engine: Backend, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_costs_of_messages_are_read_with_their_units(tmp_path: Path) -> None:
         ('topology = "torus"\n', r'topology "torus" needs a section \[network.torus\]'),
         (
             'topology = "star"\n[network.tree]\nnodes_per_leaf = 2\nuplinks = 2\nlink_rate = "1 GB/s"\n',
-            r'topology "star" has no use for the section \[network.tree\]',
+            r'topology "star" does not use the section \[network.tree\]',
         ),
         ('topology = "ring"\n', "network.topology"),
         ('topology = "torus"\n[network.torus]\ndimensions = [0]\nlink_rate = "1 GB/s"\n', "dimensions"),

@@ -160,7 +160,7 @@ def test_names_come_from_a_map_by_guid(tmp_path: Path) -> None:
 def test_a_name_given_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "names"
     path.write_text("H-1 a\nH-2 a\n")
-    with pytest.raises(FabricError, match="names:2: the name a stands in line 1 already"):
+    with pytest.raises(FabricError, match="names:2: the name a is in line 1 already"):
         read_names(path)
 
 
