@@ -160,6 +160,19 @@ def test_another_mpi_is_refused_half_way(study: Study, fabric: Fabric, tmp_path:
     assert "--mpicxx /fake/mpicxx" in caught.value.remedy
 
 
+def test_other_kernels_are_refused_half_way_and_not_at_the_end(study: Study, fabric: Fabric, tmp_path: Path) -> None:
+    """Launches of two kernels, which may measure in different ways, merged without a word."""
+    with pytest.raises(KeyboardInterrupt):
+        walk(study, fabric, tmp_path / "run", FakeLauncher({"c001": "interrupt"}))
+    other = FakeLauncher(kernels="fake-2")
+    with pytest.raises(DataError, match=r"fake-1.*fake-2") as caught:
+        walk(study, fabric, tmp_path / "run", other)
+    assert other.started == []
+    assert f"--into {tmp_path / 'run'}-again" in caught.value.remedy
+    walk(study, fabric, tmp_path / "run", FakeLauncher())
+    assert statuses(walk(study, fabric, tmp_path / "run", other)) == {"ok": 12}
+
+
 def test_leftovers_of_killed_launches_are_removed(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
     (folder.cells / "c000.l1.npy.part").write_bytes(b"half")

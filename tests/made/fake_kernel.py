@@ -110,6 +110,7 @@ class FakeLauncher:
 
     faults: dict[str, str] = field(default_factory=dict)
     library: str = "Fake MPI 1.0"
+    kernels: str = "fake-1"
     started: list[str] = field(default_factory=list)
     measured: list[str] = field(default_factory=list)
     limits: list[float] = field(default_factory=list)
@@ -120,7 +121,10 @@ class FakeLauncher:
 
     def provenance(self) -> dict[str, Any]:
         """Describe the fake."""
-        return {"launcher": "fake", "mpi": self.library, "mpi_library": self.library, "mpicxx": "/fake/mpicxx"}
+        return {
+            "launcher": "fake", "mpi": self.library, "mpi_library": self.library, "mpicxx": "/fake/mpicxx",
+            "kernels": self.kernels,
+        }  # fmt: skip
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Run each request's plan."""

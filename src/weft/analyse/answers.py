@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.breakdown import breakdown_rows
 from weft.analyse.causes import causes
-from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings
+from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings, mixed
 from weft.analyse.claims.make import write_claims
 from weft.analyse.crowd import crowded
 from weft.analyse.doubts import doubted_calls, doubts
@@ -254,6 +254,7 @@ def _findings(
         findings += few_samples(_of_calls(found), measure.min_samples)
         findings += crowded(RANK_TABLE.read(root)) if found.plan.planned_fabric.is_emulated else []
         findings += few_of_pairs(classes, measure.launches, measure.min_samples)
+    findings += mixed(LAUNCH_TABLE.read(root))
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
     findings += latency_findings(classes, found.plan.planned_fabric) if found.modelled else []
     findings += protocol_findings(changes, slower, found.cells, trials, modelled=found.modelled)

@@ -12,7 +12,7 @@ from weft.analyse.interval import RANGE_OF_MODEL
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, phase_in_words, timed
 from weft.format import format_seconds, plural
-from weft.store.rows import MeasuredRow
+from weft.store.rows import LaunchRow, MeasuredRow
 
 Level = Literal["error", "warning", "note"]
 NO_SOCKETS = "nobody here can tell which sockets"
@@ -107,6 +107,20 @@ def bounds_beaten(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
             what = f"the fastest sample took {fastest}, less than its lower bound of {bound} ({row['bound']})"
             found.append(finding("error", "bound-beaten", place(row), what, BEATEN[row["bound_basis"] == "measured"]))
     return found
+
+
+def mixed(launches: Sequence[LaunchRow]) -> list[FindingRow]:
+    """Launches of several kernels or MPI libraries in one run: what they measure may differ."""
+    kinds = {
+        "kernels": {row["kernel_sources"] for row in launches} - {""},
+        "MPI libraries": {row["mpi_library"] for row in launches} - {""},
+    }
+    remedy = "measure all launches with one: weft run with --into DIR"
+    return [
+        finding("warning", "mixed", "all", f"launches of {len(names)} {kind}: {', '.join(sorted(names))}", remedy)
+        for kind, names in kinds.items()
+        if len(names) > 1
+    ]
 
 
 def _over(value: float | None, of: float | None) -> float:

@@ -153,8 +153,8 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
     Raises
     ------
     DataError
-        The folder has a run of another study, fabric or MPI library, a file that the study names has changed, or the
-        plan cannot be read.
+        The folder has a run of another study, fabric, MPI library or kernel, a file that the study names has changed,
+        or the plan cannot be read.
     """
     RunFolder.open(folder.path)
     for stored, given, what in ((folder.study, study, "study"), (folder.fabric, fabric, "fabric")):
@@ -174,6 +174,13 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
         )
     plan = plan_of(folder)
     check_inputs(folder, plan)
+    if before.get("kernels", now.get("kernels")) != now.get("kernels") and pending(folder, plan):
+        begun = f"kernels {before['kernels']} of weft {folder.metadata().get('weft')}"
+        raise DataError(
+            f"{folder.path} was begun with {begun}, this is weft {__version__} with {now.get('kernels')}: one run "
+            "cannot mix them",
+            folder.measure_anew(),
+        )
     return plan
 
 

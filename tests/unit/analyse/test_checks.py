@@ -14,6 +14,7 @@ from weft.analyse.checks import (
     doubtful,
     failures,
     machine,
+    mixed,
     not_fresh,
     phase_in_words,
     self_checks,
@@ -295,3 +296,11 @@ def test_an_interval_of_a_rate_is_that_of_its_time_turned_round() -> None:
 
 def test_a_copy_too_fast_for_the_clock_has_no_rate() -> None:
     assert floor_of((1000, 0.0)).copy_rate(1, 2, 1000) is None
+
+
+@pytest.mark.parametrize(("key", "count"), [("kernel_sources", 1), ("mpi_library", 1), ("processor", 0)])
+def test_launches_of_two_kernels_or_libraries_are_a_finding(key: str, count: int) -> None:
+    one: Any = {"kernel_sources": "a", "mpi_library": "Open MPI 5", "processor": "x"}
+    assert mixed([one, one, one | {"kernel_sources": ""}]) == []
+    found = mixed([one, one | {key: "b"}])
+    assert [(each["level"], each["rule"]) for each in found] == [("warning", "mixed")] * count
