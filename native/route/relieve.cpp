@@ -130,6 +130,9 @@ struct Reliever {
 
     void try_at(std::int32_t at, std::int32_t end, Change &best) {
         follow(at, end);
+        if (way.empty()) { // a switch without an entry for this host: its cable failed
+            return;
+        }
         Ports const &ports = ways.ports();
         for (std::int32_t place = ports.first[at]; place < ports.first[at + 1]; ++place) {
             std::int32_t const link = ports.link[place];
@@ -191,6 +194,9 @@ struct Reliever {
         auto const add = [&](double amount) {
             for (std::int32_t at = change.at; at >= 0;) {
                 std::int32_t const link = entry(at, change.end);
+                if (link < 0) { // the present route ends at a cable that failed
+                    return;
+                }
                 load[link] += amount;
                 at = graph.next_switch(link);
             }

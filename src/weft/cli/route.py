@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, validators
 
 app = App(
     name="route", help="Which link limits which traffic, on real forwarding tables, and better tables: show, fix."
@@ -137,6 +137,7 @@ def fix(
     engine: str = "present",
     sweep: Annotated[tuple[str, ...], Several] = (),
     most_changes: int | None = None,
+    gain: Annotated[float, Parameter(validator=validators.Number(gte=0, lte=100))] = 100.0,
     budget: int = 45,
     failed: Failed = NONE,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
@@ -154,6 +155,8 @@ def fix(
         Further engines of OpenSM to start from, such as dfsssp minhop+scatter7.
     most_changes
         Change at most this many entries of the current tables.
+    gain
+        Per cent of the best gain that is enough: of all tables found that reach it, those with the fewest changes.
     budget
         Seconds of processor time after which no further tables are started.
     failed
@@ -184,6 +187,8 @@ def fix(
         budget_s=budget,
         say=lambda text: print(text, file=sys.stderr),
     )
+    if gain < 100:
+        found = found.with_gain(gain / 100)
     _say(improvement_tree(found) if format == "json" else improvement_text(found, title))
     if output is not None:
         write_tables(found.best.routes.network, output)

@@ -9,7 +9,7 @@ with the fastest all-to-all is the result.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,6 +59,9 @@ class Improvement:
         The present tables with their scores.
     best
         The best tables that are not worse on any score; the present ones if none are better.
+    front
+        Tables as good as the best in every respect but the all-to-all, fewest changes first: each has a faster
+        all-to-all than those before it.
     fastest
         The fastest tables in an all-to-all of all that were evaluated, for any other scores.
     bound, cut
@@ -75,6 +78,7 @@ class Improvement:
 
     present: Candidate
     best: Candidate
+    front: tuple[Candidate, ...]
     fastest: Candidate
     bound: float
     cut: str
@@ -87,6 +91,13 @@ class Improvement:
     def better(self) -> bool:
         """Whether better tables were found."""
         return self.best is not self.present
+
+    def with_gain(self, share: float) -> "Improvement":
+        """The same search with the fewest changed entries that reach a share (0 to 1) of the best tables' gain."""
+        present, best = (each.score.all_to_all for each in (self.present, self.best))
+        enough = present - share * (present - best) + 1e-9
+        fewest = next((each for each in self.front if each.score.all_to_all <= enough), self.best)
+        return replace(self, best=fewest if self.better else self.best)
 
 
 def improve(
@@ -129,14 +140,14 @@ def improve(
                 found.look(_in_phase(stage, found.best, present, rank, until))
             # If every stage from the present tables made a score worse, try smaller steps.
             if found.best is not before or (start is routes and found.best is present):
-                found.best = _refined(found.best, present, rank, until)
+                _refine(found, present, rank, until)
         say(f"{how}: best so far {found.best.score.all_to_all:.3f} (bound {bound:.3f})")
         if found.best.score.all_to_all <= bound + 1e-9:  # further stages could improve only the other scores
             break
         ended = time.process_time() > until
     deadlocks = find_circle(routes) is not None
     return Improvement(
-        present, found.best, found.fastest, bound, cut, found.tried, ended, budget_s, deadlocks=deadlocks
+        present, found.best, tuple(found.front), found.fastest, bound, cut, found.tried, ended, budget_s, deadlocks
     )
 
 
@@ -150,15 +161,29 @@ class _Found:
 
     def __post_init__(self) -> None:
         self._present = self.best
+        self.front: list[Candidate] = []
 
     def looking(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """Evaluate candidates one by one, and pass them on."""
         for candidate in candidates:
             self.tried += 1
             self.fastest = min(self.fastest, candidate, key=lambda c: (c.score.lost, c.score.all_to_all))
-            if _better(candidate, self.best, self._present) and find_circle(candidate.routes) is None:
-                self.best = candidate
+            self.take(candidate)
             yield candidate
+
+    def take(self, candidate: Candidate) -> bool:
+        """Keep a candidate that is the best so far, or better than all with as few changes; whether it is the best."""
+        cost = candidate.score.all_to_all
+        best = _better(candidate, self.best, self._present)
+        fewest = cost < self._present.score.all_to_all - 1e-9 and candidate.score.no_worse_than(self._present.score)
+        beaten = any(each.changes <= candidate.changes and each.score.all_to_all <= cost for each in self.front)
+        if (not best and (not fewest or beaten)) or find_circle(candidate.routes) is not None:
+            return False
+        kept = [each for each in self.front if each.changes < candidate.changes or each.score.all_to_all < cost]
+        self.front = sorted([*kept, candidate], key=lambda each: each.changes)
+        if best:
+            self.best = candidate
+        return best
 
     def look(self, candidates: Iterable[Candidate]) -> None:
         """Evaluate all candidates."""
@@ -234,19 +259,17 @@ def _in_phase(
         yield _candidate(f"{stage.how}, {total} for its phases", routes, present)
 
 
-def _refined(best: Candidate, present: Candidate, rank: Ints | None, until: float) -> Candidate:
-    """The best stage with some more changes, as long as no score gets worse: steps between stages are too large."""
-    step = max(1, len(best.routes.network.hosts) // 16)
+def _refine(found: _Found, present: Candidate, rank: Ints | None, until: float) -> None:
+    """Take some more changes to the best stage as long as no score gets worse: steps between stages are too large."""
+    step = max(1, len(present.routes.network.hosts) // 16)
     while step > 0 and time.process_time() < until:
+        best = found.best
         routes, done = relieved(best.routes, step, rank)
         if not done:
             break
         further = _candidate(f"{best.how.removesuffix(' and some more')} and some more", routes, present)
-        if _better(further, best, present) and find_circle(routes) is None:
-            best = further
-        else:
+        if not found.take(further):
             step //= 2
-    return best
 
 
 def _candidate(how: str, routes: Routes, present: Candidate) -> Candidate:

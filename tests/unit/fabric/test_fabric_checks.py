@@ -10,7 +10,7 @@ from weft.fabric.checks import check_fabric, check_network
 from weft.fabric.dump_checks import check_dump
 from weft.fabric.findings import Finding
 from weft.fabric.network import TreeShape, fat_tree, network_of
-from weft.fabric.readers import Lines
+from weft.fabric.readers import Lines, read_dump
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
 
 DATA = Path(__file__).parents[2] / "data" / "networks"
@@ -132,6 +132,17 @@ def test_a_host_whose_link_trained_down_is_a_warning() -> None:
     finding = one(of_dump(SMALL.replace(old, old.replace("4xSDR", "1xSDR"))), "warning", "1 cable of hosts is slower")
     assert "port 1 to S-0000000000200001" in finding.what
     assert finding.what.endswith("1xSDR")
+
+
+def test_progress_and_warnings_of_ibnetdiscover_are_no_part_of_a_dump(tmp_path: Path) -> None:
+    """The output of ibnetdiscover -s in one file with its standard error was "not TOML"."""
+    said = ['DR path slid 0; dlid 0; 0,1 -> new remote switch {0008f10500200b50} portnum 0 lid 9-9"leaf0"',
+            "ibwarn: [2501] mad_rpc: _do_madrpc failed; dport (DR path slid 65535; dlid 65535; 0,1,17)",
+            "src/ibnetdisc.c:268; Query remote node (DR path slid 0; dlid 0; 0,1,17) failed"]  # fmt: skip
+    lines = SMALL.splitlines()
+    path = tmp_path / "net.txt"
+    path.write_text("\n".join([said[0], *lines[:9], said[1], *lines[9:], said[2]]) + "\n")
+    assert read_dump(path).boxes.keys() == read_ibnetdiscover(Lines.of("d", SMALL)).boxes.keys()
 
 
 def test_an_unknown_speed_is_a_warning_and_no_crash() -> None:

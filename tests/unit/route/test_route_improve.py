@@ -59,6 +59,30 @@ def test_faster_hosts_than_most_are_no_limit() -> None:
     assert score(routes(with_slow_host(tree(16, 4, 4), 3, rate=4e9)), samples=20).limited == ()
 
 
+def test_present_routes_that_end_at_failed_cables_are_no_crash() -> None:
+    """Their loads were taken off before the first link in memory, and the process was aborted."""
+    made = routes(fail_random(piled_up(tree(64, 8, 8)), 6, seed=0))
+    assert (made.lengths < 0).any()
+    changed, done = relieved(made, 500)
+    assert done > 0
+    assert score(changed, samples=10).all_to_all <= score(made, samples=10).all_to_all
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_most_of_the_gain_is_had_by_few_of_the_changes(seed: int) -> None:
+    found = improve(routes(fail_random(piled_up(tree(64, 8, 8)), 6, seed)), budget_s=600)
+    most = found.with_gain(0.9)
+    present, best, enough = (each.score for each in (found.present, found.best, most.best))
+    assert present.all_to_all > best.all_to_all
+    assert present.all_to_all - enough.all_to_all >= 0.9 * (present.all_to_all - best.all_to_all) - 1e-9
+    assert enough.no_worse_than(present)
+    assert find_circle(most.best.routes) is None
+    assert most.best.changes <= found.best.changes
+    assert found.with_gain(1.0).best.score.all_to_all == pytest.approx(best.all_to_all)
+    costs = [(each.changes, each.score.all_to_all) for each in found.front]
+    assert costs == sorted(costs, key=lambda each: -each[1]) == sorted(costs)
+
+
 @pytest.mark.parametrize("budget_s", [0.0, -1.0])
 def test_one_attempt_is_made_whatever_the_budget(budget_s: float) -> None:
     """Nothing better was found "among 0 tables": the time was over before the first one."""

@@ -10,7 +10,7 @@ from weft.fabric.readers.dump import Box, Dump, End, Lines
 from weft.fabric.readers.edges import is_edge_list, read_edges
 from weft.fabric.readers.hwloc import NodeShape, read_hwloc
 from weft.fabric.readers.ibdiagnet import read_ibdiagnet
-from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
+from weft.fabric.readers.ibnetdiscover import PROGRESS, read_ibnetdiscover
 from weft.fabric.readers.ports_report import read_ports_report
 from weft.fabric.readers.slurm import read_slurm
 from weft.fabric.readers.subnet_list import read_subnet_list
@@ -53,7 +53,7 @@ def detect(lines: Lines) -> Format:
             return "subnet-list"
         if re.match(r"\s*START_[A-Z]\w*\s*$", line):
             return "ibdiagnet"
-        if is_edge_list(line):
+        if is_edge_list(line) and not PROGRESS.match(line):
             return "edges"
         if re.match(r"\s*Unicast lids \[|\w*dump_ucast_routes:", line):
             raise FabricError(

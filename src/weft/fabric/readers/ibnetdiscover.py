@@ -8,7 +8,8 @@ Each block describes a box: a header line, then a line for each port with a cabl
     Ca      1 "H-0002c90300080e84"    # "MT25408 ConnectX"
     [1](2c90300080e85)  "S-0008f10500108bba"[27]  # lid 17 lmc 0 "Voltaire 4036" lid 7 4xQDR
 
-``--full`` adds ``s=4 w=2 v=4`` after the speed. ibsim writes ``Hca`` for ``Ca``, any name for an id, and no comments.
+``--full`` adds ``s=4 w=2 v=4`` after the speed. Progress (``-s``, ``-v``) and warnings may stand between lines. ibsim
+writes ``Hca`` for ``Ca``, any name for an id, and no comments.
 """
 
 import re
@@ -24,10 +25,13 @@ PORT = re.compile(
 )
 IDENTITY = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)\s*=", re.IGNORECASE)
 CHASSIS = re.compile(r"(Chassis|Non-Chassis)\b", re.IGNORECASE)  # headings of ibnetdiscover -g
+PROGRESS = re.compile(r"(DR path|Lid path|ibwarn|ibpanic|ibdebug)\b|(src/)?[\w-]+\.[ch]:\d+[:;]", re.IGNORECASE)
 QUOTED = re.compile(r'"(.*)"')
 SPEED = re.compile(r"\b(\d{1,2}x[A-Za-z0-9?]{2,8})\b")
 LID = re.compile(r"\blid (\d{1,9})\b")
 LMC = re.compile(r"\blmc ([1-7])\b")
+#: Lines that describe no box and no port.
+BESIDE = (IDENTITY, CHASSIS, PROGRESS)
 KINDS: dict[str, BoxKind] = {"switch": "switch", "ca": "host", "hca": "host", "rt": "router"}
 MOST_PORTS = 65535
 
@@ -45,7 +49,7 @@ def read_ibnetdiscover(lines: Lines) -> Dump:
     current: Box | None = None
     for number, raw in lines.numbered():
         line = raw.strip()
-        if not line or line.startswith("#") or IDENTITY.match(line) or CHASSIS.match(line):
+        if not line or line.startswith("#") or any(kind.match(line) for kind in BESIDE):
             continue
         if line.startswith("["):
             current = _port(dump, lines, number, line, current)
