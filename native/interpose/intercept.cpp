@@ -98,10 +98,12 @@ Kept *kept_of(MPI_Comm comm) {
 
 /// `number`: of this call among those of its kind on the communicator, from 1: the same on all its ranks, since
 /// collective calls are in order.
+/// `is_first`: no other call was made on the communicator, which may live for this one alone. To set an algorithm up
+/// takes fifty times as long as such a call, so it is the library's.
 template <typename Call>
-Spec const &chosen(Session &own, Call const &call, std::int64_t number, int ranks, OwnRules &rules) {
+Spec const &chosen(Session &own, Call const &call, std::int64_t number, bool is_first, int ranks, OwnRules &rules) {
     if (own.forced()) {
-        return *own.forced();
+        return is_first && call.comm != MPI_COMM_WORLD ? library_own : *own.forced();
     }
     if (!own.table()) {
         return library_own;
@@ -159,7 +161,8 @@ template <typename Call> int intercept_call(Call const &call, char const *name, 
     int const ranks = kept.ranks;
     std::size_t const kind = has_counts<Call> ? 1 : 0;
     std::int64_t const number = ++kept.calls[kind];
-    Spec const &spec = chosen(own, call, number, ranks, kept.rules);
+    bool const is_first = kept.calls[0] + kept.calls[1] == 1;
+    Spec const &spec = chosen(own, call, number, is_first, ranks, kept.rules);
     std::int64_t const every = own.verify_every();
     bool const verified = every > 0 && number % every == 0 && ranks > 1;
     if (verified || own.reporting()) {

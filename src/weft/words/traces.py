@@ -5,8 +5,8 @@ from weft.analyse.tables.traces import TraceDoubt, TraceDoubtRow
 from weft.format import percent
 
 TEXTS: dict[TraceDoubt, str] = {
-    "oversubscribed": "{where} share cores",
-    "core": "{where} are bound to the same cores",
+    "oversubscribed": "more ranks than cores: {where}",
+    "core": "bound to the same cores: {where}",
     "lost": "ranks waited for a core for {share} of their time",
     "load": "other processes used {share} of the ranks' cores",
     "steal": "CPU steal took {share} of the hosts' cores",
@@ -27,5 +27,5 @@ NEXT: dict[TraceDoubt, str] = {
 
 
 def doubt_text(row: TraceDoubtRow) -> str:
-    """``4 ranks on 2 cores of n0 share cores``."""
+    """``more ranks than cores: 4 ranks on 2 cores of n0``."""
     return TEXTS[row["doubt"]].format(where=row["where"], share=percent(row["share"]))
