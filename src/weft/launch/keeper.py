@@ -229,7 +229,11 @@ def take_lock(path: str) -> int:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise OSError(errno.EINVAL, "not a regular file with one link: remove it", path)
-    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP):  # a file system without locks
+            raise
     left = left_by(os.pread(handle, 4096, 0).decode(errors="replace"), handle)
     if left:
         sweep(set(), (*noted(left), SEMAPHORES))

@@ -15,13 +15,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TypeAlias
 
 from weft.errors import LaunchError
 from weft.extras import own_pip
 from weft.files.atomic import file_errors
+from weft.files.lock import NO_LOCKS, held_by_name
 from weft.mpi.library import is_program, last_line
 
 SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "*.map", "CMakeLists.txt", "*.cmake")
@@ -222,7 +223,13 @@ def _one_at_a_time(path: Path) -> Generator[None]:
     with file_errors(path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        with ExitStack() as stack:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            except OSError as error:
+                if error.errno not in NO_LOCKS:
+                    raise
+                stack.enter_context(held_by_name(path, lambda _: None, wait_s=600))
+            yield
     finally:
         os.close(handle)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Creating a run folder, and locking it while a run works on it."""
 
-import fcntl
 import os
 import secrets
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors, guard, make_folder, own_handle, write_atomic, write_json
+from weft.files.lock import BESIDE, began_at, held_by_name, try_flock
 from weft.store.folder import SCHEMA, RunFolder
 
 
@@ -67,7 +67,7 @@ def check_still_there(folder: RunFolder, run: str) -> None:
 def foreign_entry(folder: RunFolder) -> str:
     """Name of an entry that no killed start of a run would have left."""
     paths = (folder.study, folder.fabric, folder.plan, folder.lock_file, folder.inputs, folder.launches, folder.cells)
-    ours = {path.name for path in paths}
+    ours = {path.name for path in paths} | {folder.lock_file.name + BESIDE}
     names = sorted(entry.name for entry in folder.path.iterdir())
     return next((name for name in names if name.removesuffix(".part") not in ours), "")
 
@@ -99,7 +99,7 @@ def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: di
 
 
 @contextmanager
-def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
+def locked(folder: RunFolder, patience_s: float = 20.0, say: Callable[[str], None] = lambda _: None) -> Generator[None]:
     """Lock the folder, so that no other Weft works on it meanwhile.
 
     The system releases a ``flock`` when its holder ends, so a killed Weft leaves none. The ranks of a killed Weft hold
@@ -109,6 +109,8 @@ def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
     ----------
     patience_s
         Seconds to wait for the ranks of a Weft that has ended.
+    say
+        Takes a line where the file system has no locks (:func:`weft.files.lock.held_by_name`).
 
     Raises
     ------
@@ -120,17 +122,22 @@ def locked(folder: RunFolder, patience_s: float = 20.0) -> Generator[None]:
         make_folder(folder.launches)
         handle = own_handle(folder.lock_file, os.O_RDWR | os.O_CREAT)
     try:
-        if not try_lock(handle):
-            holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
-            raise DataError(
-                f"{folder.path} is in use by another weft (process {holder})",
-                f"wait for it, end it with: kill {holder.split()[0]}, or choose another folder with --into DIR",
-            )
-        with file_errors(folder.lock_file):
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, f"{os.getpid()} on {os.uname().nodename}\n".encode(), 0)
-        wait_for_ranks(folder, patience_s)
-        yield
+        with ExitStack() as stack:
+            taken, holder = try_flock(handle), ""
+            if taken is None:
+                holder = stack.enter_context(held_by_name(folder.lock_file, say))
+            elif not taken:
+                holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
+            if holder:
+                raise DataError(
+                    f"{folder.path} is in use by another weft (process {holder})",
+                    f"wait for it, end it with: kill {holder.split()[0]}, or choose another folder with --into DIR",
+                )
+            with file_errors(folder.lock_file):
+                os.ftruncate(handle, 0)
+                os.pwrite(handle, f"{os.getpid()} on {os.uname().nodename}\n".encode(), 0)
+            wait_for_ranks(folder, patience_s)
+            yield
     finally:
         os.close(handle)
 
@@ -144,7 +151,7 @@ def wait_for_ranks(folder: RunFolder, patience_s: float) -> None:
         handle = own_handle(path, os.O_RDWR)
     try:
         until = time.monotonic() + patience_s
-        while not try_lock(handle):
+        while not _is_free(handle):
             if time.monotonic() > until:
                 holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
                 raise DataError(
@@ -156,10 +163,10 @@ def wait_for_ranks(folder: RunFolder, patience_s: float) -> None:
         os.close(handle)
 
 
-def try_lock(handle: int) -> bool:
-    """Take an exclusive ``flock`` without waiting; False if another process has it."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _is_free(handle: int) -> bool:
+    """Whether the ranks' lock is free: where there are no locks, whether the process that it names has ended."""
+    taken = try_flock(handle)
+    if taken is not None:
+        return taken
+    process, began, *_ = (*os.pread(handle, 100, 0).decode(errors="replace").split(), "", "")
+    return not process.isdecimal() or began_at(int(process)) != began

@@ -86,7 +86,7 @@ def run_study(
     progress = progress or Silent()
     folder = RunFolder(into) if into else choose_folder(study, fabric, progress, more=more)
     check_place(folder)
-    with locked(folder):
+    with locked(folder, say=progress.say):
         if more and folder.meta.is_file() and can_extend(folder, study, fabric):
             extend(folder, study)
             progress.say(f"adding launches to {folder.path}, up to {study.measure.launches}")

@@ -14,6 +14,7 @@ import pytest
 
 from weft.errors import DataError
 from weft.files.atomic import explain, read_json, write_atomic, write_json
+from weft.files.lock import began_at
 from weft.run.folder import check_place, create, locked
 from weft.store.folder import RunFolder
 
@@ -124,6 +125,71 @@ def test_ranks_of_a_killed_weft_are_waited_for(tmp_path: Path) -> None:
     with locked(folder, patience_s=10):
         assert time.monotonic() - began > 0.2
     keeper.wait()
+
+
+@pytest.fixture(params=["ENOLCK", "ENOSYS", "ENOTSUP"])
+def without_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system as Lustre without ``-o flock``, or NFS without its lock daemon."""
+    code = getattr(errno, request.param)
+
+    def refuse(handle: int, how: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+
+
+@pytest.mark.usefixtures("without_locks")
+def test_without_locks_of_files_a_name_stands_for_the_lock(tmp_path: Path) -> None:
+    """It ended in a traceback."""
+    folder, said = RunFolder(tmp_path / "run"), list[str]()
+    with locked(folder, say=said.append):
+        assert len(said) == 1
+        assert "lock.held" in said[0]
+        with pytest.raises(DataError, match=f"process {os.getpid()} on") as caught, locked(folder, patience_s=0.1):
+            pass
+        assert f"kill {os.getpid()}" in caught.value.remedy
+        create(folder, b"", b"", b"{}", {})
+    assert not (folder.path / "lock.held").exists()
+    with locked(folder):
+        pass
+
+
+@pytest.mark.usefixtures("without_locks")
+@pytest.mark.parametrize(
+    ("holder", "free"),
+    [
+        ("{pid} 1 {boot} {host}", True),  # the number was given to another process since
+        ("{ended} 1 {boot} {host}", True),
+        ("{pid} {began} another-boot {host}", True),
+        ("{pid} {began} {boot} {host}", False),
+        ("{ended} 1 another-boot elsewhere", False),  # nobody can tell here
+        ("", True),
+    ],
+)
+def test_a_name_that_a_killed_weft_left_is_no_lock(tmp_path: Path, holder: str, free: bool) -> None:
+    folder = made(tmp_path / "run")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    words = {"pid": os.getpid(), "began": began_at(os.getpid()), "ended": ended.pid, "boot": boot}
+    (folder.path / "lock.held").write_text(holder.format(host=os.uname().nodename, **words))
+    if free:
+        with locked(folder):
+            assert (folder.path / "lock.held").read_text().startswith(f"{os.getpid()} ")
+    else:
+        with pytest.raises(DataError, match=r"in use by another weft .*rm "), locked(folder):
+            pass
+
+
+@pytest.mark.usefixtures("without_locks")
+def test_without_locks_the_ranks_of_a_killed_weft_are_waited_for(tmp_path: Path) -> None:
+    folder = made(tmp_path / "run")
+    (folder.launches / "lock").write_text(f"{os.getpid()} {began_at(os.getpid())} 1:1 /tmp/x\n")
+    with pytest.raises(DataError, match="still running"), locked(folder, patience_s=0.1):
+        pass
+    (folder.launches / "lock").write_text(f"{os.getpid()} 1 1:1 /tmp/x\n")
+    with locked(folder):
+        pass
 
 
 def test_ranks_that_do_not_end_are_named_after_a_while(tmp_path: Path) -> None:
