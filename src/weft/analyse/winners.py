@@ -6,10 +6,8 @@ all alike, one is the fastest by chance; so p is corrected for their number (Hol
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from math import log, sqrt
 from statistics import mean, variance
-from typing import NamedTuple
 
 from weft.analyse.checks import finding
 from weft.analyse.compare.interval import student
@@ -162,29 +160,3 @@ def _student(own: Sequence[float], other: Sequence[float]) -> tuple[float, int]:
     scatter = sum(variance(side) * (len(side) - 1) for side in sides) / freedom
     error = sqrt(max(scatter, LEAST_SCATTER**2) * (1 / len(own) + 1 / len(other)))
     return (mean(sides[0]) - mean(sides[1])) / error, freedom
-
-
-class Stretch(NamedTuple):
-    """Neighbouring sizes of one call and shape at which the same algorithm beats the library's own choice."""
-
-    rows: tuple[WinnerRow, ...]
-
-    @property
-    def best(self) -> WinnerRow:
-        """The row at which it saves most."""
-        return min(self.rows, key=lambda row: row["ratio"])
-
-
-def beats(row: WinnerRow) -> bool:
-    """Whether another algorithm is shown to be faster, its interval included."""
-    return row["algorithm"] != DEFAULT and row["high"] is not None and row["high"] < 1
-
-
-def find_stretches(found: Iterable[WinnerRow]) -> list[Stretch]:
-    """The stretches at which the library's own choice is beaten, the one that saves most first."""
-    own: list[Stretch] = []
-    ordered = sorted(found, key=lambda row: (row["call"], row["nodes"], row["ranks"], row["bytes"]))
-    for _, shape in groupby(ordered, key=lambda row: (row["call"], row["nodes"], row["ranks"])):
-        for name, rows in groupby(shape, key=lambda row: row["algorithm"] if beats(row) else DEFAULT):
-            own += [Stretch(tuple(rows))] if name != DEFAULT else []
-    return sorted(own, key=lambda each: each.best["ratio"])

@@ -3,8 +3,8 @@
 
 from collections.abc import Callable, Sequence
 
-from weft.analyse.sweeps import OF_MEMORY, Line, all_sizes
 from weft.analyse.tables.answers import ChangeRow, factor_text
+from weft.analyse.tables.sweeps import OF_MEMORY, Line, all_sizes
 from weft.analyse.tables.times import TimedRow
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.intervals import interval_heading

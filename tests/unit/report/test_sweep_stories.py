@@ -11,8 +11,8 @@ import pytest
 
 from made.sweeps import BANDWIDTH, COLLECTIVE, TWO_NODES, VALUES, MadeSweep, make_sweep, stepping
 from made.view import load_view
-from weft.analyse.sweeps import Line, lines_of, size_of
 from weft.analyse.tables.answers import WINNERS
+from weft.analyse.tables.sweeps import Line, lines_of, size_of
 from weft.analyse.tables.times import TimedRow
 from weft.plan.records import Cell
 from weft.report.figures import all_figures

@@ -22,13 +22,6 @@ from weft.analyse.tables.quality import Grade, QualityRow, grade_of
 
 #: The ratio by which simulations of machines to which nothing was fitted are off: four published ones by 29 to 89 %.
 UNFITTED = 1.89
-
-
-def is_doubtful(quality: Sequence[QualityRow]) -> bool:
-    """Whether a difference to this run may come from what its own records doubt."""
-    return grade_of(quality) >= "C"
-
-
 #: Factors between the same operations of one model, whose error is in both.
 RELATIVE = frozenset({"outlier", "pairs"})
 #: Answers that say why there is none.

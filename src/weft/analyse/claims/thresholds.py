@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 
 from weft.analyse.claims.known import Known
-from weft.analyse.sweeps import Line
 from weft.analyse.tables.answers import CHANGES, ChangeRow
 from weft.analyse.tables.claims import ClaimRow, make_claim
+from weft.analyse.tables.sweeps import Line
 
 
 def find_thresholds(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:

@@ -6,8 +6,8 @@ import shlex
 from collections import Counter
 from pathlib import Path
 
-from weft.analyse.claims.gate import is_doubtful
 from weft.analyse.compare import Compared, Comparison, Evidence, Key, Summary, Verdict
+from weft.analyse.tables.claims import is_doubtful
 from weft.fabric.numbers import SPREADS
 from weft.format import format_bytes, format_factor, plural
 from weft.report.compare.load import Compare
@@ -154,7 +154,7 @@ def quality_notes(found: Compare) -> list[str]:
         for side, view in zip(found.sides, found.views, strict=True)
     ]
     return [
-        f"{name} has confidence {grade}: {reason}" for name, view, grade, reason in graded if is_doubtful(view.quality)
+        f"{name} has confidence {grade}: {reason}" for name, view, grade, reason in graded if is_doubtful(view.claims)
     ]
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypedDict
 
 import altair as alt
 
-from weft.analyse.sweeps import Line, cause, size_of
 from weft.analyse.tables.answers import factor_text
+from weft.analyse.tables.sweeps import Line, cause, size_of
 from weft.analyse.tables.times import holding_bound_s, reach
 from weft.format import exact_bytes, measured_rate, measured_seconds
 from weft.report.figures.calls import COLOURS

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from weft.analyse.tables.answers import WinnerRow
-from weft.analyse.winners import beats
+from weft.analyse.tables.sweeps import beats
 from weft.format import exact_bytes, measured_factor
 from weft.mpi.algorithms import DEFAULT
 from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, Figure, values

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from weft.analyse.sweeps import Line
+from weft.analyse.tables.sweeps import Line
 from weft.report.stories.sweep import SweepStory, existing
 from weft.report.sweep_tables import CHANGES, MOVED, change_table, rate_table, slower_table, trial_table
 from weft.report.tabular import Table

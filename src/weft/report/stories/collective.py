@@ -4,11 +4,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.analyse.claims.kernels.collective import common_rows, largest_lines, own_lines
-from weft.analyse.sweeps import Line
 from weft.analyse.tables.answers import WINNERS, WinnerRow
+from weft.analyse.tables.sweeps import Line, common_rows, find_stretches, largest_lines, own_lines
 from weft.analyse.tables.times import TimedRow, timed
-from weft.analyse.winners import find_stretches
 from weft.mpi.algorithms import DEFAULT
 from weft.report.bars import Bar, bar_of
 from weft.report.intervals import interval_heading

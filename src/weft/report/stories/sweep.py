@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from weft.analyse.sweeps import Line, lines_of
 from weft.analyse.tables.answers import CHANGES, SLOWER
+from weft.analyse.tables.sweeps import Line, lines_of
 from weft.analyse.tables.trials import TRIALS
 from weft.report.story import Story
 from weft.report.tabular import Table

@@ -6,12 +6,19 @@ from collections.abc import Iterable, Sequence
 from weft.analyse.claims.kernels.exchange import find_bottleneck
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.thresholds import find_thresholds
-from weft.analyse.sweeps import Line, all_sizes, size_of
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
+from weft.analyse.tables.sweeps import (
+    Line,
+    Stretch,
+    beats,
+    common_rows,
+    find_stretches,
+    largest_lines,
+    own_lines,
+    size_of,
+)
 from weft.analyse.tables.times import TimedRow, holding_bound_s, reach
-from weft.analyse.winners import Stretch, beats, find_stretches
-from weft.kernel.sizes import in_all
 from weft.mpi.algorithms import DEFAULT, algorithms, setting
 from weft.mpi.alltoall import is_own
 
@@ -30,11 +37,6 @@ def find_claims(known: Known) -> list[ClaimRow]:
         few = make_claim(f"collective.{INCONCLUSIVE}", "answer", launches=launches, next=known.again(*options))
         return [few, *rest]
     return [*_above_bound(known, largest_lines(lines)), *rest]
-
-
-def own_lines(lines: Sequence[Line]) -> list[Line]:
-    """The lines under the library's own choice of algorithms; without any, all of them."""
-    return [line for line in lines if line.algorithm == DEFAULT] or list(lines)
 
 
 def few_launches(lines: Sequence[Line]) -> int:
@@ -72,18 +74,6 @@ def known_setting(known: Known, call: str, ranks: int, name: str) -> Iterable[st
     library = known.library
     chosen = next((each for each in algorithms(library, call, ranks) if each.name == name), None)
     return (f"{key}={value}" for key, value in (setting(library, call, chosen) if chosen else {}).items())
-
-
-def largest_lines(lines: Sequence[Line]) -> list[Line]:
-    """The lines of the largest process count."""
-    most = max(((line.cell.ranks, line.cell.nodes) for line in lines), default=None)
-    return [line for line in lines if (line.cell.ranks, line.cell.nodes) == most]
-
-
-def common_rows(lines: Sequence[Line]) -> list[tuple[Line, TimedRow]]:
-    """The rows of some lines at the largest size that all of them have."""
-    size = max(in_all(all_sizes([line]) for line in lines), default=None) if lines else None
-    return [(line, row) for line in lines if size is not None and (row := line.at(size))]
 
 
 def _above_bound(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:

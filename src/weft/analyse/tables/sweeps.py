@@ -3,14 +3,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, cause_text
+from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, WinnerRow, cause_text
 from weft.analyse.tables.times import RARE, CallRow, TimedRow, timed
 from weft.analyse.tables.trials import TRIALS, TrialRow
 from weft.kernel.line_name import cell_place, line_name
-from weft.kernel.sizes import split_op
+from weft.kernel.sizes import in_all, split_op
 from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell, Plan
 
@@ -112,3 +113,46 @@ def cause(change: ChangeRow) -> str:
 def all_sizes(lines: Sequence[Line]) -> list[int]:
     """All sizes of some lines, ascending."""
     return sorted({size_of(row) for line in lines for row in line.rows})
+
+
+def own_lines(lines: Sequence[Line]) -> list[Line]:
+    """The lines under the library's own choice of algorithms; without any, all of them."""
+    return [line for line in lines if line.algorithm == DEFAULT] or list(lines)
+
+
+def largest_lines(lines: Sequence[Line]) -> list[Line]:
+    """The lines of the largest process count."""
+    most = max(((line.cell.ranks, line.cell.nodes) for line in lines), default=None)
+    return [line for line in lines if (line.cell.ranks, line.cell.nodes) == most]
+
+
+def common_rows(lines: Sequence[Line]) -> list[tuple[Line, TimedRow]]:
+    """The rows of some lines at the largest size that all of them have."""
+    size = max(in_all(all_sizes([line]) for line in lines), default=None) if lines else None
+    return [(line, row) for line in lines if size is not None and (row := line.at(size))]
+
+
+class Stretch(NamedTuple):
+    """Neighbouring sizes of one call and shape at which the same algorithm beats the library's own choice."""
+
+    rows: tuple[WinnerRow, ...]
+
+    @property
+    def best(self) -> WinnerRow:
+        """The row at which it saves most."""
+        return min(self.rows, key=lambda row: row["ratio"])
+
+
+def beats(row: WinnerRow) -> bool:
+    """Whether another algorithm is shown to be faster, its interval included."""
+    return row["algorithm"] != DEFAULT and row["high"] is not None and row["high"] < 1
+
+
+def find_stretches(found: Iterable[WinnerRow]) -> list[Stretch]:
+    """The stretches at which the library's own choice is beaten, the one that saves most first."""
+    own: list[Stretch] = []
+    ordered = sorted(found, key=lambda row: (row["call"], row["nodes"], row["ranks"], row["bytes"]))
+    for _, shape in groupby(ordered, key=lambda row: (row["call"], row["nodes"], row["ranks"])):
+        for name, rows in groupby(shape, key=lambda row: row["algorithm"] if beats(row) else DEFAULT):
+            own += [Stretch(tuple(rows))] if name != DEFAULT else []
+    return sorted(own, key=lambda each: each.best["ratio"])
