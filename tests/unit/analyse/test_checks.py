@@ -62,8 +62,8 @@ def test_a_sound_run_has_no_findings() -> None:
         ({"min_s": -1e-9}, "negative"),
         ({"samples": 0}, "no samples"),
         ({"median_s": None}, "no samples"),
-        ({"low_s": 1.001}, "outside of its interval"),
-        ({"high_s": 0.999}, "outside of its interval"),
+        ({"low_s": 1.001}, "outside its interval"),
+        ({"high_s": 0.999}, "outside its interval"),
     ],
 )
 def test_statistics_that_cannot_be_are_errors(changes: Row, pattern: str) -> None:
@@ -174,9 +174,9 @@ def test_doubtful_rows_are_told_with_their_reason(changes: Row, rule: str) -> No
 @pytest.mark.parametrize(
     ("interval", "told"),
     [
-        ("within one launch", "within one launch is ±10% after 120 samples"),
-        ("range of launches", "medians of 3 launches range over ±10%"),
-        ("over launches", "interval over 3 launches is ±10%"),
+        ("within one launch", "±10% within one launch, 120 samples"),
+        ("range of launches", "launch medians vary by ±10%"),
+        ("over launches", "interval ±10% over 3 launches"),
     ],
 )
 def test_a_wide_interval_says_what_it_is(interval: str, told: str) -> None:

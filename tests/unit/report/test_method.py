@@ -89,12 +89,10 @@ def test_marks_that_stand_nowhere_are_not_explained(local: RunView) -> None:
 
 def test_brackets_are_plain_english_of_their_kind() -> None:
     launches = [{"interval": "range of launches", "launches": 4, "coverage": 0.875}]
-    assert "lies in it in 88 of 100 cases with 4 launches" in interval_meaning(launches)
+    assert interval_meaning(launches) == "In brackets: min-max of 4 launch medians: 88 % confidence."
     roots = [{"interval": "none", "min_s": 1.0, "max_s": 2.0}, {"interval": "range of the model"}]
-    assert interval_meaning(roots).startswith("Without brackets: models have no confidence interval. In brackets of")
-    assert interval_meaning(roots).endswith(
-        'In brackets of "all roots" the times of the fastest and of the slowest root.'
-    )
+    assert interval_meaning(roots).startswith("Without brackets: models have no confidence interval. In brackets: ")
+    assert interval_meaning(roots).endswith('In brackets of "all roots": fastest and slowest root.')
 
 
 def test_the_copy_rate_behind_a_bound_stands_beside_the_median(local: RunView) -> None:
