@@ -53,7 +53,7 @@ class Choice:
     high_s: float
     default_s: float
     launches: int
-    measured: Mapping[str, float] = field(default_factory=dict)
+    measured: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def ratio(self) -> float:

@@ -10,6 +10,7 @@ from made.kept import copy_of, kept_runs, make_tables_of
 from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
 from made.view import load_view
+from weft.analyse.claims.make import write_claims
 from weft.analyse.tables.quality import QUALITY, QualityRow
 from weft.errors import DataError
 from weft.report.tables import Format, all_tables, print_view, render
@@ -28,8 +29,14 @@ def pairs_view(folder: Path, name: str, grade: str) -> RunView:
     view = load_view(path)
     if grade == "D":
         QUALITY.write(
-            path, [QualityRow(doubt="steal", grade="D", count=1, of=1, share=1.0, what="stolen time", remedy="wait")]
+            path,
+            [
+                QualityRow(
+                    doubt="steal", grade="D", count=1, of=1, share=1.0, noun="", worst=None, launches=None, turns=""
+                )
+            ],
         )
+        write_claims(path, view.plan, view.rows)
         view = load_as_it_is(path)
     assert (view.grade == "D") is (grade == "D")
     return view

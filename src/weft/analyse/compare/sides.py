@@ -114,8 +114,8 @@ class Side:
     precision: float
     points: Mapping[Key, Point] = field(repr=False)
     left_out: tuple[str, ...] = ()
-    assumed: Mapping[str, float] = field(default_factory=dict)
-    stated: Mapping[str, float] = field(default_factory=dict)
+    assumed: Mapping[str, float] = field(default_factory=dict[str, float])
+    stated: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def modelled(self) -> bool:
