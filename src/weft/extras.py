@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 
-REPORT = ("altair", "duckdb", "ibis", "pandas", "PIL", "pyarrow", "vl_convert")
+REPORT = ("altair", "duckdb", "ibis", "PIL", "pyarrow", "pyarrow_hotfix", "vl_convert")
 """Modules of the extra ``report``."""
 
 

@@ -123,7 +123,7 @@ def report_of_none(typed: Typed) -> None:
     with pytest.raises(WeftError, match="no run was given") as caught:
         page.write([], Path("report.html"))
     assert "weft report RUN... -o report.html" in caught.value.remedy
-    typed("report", run_here(), "-o", "report.html", "--no-figures")
+    typed("report", run_here(), "-o", "report.html")
     assert Path("report.html").stat().st_size > 10_000
 
 

@@ -105,7 +105,7 @@ def test_hostile_words_of_a_run_are_plain_text_everywhere(
         elif form == "csv":
             fields = [field for row in csv.reader(io.StringIO(out)) for field in row]
             assert not [field for field in fields if field[:1] in "=@\t\r" and field]
-    printed(capsys, "report", str(run), "--no-figures")
+    printed(capsys, "report", str(run))
     page = (run / "report.html").read_text()
     assert not OBEYED.search(page)
     assert not [script for script in scripts_of(page) if "alert(1)" in script]
@@ -119,7 +119,7 @@ def test_hostile_words_of_two_runs_compared_are_plain_text(
     for form in ("text", "md", "csv"):
         assert not OBEYED.search(printed(capsys, "compare", str(run), str(other), "--format", form)), form
     page = tmp_path / "page.html"
-    printed(capsys, "compare", str(run), str(other), "-o", str(page), "--no-figures")
+    printed(capsys, "compare", str(run), str(other), "-o", str(page))
     assert not [script for script in scripts_of(page.read_text()) if "alert(1)" in script]
 
 

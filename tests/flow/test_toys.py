@@ -102,7 +102,7 @@ def test_a_toy_kernel_is_measured_stored_analysed_reported_and_compared(
     assert all(row["median_s"] and row["bound_s"] for row in view.rows if row["phase"] == "warm")
     assert view.claimed("answer")[0]["value"] == 8
     assert show_object(view)["rows"]
-    assert "hop@1024" in page.write([runs[0]], tmp_path / "report.html", files_too=False).read_text()
+    assert "hop@1024" in page.write([runs[0]], tmp_path / "report.html").read_text()
     one, two = (side_of(each.path, each.plan, name, each.mpi) for each, name in zip(views, ("one", "two"), strict=True))
     assert len(compare(one, two).rows) == 8
 

@@ -23,7 +23,7 @@ def test_a_change_is_dated_on_the_terminal_in_json_and_on_the_page(
 ) -> None:
     runs = [str(made_on(tmp_path, day, 1.5 if day > 5 else 1.0)) for day in range(1, 11)]
     page = tmp_path / "trend.html"
-    assert main(["compare", "--trend", *reversed(runs), "-o", str(page), "--no-figures"]) == 0
+    assert main(["compare", "--trend", *reversed(runs), "-o", str(page)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "Changed between 2026-11-05 08:00 and 2026-11-06 08:00, from r6 on" in told
     assert "15 rows in common" in told

@@ -85,7 +85,7 @@ def shown(run: Path, _: Path) -> None:
 def reported(run: Path, other: Path) -> None:
     """As ``weft report`` reads two."""
     refresh(run)
-    write([run, other], run / "report.html", files_too=False)
+    write([run, other], run / "report.html")
 
 
 def explained(run: Path, _: Path) -> None:
@@ -109,7 +109,7 @@ def compared(run: Path, other: Path) -> None:
     found = load_compare([other, run])
     for form in ("text", "md", "csv", "json"):
         compare_tables.render(found, (), form)
-    compare_page.write(found, (), run / "compare.html", files_too=False)
+    compare_page.write(found, (), run / "compare.html")
 
 
 def use(run: Path, other: Path) -> None:

@@ -113,11 +113,11 @@ def make_pages(folder: Path) -> dict[str, Path]:
     for name, run in runs.items():
         if name != "pods":  # which has tables and no cells
             refresh(run)
-    made = {name: write([run], folder / f"{name}.html", files_too=False) for name, run in runs.items() if name in RUNS}
+    made = {name: write([run], folder / f"{name}.html") for name, run in runs.items() if name in RUNS}
     both = [runs["simulated"], runs["again"]]
-    made["several"] = write(both, folder / "several.html", files_too=False)
+    made["several"] = write(both, folder / "several.html")
     for name, compared in (("compare", both), ("three", [*both, runs["memory"]])):
-        made[name] = write_compare(load_compare(compared), [], folder / f"{name}.html", files_too=False)
+        made[name] = write_compare(load_compare(compared), [], folder / f"{name}.html")
     own = {"trend": trend_page, "fidelity": fidelity_page, "trace": trace_page, "routes": routes_page}
     own |= {"whatif": whatif_page, "yellowstone": yellowstone_page, "drawing": drawing_page}
     for name, page in own.items():
@@ -132,7 +132,7 @@ def whatif_page(folder: Path, page: Path) -> None:
     rows = (("as it is", "28.0 ms", "", "simulated"), ("links twice as fast", "21.0 ms", "25 %", "simulated"))
     table = Table("What would help 2 ranks on made-pair", columns, rows)
     sentences = ("Links twice as fast would save 25 % of the time.", "left out: another placement: there are two nodes")
-    write([folder / "replay"], page, files_too=False, front=Front(table, sentences))
+    write([folder / "replay"], page, front=Front(table, sentences))
 
 
 def trend_page(folder: Path, page: Path) -> None:
@@ -149,7 +149,7 @@ def trend_page(folder: Path, page: Path) -> None:
         (run / "weft.json").write_text(json.dumps(meta | {"created": f"2026-11-{day:02}T08:00:00+00:00"}))
         runs.append(run)
     refresh_compared(runs)
-    write_trend(*load_trend(runs), page, files_too=False)
+    write_trend(*load_trend(runs), page)
 
 
 def fidelity_page(_: Path, page: Path) -> None:

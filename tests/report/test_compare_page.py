@@ -30,7 +30,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = [make_run(folder / "slow", slow), make_run(folder / "fast", fast)]
     refresh_compared(runs)
     found = load_compare(runs, phases=("cold", "warm"))
-    return write(found, [decide(parse_gate("faster:2"), found.comparisons)], folder / "page.html", files_too=False)
+    return write(found, [decide(parse_gate("faster:2"), found.comparisons)], folder / "page.html")
 
 
 @in_browser

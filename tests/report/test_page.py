@@ -44,7 +44,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = [make_run(folder / "local"), make_run(folder / "tara", tara_like(failures=failures))]
     for run in runs:
         refresh(run)
-    return write(runs, folder / "report.html", files_too=False)
+    return write(runs, folder / "report.html")
 
 
 def without_contents(page: Path) -> str:
@@ -174,7 +174,7 @@ def test_what_users_write_cannot_become_markup(tmp_path: Path) -> None:
     study = Made().study.replace("All-to-all on a made machine", "<script>alert(1)</script> & </script>")
     run = make_run(tmp_path / "run", Made(study=study, samples=3, mpi="</script><b>MPI</b>"))
     refresh(run)
-    html = write([run], tmp_path / "r.html", files_too=False).read_text()
+    html = write([run], tmp_path / "r.html").read_text()
     assert "<script>alert" not in html
     assert "<b>MPI" not in html
     assert "&lt;script&gt;alert(1)" in html
@@ -191,18 +191,22 @@ def test_cells_of_tables_are_split_into_number_and_small_print() -> None:
     assert parts("timeout") == ("timeout", "")
 
 
-def test_weft_report_writes_page_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_weft_report_writes_a_page_and_the_figures_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = make_run(tmp_path / "run", Made(samples=3))
     assert main(["report", str(run)]) == 0
     assert "report.html" in capsys.readouterr().out
     assert (run / "report.html").is_file()
+    assert not (run / "figures").exists(), "nobody asked for files"
+    assert main(["report", str(run), "--figures", "svg", "--figures", "png"]) == 0
     endings = sorted(path.suffix for path in (run / "figures").iterdir())
-    assert endings == [".pdf"] * 5 + [".png"] * 5 + [".svg"] * 5
+    assert endings == [".png"] * 5 + [".svg"] * 5
 
 
 def test_weft_report_of_several_runs_goes_where_it_is_told(tmp_path: Path) -> None:
     runs = [str(make_run(tmp_path / name, Made(samples=3))) for name in ("a", "b")]
-    assert main(["report", *runs, "-o", str(tmp_path / "out" / "both.html"), "--no-figures"]) == 0
+    assert main(["report", *runs, "-o", str(tmp_path / "out" / "both.html")]) == 0
     html = (tmp_path / "out" / "both.html").read_text()
     assert html.count("<article") == 2
     # before all else how they compare, as weft compare says it

@@ -39,7 +39,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("many")
     made = {"sizes": (0, 262_144), "modes": {"isolated": 1.0, "all": 1.4}}
     run = make_pairs_run(folder / "run", Thinned(256, 16), Faults(senders={17: 2.0}), **made)
-    return write([run], folder / "report.html", files_too=False)
+    return write([run], folder / "report.html")
 
 
 def test_a_page_of_4096_ranks_squared_is_under_15_mb(page: Path) -> None:

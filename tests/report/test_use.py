@@ -40,14 +40,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture
 def page(runs: list[Path], browser: Browser) -> Browser:
     """The page of the hostile run, open."""
-    browser.open(write(runs[:1], runs[0].parent / "one.html", files_too=False))
+    browser.open(write(runs[:1], runs[0].parent / "one.html"))
     return browser
 
 
 @pytest.fixture
 def compared(runs: list[Path], browser: Browser) -> Browser:
     """The page of both runs compared, open."""
-    browser.open(write_compare(load_compare(runs), [], runs[0].parent / "both.html", files_too=False))
+    browser.open(write_compare(load_compare(runs), [], runs[0].parent / "both.html"))
     return browser
 
 

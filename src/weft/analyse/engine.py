@@ -4,10 +4,12 @@
 import glob
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import pyarrow as pa
 
 from weft.errors import DataError
 from weft.extras import pip_install
@@ -61,6 +63,21 @@ def interruptible(query: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     return run
+
+
+def memory_table(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, str]) -> Expression:
+    """A table of values in memory, by Arrow: Ibis would import pandas for it, 0.4 s.
+
+    Parameters
+    ----------
+    columns
+        Values by column, all of one length.
+    schema
+        Ibis types by column: ``{"of": "int64"}``.
+    """
+    import ibis
+
+    return ibis.memtable(pa.Table.from_pydict(columns, schema=ibis.schema(schema).to_pyarrow()))
 
 
 def _spark(rest: str) -> Backend:

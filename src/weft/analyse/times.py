@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from weft.analyse.engine import Expression
+from weft.analyse.engine import Expression, memory_table
 from weft.analyse.quantile import median_ranks, middle_ranks, quantile_rank
 
 #: With fewer samples p99 would be just the maximum (METHOD 13).
@@ -150,7 +150,7 @@ def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Exp
     group = ibis.window(group_by=list(key))
     ordered = ibis.window(group_by=list(key), order_by="time_s")
     ranked = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
-    ranks = ibis.memtable(
+    ranks = memory_table(
         {name: [row[name] for row in map(_ranks_of, counts)] for name in _ranks_of(1)},
         schema={name: "float64" if name == "coverage" else "int64" for name in _ranks_of(1)},
     )

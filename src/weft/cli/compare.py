@@ -2,6 +2,7 @@
 """The verb ``compare``."""
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,7 +17,7 @@ def compare(
     sizes: str | None = None,
     margin: float | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    figures: bool = True,
+    figures: Annotated[tuple[Literal["svg", "pdf", "png"], ...], Parameter(negative="")] = (),
     trend: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Show whether runs differ, by how much and with what confidence: two networks, two libraries, before and after.
@@ -44,7 +45,8 @@ def compare(
     output
         Also write a page with the figures: both runs on one axis, and their ratio with its interval.
     figures
-        With -o, also write each figure as SVG, PDF and PNG, into the folder figures beside the page.
+        With -o, also write each figure as a file of this format, into the folder figures beside the page; may be
+        repeated.
     trend
         Show the history of one study instead: all runs in the order of their times, and when its times changed.
     """
@@ -72,12 +74,12 @@ def compare(
         if output:
             from weft.report.compare.page import write
 
-            write(found, verdicts, output, files_too=figures)
+            write(found, verdicts, output, formats=figures)
             sys.stderr.write(f"wrote {output}\n")  # not on stdout: that may be JSON
     return exit_code(verdicts)
 
 
-def show_trend(runs: tuple[Path, ...], format: str, output: Path | None, figures: bool) -> int:
+def show_trend(runs: tuple[Path, ...], format: str, output: Path | None, figures: Collection[str]) -> int:
     """Print the history of a study, and write its page."""
     from weft.errors import CompareError
     from weft.report.compare import trend
@@ -92,7 +94,7 @@ def show_trend(runs: tuple[Path, ...], format: str, output: Path | None, figures
         else:
             sys.stdout.write(trend.render(found, format))
         if output:
-            trend.write(loaded, found, output, files_too=figures)
+            trend.write(loaded, found, output, formats=figures)
             sys.stderr.write(f"wrote {output}\n")
     return 0
 

@@ -3,7 +3,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -11,7 +11,7 @@ from cyclopts import Parameter
 def report(
     *runs: Path,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    figures: bool = True,
+    figures: Annotated[tuple[Literal["svg", "pdf", "png"], ...], Parameter(negative="")] = (),
     engine: str | None = None,
 ) -> None:
     """Write one offline page about runs: verdict, figures, tables, warnings, provenance.
@@ -23,7 +23,7 @@ def report(
     output
         The page; by default report.html in the run folder, for several runs in the current folder.
     figures
-        Also write each figure as SVG, PDF and PNG, into the folder figures beside the page.
+        Also write each figure as a file of this format, into the folder figures beside the page; may be repeated.
     engine
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
@@ -40,5 +40,5 @@ def report(
         refresh(run, engine)
     path = output or (runs[0] / "report.html" if len(runs) == 1 else Path("report.html"))
     with reading(*runs):
-        written = write(runs, path, files_too=figures)
+        written = write(runs, path, formats=figures)
     sys.stdout.write(f"wrote {written}" + (f", figures in {written.parent / 'figures'}\n" if figures else "\n"))

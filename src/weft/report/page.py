@@ -2,7 +2,7 @@
 """One offline page about one or several runs: verdict, figures, tables, warnings, provenance."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,8 @@ NO_FIGURES = "Runs of this kernel have no figures; the tables have their times."
 MOST_REMEDIES = 12
 
 
-def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, front: Front | None = None) -> Path:
-    """Write the page, each figure beside it as SVG, PDF and PNG (in ``figures/``), and return its path.
+def write(folders: Sequence[Any], path: Path, *, formats: Collection[str] = (), front: Front | None = None) -> Path:
+    """Write the page, on request each figure as a file beside it (in ``figures/``), and return its path.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, front: 
         Run folders, or paths of them.
     path
         The page. With several runs, the figures of each go into ``figures/<run>/``.
-    files_too
-        Whether to write the figures' files.
+    formats
+        Formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default.
     front
         What stands before the runs.
 
@@ -61,10 +61,10 @@ def write(folders: Sequence[Any], path: Path, *, files_too: bool = True, front: 
     views = [load_view(folder) for folder in folders]
     figures = [all_figures(view) for view in views]
     write_page(path, render(views, figures, front))
-    if files_too:
+    if formats:
         for view, own in zip(views, figures, strict=True):
             folder = path.parent / "figures"
-            write_figures(own, folder if len(views) == 1 else folder / view.path.name)
+            write_figures(own, folder if len(views) == 1 else folder / view.path.name, formats)
     return path
 
 

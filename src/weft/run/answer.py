@@ -27,13 +27,13 @@ def show_so_far(folder: RunFolder, rounds: int, progress: Progress) -> None:
         answer = next((f"{row.label}: {row.text}" for row in card.rows), "no answer yet")
         progress.answer(f"{plural(rounds, 'launch')} of each cell: {answer}", card_text(view))
         if not folder.report.is_file():
-            page.write([folder.path], folder.report, files_too=False)
+            page.write([folder.path], folder.report)
 
 
 def write_page(folder: RunFolder) -> None:
     """Write the page of a run whose tables are made."""
     with reading(folder.path):
-        page.write([folder.path], folder.report, files_too=False)
+        page.write([folder.path], folder.report)
 
 
 def print_answer(folder: RunFolder) -> None:
@@ -44,4 +44,4 @@ def print_answer(folder: RunFolder) -> None:
 
 def write_joint_page(runs: Sequence[Path], path: Path) -> Path:
     """Write one page about several runs."""
-    return page.write(runs, path, files_too=False)
+    return page.write(runs, path)

@@ -93,7 +93,7 @@ def _shown(answers: SideBySide, base: Path, notes: list[str]) -> None:
     sys.stdout.write("\n".join([sentence, *notes]) + "\n")
     write_json(base / "whatif.json", answers.as_tree())
     folders, front = [each.folder for each in answers.outcomes], Front(table, (sentence, *notes))
-    path = page.write(folders, base / "whatif.html", files_too=False, front=front)
+    path = page.write(folders, base / "whatif.html", front=front)
     sys.stdout.write(f"page of all replays: {path}\nnumbers: {base / 'whatif.json'}\n")
 
 

@@ -157,7 +157,9 @@ def test_markdown_has_the_sentences_and_the_tables(runs: Callable[[str], str], c
 
 def test_the_page_says_what_differs_between_the_runs(runs: Callable[[str], str], tmp_path: Path, capsys: Shown) -> None:
     page = tmp_path / "out" / "page.html"
-    assert main(["compare", runs("base"), runs("slow"), "-o", str(page), "--fail-if", "slower:3"]) == 0
+    assert (
+        main(["compare", runs("base"), runs("slow"), "-o", str(page), "--fail-if", "slower:3", "--figures", "svg"]) == 0
+    )
     html = page.read_text()
     assert html.index("MPICH 5.0.2 takes") < html.index("<h2>Figures") < html.index("What differs between the runs")
     assert "gate slower:3: passed" in html
@@ -172,13 +174,13 @@ def test_simulated_runs_are_labelled_everywhere(tmp_path: Path, capsys: Shown) -
         make_run(tmp_path / kind, tara_like(kind=kind, samples=3)) for kind in ("slurm", "simulated")
     )
     page = tmp_path / "page.html"
-    assert main(["compare", str(measured), str(simulated), "-o", str(page), "--no-figures"]) == 0
+    assert main(["compare", str(measured), str(simulated), "-o", str(page)]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "simulated against slurm (simulated)" in text
     assert "a simulated run has no noise, so there is no interval and no test" in text
     assert "Times on this page are <b>simulated</b>: some come from a model of the machine, not" in page.read_text()
     other = make_run(tmp_path / "other", tara_like(kind="simulated", samples=3))
-    assert main(["compare", str(simulated), str(other), "-o", str(page), "--no-figures"]) == 0
+    assert main(["compare", str(simulated), str(other), "-o", str(page)]) == 0
     assert "Times on this page are <b>simulated</b>: they come from a model of the machine, not" in page.read_text()
     assert not (tmp_path / "figures").exists()
 

@@ -87,7 +87,7 @@ def test_runs_are_listed_latest_first_and_show_takes_the_latest(capsys: pytest.C
 def test_report_takes_the_latest_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_at("old", 7200)
     new = run_at("new", 60)
-    assert main(["report", "-o", "page.html", "--no-figures"]) == 0
+    assert main(["report", "-o", "page.html"]) == 0
     assert f"the latest run: {new}" in capsys.readouterr().err
     assert "<article" in (here / "page.html").read_text()
 

@@ -51,7 +51,7 @@ def test_a_row_of_the_card_is_wrapped_behind_its_label(width: int) -> None:
 def test_the_card_is_the_same_on_terminal_page_and_in_json(view: RunView, tmp_path: Path) -> None:
     shown = show_object(view)["card"]
     assert [row["id"] for row in shown] == [row.id for row in card_of(view).rows]
-    page = write([view.path], tmp_path / "page.html", files_too=False).read_text()
+    page = write([view.path], tmp_path / "page.html").read_text()
     places = [page.index(f"<dt>{row['label']}</dt>") for row in shown[1:]]
     assert places == sorted(places)
     terminal_text = " ".join(printed(view).split())

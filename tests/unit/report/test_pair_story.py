@@ -94,7 +94,7 @@ def test_each_outlier_is_an_answer_with_its_factor_and_the_first_has_a_remedy(vi
 
 
 def test_the_page_has_each_matrix_once_and_no_empty_figure(slow: Path, tmp_path: Path) -> None:
-    page = write([slow], tmp_path / "report.html", files_too=False).read_text()
+    page = write([slow], tmp_path / "report.html").read_text()
     assert page.count("Latency of every pair of ranks,") >= 2
     assert page.count('class="soft pointed"') == 6  # two sizes by rank, by node, and contention
     assert len(page) < 15_000_000

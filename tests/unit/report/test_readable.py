@@ -131,7 +131,7 @@ def test_runs_without_figures_say_so_and_do_not_say_that_nothing_was_timed(tmp_p
     for make in (make_probe_run, make_replay_run):
         view = load_view(make(tmp_path / make.__name__))
         assert view.claimed("answer")[0]["id"] in ("probe.latency", "replay.time")
-        page = write([view.path], tmp_path / "page.html", files_too=False).read_text()
+        page = write([view.path], tmp_path / "page.html").read_text()
         assert NO_FIGURES in page
         assert NO_TIME not in page
         assert "come from a <b>virtual network</b>" in page

@@ -260,7 +260,7 @@ def test_the_figures_become_files_and_the_page_is_written(runs: dict[str, RunVie
     written = write_figures(all_figures(runs["each"]), tmp_path / "figures")
     assert len(written) == 6
     assert all(path.stat().st_size > 1000 for path in written)
-    page = write([runs["calls"].path], tmp_path / "page.html", files_too=False).read_text()
+    page = write([runs["calls"].path], tmp_path / "page.html").read_text()
     assert "btl_sm_eager_limit" in page
     assert page.count('class="chart"') == 2
 

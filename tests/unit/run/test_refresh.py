@@ -93,7 +93,7 @@ def test_edited_tables_are_one_message_whose_command_helps(run: Path, capsys: py
     edited = rows.set_column(place, rows.schema.field(place), pa.nulls(rows.num_rows, rows.schema.field(place).type))
     pq.write_table(edited, table)
     write_manifest(folder)
-    for words in (["show"], ["report", "--no-figures"]):
+    for words in (["show"], ["report"]):
         assert main([words[0], str(run), *words[1:]]) == 1
         _, said = capsys.readouterr()
         assert "do not fit together" in said

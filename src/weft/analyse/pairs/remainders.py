@@ -8,7 +8,7 @@ from typing import TypedDict
 import numpy as np
 import pyarrow as pa
 
-from weft.analyse.engine import Expression
+from weft.analyse.engine import Expression, memory_table
 from weft.analyse.pairs.matrix import NodeMatrix
 from weft.analyse.pairs.median_polish import Decomposition
 from weft.analyse.pairs.two_groups import BINS
@@ -191,9 +191,7 @@ class Threshold:
 
 def beyond(left: Expression, thresholds: Sequence[Threshold]) -> Expression:
     """Pairs whose remainder lies beyond the threshold of their class."""
-    import ibis
-
-    limits = ibis.memtable(
+    limits = memory_table(
         {
             "bytes": [limit.bytes for limit in thresholds],
             "mode": [limit.mode for limit in thresholds],

@@ -6,7 +6,7 @@ Every time is a one-way latency: half a round trip (METHOD 25).
 
 from collections.abc import Sequence
 
-from weft.analyse.engine import Expression
+from weft.analyse.engine import Expression, memory_table
 from weft.analyse.quantile import median_ranks
 from weft.analyse.times import P99_FROM
 from weft.store.pair_tally import BUCKETS
@@ -33,8 +33,6 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
     Expression
         `PAIR`, samples, tainted, and `STATISTICS`; p99_s is null for under 100 samples.
     """
-    import ibis
-
     warm = samples.filter(samples.phase == "warm")
     time_s = warm.duration_ns.cast("float64") / warm.batch / 1e9
     # Sorting a few dozen numbers in each group costs a fraction of one sort of all samples.
@@ -47,7 +45,7 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
         mean_s=time_s.mean(),
     )
     ranks = [(n, *median_ranks(n)[:2]) for n in counts]
-    interval = ibis.memtable(
+    interval = memory_table(
         {"of": [n for n, _, _ in ranks], "low": [low for _, low, _ in ranks], "high": [high for _, _, high in ranks]},
         schema={"of": "int64", "low": "int64", "high": "int64"},
     )

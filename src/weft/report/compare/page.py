@@ -2,7 +2,7 @@
 """One offline page about a comparison: differences, figures, tables, and the provenance of the runs."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from weft.report.figures.theme import Figure
 from weft.report.html import figure_values, fill, write_page
 
 
-def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, files_too: bool = True) -> Path:
-    """Write the page, each figure beside it as SVG, PDF and PNG (in ``figures/``), and return its path.
+def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, formats: Collection[str] = ()) -> Path:
+    """Write the page, on request each figure as a file beside it (in ``figures/``), and return its path.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, files_too:
         The comparison and its gates.
     path
         The page.
-    files_too
-        Whether to write the figures' files.
+    formats
+        Formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default.
 
     Raises
     ------
@@ -36,8 +36,8 @@ def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, files_too:
     """
     figures = all_figures(found)
     write_page(path, render(found, verdicts, figures))
-    if files_too:
-        write_figures(figures, path.parent / "figures")
+    if formats:
+        write_figures(figures, path.parent / "figures", formats)
     return path
 
 

@@ -2,7 +2,7 @@
 """The history of a study as a table and a picture: each run's time over the usual one, and where it changed."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -159,8 +159,8 @@ def print_trend(found: Trend, out: Any) -> None:
     out.print(terminal(table(found), out.width))
 
 
-def write(runs: Compare, found: Trend, path: Path, *, files_too: bool = True) -> None:
-    """Write the page, and the picture beside it as SVG, PDF and PNG."""
+def write(runs: Compare, found: Trend, path: Path, *, formats: Collection[str] = ()) -> None:
+    """Write the page, and on request the picture beside it in some ``formats`` (``svg``, ``pdf``, ``png``)."""
     drawn = figure(found)
     head, *others = sentences(found)
     page = fill(
@@ -179,5 +179,5 @@ def write(runs: Compare, found: Trend, path: Path, *, files_too: bool = True) ->
         meaning="Time over the usual: geometric mean over rows of a run's time over the median of all runs.",
     )
     write_page(path, page)
-    if files_too:
-        write_figures([drawn], path.parent / "figures")
+    if formats:
+        write_figures([drawn], path.parent / "figures", formats)

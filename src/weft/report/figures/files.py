@@ -2,7 +2,7 @@
 """Figures as SVG, PDF and PNG, without a browser."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from weft.files.atomic import file_errors, write_atomic
@@ -23,8 +23,11 @@ def vegalite_version() -> str:
     return wanted if wanted in known else known[-1]
 
 
-def write_figures(figures: Iterable[Figure | Picture], folder: Path) -> list[Path]:
-    """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png`` and return the paths.
+FORMATS = ("svg", "pdf", "png")
+
+
+def write_figures(figures: Iterable[Figure | Picture], folder: Path, formats: Collection[str] = FORMATS) -> list[Path]:
+    """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths.
 
     Raises
     ------
@@ -42,14 +45,14 @@ def write_figures(figures: Iterable[Figure | Picture], folder: Path) -> list[Pat
             svg = figure.svg
         else:
             svg = vl_convert.vegalite_to_svg(json.dumps(figure.whole()), vl_version=version)
-        contents = {
-            "svg": svg.encode(),
+        makers: dict[str, Callable[[str], bytes]] = {
+            "svg": str.encode,
             # from the SVG: Vega need not lay the figure out again
-            "pdf": vl_convert.svg_to_pdf(svg),
-            "png": vl_convert.svg_to_png(svg, scale=PNG_SCALE),
+            "pdf": vl_convert.svg_to_pdf,
+            "png": lambda drawn: vl_convert.svg_to_png(drawn, scale=PNG_SCALE),
         }
-        for ending, content in contents.items():
+        for ending in (each for each in FORMATS if each in formats):
             path = folder / f"{figure.name}.{ending}"
-            write_atomic(path, content)
+            write_atomic(path, makers[ending](svg))
             written.append(path)
     return written
