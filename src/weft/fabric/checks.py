@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of a fabric: its file, its dump, its network."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric.dump_checks import check_dump
@@ -11,7 +13,8 @@ from weft.fabric.findings import EXAMPLES, Finding, found
 from weft.fabric.hops import leaf_hops
 from weft.fabric.levels import levels
 from weft.fabric.network.build import build_network, read_section_dump
-from weft.fabric.network.graph import Network, directions
+from weft.fabric.network.dumped import UNROUTED
+from weft.fabric.network.graph import Ints, Network, directions
 from weft.format import format_factor, format_rate
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ def check_fabric(fabric: "Fabric") -> tuple[Finding, ...]:
         if section is not None:
             findings += check_dump(read_section_dump(section, fabric.path.parent))
         if fabric.network is not None:
-            findings += check_network(build_network(fabric))
+            findings += check_network(build_network(fabric, routed=False))
     except FabricError as error:
         findings.append(Finding("error", error.what, "no network can be made of this description", error.remedy))
     return tuple(sorted(findings, key=lambda f: SEVERITIES.index(f.severity)))
@@ -189,8 +192,8 @@ def _unreachable(network: Network) -> list[Finding]:
         return []
     first, count = list[tuple[int, int]](), 0  # two separate parts lose as many pairs as a matrix has entries
     try:
-        for leaf, hops in leaf_hops(network, cabled):
-            lost = cabled[hops < 0]
+        for leaf, reached in _islands(network, cabled) if network.routing == UNROUTED else _routed(network, cabled):
+            lost = cabled[~reached]
             first += [(leaf, host) for host in lost[:EXAMPLES].tolist()]
             count += len(lost)
     except FabricError as error:
@@ -204,6 +207,24 @@ def _unreachable(network: Network) -> list[Finding]:
         "look for missing cables between them; or describe the islands as fabrics of their own",
         count,
     )
+
+
+def _routed(network: Network, cabled: Ints) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Each switch with hosts, and which of the hosts ``cabled`` its tables reach, shape (cabled,)."""
+    return ((leaf, hops >= 0) for leaf, hops in leaf_hops(network, cabled))
+
+
+def _islands(network: Network, cabled: Ints) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """The same by the cables alone: whether a switch and a host are on one island."""
+    hosts, links = len(network.hosts), network.links
+    island = np.arange(hosts + len(network.switches))
+    while True:
+        before = island.copy()
+        np.minimum.at(island, links.target, island[links.source])
+        if (island == before).all():
+            break
+    of_hosts = island[cabled]
+    return ((leaf, of_hosts == island[hosts + leaf]) for leaf in np.unique(network.leaf[cabled]).tolist())
 
 
 def _idle(network: Network) -> list[Finding]:

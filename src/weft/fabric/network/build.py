@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from weft.errors import FabricError
 from weft.fabric.network.dragonfly import dragonfly
-from weft.fabric.network.dumped import network_of
+from weft.fabric.network.dumped import network_of, unrouted
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import DumpSection, NetworkSection
 from weft.fabric.network.star import star
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from weft.fabric.model import Fabric
 
 
-def build_network(fabric: "Fabric") -> Network:
+def build_network(fabric: "Fabric", *, routed: bool = True) -> Network:
     """The network of a fabric.
 
     Each host link has half of ``network.latency``, so two nodes on one switch are ``latency`` apart. Rates that the
-    file does not state are nan.
+    file does not state are nan. Without ``routed`` a dump without forwarding tables gets no routes: to make some takes
+    minutes of a large fabric.
 
     Raises
     ------
@@ -33,10 +34,10 @@ def build_network(fabric: "Fabric") -> Network:
     """
     if fabric.network is None:
         return star(fabric.hosts or ("localhost",), rate=float("nan"))
-    return make_network(fabric.network, fabric.hosts, fabric.path.parent)
+    return make_network(fabric.network, fabric.hosts, fabric.path.parent, routed=routed)
 
 
-def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path) -> Network:
+def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *, routed: bool = True) -> Network:
     """The network of a section, with ``hosts`` in this order; file names are relative to ``folder``."""
     rate = section.node_rate or float("nan")
     latency = (section.latency or 0.0) / 2
@@ -47,7 +48,7 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path) ->
     elif section.torus is not None:
         network = torus(hosts, section.torus.shape(), rate=rate, latency=latency)
     elif section.dump is not None:
-        network = _from_dump(section, section.dump, hosts, folder)
+        network = _from_dump(section, section.dump, hosts, folder, routed=routed)
     else:
         network = star(hosts, rate=rate, latency=latency)
     network = with_rates(network, section.rates)
@@ -98,9 +99,12 @@ def read_section_dump(section: DumpSection, folder: Path) -> Dump:
     return dump if section.tables is None else replace(dump, tables=read_tables(folder / section.tables))
 
 
-def _from_dump(section: NetworkSection, dump: DumpSection, hosts: Sequence[str], folder: Path) -> Network:
-    network = network_of(
-        read_section_dump(dump, folder),
+def _from_dump(
+    section: NetworkSection, dump: DumpSection, hosts: Sequence[str], folder: Path, *, routed: bool
+) -> Network:
+    read = read_section_dump(dump, folder)
+    network = (network_of if routed or read.tables else unrouted)(
+        read,
         names=read_names(folder / dump.names) if dump.names else None,
         adapter_rate=section.adapter_rate,
         link_rate=dump.link_rate,

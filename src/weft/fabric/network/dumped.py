@@ -19,6 +19,9 @@ from weft.fabric.readers.dump import Box, Dump, End
 MOST_LIDS = 0xC000  # end of the unicast LIDs
 GUID = re.compile(r"[SH]-([0-9a-f]{1,16})", re.ASCII)
 
+#: `Network.routing` of a network without routes.
+UNROUTED = "none"
+
 
 def network_of(
     dump: Dump,
@@ -102,7 +105,7 @@ def unrouted(
         switches=tuple(Switch(title[b.key], int(n), b.label) for b, n in zip(switches, level, strict=True)),
         links=links,
         forward=np.full((len(switches), len(hosts)), -1, dtype=np.int32),
-        routing="none",
+        routing=UNROUTED,
         cables_known=dump.cables_known,
     )
     addresses = addresses_of(dump, network, hosts, switches)
