@@ -38,7 +38,7 @@ WHOLE_LAUNCHES = r"launch\.(plain|crash|hang|version|settings)"
 #: What CTest runs under the first, second and third MPI at each level. MPICH's waiting ranks do not yield the cores
 #: that they share, so it gets at most five; the third is an older release of the first.
 CHOSEN: dict[str, tuple[Sequence[str], ...]] = {
-    "check": (("-LE", "large|many", "-E", r"\.([3-9]|[0-9][0-9]+)$"),),
+    "check": (("-LE", "large|many", "-E", r"^alltoall\.life|\.([3-9]|[0-9][0-9]+)$"),),
     "test": (
         ("-LE", "large|many"),
         ("-LE", "large|many", "-R", rf"^(({'|'.join(map(re.escape, SHORT))})|{WHOLE_LAUNCHES})(\.[12])?$"),
