@@ -71,7 +71,7 @@ def test_two_switches_that_name_each_other_are_joined_once() -> None:
         ("# nothing\n", 2, "no switch up to the end"),
         ("SwitchName=a Nodes=n[1-999999999]\n", 1, "more than 200,000 nodes"),
         ("SwitchName=a Nodes=n[1-3]4]\n", 1, "not a list of names"),
-        (MANY, 6, "more than 1,000,000 connections"),
+        pytest.param(MANY, 6, "more than 1,000,000 connections", marks=pytest.mark.long),
     ],
 )
 def test_a_faulty_line_is_named(text: str, line: int, what: str) -> None:
