@@ -92,6 +92,8 @@ def main() -> None:
     if asked.step:
         run_step(asked.step, TraceFolder(asked.folder), asked.engine)
         return
+    if asked.folder:
+        asked.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=asked.folder) as name:
         folder = TraceFolder(Path(name))
         rounds = max(1, int(asked.events / asked.ranks / len(ROUND)))
