@@ -7,13 +7,15 @@ PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check --quiet
 WEFT := $(VENV)/bin/weft
+# Installs in a tenth of pip's time, and goes afterwards; pip where there is no wheel of it, or it reaches no index.
+UV := $(VENV)/uv/bin/uv
 # Seconds after which an installation says that it goes on.
 TELL_EACH := 9
 
-# This host, and a network of namespaces if those are permitted, so that a new user sees real contention at once.
+# A network of namespaces first, if those are permitted, so that a new user sees real contention at once; then this host.
 study: $(VENV)/installed
 	@on="--on local"; \
-	if $(VENV)/bin/python -m weft.launch.virtual.permission; then on="$$on --on virtual-default"; fi; \
+	if $(VENV)/bin/python -m weft.launch.virtual.permission; then on="--on virtual-default $$on"; fi; \
 	echo "$(WEFT) run studies/contention.toml $$on"; $(WEFT) run studies/contention.toml $$on
 
 # Which tests each level runs stands in tests/suite.py, and what moved between them in docs/dev/tests.md. A part that fails
@@ -50,13 +52,15 @@ $(VENV)/bin/pip:
 	  echo "make: $(PYTHON) cannot make a virtual environment -> apt install python3-venv (or set PYTHON=...)" >&2; exit 2; }
 
 # Hashes are checked for every package; Weft itself is then linked in place, built by the backend that requirements/study.txt pins.
-$(VENV)/installed: $(VENV)/bin/pip requirements/study.txt pyproject.toml
+$(VENV)/installed: $(VENV)/bin/pip requirements/study.txt requirements/uv.txt pyproject.toml
 	@echo "installing Weft and its packages into $(VENV) (once, a minute or two)"; began=$$(date +%s); \
 	while sleep $(TELL_EACH) >/dev/null 2>&1; do \
 	  echo "still installing: packages in place: $$(ls $(VENV)/lib/python*/site-packages 2>/dev/null | grep -c dist-info)," \
 	    "$$(($$(date +%s) - began)) s so far"; \
 	done & telling=$$!; trap "kill $$telling" EXIT; \
-	$(PIP) install --require-hashes -r requirements/study.txt && \
+	{ $(PIP) install --target $(VENV)/uv --require-hashes -r requirements/uv.txt && test -x $(UV) && \
+	  $(UV) pip install --quiet --python $(VENV)/bin/python --require-hashes -r requirements/study.txt || \
+	  $(PIP) install --require-hashes -r requirements/study.txt; } && rm -rf $(VENV)/uv && \
 	$(PIP) install --no-deps --no-build-isolation --editable . && \
 	echo "installed in $$(($$(date +%s) - began)) s"
 	@touch $@
@@ -81,3 +85,4 @@ requirements:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements/study.txt requirements/test.in -o requirements/test.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements/study.txt requirements/docs.in -o requirements/docs.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate requirements/mpich.in -o requirements/mpich.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate requirements/uv.in -o requirements/uv.txt

@@ -31,7 +31,7 @@ def make_study(tmp_path: Path, python: str) -> subprocess.CompletedProcess[str]:
 def test_where_namespaces_are_allowed_the_virtual_network_is_measured_beside_this_host(tmp_path: Path) -> None:
     done = make_study(tmp_path, "exit 0")
     assert done.returncode == 0, done.stderr
-    assert "measured run studies/contention.toml --on local --on virtual-default\n" in done.stdout
+    assert "measured run studies/contention.toml --on virtual-default --on local\n" in done.stdout
 
 
 def test_where_they_are_forbidden_it_says_so_in_one_line_and_succeeds(tmp_path: Path) -> None:
