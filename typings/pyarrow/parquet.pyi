@@ -5,7 +5,12 @@ from typing import Any, BinaryIO, Self
 
 from pyarrow import RecordBatch, Schema, Table
 
+class RowGroupMetaData:
+    @property
+    def total_byte_size(self) -> int: ...
+
 class FileMetaData:
+    def row_group(self, i: int) -> RowGroupMetaData: ...
     metadata: dict[bytes, bytes] | None
     num_rows: int
     num_row_groups: int

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from weft.errors import DataError, StudyError
 from weft.files import checksum
 from weft.files.beneath import NotPlainError, follow_no_link, parent_of, strange_in
-from weft.files.plain import open_plain, read_plain
+from weft.files.plain import MOST_BYTES, open_plain, read_plain
 from weft.format import format_bytes
 from weft.text import plain_tree
 
@@ -100,8 +100,13 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     write_atomic(path, checksum.with_checksum(json.dumps(entries, indent=1, allow_nan=False)).encode())
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
     """Read a JSON object, without its checksum.
+
+    Parameters
+    ----------
+    most
+        Bytes that it may have.
 
     Raises
     ------
@@ -109,7 +114,7 @@ def read_json(path: Path) -> dict[str, Any]:
         The file is missing, not readable, not a JSON object, or not what its checksum is of.
     """
     with file_errors(path):
-        raw = read_plain(path)
+        raw = read_plain(path, most)
     if checksum.is_damaged(raw):
         raise DataError(f"{path} is damaged: its checksum is of other content", ANEW)
     try:

@@ -50,13 +50,18 @@ def open_plain(path: Path) -> BufferedReader:
     return os.fdopen(handle, "rb")
 
 
-def read_plain(path: Path, most: int | None = None) -> bytes:
+MOST_BYTES = 1 << 26
+"""Of a file that is read as a whole, unless its reader expects more."""
+UNLIMITED = 1 << 62
+
+
+def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
     """What a plain file holds.
 
     Parameters
     ----------
     most
-        Bytes that it may have; None for a file that Weft wrote.
+        Bytes that it may have.
 
     Raises
     ------
@@ -64,8 +69,6 @@ def read_plain(path: Path, most: int | None = None) -> bytes:
         See :func:`open_plain`; with EFBIG if there are more bytes than ``most``: none of them are read.
     """
     with open_plain(path) as file:
-        if most is None:
-            return file.read()
         size = os.fstat(file.fileno()).st_size
         if size > most:
             raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read", str(path))

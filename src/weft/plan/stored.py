@@ -12,9 +12,12 @@ from weft.files.plain import read_plain
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.store.folder import RunFolder
+from weft.study import MOST_CELLS
 
 HASH = "plan_sha256"
 """Entry of ``weft.json``: the hash of ``plan.json`` when the run was created, or its launches were added."""
+MOST_STORED = MOST_CELLS + 1000
+"""Cells of a stored plan: those of a study, and those of its floor."""
 NEXT_HASH = "next_plan_sha256"
 """Entry of ``weft.json``: the hash that ``plan.json`` is about to have, while launches are added."""
 
@@ -56,6 +59,8 @@ def parse_plan(path: Path, raw: bytes) -> Plan:
     """
     try:
         plan = Plan.model_validate_json(raw)
+        if len(plan.cells) > MOST_STORED:
+            raise no_plan(path, f"{len(plan.cells):,} cells, at most {MOST_STORED:,} are read")
         for cell in plan.cells:
             kernel_named(cell.kernel).words(cell.parameters)
     except ValidationError as error:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing Parquet atomically, with the schema's name inside the file."""
 
+import errno
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -103,6 +104,24 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Table:
     # `pq.read_table` would bring in pandas, 0.4 s of every command
     with pq.ParquetFile(plain_file(path)) as file:
         return file.read(columns)
+
+
+def check_size(path: Path, most_rows: int, most_bytes: int) -> None:
+    """Look at the sizes in the head of a Parquet file, before anything of it is read.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened; with EFBIG if it has more rows, or bytes when unpacked.
+    ArrowInvalid
+        It is no Parquet file.
+    """
+    with pq.ParquetFile(plain_file(path)) as file:
+        head = file.metadata
+        size = sum(head.row_group(each).total_byte_size for each in range(head.num_row_groups))
+    if head.num_rows > most_rows or size > most_bytes:
+        what = f"{head.num_rows:,} rows of {size:,} bytes; at most {most_rows:,} of {most_bytes:,} are read"
+        raise OSError(errno.EFBIG, what, str(path))
 
 
 def ahead(items: Iterator[Item]) -> Iterator[Item]:

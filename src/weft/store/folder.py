@@ -16,6 +16,8 @@ INPUTS = "inputs"
 """Entry of ``weft.json``: SHA-256 of each of the run's copies of files that its study names."""
 META: dict[str, type] = {"seed": int, "launcher": dict, INPUTS: dict}
 """Entries of ``weft.json`` that are no texts."""
+MOST_META = 1 << 22
+"""Bytes of ``weft.json``."""
 KINDS = {int: "number", dict: "table", str: "text"}
 
 
@@ -86,7 +88,7 @@ class RunFolder:
         DataError
             It is torn, or an entry is of another kind than Weft writes.
         """
-        found = read_json(self.meta)
+        found = read_json(self.meta, MOST_META)
         for name, value in found.items():
             kind = META.get(name, str)
             if not isinstance(value, kind):

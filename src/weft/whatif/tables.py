@@ -9,7 +9,7 @@ from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.files.atomic import file_errors
-from weft.files.plain import read_plain
+from weft.files.plain import UNLIMITED, read_plain
 from weft.launch.route_library import route_library
 from weft.route.given import write_tables
 from weft.route.improve import improve
@@ -70,5 +70,5 @@ def _mark(files: list[Path]) -> str:
     mark = 0
     for path in files:
         with file_errors(path):
-            mark = zlib.crc32(read_plain(path), mark)
+            mark = zlib.crc32(read_plain(path, UNLIMITED), mark)
     return f"{mark:08x}"

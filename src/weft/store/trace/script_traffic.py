@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
-from weft.files.plain import read_plain
+from weft.files.plain import UNLIMITED, read_plain
 from weft.store.trace.script import ACTION, HEAD, LAYER, PART, WORLD, Act, read_sizes
 
 MOST_RANKS = 8192
@@ -31,7 +31,7 @@ def sent_in(path: Path) -> Bytes | None:
     if ranks > MOST_RANKS:
         return None
     with file_errors(path):
-        raw = read_plain(path)
+        raw = read_plain(path, UNLIMITED)
     try:
         return _sent(raw, ranks)
     except (ValueError, IndexError) as error:
