@@ -17,7 +17,7 @@ def init(
 ) -> None:
     """Write an annotated fabric file of this cluster, from what its scheduler and adapters say.
 
-    What could not be learnt stands there as a comment with an example. Nothing is submitted.
+    Values that could not be found are comments with an example. Nothing is submitted.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def replay(
     """Play the calls of a traced application again on any fabric, simulated or not; the replay is a run like others.
 
     The same messages and collective calls, on communicators of the same members, after the same time between calls.
-    Non-blocking collectives block where they start; one-sided calls and those that make communicators are left out.
+    Non-blocking collectives block where they start; one-sided calls and communicator creation are left out.
     Exit codes are those of weft run.
 
     Parameters

@@ -48,11 +48,11 @@ def run(
     cancel
         On Ctrl-C also cancel the job in the scheduler's queue; otherwise it continues, and the same command follows it.
     confirm
-        Then move each variable of the MPI library that may cause a change-over, in fresh launches, and tell whether the
-        change-over moves with it, and what that brings. With --into RUN also for a run that is complete.
+        Then move each variable of the MPI library that may cause a change-over, in new launches, and report whether
+        the change-over moves and how much time that saves. Also for a complete run: --into RUN.
     time
-        Time that the run may take as a whole, in place of the study's: "10 min". The first answer comes early and
-        gets narrower. More time refines a run that is there.
+        Time of the whole run in place of the study's: "10 min". The first answer comes early and gets narrower. More
+        time refines an existing run.
     nodes
         Node counts of every series in place of the study's: 2,4.
     launches

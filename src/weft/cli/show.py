@@ -15,7 +15,7 @@ def show(
     exact: bool = False,
     all: bool = False,
 ) -> None:
-    """Print a run: verdict, warnings and its first table; the other tables with --all.
+    """Print a run: its card, findings and first table; everything with --all.
 
     Parameters
     ----------

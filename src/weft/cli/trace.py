@@ -31,7 +31,7 @@ def take(
     output
         A new folder; trace-1, trace-2 ... by default.
     most
-        Size of each rank's records; what follows is summarised by call site.
+        Size of each rank's records; later calls are summarised by call site.
     mpicxx
         C++ compiler wrapper of the application's MPI; the one beside the starter by default.
 

@@ -57,13 +57,13 @@ def tune(
     predict
         Only print what the cost model expects; start nothing.
     check
-        Then measure auto, by the table, beside all of Weft's algorithms and the library's in one run of its own, and
-        print how much slower than the best of them it is at worst.
+        Then measure auto (by the table) and all algorithms of Weft and of the library in a new run, and print the
+        worst slowdown against the best of them.
     probe
         Only measure the cost model's numbers: gap between messages, overhead, latency, rate, copy rate. They are
         printed beside the fabric file's and written to -o, for --machine.
     machine
-        Such a file: its numbers are those of --predict, in place of the fabric file's.
+        A file of --probe: its numbers are those of --predict, in place of the fabric file's.
     """
     from weft.tune.whole import Asked, Tuning
 

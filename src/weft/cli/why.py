@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def why(run: Path, /, *, json: bool = False, engine: str | None = None) -> None:
-    """Say why each all-to-all of a run takes its time: hardware, messages, contention, algorithm, late ranks.
+    """Print where the time of each all-to-all goes: hardware, messages, contention, algorithm, late ranks.
 
     Parameters
     ----------
@@ -15,7 +15,7 @@ def why(run: Path, /, *, json: bool = False, engine: str | None = None) -> None:
     json
         Print the steps as JSON (weft-why/1): seconds and factors, unrounded.
     engine
-        Make the tables anew on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+        Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
     from weft.report.view import load_view
     from weft.report.why import as_json, as_text
