@@ -71,4 +71,5 @@ def row_lines(row: Row, width: int) -> list[str]:
         lines = [
             line for part in parts for line in textwrap.wrap(part, room, break_long_words=False, break_on_hyphens=False)
         ]
+    lines += textwrap.wrap(one_line(row.next), room, break_long_words=False, break_on_hyphens=False)
     return [f"{head}{lines[0] if lines else ''}".rstrip(), *(f"{behind}{line}" for line in lines[1:])]

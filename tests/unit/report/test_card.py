@@ -13,7 +13,7 @@ from weft.report.card import card_of, row_lines
 from weft.report.page import write
 from weft.report.show_json import show_object
 from weft.report.tables import print_view
-from weft.report.tabular import Table, terminal
+from weft.report.tabular import Table, Words, terminal
 from weft.report.view import RunView
 from weft.text import console
 from weft.words.row import Row
@@ -46,6 +46,8 @@ def test_a_row_of_the_card_is_wrapped_behind_its_label(width: int) -> None:
     assert max(map(len, lines)) <= width
     assert lines[0].startswith("  Bottleneck           uplink")
     assert all(line.startswith(" " * 23) for line in lines[1:])
+    tried = row_lines(row._replace(next="weft tune --probe"), width)
+    assert tried == [*lines, f"{' ' * 23}weft tune --probe"]
 
 
 def test_the_card_is_the_same_on_terminal_page_and_in_json(view: RunView, tmp_path: Path) -> None:
@@ -90,9 +92,7 @@ def test_a_bound_beyond_every_bar_stays_on_the_axis() -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_name_with_underscores_is_never_broken(width: int) -> None:
     name = "coll_tuned_alltoall_intermediate_msg"
-    table = Table(
-        "t", ("Change-over of", "Knob", "Kind"), ((f"MPI_Alltoall, {name}", name, "jump"),), frozenset({0, 1})
-    )
+    table = Table("t", (Words("Change-over of"), Words("Knob"), "Kind"), ((f"MPI_Alltoall, {name}", name, "jump"),))
     out = console(width + 40)
     with out.capture() as captured:
         out.print(terminal(table, width))
