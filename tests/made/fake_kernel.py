@@ -64,6 +64,7 @@ def measure(request: LaunchRequest, plan: FlatPlan, cell: dict[str, str], verdic
         for phase, count in (("cold", 1), ("warm", SAMPLES)) if asked else (("warm", SAMPLES),):
             segments.append({"op": op, "phase": phase, "first": first, "count": count, "batch": 1, "warmup": 0})
             segments[-1] |= {"ended_by": "samples", "late": 0, "definition": "global"}
+            segments[-1]["columns"] = ["start_ns", "duration_ns", "delay"]
             first += count
     samples = np.zeros((request.ranks, first, 3), "<i8")
     samples[:, :, 0] = np.arange(first) * 10_000

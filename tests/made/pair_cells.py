@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from weft.analyse.quantile import median_ranks, quantile_rank
 from weft.kernel.tournament import PairSchedule
-from weft.store.records import SAMPLE_COLUMNS
 
 Column = NDArray[np.int64]
 Times = Callable[[str, int, int, int], Column]
@@ -49,6 +48,7 @@ class MadePairs:
     forward_ns: int = 700
 
 
+SAMPLES = {"columns": ["start_ns", "duration_ns", "delay"]}
 #: What the rows of a segment hold, by the first word of its name.
 LAYOUTS: dict[str, dict[str, Any]] = {
     "partner": {"columns": ["", "partner", ""]},
@@ -57,12 +57,12 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "summary": {
         "columns": ["", "bucket", "count"],
         "head": [
-            ["", "samples", "tainted"],
+            ["", "samples", "disturbed"],
             ["", "min_ns", "p5_ns"],
             ["", "p25_ns", "median_ns"],
             ["", "p75_ns", "p95_ns"],
             ["", "p99_ns", "max_ns"],
-            ["", "mean_ns", ""],
+            ["", "mean_ns", "least_ns"],
             ["", "low_ns", "high_ns"],
         ],
     },
@@ -86,7 +86,7 @@ class Slabs:
             rows[:, :, 2] = third
         self.columns.append(rows)
         segment = {"op": op, "phase": phase, "first": first, "count": second.shape[1], "batch": batch}
-        self.segments.append(segment | LAYOUTS.get(op.partition(".")[0], {"columns": SAMPLE_COLUMNS}))
+        self.segments.append(segment | LAYOUTS.get(op.partition(".")[0], SAMPLES))
 
     @property
     def samples(self) -> Column:
@@ -120,7 +120,7 @@ def _add_way(slabs: Slabs, made: MadePairs, number: int, partner: Column, size: 
     count = next(len(each) for each in times if each is not None)
     warm = np.stack([np.zeros(count, np.int64) if each is None else each for each in times])
     if made.raw:
-        slabs.add(op, "warm", warm, third=(warm % 97 == 0) & (warm > 0), batch=made.batch)
+        slabs.add(op, "warm", warm, third=np.where(warm % 97 == 0, warm // 2, 0), batch=made.batch)
     else:
         _add_summaries(slabs, op, warm, paired, made.batch)
     forward = np.where(paired, count, 0)[:, np.newaxis]
@@ -149,9 +149,9 @@ def summary(times: Column, batch: int) -> list[tuple[int, int]]:
         return int(x[quantile_rank(n, q) - 1])
 
     middle = int(x[(n - 1) // 2] + (x[n // 2] - x[(n - 1) // 2]) // 2)
-    tainted = int((times % 97 == 0).sum())
-    rows = [(n, tainted), (int(x[0]), at(0.05)), (at(0.25), middle), (at(0.75), at(0.95)), (at(0.99), int(x[-1]))]
-    rows += [(round(float(times.mean())), 0), (int(x[low - 1]), int(x[high - 1]))]
+    disturbed = int((times % 97 == 0).sum())
+    rows = [(n, disturbed), (int(x[0]), at(0.05)), (at(0.25), middle), (at(0.75), at(0.95)), (at(0.99), int(x[-1]))]
+    rows += [(round(float(times.mean())), middle), (int(x[low - 1]), int(x[high - 1]))]
     buckets, counts = np.unique([math.floor(math.log2(time / batch) * 32) for time in x], return_counts=True)
     return rows + list(zip(buckets.tolist(), counts.tolist(), strict=True))
 

@@ -37,7 +37,7 @@ SCHEMA = pa.schema(
         ("source", pa.int32()),
         ("target", pa.int32()),
     ]
-    + [("samples", pa.int32()), ("tainted", pa.int32())]
+    + [("samples", pa.int32()), ("disturbed", pa.int32())]
     + [(f"{name}_s", pa.float64()) for name in ("min", "p5", "p25", "median", "p75", "p95", "p99", "max", "mean")]
     + [(f"{name}_s", pa.float64()) for name in ("low", "high", "cold", "forward", "again_1", "again_2")]
 )
@@ -199,7 +199,7 @@ class Cluster:
             "launch": np.full(len(median), launch, np.int16), "bytes": np.full(len(median), size, np.int64),
             "mode": pa.DictionaryArray.from_arrays(np.zeros(len(median), np.int32), [mode]).cast(pa.string()),
             "source": source.astype(np.int32), "target": target.astype(np.int32),
-            "samples": np.full(len(median), 30, np.int32), "tainted": np.zeros(len(median), np.int32),
+            "samples": np.full(len(median), 30, np.int32), "disturbed": np.zeros(len(median), np.int32),
             "median_s": median, "cold_s": median * 3.0, "again_1_s": again[0], "again_2_s": again[1],
             "forward_s": one_way[source, target] + ahead if forward else np.full(len(median), np.nan),
         }  # fmt: skip

@@ -122,6 +122,7 @@ def _measure(path: Path, made: Made, cell: Cell, launch: LaunchPlan, rng: np.ran
         segments.append(
             {"op": op, "phase": phase, "first": first, "count": count, "batch": batch, "warmup": 25 * (phase == "warm")}
             | {"ended_by": "precision" if phase == "warm" else "single", "late": 0, "definition": made.definition}
+            | {"columns": ["start_ns", "duration_ns", "delay"]}
         )
         first += count
     record = identity | {
@@ -163,8 +164,9 @@ def _samples(rng: np.random.Generator, ranks: int, count: int, seconds: float, n
     whole = ns * (1 + noise * rng.gamma(2.0, 1.0, (1, count)))
     start = np.arange(count) * 2 * ns + rng.uniform(0, 0.01 * ns, (ranks, count))
     end = np.arange(count) * 2 * ns + whole * (1 - 0.02 * rng.random((ranks, count)))
-    taint = (rng.random((ranks, count)) < 0.01).astype(np.int64)
-    return np.stack([start.astype(np.int64), (end - start).astype(np.int64).clip(0), taint], axis=2)
+    duration = (end - start).astype(np.int64).clip(0)
+    lost = np.where(rng.random((ranks, count)) < 0.01, duration // 2, 0)
+    return np.stack([start.astype(np.int64), duration, lost], axis=2)
 
 
 def _launch(made: Made, cell: Cell, launch: str) -> dict[str, Any]:

@@ -77,7 +77,7 @@ void prove_windows(Cell &cell, MessageWindow &window, std::vector<std::int64_t> 
         window.fill();
         window.send_window();
         if (planted(cell, "corrupt")) {
-            window.corrupt();
+            window.corrupt(window.messages() / 2, bytes / 2);
         }
         flaws.join(window.check_received());
     }

@@ -112,9 +112,9 @@ Flaws MessageWindow::check_received() const {
     return flaws;
 }
 
-void MessageWindow::corrupt() {
+void MessageWindow::corrupt(std::int64_t message, std::int64_t byte) {
     if (team_.rank == 1) {
-        place(last_, messages_ / 2)[bytes_ / 2] ^= std::byte{1};
+        place(last_, message)[byte] ^= std::byte{1};
     }
 }
 

@@ -44,8 +44,8 @@ class MessageWindow {
     void fill();
     /// Checks the last window.
     [[nodiscard]] Flaws check_received() const;
-    /// The test hook WEFT_PLANT=corrupt: one bit in the middle of what rank 1 received.
-    void corrupt();
+    /// The test hook WEFT_PLANT=corrupt: one bit of what rank 1 received.
+    void corrupt(std::int64_t message, std::int64_t byte);
 
   private:
     [[nodiscard]] std::byte *place(std::int64_t first, std::int64_t message) const;

@@ -54,6 +54,7 @@ struct Usage {
     std::int64_t involuntary_switches = 0;
     std::int64_t major_faults = 0;
 };
+/// Two system calls: never between barrier and measured call.
 Usage usage() noexcept;
 /// Whether this kernel says for how long a thread was runnable without a processor.
 bool knows_delay() noexcept;

@@ -93,17 +93,12 @@ std::string allowed_cpus() {
     return list;
 }
 
-/// This thread's scheduler statistics: "run_ns delay_ns turns". -1 without: then the kernel has no CONFIG_SCHED_INFO.
-/// Opened by the first thread that asks, which is the one that measures.
-int scheduler_statistics() noexcept {
-    static int const file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    return file;
-}
-
-/// The second number of the statistics; -1 if there is none, or if a kernel does not count ("0 0 0").
+/// How long this thread was runnable without a processor: the second of "run_ns delay_ns turns". -1 if a kernel does not
+/// count it (no CONFIG_SCHED_INFO, or "0 0 0"). The first thread that asks is the one that measures.
 std::int64_t read_delay_ns() noexcept {
+    static int const file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     std::array<char, 80> text{};
-    ssize_t const read = pread(scheduler_statistics(), text.data(), text.size() - 1, 0);
+    ssize_t const read = pread(file, text.data(), text.size() - 1, 0);
     if (read <= 0) {
         return -1;
     }

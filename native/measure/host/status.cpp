@@ -5,6 +5,8 @@
 #include "host/platform.hpp"
 #include "mpi/agree.hpp"
 
+#include "mpi/agree.hpp"
+
 #include <fcntl.h>
 #include <unistd.h>
 

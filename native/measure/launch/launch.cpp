@@ -107,6 +107,7 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
         if (cell.has("copies") && kernel.run != run_floor) {
             measure_floor_beside(cell);
         }
+        sampler.settle_losses();
         timed.clock.end();
         cell.close();
         sampler.settle_definitions();

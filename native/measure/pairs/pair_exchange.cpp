@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/pair_exchange.hpp"
 
-#include "sample/taint.hpp"
-
 namespace weft {
 
 std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &round, PingPong const &ping,
@@ -47,7 +45,7 @@ std::vector<Answer> swap_answers(Team const &team, int partner, std::span<Answer
                         team.comm, MPI_STATUS_IGNORE),
           "MPI_Sendrecv of answers");
     for (std::size_t i = 0; i < theirs.size(); ++i) {
-        rows[i].taint = both_taints(rows[i].taint, theirs[i].taint);
+        rows[i].lost = both_losses(rows[i].lost, theirs[i].lost);
     }
     return theirs;
 }

@@ -28,8 +28,8 @@ struct PairSeries {
 std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &round, PingPong const &ping,
                          PairSeries const &series);
 
-/// Collective over a pair: this rank's answers for those of its pings at the partner, whose taint is added to the rows.
-/// Nothing on a rank without a partner (-1).
+/// Collective over a pair: this rank's answers for those of its pings at the partner, what it lost meanwhile is added
+/// to the rows. Nothing on a rank without a partner (-1).
 std::vector<Answer> swap_answers(Team const &team, int partner, std::span<Answer const> mine, std::span<Row> rows);
 
 } // namespace weft

@@ -3,6 +3,7 @@
 
 #include "pairs/pair_exchange.hpp"
 #include "sample/batch.hpp"
+#include "sample/effective.hpp"
 #include "sample/warm_up.hpp"
 
 #include <algorithm>
@@ -35,8 +36,9 @@ PairMeter::PairMeter(Cell &cell, PairTurns &turns, std::vector<PairMode> modes, 
     rules_.max_samples = std::max(rules_.max_samples, rules_.min_samples);
     auto const room = std::size_t(std::max(rules_.max_samples, room_at_least));
     for (PairMode const mode : modes) {
-        series_.push_back({mode, "", std::vector<Row>(room), std::vector<Answer>(room), 0, {}});
+        series_.push_back({mode, "", std::vector<Row>(room), std::vector<Answer>(room), {}, 0, {}});
     }
+    cell.sampler().losses().open_window();
 }
 
 void PairMeter::measure(PairRound const &round, PingPong const &ping) {
@@ -45,6 +47,7 @@ void PairMeter::measure(PairRound const &round, PingPong const &ping) {
             std::string(name(series.mode)) + ".r" + std::to_string(round.number) + "@" + std::to_string(ping.bytes());
         series.count = 0;
         series.batches.clear();
+        series.theirs.clear();
         std::fill(series.rows.begin(), series.rows.end(), Row{});
     }
     Status &status = cell_.sampler().status();
@@ -170,11 +173,16 @@ std::int64_t PairMeter::fastest(PairRound const &round, std::int64_t samples, st
     return std::max<std::int64_t>(min_over(team_.comm, mine), 1);
 }
 
-bool PairMeter::precise() const {
+/// Whether the times of this rank's pings are precise (METHOD 8), whatever both ends lost (METHOD 11).
+bool PairMeter::is_settled_here() const {
+    LostBy const how = cell_.sampler().recorder().lost_by();
     return std::all_of(series_.begin(), series_.end(), [&](Series const &series) {
-        auto durations = durations_of(std::span(series.rows).first(std::size_t(series.count)));
-        std::sort(durations.begin(), durations.end());
-        return is_precise(durations, rules_.precision);
+        auto const rows = std::span(series.rows).first(std::size_t(series.count));
+        std::vector<std::int64_t> lost;
+        for (Row const &row : rows) {
+            lost.push_back(most_lost_ns(row, how));
+        }
+        return is_settled(durations_of(rows), lost, rules_.precision);
     });
 }
 
@@ -199,14 +207,19 @@ void PairMeter::sample(PairRound const &round, PingPong const &ping, Timing &tim
     std::int64_t taken = 0;
     while (next.samples > 0) {
         take(round, ping, next.samples, timing.trips);
-        taken += next.samples;
         for (Series &series : series_) {
-            series.count = taken;
+            auto const first = std::size_t(taken);
+            auto const count = std::size_t(next.samples);
+            auto const theirs = swap_answers(team_, round.partner, std::span(series.answers).subspan(first, count),
+                                             std::span(series.rows).subspan(first, count));
+            series.theirs.insert(series.theirs.end(), theirs.begin(), theirs.end());
+            series.count = taken + next.samples;
         }
+        taken += next.samples;
         if (fixed) {
             next = {0, EndedBy::samples};
         } else {
-            bool const enough = all_agree(round.partner < 0 || precise(), timing);
+            bool const enough = all_agree(round.partner < 0 || is_settled_here(), timing);
             next = decide(rules_, progress(timing, taken, enough));
         }
     }

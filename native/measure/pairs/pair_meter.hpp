@@ -46,6 +46,7 @@ class PairMeter {
         std::string op;
         std::vector<Row> rows;       ///< of the pings this rank started
         std::vector<Answer> answers; ///< to the pings of its partner
+        std::vector<Answer> theirs;  ///< the partner's, to those of this rank
         std::int64_t count = 0;
         std::vector<std::int64_t> batches; ///< medians of the warm-up
     };
@@ -70,7 +71,7 @@ class PairMeter {
     std::int64_t fastest(PairRound const &round, std::int64_t samples, std::int64_t most_ns) const;
     bool all_agree(bool mine, Timing &timing);
     bool steady(std::int64_t batch);
-    bool precise() const;
+    bool is_settled_here() const;
     Progress progress(Timing const &timing, std::int64_t taken, bool precise) const;
     void record(Series &series, PairRound const &round, PingPong const &ping, Timing const &timing);
     void record_samples(Series &series, Timing const &timing, bool idle);

@@ -14,10 +14,8 @@ void PairMeter::record(Series &series, PairRound const &round, PingPong const &p
     double const median_ns = idle ? 0.0 : double(median(durations)) / double(2 * timing.trips.timed);
     findings_.push_back({series.op, round.number, series.mode, kind_of(series.mode, ping.bytes()), round.partner,
                          ping.bytes(), series.count, timing.trips, median_ns});
-    auto const mine = std::span(series.answers).first(std::size_t(series.count));
-    auto const theirs = swap_answers(team_, round.partner, mine, series.rows);
     record_samples(series, timing, idle);
-    record_forward(series, round, theirs);
+    record_forward(series, round, series.theirs);
 }
 
 int PairMeter::kind_of(PairMode mode, std::int64_t bytes) {
@@ -35,7 +33,7 @@ void PairMeter::record_samples(Series &series, Timing const &timing, bool idle) 
     std::vector<Row> summary;
     std::int64_t rows = series.count;
     if (!raw_) {
-        summary = idle ? std::vector<Row>{} : summary_of(samples, batch);
+        summary = idle ? std::vector<Row>{} : summary_of(samples, batch, cell_.sampler().recorder().lost_by());
         rows = max_over(team_.comm, std::int64_t(summary.size()));
     }
     std::span<Row const> const kept = raw_ ? samples : std::span<Row const>(summary);
@@ -50,6 +48,9 @@ void PairMeter::record_samples(Series &series, Timing const &timing, bool idle) 
     segment.batch = batch;
     segment.warmup = 2 * timing.unrecorded;
     segment.ended_by = timing.ended_by;
+    if (raw_) {
+        cell_.sampler().losses().add(team_.comm, {&segment}, rows);
+    }
 }
 
 /// The one-way times of this rank's pings are known only when the clock is closed.

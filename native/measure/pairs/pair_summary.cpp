@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/pair_summary.hpp"
 
+#include "sample/effective.hpp"
 #include "sample/stop_rule.hpp"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ void add_buckets(std::span<std::int64_t const> sorted, std::int64_t batch, std::
     for (std::int64_t const duration : sorted) {
         std::int64_t const bucket = log_bucket(duration, batch);
         if (rows.size() > first && rows.back().duration_ns == bucket) {
-            ++rows.back().taint;
+            ++rows.back().lost;
         } else {
             rows.push_back(pair_of_numbers(bucket, 1));
         }
@@ -40,31 +41,32 @@ std::int64_t log_bucket(std::int64_t duration_ns, std::int64_t batch) {
     return each_ns <= 1 ? 0 : std::int64_t(std::floor(std::log2(each_ns) * 32));
 }
 
-std::vector<Row> summary_of(std::span<Row const> samples, std::int64_t batch) {
+std::vector<Row> summary_of(std::span<Row const> samples, std::int64_t batch, LostBy how) {
     std::vector<Row> rows;
     if (samples.empty()) {
         return rows;
     }
     std::vector<std::int64_t> sorted;
-    std::int64_t tainted = 0;
+    std::vector<std::int64_t> least;
+    std::int64_t disturbed = 0;
     double sum = 0;
     for (Row const &row : samples) {
         sorted.push_back(row.duration_ns);
-        tainted += row.taint != 0 ? 1 : 0;
+        std::int64_t const lost_ns = std::min(most_lost_ns(row, how), row.duration_ns);
+        least.push_back(row.duration_ns - lost_ns);
+        disturbed += 100 * lost_ns > row.duration_ns ? 1 : 0;
         sum += double(row.duration_ns);
     }
+    auto const interval = median_so_far(sorted); // in their order
     std::sort(sorted.begin(), sorted.end());
     auto const n = std::int64_t(sorted.size());
     auto const at = [&](double q) { return quantile_of(sorted, q); };
-    // without an interval of 95 % (under 6 samples) the widest possible
-    MedianRanks const interval = median_ranks(n).value_or(MedianRanks{1, n});
-    rows = {pair_of_numbers(n, tainted),
-            pair_of_numbers(sorted.front(), at(0.05)),
-            pair_of_numbers(at(0.25), median_of_sorted(sorted)),
-            pair_of_numbers(at(0.75), at(0.95)),
-            pair_of_numbers(at(0.99), sorted.back()),
-            pair_of_numbers(std::llround(sum / double(n)), 0),
-            pair_of_numbers(sorted[std::size_t(interval.low - 1)], sorted[std::size_t(interval.high - 1)])};
+    rows = {
+        pair_of_numbers(n, disturbed), pair_of_numbers(sorted.front(), at(0.05)),
+        pair_of_numbers(at(0.25), median_of_sorted(sorted)), pair_of_numbers(at(0.75), at(0.95)),
+        pair_of_numbers(at(0.99), sorted.back()), pair_of_numbers(std::llround(sum / double(n)), median(least)),
+        // without an interval of 95 % (under 6 effective samples) the widest possible
+        pair_of_numbers(interval ? interval->low_ns : sorted.front(), interval ? interval->high_ns : sorted.back())};
     add_buckets(sorted, batch, rows);
     return rows;
 }

@@ -192,7 +192,7 @@ void run_pairs(Cell &cell) {
     PairValues values(cell, send, receive);
     bool const slow = planted(cell, "slow") && team.rank == team.size - 1;
     auto const ping_of = [&](std::int64_t size) {
-        PingPong ping(team.comm, cell.sampler().clock(), send, receive, size);
+        PingPong ping(team.comm, cell.sampler().clock(), cell.sampler().losses(), send, receive, size);
         ping.slow_down(slow ? 10'000'000 : 0);
         return ping;
     };

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/ping_pong.hpp"
 
-#include "sample/taint.hpp"
-
 namespace weft {
 
-PingPong::PingPong(MPI_Comm comm, Clock const &clock, Buffer const &send, Buffer const &receive, std::int64_t bytes)
-    : comm_(comm), clock_(clock), send_(send.data()), receive_(receive.data()), bytes_(bytes) {}
+PingPong::PingPong(MPI_Comm comm, Clock const &clock, Losses const &losses, Buffer const &send, Buffer const &receive,
+                   std::int64_t bytes)
+    : comm_(comm), clock_(clock), losses_(losses), send_(send.data()), receive_(receive.data()), bytes_(bytes) {}
 
 // The usage read after a sample is also the one before the next: one system call a sample, outside of the timed part.
 void PingPong::initiate(int partner, Trips trips, std::span<Row> rows) const {
-    auto before = platform::usage();
+    auto before = losses_.read();
     for (Row &row : rows) {
         if (trips.lead) {
             wake(partner, true);
@@ -21,14 +20,14 @@ void PingPong::initiate(int partner, Trips trips, std::span<Row> rows) const {
             pong(partner);
         }
         auto const end = clock_.now();
-        auto const after = platform::usage();
-        row = {begin, end - begin, taint(before, after)};
+        auto const after = losses_.read();
+        row = {begin, end - begin, losses_.between(before, after)};
         before = after;
     }
 }
 
 void PingPong::respond(int partner, Trips trips, std::span<Answer> answers) const {
-    auto before = platform::usage();
+    auto before = losses_.read();
     for (Answer &answer : answers) {
         if (trips.lead) {
             wake(partner, false);
@@ -42,8 +41,8 @@ void PingPong::respond(int partner, Trips trips, std::span<Answer> answers) cons
             dawdle();
             ping(partner);
         }
-        auto const after = platform::usage();
-        answer.taint = taint(before, after);
+        auto const after = losses_.read();
+        answer.lost = losses_.between(before, after);
         before = after;
     }
 }

@@ -4,6 +4,7 @@
 
 #include "host/buffer.hpp"
 #include "mpi/message.hpp"
+#include "sample/losses.hpp"
 #include "sample/recorder.hpp"
 #include "time/clock.hpp"
 
@@ -16,15 +17,15 @@ namespace weft {
 /// Round trips of one sample.
 struct Trips {
     std::int64_t timed = 1; ///< round trips
-    /// One more untimed round trip before them: after the system call that reads the taint, cold caches make the next
-    /// round trip 0.3 us longer. That is negligible for a large message and a tenth of a short one.
+    /// One more untimed round trip before them: after the system call that reads the counters, cold caches make the
+    /// next round trip 0.3 us longer. That is negligible for a large message and a tenth of a short one.
     bool lead = false;
 };
 
 /// What the responder knows of a sample.
 struct Answer {
     std::int64_t arrived_ns; ///< the first timed ping, on the responder's clock
-    std::int64_t taint;      ///< of the responder
+    std::int64_t lost;       ///< by the responder
 };
 
 /// Ping-pongs of one size. There is no barrier between two samples: a ping-pong synchronises its two ranks by itself,
@@ -32,9 +33,10 @@ struct Answer {
 class PingPong {
   public:
     /// All arguments must outlive it. `bytes` must fit into both buffers, and into a message of this MPI.
-    PingPong(MPI_Comm comm, Clock const &clock, Buffer const &send, Buffer const &receive, std::int64_t bytes);
+    PingPong(MPI_Comm comm, Clock const &clock, Losses const &losses, Buffer const &send, Buffer const &receive,
+             std::int64_t bytes);
 
-    /// Takes rows.size() samples, with the taint of this rank.
+    /// Takes rows.size() samples, with what this rank lost.
     void initiate(int partner, Trips trips, std::span<Row> rows) const;
     /// The responder's side of answers.size() samples.
     void respond(int partner, Trips trips, std::span<Answer> answers) const;
@@ -63,6 +65,7 @@ class PingPong {
     static constexpr int farewell = 16;
     MPI_Comm comm_;
     Clock const &clock_;
+    Losses const &losses_;
     std::byte const *send_;
     std::byte *receive_;
     std::int64_t bytes_;

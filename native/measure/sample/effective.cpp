@@ -70,16 +70,25 @@ std::optional<MedianSoFar> median_so_far(std::span<std::int64_t const> in_order)
     std::sort(sorted.begin(), sorted.end());
     double const share = double(ranks->low) / (std::floor(effective) + 1);
     auto const low = std::max<std::size_t>(1, std::size_t(share * double(sorted.size() + 1) + 1e-9));
-    return MedianSoFar{effective, median_of_sorted(sorted), sorted[low - 1], sorted[sorted.size() - low]};
+    return MedianSoFar{effective, median_of_sorted(sorted), sorted[low - 1], sorted[sorted.size() - low], low};
 }
 
-bool is_settled(std::span<std::int64_t const> in_order, double precision) {
+bool is_settled(std::span<std::int64_t const> in_order, std::span<std::int64_t const> lost_ns, double precision) {
     auto const found = median_so_far(in_order);
     if (!found || found->effective < least_effective_samples) {
         return false;
     }
+    std::int64_t low_ns = found->low_ns;
+    if (!lost_ns.empty()) {
+        std::vector<std::int64_t> least(in_order.begin(), in_order.end());
+        for (std::size_t i = 0; i < least.size(); ++i) {
+            least[i] = std::max<std::int64_t>(0, least[i] - lost_ns[i]);
+        }
+        std::nth_element(least.begin(), least.begin() + std::ptrdiff_t(found->low_rank - 1), least.end());
+        low_ns = least[found->low_rank - 1];
+    }
     auto const middle = double(found->median_ns);
-    return double(found->low_ns) >= middle * (1 - precision) && double(found->high_ns) <= middle * (1 + precision);
+    return double(low_ns) >= middle * (1 - precision) && double(found->high_ns) <= middle * (1 + precision);
 }
 
 } // namespace weft

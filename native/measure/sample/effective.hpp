@@ -26,13 +26,15 @@ struct MedianSoFar {
     std::int64_t median_ns;
     std::int64_t low_ns;
     std::int64_t high_ns;
+    std::size_t low_rank; ///< of `low_ns` among the sorted samples, from 1
 };
 
 /// `in_order`: in the order of measurement. Nothing if there are too few effective samples for an interval.
 std::optional<MedianSoFar> median_so_far(std::span<std::int64_t const> in_order);
 
 /// True if there are enough effective samples, and the 95 % interval of the median for that number of samples lies
-/// within (1 +- precision) x median. `in_order`: in the order of measurement.
-bool is_settled(std::span<std::int64_t const> in_order, double precision);
+/// within (1 +- precision) x median, whatever part of the time the samples lost was really theirs: the interval begins
+/// at that of the times without it (METHOD 11). `in_order`: in the order of measurement. `lost_ns`: of each, or empty.
+bool is_settled(std::span<std::int64_t const> in_order, std::span<std::int64_t const> lost_ns, double precision);
 
 } // namespace weft

@@ -3,6 +3,18 @@
 
 namespace weft {
 
+char const *name(LostBy how) noexcept {
+    switch (how) {
+    case LostBy::delay:
+        return "delay";
+    case LostBy::others:
+        return "others";
+    case LostBy::switches:
+        break;
+    }
+    return "switches";
+}
+
 char const *name(Phase phase) noexcept {
     return phase == Phase::cold ? "cold" : "warm";
 }
@@ -44,8 +56,9 @@ std::int64_t Recorder::count() const noexcept {
 std::int64_t Recorder::bytes(std::int64_t operations, Rules const &rules) noexcept {
     constexpr std::int64_t least = 16; // a warm-up batch must fit, too
     std::int64_t const rows = 1 + (rules.max_samples > least ? rules.max_samples : least);
-    // The rows, and the sampler's scratch: of a reduction, longest durations, first starts, spans and late marks.
-    return operations * rows * std::int64_t(sizeof(Row)) + rows * (4 * 8 + 1);
+    // The rows, and the sampler's scratch: of a reduction, longest durations, first starts, spans, losses and late
+    // marks.
+    return operations * rows * std::int64_t(sizeof(Row)) + rows * (5 * 8 + 1);
 }
 
 } // namespace weft

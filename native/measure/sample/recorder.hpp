@@ -4,6 +4,7 @@
 #include "sample/stop_rule.hpp"
 #include "time/clock.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -19,7 +20,7 @@ namespace weft {
 struct Row {
     std::int64_t start_ns;    ///< on this rank's clock; when stored, on rank 0's from the launch's epoch
     std::int64_t duration_ns; ///< of the whole batch
-    std::int64_t taint;       ///< see taint.hpp
+    std::int64_t lost;        ///< to others, see packed_loss
 };
 static_assert(sizeof(Row) == 24);
 
@@ -28,7 +29,40 @@ std::vector<std::int64_t> durations_of(std::span<Row const> rows);
 
 /// Names of the three numbers of a row, in the order of `Row`; "" for an unused one. Names end in their unit.
 using Columns = std::array<std::string_view, 3>;
-inline constexpr Columns sample_columns{"start_ns", "duration_ns", "taint"};
+
+/// How it is known what samples lost, which names the third number of their rows.
+enum class LostBy {
+    delay,    ///< ns for which this rank was runnable without a processor
+    others,   ///< ns of this machine's processors that others used, where ranks share cores by plan
+    switches, ///< only a flag: the involuntary context switches, of a kernel that says no more
+};
+char const *name(LostBy how) noexcept;
+
+constexpr Columns sample_columns(LostBy how) noexcept {
+    return {"start_ns", "duration_ns", how == LostBy::delay ? "delay" : how == LostBy::others ? "others" : "switches"};
+}
+
+/// What a sample lost, in one number: ns (or switches) in the low 48 bits, major page faults in bits 48 to 62. The time
+/// for which a fault waited is not known. 0 is an undisturbed sample.
+constexpr std::int64_t packed_loss(std::int64_t lost, std::int64_t major_faults) noexcept {
+    constexpr std::int64_t most = (std::int64_t{1} << 48) - 1;
+    return std::clamp<std::int64_t>(lost, 0, most) | std::clamp<std::int64_t>(major_faults, 0, 0x7fff) << 48;
+}
+constexpr std::int64_t lost_of(std::int64_t packed) noexcept {
+    return packed & ((std::int64_t{1} << 48) - 1);
+}
+constexpr std::int64_t faults_of(std::int64_t packed) noexcept {
+    return packed >> 48;
+}
+/// Of two ranks that take part in one sample.
+constexpr std::int64_t both_losses(std::int64_t one, std::int64_t other) noexcept {
+    return packed_loss(lost_of(one) + lost_of(other), faults_of(one) + faults_of(other));
+}
+/// The most that a sample can have lost, in ns: all of it where faults or switches have no length.
+constexpr std::int64_t most_lost_ns(Row const &row, LostBy how) noexcept {
+    bool const unknown = faults_of(row.lost) > 0 || (how == LostBy::switches && row.lost > 0);
+    return unknown ? row.duration_ns : lost_of(row.lost);
+}
 
 enum class Phase { cold, warm };
 
@@ -46,7 +80,7 @@ char const *name(Definition definition) noexcept;
 struct Segment {
     std::string op;
     Phase phase;
-    Columns columns = sample_columns;
+    Columns columns = sample_columns(LostBy::delay);
     std::span<Columns const> head = {}; ///< of the first rows, if these differ from the others; static
     std::vector<Row> rows;              ///< preallocated and touched; the first `count` are samples
     std::int64_t count = 0;
@@ -71,7 +105,13 @@ Definition definition_of(Segment const &segment, Clock const &clock) noexcept;
 class Recorder {
   public:
     /// Opens a segment for `capacity` rows, written once to avoid page faults during samples.
-    Segment &open(std::string_view op, Phase phase, std::int64_t capacity, Columns const &columns = sample_columns);
+    Segment &open(std::string_view op, Phase phase, std::int64_t capacity) {
+        return open(op, phase, capacity, sample_columns(by_));
+    }
+    Segment &open(std::string_view op, Phase phase, std::int64_t capacity, Columns const &columns);
+    /// How it is known what samples lost that are recorded from now on.
+    void set_lost_by(LostBy how) noexcept { by_ = how; }
+    LostBy lost_by() const noexcept { return by_; }
 
     std::deque<Segment> &segments() noexcept { return segments_; }
     std::deque<Segment> const &segments() const noexcept { return segments_; }
@@ -83,6 +123,7 @@ class Recorder {
 
   private:
     std::deque<Segment> segments_; // keeps references valid when others are opened
+    LostBy by_ = LostBy::delay;
 };
 
 } // namespace weft

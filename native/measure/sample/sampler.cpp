@@ -24,14 +24,15 @@ std::int64_t least_lap_ns(ClockCost const &cost) {
 } // namespace
 
 Sampler::Sampler(Team const &team, Clock const &clock, Barrier &start, Rules const &rules, Recorder &recorder,
-                 Status &status)
-    : team_(team), clock_(clock), start_(start), rules_(rules), recorder_(recorder), status_(status) {
+                 Status &status, Losses const &losses)
+    : team_(team), clock_(clock), start_(start), rules_(rules), recorder_(recorder), status_(status), losses_(losses) {
     rules_.min_samples = std::max<std::int64_t>(rules_.min_samples, 1);
     rules_.max_samples = std::max(rules_.max_samples, rules_.min_samples);
 }
 
 void Sampler::open(std::span<std::string_view const> ops, Phase phase, std::int64_t capacity, How how) {
     capacity = std::max(capacity, least_capacity);
+    losses();
     open_.clear();
     for (std::string_view const op : ops) {
         open_.push_back(&recorder_.open(op, phase, capacity));
@@ -43,53 +44,19 @@ void Sampler::open(std::span<std::string_view const> ops, Phase phase, std::int6
     collective_.assign(std::size_t(capacity), 0);
     begins_.assign(std::size_t(capacity), 0);
     spans_.assign(std::size_t(capacity), 0);
+    lost_.assign(std::size_t(capacity), 0);
 }
 
 void Sampler::record_steps(std::int64_t i, std::int64_t begin, std::span<std::int64_t const> ends, std::int64_t end,
-                           std::int64_t taint) {
+                           std::int64_t lost) {
     std::int64_t from = begin;
     for (std::size_t k = 0; k < ends.size(); ++k) {
         Segment &step = *open_[k];
-        step.rows[std::size_t(step.count + i)] = {from, ends[k] - from, taint};
+        step.rows[std::size_t(step.count + i)] = {from, ends[k] - from, lost};
         from = ends[k];
     }
     Segment &total = *open_.back();
-    total.rows[std::size_t(total.count + i)] = {begin, end - begin, taint};
-}
-
-/// Max over ranks of the durations of rows, on rank 0; undefined on other ranks.
-std::span<std::int64_t> Sampler::collective(Segment const &segment, std::int64_t first, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-        durations_[std::size_t(i)] = segment.rows[std::size_t(first + i)].duration_ns;
-    }
-    std::span<std::int64_t> const result = std::span(collective_).subspan(std::size_t(first), std::size_t(count));
-    if (team_.back) {
-        std::transform(durations_.begin(), durations_.begin() + count, result.begin(),
-                       [&](std::int64_t mine) { return max_over(team_, mine); });
-        return result;
-    }
-    check(PMPI_Reduce(durations_.data(), result.data(), int(count), MPI_INT64_T, MPI_MAX, 0, start_.comm()),
-          "MPI_Reduce of durations");
-    return result;
-}
-
-/// The last end minus the first start of rows, on rank 0. During a cell the clocks use their lines so far.
-void Sampler::find_spans(Segment const &segment, std::int64_t first, std::int64_t count) {
-    auto const at = [&](std::int64_t i) -> Row const & { return segment.rows[std::size_t(first + i)]; };
-    for (std::int64_t i = 0; i < count; ++i) {
-        durations_[std::size_t(i)] = clock_.global(at(i).start_ns);
-    }
-    check(PMPI_Reduce(durations_.data(), begins_.data(), int(count), MPI_INT64_T, MPI_MIN, 0, start_.comm()),
-          "MPI_Reduce of starts");
-    for (std::int64_t i = 0; i < count; ++i) {
-        durations_[std::size_t(i)] = clock_.global(at(i).start_ns + at(i).duration_ns);
-    }
-    std::int64_t *const spans = spans_.data() + first;
-    check(PMPI_Reduce(durations_.data(), spans, int(count), MPI_INT64_T, MPI_MAX, 0, start_.comm()),
-          "MPI_Reduce of ends");
-    for (std::int64_t i = 0; i < count; ++i) {
-        spans[i] -= begins_[std::size_t(i)];
-    }
+    total.rows[std::size_t(total.count + i)] = {begin, end - begin, lost};
 }
 
 /// On rank 0: whether the times that will be reported are precise (METHOD 8).
@@ -99,7 +66,7 @@ bool Sampler::is_settled_so_far() {
     std::vector<std::int64_t> sorted(collective_.begin(), collective_.begin() + segment.count);
     segment.median_ns = median(sorted);
     auto const &reported = definition_of(segment, clock_) == Definition::global ? spans_ : collective_;
-    return is_settled(std::span(reported).first(count), rules_.precision);
+    return is_settled(std::span(reported).first(count), std::span(lost_).first(count), rules_.precision);
 }
 
 void Sampler::settle_definitions() noexcept {
@@ -130,6 +97,7 @@ void Sampler::measure_warm(std::span<std::string_view const> ops, How how, Take 
     }
     status_.set(ops.back(), "warm", "measuring");
     calls_ = timing.calls * how.operations;
+    losses_.open_window();
     timing.began_samples = clock_.now();
     auto const next_or_end = [&] {
         if (how.exactly > 0) {
@@ -171,14 +139,18 @@ std::int64_t Sampler::next_chunk_or_end(Timing const &timing, std::int64_t least
 /// Adds the chunk to the record: drops late samples, and reduces the collective times of the others to rank 0.
 void Sampler::record_chunk(std::int64_t samples) {
     std::int64_t const kept = start_.start() == Start::window ? drop_late(samples) : samples;
-    if (kept > 0) {
-        collective(*open_.back(), open_.back()->count, kept);
-        find_spans(*open_.back(), open_.back()->count, kept);
-    }
+    std::int64_t const before = open_.back()->count;
     for (Segment *const segment : open_) {
         segment->count += kept;
         segment->late += samples - kept;
     }
+    bool const closed = losses_.add(start_.comm(), open_, kept);
+    if (kept > 0) {
+        collective(*open_.back(), before, kept);
+        find_spans(*open_.back(), before, kept);
+    }
+    std::int64_t const first = closed ? 0 : before; // a window that closes holds earlier chunks, too
+    find_losses(*open_.back(), first, open_.back()->count - first);
 }
 
 /// Drops samples that started late on any rank, on all ranks.
@@ -269,7 +241,8 @@ void Sampler::close(How how) {
     for (Segment *const segment : open_) {
         if (segment->count > 0) {
             auto const times = collective(*segment, 0, segment->count);
-            segment->settled_locally = team_.rank == 0 && is_settled(times, rules_.precision);
+            segment->settled_locally =
+                team_.rank == 0 && is_settled(times, std::span(lost_).first(times.size()), rules_.precision);
             segment->median_ns = median(times);
             segment->judged = definition_of(*segment, clock_);
         }

@@ -5,8 +5,8 @@
 #include "host/status.hpp"
 #include "mpi/all_to_all.hpp"
 #include "sample/batch_book.hpp"
+#include "sample/losses.hpp"
 #include "sample/recorder.hpp"
-#include "sample/taint.hpp"
 #include "time/barrier.hpp"
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class Sampler {
   public:
     /// All arguments must outlive it. Barrier and sampler have the same team.
     Sampler(Team const &team, Clock const &clock, Barrier &start, Rules const &rules, Recorder &recorder,
-            Status &status);
+            Status &status, Losses const &losses = Losses());
 
     /// One sample of the first call.
     template <class Call> void cold(std::string_view op, Call &&call, How how = {}) {
@@ -75,7 +75,7 @@ class Sampler {
     }
 
     /// One run of several steps. `prepare()` is not timed; `body(Laps&)` is, and marks every step except the last of
-    /// `ops`, which is the total from start to end. A taint of the run applies to all its steps.
+    /// `ops`, which is the total from start to end. What the run lost counts for each step.
     template <class Prepare, class Body>
     void cold_steps(std::span<std::string_view const> ops, Prepare &&prepare, Body &&body) {
         Laps laps(clock_, ops.size() - 1);
@@ -113,11 +113,22 @@ class Sampler {
     /// Warnings about these samples for the user: cause and remedy.
     std::vector<std::string> const &warnings() const noexcept { return warnings_; }
 
+    /// Collective, at the end of a cell: samples get their share of what others took from them until now.
+    void settle_losses() { losses_.close_window(); }
+
     /// For a kernel (pairs) with its own loop, whose operation synchronises its ranks without a barrier.
     Clock const &clock() const noexcept { return clock_; }
     Barrier &start() const noexcept { return start_; }
     /// The measurements so far.
     Recorder &recorder() const noexcept { return recorder_; }
+    /// What samples lose, by what is known of the ranks' cores by now.
+    Losses &losses() noexcept {
+        if (start_.cores() != nullptr) {
+            losses_.know(*start_.cores());
+        }
+        recorder_.set_lost_by(losses_.by());
+        return losses_;
+    }
     Status &status() const noexcept { return status_; }
 
   private:
@@ -125,20 +136,19 @@ class Sampler {
     /// per chunk, none per sample.
     using Take = std::function<void(std::int64_t samples, std::int64_t calls)>;
 
-    // The first usage() is before the barrier: between barrier and clock read, its system call (0.5 us with CPU
-    // mitigations) made an 8-byte all-to-all 10 to 25 % slower. So disturbances of the wait for the start count as
-    // taint, too.
+    // Counters are read once between two samples. Between barrier and clock read a system call (0.5 us with CPU
+    // mitigations) made an 8-byte all-to-all 10 to 25 % slower.
     template <class Call> void take(std::int64_t samples, std::int64_t calls, Call &call) {
         Row *const rows = open_.front()->rows.data() + open_.front()->count;
+        losses_.begin();
         for (std::int64_t i = 0; i < samples; ++i) {
-            auto const before = platform::usage();
-            late_[std::size_t(i)] = start_.wait();
+            late_[std::size_t(i)] = begin_together();
             auto const begin = clock_.now();
             for (std::int64_t c = 0; c < calls; ++c) {
                 call();
             }
             auto const end = clock_.now();
-            rows[i] = {begin, end - begin, taint(before, platform::usage())};
+            rows[i] = {begin, end - begin, losses_.next()};
             tell_slow(i + 1, end - begin);
         }
     }
@@ -147,14 +157,21 @@ class Sampler {
     void take_steps(std::int64_t samples, Laps &laps, Prepare &prepare, Body &body) {
         for (std::int64_t i = 0; i < samples; ++i) {
             prepare();
-            auto const before = platform::usage();
-            late_[std::size_t(i)] = start_.wait();
+            losses_.begin();
+            late_[std::size_t(i)] = begin_together();
             auto const begin = clock_.now();
             body(laps);
             auto const end = clock_.now();
-            record_steps(i, begin, laps.ends(), end, taint(before, platform::usage()));
+            record_steps(i, begin, laps.ends(), end, losses_.next());
             tell_slow(i + 1, end - begin);
         }
+    }
+
+    /// The start of a sample. A barrier just after a system call ends unevenly, since its code left the caches: small
+    /// broadcasts read 0.84 to 0.90 of their time. So one barrier goes before the one that starts the sample.
+    Late begin_together() {
+        start_.line_up();
+        return start_.wait();
     }
 
     void take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns);
@@ -180,7 +197,7 @@ class Sampler {
     };
 
     void record_steps(std::int64_t i, std::int64_t begin, std::span<std::int64_t const> ends, std::int64_t end,
-                      std::int64_t taint);
+                      std::int64_t lost);
     void open(std::span<std::string_view const> ops, Phase phase, std::int64_t capacity, How how);
     void measure_cold(std::span<std::string_view const> ops, How how, Take const &take);
     void measure_warm(std::span<std::string_view const> ops, How how, Take const &take);
@@ -189,6 +206,7 @@ class Sampler {
     void warn_of_short_samples(Segment const &segment);
     std::int64_t next_chunk_or_end(Timing const &timing, std::int64_t least_ns);
     void record_chunk(std::int64_t samples);
+    void find_losses(Segment const &segment, std::int64_t first, std::int64_t count);
     std::int64_t drop_late(std::int64_t samples);
     std::span<std::int64_t> collective(Segment const &segment, std::int64_t first, std::int64_t count);
     void find_spans(Segment const &segment, std::int64_t first, std::int64_t count);
@@ -208,6 +226,8 @@ class Sampler {
     std::vector<std::int64_t> collective_; // rank 0: max over ranks, of all samples so far
     std::vector<std::int64_t> begins_;     // rank 0: first start, of the chunk
     std::vector<std::int64_t> spans_;      // rank 0: last end minus first start, of all samples so far
+    std::vector<std::int64_t> lost_;       // rank 0: sum over ranks of what they lost, of all samples so far
+    Losses losses_;
     std::vector<std::string> warnings_;
     std::vector<std::int64_t> told_; // scratch of tell()
     std::int64_t calls_ = 0;         // in a sample; 0 before samples are recorded

@@ -19,13 +19,13 @@ void Sampler::warm_in_turns(std::span<Turn const> turns, How how) {
 
 /// If the sample of any turn started late, the samples of all turns are late.
 void Sampler::take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns) {
+    losses_.begin();
     for (std::int64_t i = 0; i < samples; ++i) {
         late_[std::size_t(i)] = Late::no;
         std::int64_t lasted_ns = 0;
         for (std::size_t k = 0; k < turns.size(); ++k) {
             Segment &segment = *open_[k];
-            auto const before = platform::usage();
-            late_[std::size_t(i)] = std::max(late_[std::size_t(i)], start_.wait());
+            late_[std::size_t(i)] = std::max(late_[std::size_t(i)], begin_together());
             if (turns[k].late_ns > 0) {
                 platform::sleep_ns(turns[k].late_ns);
             }
@@ -34,7 +34,7 @@ void Sampler::take_turns(std::int64_t samples, std::int64_t calls, std::span<Tur
                 turns[k].call();
             }
             auto const end = clock_.now();
-            segment.rows[std::size_t(segment.count + i)] = {begin, end - begin, taint(before, platform::usage())};
+            segment.rows[std::size_t(segment.count + i)] = {begin, end - begin, losses_.next()};
             lasted_ns = end - begin;
         }
         tell_slow(i + 1, lasted_ns);

@@ -50,17 +50,6 @@ std::int64_t median(std::span<std::int64_t> values) {
     return median_of_sorted(values);
 }
 
-bool is_precise(std::span<std::int64_t const> sorted, double precision) {
-    auto const ranks = median_ranks(std::int64_t(sorted.size()));
-    if (!ranks) {
-        return false;
-    }
-    auto const middle = double(median_of_sorted(sorted));
-    auto const low = double(sorted[std::size_t(ranks->low - 1)]);
-    auto const high = double(sorted[std::size_t(ranks->high - 1)]);
-    return low >= middle * (1 - precision) && high <= middle * (1 + precision);
-}
-
 bool is_steady(std::span<std::int64_t const> medians) {
     constexpr std::size_t batches = 5;
     if (medians.size() < batches) {

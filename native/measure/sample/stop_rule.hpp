@@ -33,9 +33,6 @@ std::int64_t median_of_sorted(std::span<std::int64_t const> sorted);
 /// Median of values in any order; reorders them.
 std::int64_t median(std::span<std::int64_t> values);
 
-/// True if the 95 % interval of the median exists and lies within (1 +- precision) x median.
-bool is_precise(std::span<std::int64_t const> sorted, double precision);
-
 /// True if the last five of `medians` agree: the largest is at most 5 % above the smallest.
 bool is_steady(std::span<std::int64_t const> medians);
 

@@ -35,7 +35,7 @@ Barrier::Barrier(Team const &team, Clock const &clock, Start start)
 
 void Barrier::settle() {
     comm_ = Comm::duplicate(team_.comm);
-    oversubscribed_ = max_over(comm_, team_.local_size > platform::cores() ? 1 : 0) != 0;
+    cores_.emplace(comm_);
     if (start_ == Start::window) {
         window_ns_ = first_window();
     }
@@ -84,7 +84,7 @@ Late Barrier::wait_until(std::int64_t mine) {
         if (left <= 0) {
             return left < -still_in_time_ns ? Late::overslept : Late::no;
         }
-        if (oversubscribed_ && left > worth_a_yield_ns) {
+        if (cores_ && cores_->by_plan() && left > worth_a_yield_ns) {
             platform::yield(); // spinning on a shared core would make another rank late
         }
     }

@@ -2,6 +2,7 @@
 // Synchronised start of the ranks (METHOD 5).
 #pragma once
 
+#include "host/core_share.hpp"
 #include "mpi/team.hpp"
 #include "time/clock.hpp"
 
@@ -54,6 +55,14 @@ class Barrier {
         return wait_for_window();
     }
 
+    /// Collective: as many ranks as possible come to the next `wait` together, with the barrier's code in their caches.
+    /// Nothing for a simulator, and before ranks use MPI.
+    void line_up() {
+        if (!team_.back && start_ != Start::window && !platform::one_clock()) {
+            wait();
+        }
+    }
+
     Start start() const noexcept { return start_; }
     std::int64_t window_ns() const noexcept { return window_ns_; }
     /// Call on every rank with the same values: if more than a quarter arrived late, the window doubles.
@@ -61,6 +70,8 @@ class Barrier {
     /// Collective: the skew of starts of an empty operation, a median, in ns; 0 for one rank. Measured at the first
     /// call of this function, so that the first call of an operation comes before.
     std::int64_t skew_ns();
+    /// Which ranks share cores by plan; null before `settle`.
+    CoreShare const *cores() const noexcept { return cores_ ? &*cores_ : nullptr; }
     /// The private communicator, for the traffic of users of this barrier.
     MPI_Comm comm() const noexcept { return comm_; }
 
@@ -80,7 +91,7 @@ class Barrier {
     Clock const &clock_;
     Start start_;
     int rank_;
-    bool oversubscribed_ = false; // more ranks than cores on some node
+    std::optional<CoreShare> cores_;
     std::vector<Round> rounds_;
     std::int64_t window_ns_ = 0;
     std::optional<std::int64_t> skew_ns_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "bandwidth/message_window.hpp"
 #include "measured_cell.hpp"
 
 #include <doctest/doctest.h>
@@ -109,6 +110,27 @@ TEST_CASE("a byte that changed on its way makes the cell invalid") {
     CHECK(validation.errors == 3); // one in each size
     CHECK(validation.detail.find("rank 1: byte 0 and its neighbours of message 4 of 1 bytes are not") !=
           std::string::npos);
+}
+
+TEST_CASE("every word of every message of a window is checked") {
+    MeasuringRanks *const pair = two_ranks();
+    if (pair == nullptr) {
+        return;
+    }
+    constexpr std::int64_t bytes = 100; // twelve words and half of one
+    weft::MessageWindow window(pair->team, {.most_messages = 4, .most_bytes = 4096, .footprint = 4096});
+    window.set_size(bytes);
+    REQUIRE(window.messages() == 4);
+    for (std::int64_t message = 0; message < window.messages(); ++message) {
+        for (std::int64_t byte = message; byte < bytes; byte += 8) { // another byte of a word in each message
+            window.fill();
+            window.send_window();
+            CHECK(window.check_received().count == 0);
+            window.corrupt(message, byte);
+            CAPTURE(byte);
+            CHECK(window.check_received().count == pair->team.rank);
+        }
+    }
 }
 
 TEST_CASE("fewer messages are under way when they are large, but one always is") {

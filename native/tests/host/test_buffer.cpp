@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/buffer.hpp"
-#include "sample/taint.hpp"
 
 #include <doctest/doctest.h>
 
@@ -65,12 +64,4 @@ TEST_CASE("when one rank gets no memory, all ranks hear it") {
 
 TEST_CASE("a size past the address space is refused") {
     CHECK_FALSE(weft::platform::Pages::map(std::numeric_limits<std::size_t>::max()).has_value());
-}
-
-TEST_CASE("a taint holds switches and faults apart") {
-    CHECK(weft::taint({5, 7}, {5, 7}) == 0);
-    CHECK(weft::taint({5, 7}, {8, 7}) == 3);
-    CHECK(weft::taint({5, 7}, {5, 9}) == std::int64_t(2) << 32);
-    CHECK(weft::taint({0, 0}, {std::int64_t(1) << 40, std::int64_t(1) << 40}) ==
-          std::numeric_limits<std::int64_t>::max());
 }

@@ -72,7 +72,7 @@ class MeasuredPairs {
     PairMeter metered(PairRound const &round, PairMode mode, std::int64_t delay_ns) {
         Buffer send = Buffer::make(team_, 64, "send");
         Buffer receive = Buffer::make(team_, 64, "receive");
-        PingPong ping(team_.comm, clock_, send, receive, 64);
+        PingPong ping(team_.comm, clock_, sampler_.losses(), send, receive, 64);
         ping.slow_down(team_.rank == team_.size - 1 ? delay_ns : 0);
         PairTurns turns(team_, barrier_);
         PairMeter meter(cell_, turns, {mode}, true);

@@ -30,11 +30,11 @@ std::vector<Row> descending(std::int64_t n) {
 } // namespace
 
 TEST_CASE("a summary holds the order statistics of its samples") {
-    auto const rows = weft::summary_of(descending(100), 2);
+    auto const rows = weft::summary_of(descending(100), 2, weft::LostBy::delay);
     auto const holds = [&](std::size_t row, std::int64_t first, std::int64_t second) {
         CAPTURE(row);
         CHECK(rows[row].duration_ns == first);
-        CHECK(rows[row].taint == second);
+        CHECK(rows[row].lost == second);
     };
     REQUIRE(rows.size() > 7);
     holds(0, 100, 0);
@@ -42,29 +42,59 @@ TEST_CASE("a summary holds the order statistics of its samples") {
     holds(2, 25'000, 50'500);
     holds(3, 75'000, 95'000);
     holds(4, 99'000, 100'000);
-    holds(5, 50'500, 0);
-    holds(6, 40'000, 61'000); // x(40) and x(61) hold the median of 100 with 95 %
+    holds(5, 50'500, 50'500);
+    holds(6, 1000, 100'000); // all in one order: fewer than six effective samples, so no interval but the widest
 }
 
 TEST_CASE("the histogram counts every sample, in buckets of one way") {
-    auto const rows = weft::summary_of(lasting({2048, 2048, 4096, 4100, 1 << 30}), 2);
+    auto const rows = weft::summary_of(lasting({2048, 2048, 4096, 4100, 1 << 30}), 2, weft::LostBy::delay);
     REQUIRE(rows.size() == 7 + 3);
     CHECK(rows[7].duration_ns == 320); // 1024 ns: log2 is 10
-    CHECK(rows[7].taint == 2);
+    CHECK(rows[7].lost == 2);
     CHECK(rows[8].duration_ns == 352);
-    CHECK(rows[8].taint == 2);
+    CHECK(rows[8].lost == 2);
     CHECK(rows[9].duration_ns == 29 * 32);
-    CHECK(rows[9].taint == 1);
+    CHECK(rows[9].lost == 1);
 }
 
-TEST_CASE("tainted samples are counted, few samples have the widest interval, none give nothing") {
+TEST_CASE("the interval of a summary is that of its effective samples") {
+    std::vector<std::int64_t> shuffled;
+    for (std::int64_t i = 0; i < 100; ++i) {
+        shuffled.push_back(1000 * (1 + i * 37 % 100));
+    }
+    auto const independent = weft::summary_of(lasting(shuffled), 2, weft::LostBy::delay);
+    CHECK(independent[6].duration_ns == 40'000); // x(40) and x(61) hold the median of 100 with 95 %
+    CHECK(independent[6].lost == 61'000);
+    std::vector<std::int64_t> fours; // each value four times: a quarter of them is independent
+    for (std::int64_t i = 0; i < 100; ++i) {
+        fours.push_back(1000 * (1 + 4 * (i / 4 * 7 % 25)) + i % 4);
+    }
+    auto const alike = weft::summary_of(lasting(fours), 2, weft::LostBy::delay);
+    CHECK(alike[6].duration_ns < 37'000);
+    CHECK(alike[6].lost > 65'000);
+}
+
+TEST_CASE("a summary tells how many samples were disturbed, and their median without it") {
     auto samples = lasting({300, 100, 200});
-    samples[1].taint = 7;
-    auto const rows = weft::summary_of(samples, 2);
-    CHECK(rows[0].taint == 1);
+    samples[0].lost = weft::packed_loss(120, 0); // 180 at least
+    samples[1].lost = weft::packed_loss(1, 0);   // 99: one per cent is no disturbance
+    auto rows = weft::summary_of(samples, 2, weft::LostBy::delay);
+    CHECK(rows[0].lost == 1);
+    CHECK(rows[5].lost == 180);
+    rows = weft::summary_of(samples, 2, weft::LostBy::switches); // a flag: all of a sample may be lost
+    CHECK(rows[0].lost == 2);
+    CHECK(rows[5].lost == 0);
+    samples = lasting({300, 100, 200});
+    samples[2].lost = weft::packed_loss(0, 1); // nobody knows how long a fault waited
+    CHECK(weft::summary_of(samples, 2, weft::LostBy::delay)[5].lost == 100);
+}
+
+TEST_CASE("few samples have the widest interval, none give nothing") {
+    auto const samples = lasting({300, 100, 200});
+    auto const rows = weft::summary_of(samples, 2, weft::LostBy::delay);
     CHECK(rows[6].duration_ns == 100);
-    CHECK(rows[6].taint == 300);
-    CHECK(weft::summary_of({}, 2).empty());
+    CHECK(rows[6].lost == 300);
+    CHECK(weft::summary_of({}, 2, weft::LostBy::delay).empty());
 }
 
 TEST_CASE("what lasts less than a nanosecond falls into the first bucket") {

@@ -213,6 +213,6 @@ TEST_CASE("a slab is the samples of all segments on the launch's time") {
     CHECK(slab[0].start_ns == 100);
     CHECK(slab[2].start_ns == 300);
     CHECK(slab[2].duration_ns == 7);
-    CHECK(slab[2].taint == 1);
+    CHECK(slab[2].lost == 1);
     CHECK(recorder.count() == 3);
 }

@@ -7,14 +7,23 @@
 inline std::int64_t fake_ns = 0;
 inline std::int64_t fake_read_ns = 0; // cost of a read
 
+inline std::int64_t fake_delay_ns = 0;
+inline std::int64_t fake_faults = 0;
+
 inline std::int64_t fake_now() noexcept {
     return fake_ns += fake_read_ns;
+}
+
+/// The measured calls say how often they were disturbed: nothing else does it.
+inline weft::platform::Usage fake_usage() noexcept {
+    return {fake_delay_ns, 0, fake_faults};
 }
 
 /// A harness around one sampler.
 struct Bench {
     explicit Bench(weft::Rules const &rules, weft::Now now = fake_now, weft::Start start = weft::Start::barrier)
-        : clock(team, now), barrier(team, clock, start), sampler(team, clock, barrier, rules, recorder, status) {}
+        : clock(team, now), barrier(team, clock, start),
+          sampler(team, clock, barrier, rules, recorder, status, weft::Losses(fake_usage, INT64_MAX)) {}
 
     weft::Segment const &last() const { return recorder.segments().back(); }
 
@@ -37,4 +46,5 @@ inline bool is_agreed(weft::Team const &team, std::int64_t value) {
 inline void reset_clock(std::int64_t read_ns = 0) {
     fake_ns = 0;
     fake_read_ns = read_ns;
+    fake_delay_ns = fake_faults = 0;
 }

@@ -45,7 +45,7 @@ double error_at_the_stop(unsigned seed, double correlation) {
         auto const count = std::int64_t(taken.size());
         weft::Decision const next = weft::decide(rules, {.kept = count,
                                                          .taken = count,
-                                                         .precise = weft::is_settled(taken, rules.precision),
+                                                         .precise = weft::is_settled(taken, {}, rules.precision),
                                                          .left_ns = INT64_MAX,
                                                          .sample_ns = 1});
         if (next.samples == 0) {
@@ -100,18 +100,35 @@ TEST_CASE("an outlier does not hide that a series drifts") {
 }
 
 TEST_CASE("nine effective samples are never enough, and ten are") {
-    CHECK_FALSE(weft::is_settled(std::vector<std::int64_t>(9, 1000), 0.05));
-    CHECK(weft::is_settled(std::vector<std::int64_t>(10, 1000), 0.05));
+    CHECK_FALSE(weft::is_settled(std::vector<std::int64_t>(9, 1000), {}, 0.05));
+    CHECK(weft::is_settled(std::vector<std::int64_t>(10, 1000), {}, 0.05));
     std::vector<std::int64_t> drifting(40); // within 4 %, but 40 samples of one slow wave
     std::iota(drifting.begin(), drifting.end(), 1000);
-    CHECK_FALSE(weft::is_settled(drifting, 0.05));
+    CHECK_FALSE(weft::is_settled(drifting, {}, 0.05));
 }
 
 TEST_CASE("independent samples have the interval of the binomial table") {
     // An order without correlation of ten values; the ranks of their interval are 2 and 9.
     std::vector<std::int64_t> values{100, 999, 98, 101, 96, 102, 1, 104, 99, 100};
     REQUIRE(weft::effective_samples(values) == 10);
-    CHECK(weft::is_settled(values, 0.05));
+    CHECK(weft::is_settled(values, {}, 0.05));
     std::replace(values.begin(), values.end(), std::int64_t{104}, std::int64_t{106});
-    CHECK_FALSE(weft::is_settled(values, 0.05));
+    CHECK_FALSE(weft::is_settled(values, {}, 0.05)); // the upper end alone
+    std::replace(values.begin(), values.end(), std::int64_t{106}, std::int64_t{104});
+    std::replace(values.begin(), values.end(), std::int64_t{96}, std::int64_t{94});
+    CHECK_FALSE(weft::is_settled(values, {}, 0.05)); // the lower end alone
+    CHECK(weft::is_settled(values, {}, 0.06));
+}
+
+TEST_CASE("what samples lost makes their interval longer below, by as many as it touches") {
+    std::vector<std::int64_t> const values{100, 999, 98, 101, 96, 102, 1, 104, 99, 100}; // its interval begins at 96
+    std::vector<std::int64_t> lost(values.size());
+    CHECK(weft::is_settled(values, lost, 0.05));
+    lost[0] = lost[1] = 3; // 97 and 996: nothing below 96
+    CHECK(weft::is_settled(values, lost, 0.05));
+    lost[4] = 2; // 94
+    CHECK_FALSE(weft::is_settled(values, lost, 0.05));
+    lost[4] = 0;
+    lost[6] = 1000; // more than it took, of the shortest
+    CHECK(weft::is_settled(values, lost, 0.05));
 }

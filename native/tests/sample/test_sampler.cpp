@@ -269,7 +269,7 @@ TEST_CASE("parts of the ranks measure on their own") {
     weft::Barrier barrier(team, clock, Start::barrier);
     weft::Recorder recorder;
     weft::Status status;
-    weft::Sampler sampler(team, clock, barrier, rules, recorder, status);
+    weft::Sampler sampler(team, clock, barrier, rules, recorder, status, weft::Losses(fake_usage, INT64_MAX));
     std::int64_t calls = 0;
     bool const steady = world.rank % 2 == 0;
     sampler.warm("A", [&] {

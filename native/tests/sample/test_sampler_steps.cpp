@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <sys/resource.h>
 
 using weft::EndedBy;
 using weft::Rules;
@@ -15,49 +14,66 @@ using weft::Start;
 
 namespace {
 
-std::int64_t fake_switches = 0;
-std::int64_t fake_faults = 0;
-
-bool all_tainted(Segment const &segment, std::int64_t taint) {
+bool all_lost(Segment const &segment, std::int64_t faults) {
     bool all = segment.count > 0;
     for (weft::Row const &row : segment.rows) {
-        all = all && row.taint == taint;
+        all = all && weft::faults_of(row.lost) == faults;
     }
     return all;
 }
 
 } // namespace
 
-/// Replaces the C library's function: the measured calls say how often they were disturbed.
-int getrusage(int, rusage *used) noexcept {
-    *used = {};
-    used->ru_nivcsw = fake_switches;
-    used->ru_majflt = fake_faults;
-    return 0;
-}
-
-TEST_CASE("what disturbs a sample while it is timed is its taint, however samples are taken") {
+TEST_CASE("what disturbs a sample while it is timed is counted for it, however samples are taken") {
     reset_clock();
     Bench bench(rules);
-    std::int64_t const three_and_two = std::int64_t{2} << 32 | 3;
-    auto const disturbed = [] { fake_ns += 1000, fake_switches += 3, fake_faults += 2; };
+    auto const disturbed = [] { fake_ns += 1000, fake_faults += 2; };
     bench.sampler.cold("A", disturbed);
-    CHECK(all_tainted(bench.last(), three_and_two));
+    CHECK(all_lost(bench.last(), 2));
     bench.sampler.warm("A", disturbed);
-    CHECK(all_tainted(bench.last(), three_and_two));
+    CHECK(all_lost(bench.last(), 2));
     bench.sampler.warm("B", [] { fake_ns += 1000; });
-    CHECK(all_tainted(bench.last(), 0)); // the one before was disturbed, not this
+    CHECK(all_lost(bench.last(), 0)); // the one before was disturbed, not this
     constexpr std::array<std::string_view, 1> ops{"total"};
     bench.sampler.warm_steps(
-        ops, [] { fake_switches += 100; }, // before the start: not this sample's
-        [](weft::Laps &) { fake_ns += 1000, fake_switches += 5; });
-    CHECK(all_tainted(bench.last(), 5));
-    std::array<weft::Turn, 2> const turns{weft::Turn{"C", [] { fake_ns += 1000, fake_switches += 1; }},
-                                          weft::Turn{"D", [] { fake_ns += 1000, fake_switches += 7; }}};
+        ops, [] { fake_faults += 100; }, // before the start: not this sample's
+        [](weft::Laps &) { fake_ns += 1000, fake_faults += 5; });
+    CHECK(all_lost(bench.last(), 5));
+    std::array<weft::Turn, 2> const turns{weft::Turn{"C", [] { fake_ns += 1000, fake_faults += 1; }},
+                                          weft::Turn{"D", [] { fake_ns += 1000, fake_faults += 7; }}};
     bench.sampler.warm_in_turns(turns);
     auto const &segments = bench.recorder.segments();
-    CHECK(all_tainted(segments[segments.size() - 2], 1));
-    CHECK(all_tainted(segments.back(), 7));
+    CHECK(all_lost(segments[segments.size() - 2], 1));
+    CHECK(all_lost(segments.back(), 7));
+}
+
+TEST_CASE("a sample of several calls has what was lost during any of them") {
+    reset_clock(1); // a read takes 1 ns: a sample should last 40
+    Bench bench(rules);
+    std::int64_t calls = 0;
+    bench.sampler.warm("A", [&] { fake_ns += 10, fake_faults += calls++ % 2; });
+    std::int64_t const batch = bench.last().batch;
+    REQUIRE(batch > 2);
+    for (weft::Row const &row : bench.last().rows) {
+        CHECK(weft::faults_of(row.lost) >= batch / 2);
+    }
+}
+
+TEST_CASE("samples that were disturbed are not precise, however alike their times are") {
+    reset_clock();
+    Bench bench(rules);
+    bench.sampler.warm("calm", [] { fake_ns += 1000; });
+    CHECK(bench.last().ended_by == EndedBy::precision);
+    bench.sampler.warm("disturbed", [] { fake_ns += 1000, fake_faults += 1; });
+    CHECK(bench.last().ended_by == EndedBy::samples);
+    bool const first = bench.team.rank == 0;                               // one rank is enough, and 6 % of a sample
+    bool const by_delay = bench.recorder.lost_by() == weft::LostBy::delay; // ranks that share cores wait for turns
+    for (std::int64_t const lost_ns : {60, 40}) {
+        bench.sampler.warm("delayed", [&] { fake_ns += 1000, fake_delay_ns += first ? lost_ns : 0; });
+        CHECK(bench.last().ended_by == (by_delay && lost_ns > 50 ? EndedBy::samples : EndedBy::precision));
+    }
+    bench.sampler.warm("on rank 0", [&] { fake_ns += 1000, fake_faults += first ? 1 : 0; });
+    CHECK(bench.last().ended_by == EndedBy::samples);
 }
 
 TEST_CASE("steps follow one another, and their total is the last") {
@@ -98,24 +114,27 @@ TEST_CASE("steps follow one another, and their total is the last") {
     }
 }
 
-TEST_CASE("the stop rule judges the time that is reported, not the longest duration of a rank") {
-    reset_clock();
-    Bench bench(rules);
-    constexpr std::array<std::string_view, 1> ops{"total"};
-    std::int64_t runs = 0;
-    // Every rank takes 1000 ns each time; but the last one starts up to 4000 ns after the first.
-    auto const prepare = [&] {
-        ++runs;
-        bool const last = bench.team.rank == bench.team.size - 1;
-        fake_ns = runs * 1'000'000 + (last ? 400 * (runs * 5 % 11) : 0);
-    };
-    bench.sampler.warm_steps(ops, prepare, [](weft::Laps &) { fake_ns += 1000; });
-    Segment const &segment = bench.last();
-    bool const alone = bench.team.size == 1;
-    CHECK(segment.count == (alone ? 10 : 100));
-    CHECK(segment.ended_by == (alone ? EndedBy::precision : EndedBy::samples));
-    if (bench.team.rank == 0) {
-        CHECK(segment.judged == weft::Definition::global);
+TEST_CASE("the stop rule judges the time from the first start to the last end, not the longest duration of a rank") {
+    for (bool const rank_0_is_late : {false, true}) {
+        reset_clock();
+        Bench bench(rules);
+        constexpr std::array<std::string_view, 1> ops{"total"};
+        std::int64_t runs = 0;
+        // Every rank takes 1000 ns each time; but one starts up to 4000 ns after the others.
+        auto const prepare = [&] {
+            ++runs;
+            bool const late = bench.team.rank == (rank_0_is_late ? 0 : bench.team.size - 1);
+            fake_ns = runs * 1'000'000 + (late ? 400 * (runs * 5 % 11) : 0);
+        };
+        bench.sampler.warm_steps(ops, prepare, [](weft::Laps &) { fake_ns += 1000; });
+        Segment const &segment = bench.last();
+        CAPTURE(rank_0_is_late);
+        bool const alone = bench.team.size == 1;
+        CHECK(segment.count == (alone ? 10 : 100));
+        CHECK(segment.ended_by == (alone ? EndedBy::precision : EndedBy::samples));
+        if (bench.team.rank == 0) {
+            CHECK(segment.judged == weft::Definition::global);
+        }
     }
 }
 

@@ -68,18 +68,6 @@ TEST_CASE("the median of an even number of values lies between the middle two") 
     CHECK(weft::median(large) == INT64_MAX - 1);
 }
 
-TEST_CASE("an interval is precise when both of its ends are within the precision") {
-    std::array<std::int64_t, 10> sorted{1, 96, 98, 99, 100, 100, 101, 102, 104, 999};
-    CHECK(weft::is_precise(sorted, 0.05)); // ranks 2 and 9
-    sorted[8] = 106;
-    CHECK_FALSE(weft::is_precise(sorted, 0.05)); // only the upper end is outside
-    CHECK(weft::is_precise(sorted, 0.06));
-    sorted[8] = 104;
-    sorted[1] = 94;
-    CHECK_FALSE(weft::is_precise(sorted, 0.05)); // the lower end alone
-    CHECK_FALSE(weft::is_precise(std::span(sorted).first(5), 10.0));
-}
-
 TEST_CASE("a warm-up is steady when its last five medians agree within 5 %") {
     std::vector<std::int64_t> medians{100, 102, 104, 105};
     CHECK_FALSE(weft::is_steady(medians)); // four

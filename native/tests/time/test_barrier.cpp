@@ -71,6 +71,36 @@ TEST_CASE("in a window no rank starts early, and one that comes too late says so
     }
 }
 
+namespace {
+
+std::int64_t scripted_ns = 0;
+std::int64_t reads_until_late = -1; // then the clock passes the start of the window
+std::int64_t passes_ns = 0;
+
+std::int64_t scripted_now() noexcept {
+    if (reads_until_late >= 0 && reads_until_late-- == 0) {
+        scripted_ns += passes_ns;
+    }
+    return scripted_ns;
+}
+
+} // namespace
+
+TEST_CASE("a start more than a microsecond after that of the window is late, one before it is in time") {
+    weft::Team const team = weft::make_team(MPI_COMM_WORLD, 0);
+    weft::Clock const clock(team, scripted_now);
+    weft::Barrier barrier(team, clock, Start::window);
+    for (std::int64_t const late_ns : {0, 900, 1'100, 20'000, 1'000'000}) {
+        CAPTURE(late_ns);
+        PMPI_Barrier(team.comm);
+        // Read for the start time and on arrival; at the next look another process had the core.
+        reads_until_late = 2;
+        passes_ns = barrier.window_ns() + late_ns;
+        CHECK(barrier.wait() == (late_ns > 1'000 ? Late::overslept : Late::no));
+        reads_until_late = -1;
+    }
+}
+
 TEST_CASE("the window doubles when more than a quarter arrived late, and only then") {
     weft::Team const team = weft::make_team(MPI_COMM_WORLD);
     weft::Clock const clock(team);

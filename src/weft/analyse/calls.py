@@ -104,7 +104,8 @@ def _unmeasured(cell: Cell, call: str, phase: str, status: str, reason: str) -> 
     return CallRow(
         cell=cell.id, kernel=cell.kernel, series=list(cell.series), nodes=cell.nodes,
         ranks_per_node=cell.ranks_per_node, ranks=cell.ranks, n=parameters.get("n"), m=parameters.get("m"), call=call,
-        phase=phase, status=status, samples=0, discarded=0, tainted=0, launches=0, batch=None, interval="",
+        phase=phase, status=status, samples=0, discarded=0, disturbed=0, lost_s=0.0, lost_by="", launches=0,
+        batch=None, interval="",
         definition="", peers_met=None, algorithm="", cache=kernel_named(cell.kernel).cache(parameters),
         median_s=None, low_s=None, high_s=None, coverage=None, min_s=None, p5_s=None, p95_s=None, p99_s=None,
         max_s=None, mean_s=None, launch_low_s=None, launch_high_s=None, bound_s=None, bound="",
@@ -117,7 +118,8 @@ def _measured(row: CallRow, found: SummaryRow, spans: Sequence[SegmentRow]) -> C
     """The row with its numbers: the summary over all launches, and what the segments say of how it was measured."""
     definitions = sorted({span["definition"] for span in spans})
     row.update(
-        samples=found["samples"], tainted=found["tainted"], launches=found["launches"], median_s=found["median_s"],
+        samples=found["samples"], disturbed=found["disturbed"], lost_s=found["lost_s"], launches=found["launches"],
+        median_s=found["median_s"], lost_by=", ".join(sorted({span["lost_by"] for span in spans})),
         low_s=found["low_s"], high_s=found["high_s"], coverage=found["coverage"], interval=found["interval"],
         min_s=found["min_s"], p5_s=found["p5_s"], p95_s=found["p95_s"], p99_s=found["p99_s"], max_s=found["max_s"],
         mean_s=found["mean_s"], launch_low_s=found["launch_low_s"], launch_high_s=found["launch_high_s"],

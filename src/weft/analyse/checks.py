@@ -24,8 +24,8 @@ ORDERED: tuple[Statistic, ...] = ("min_s", "p5_s", "median_s", "p95_s", "p99_s",
 BEATEN = ("no bound is used: check that rate in the fabric file", "no bound is used: measure again on idle nodes")
 #: METHOD 20: a rate this far above what memory or a link allows is an error of the measurement, or of the bound.
 TOO_FAST = 1.2
-#: A row with more than this share of its samples interrupted is reported.
-TAINTED = 0.1
+#: A row with more than this share of its samples disturbed is reported.
+DISTURBED_ROWS = 0.1
 #: ... and of the time that the hypervisor stole, from which on it is told.
 STOLEN = 0.01
 
@@ -270,22 +270,31 @@ def wide(row: TimedRow, precision: float) -> list[FindingRow]:
     return [finding("warning", "wide", place(row), f"{what} (target ±{precision:.0%})", remedy)]
 
 
-def interrupted(rows: Sequence[TimedRow]) -> list[FindingRow]:
-    """METHOD 11: rows of which more than a tenth of the samples were interrupted."""
-    what = "{} of {} samples were interrupted (context switches or page faults)"
+def disturbed(rows: Sequence[TimedRow]) -> list[FindingRow]:
+    """METHOD 11: rows of which more than a tenth of the samples lost over 1 % of their time to others."""
     return [
-        finding("note", "taint", place(row), what.format(row["tainted"], row["samples"]),
-                "they are kept; stop other work on these nodes")
-        for row in sorted(rows, key=lambda row: row["tainted"] / max(row["samples"], 1), reverse=True)
-        if row["tainted"] > TAINTED * row["samples"]
-    ]  # fmt: skip
+        finding("note", "lost", place(row), lost_in_words(row), "they are kept; stop other work on these nodes")
+        for row in sorted(rows, key=lambda row: row["disturbed"] / max(row["samples"], 1), reverse=True)
+        if row["disturbed"] > DISTURBED_ROWS * row["samples"]
+    ]
+
+
+def lost_in_words(row: TimedRow) -> str:
+    """How many samples of a row were disturbed, by what, and by how much at most."""
+    count = f"{row['disturbed']} of {row['samples']} samples"
+    if "switches" in row["lost_by"]:
+        return f"{count} had context switches or page faults, of unknown length: this kernel has no schedstat"
+    most = format_seconds(row["lost_s"])
+    if row["lost_by"] == "others":
+        return f"others used the ranks' cores in {count}, up to {most} of a sample"
+    return f"ranks waited for a core in {count}, up to {most}"
 
 
 def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
-    """Numbers to read with care: wide intervals, tainted samples, late starts, shared cores."""
+    """Numbers to read with care: wide intervals, disturbed samples, late starts, shared cores."""
     warm = timed(rows, phase="warm")
     widest = sorted(warm, key=half_width, reverse=True)
-    found = [*(told for row in widest for told in wide(row, precision)), *interrupted(warm)]
+    found = [*(told for row in widest for told in wide(row, precision)), *disturbed(warm)]
     for row in sorted(warm, key=lambda row: row["discarded"], reverse=True):
         if row["discarded"]:
             what = f"{row['discarded']} samples started late and were dropped"

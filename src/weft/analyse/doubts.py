@@ -8,9 +8,9 @@ steal
     Of a launch in which the hypervisor took the share s of the time, the median lost at most 2 s of itself: half of
     its samples have to be longer for it to be, so theft that falls evenly on the calls of a cell moves it by twice its
     share at most. What fell on one call in one launch shows between the launches, which the interval counts.
-taint
-    The median of the samples that nobody interrupted, where there are five of them in a launch; else no more is known
-    of it than the lower bound. Long samples are interrupted more often than short ones, so this errs to the low side.
+lost
+    The median of what the samples took at least: each without what it may have lost to others, all of it where only a
+    flag is known (METHOD 11).
 swap, core
     Nobody knows how much they took: the lower bound.
 
@@ -21,7 +21,7 @@ one host says nothing of the time at all.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.analyse.checks import TAINTED, below_floor, interrupted, machine, self_checks, stolen_share
+from weft.analyse.checks import below_floor, lost_in_words, machine, place, self_checks, stolen_share
 from weft.analyse.floor import Floor
 from weft.analyse.interval import NO_INTERVAL, over_launches
 from weft.analyse.tables.answers import FindingRow
@@ -29,8 +29,6 @@ from weft.analyse.tables.quality import Doubt
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
 from weft.store.rows import MeasuredRow
 
-#: Fewer samples that nobody interrupted tell no median.
-FEWEST_CLEAN = 5
 #: The doubts behind the rules of findings.
 OF_RULE: Mapping[str, Doubt] = {
     "self-check": "wrong", "below-floor": "floor", "swap": "swap", "steal": "steal", "shared-core": "core",
@@ -100,7 +98,7 @@ def doubts(
         own = found.setdefault(row["cell"], [])
         own += [_against(each, None) for each in (*self_checks([row]), *below_floor([row], floor))]
         launches = by_call.get((row["cell"], row["call"]), {})
-        own += [*_of_machine(row, launches, cells.get(row["cell"], [])), *_of_taint(row, launches)]
+        own += [*_of_machine(row, launches, cells.get(row["cell"], [])), *_of_losses(row, launches)]
     return {cell: own for cell, own in found.items() if own}
 
 
@@ -124,16 +122,6 @@ def least_s(row: TimedRow, against: Iterable[Against]) -> float:
 def without_steal(median_s: float, cell: MeasuredRow) -> float:
     """The least that a launch's median could be, in seconds, had the hypervisor taken nothing."""
     return median_s * max(0.0, 1 - 2 * stolen_share(cell))
-
-
-def clean_s(launch: MedianRow) -> float | None:
-    """The median of a launch without interrupted samples, in seconds; None where too few are left.
-
-    It is the launch's own where too few were interrupted to matter.
-    """
-    if launch["tainted"] <= TAINTED * launch["samples"]:
-        return launch["median_s"]
-    return launch["clean_s"] if launch["samples"] - launch["tainted"] >= FEWEST_CLEAN else None
 
 
 def begins_s(values: Iterable[float]) -> float:
@@ -167,30 +155,9 @@ def _of_machine(row: TimedRow, launches: Launches, cells: Sequence[MeasuredRow])
     ]
 
 
-def _of_taint(row: TimedRow, launches: Launches) -> list[Against]:
-    if row["tainted"] <= TAINTED * row["samples"]:
-        return []
-    [told] = interrupted([row])
-    return [
-        Against(
-            "taint",
-            f"{told['where']}: {told['what']}{_lost(launches)}",
-            _kept(row, map(_clean_or_0, launches.values())),
-        )
-    ]
-
-
-def _lost(launches: Launches) -> str:
-    """The launch that has least samples left which nobody interrupted, if these are too few to tell its median."""
-    lost = [each for each in launches.values() if clean_s(each) is None]
-    if not lost:
-        return ""
-    worst = min(lost, key=lambda each: each["samples"] - each["tainted"])
-    return f", in launch {worst['launch']} {worst['tainted']} of {worst['samples']}"
-
-
-def _clean_or_0(launch: MedianRow) -> float:
-    return clean_s(launch) or 0.0
+def _of_losses(row: TimedRow, launches: Launches) -> list[Against]:
+    kept = _kept(row, (each["least_s"] for each in launches.values()))
+    return [Against("lost", f"{place(row)}: {lost_in_words(row)}", kept)] if row["disturbed"] and kept < 1 else []
 
 
 def _kept(row: TimedRow, least: Iterable[float]) -> float:

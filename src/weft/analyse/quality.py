@@ -14,7 +14,7 @@ from statistics import median
 from typing import NamedTuple, TypeVar
 
 from weft.analyse.checks import (
-    TAINTED,
+    DISTURBED_ROWS,
     below_floor,
     more_launches,
     recorded_warning,
@@ -22,7 +22,7 @@ from weft.analyse.checks import (
     stolen_share,
     wide,
 )
-from weft.analyse.doubts import OF_RULE, Launches, by_launch, clean_s
+from weft.analyse.doubts import OF_RULE, Launches, by_launch
 from weft.analyse.floor import Floor
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.quality import Doubt, Grade, QualityRow
@@ -39,7 +39,7 @@ TWICE_C, TWICE_D = 0.1, 0.5
 NEVER = float("inf")
 #: What a verdict's own interval counts, what its points are free of, and what can only have lengthened them.
 WEIGHED: frozenset[Doubt] = frozenset(
-    {"launches", "precision", "floor", "oversubscribed", "steal", "swap", "core", "load", "taint"}
+    {"launches", "precision", "floor", "oversubscribed", "steal", "swap", "core", "load", "lost"}
 )
 
 Item = TypeVar("Item")
@@ -65,7 +65,7 @@ RULES: dict[Doubt, Rule] = {
     "swap": Rule(0, 0.1, 0.5),
     "core": Rule(0, 0.1, 0.5),
     "host": Rule(0, 0.1, 0.5),
-    "taint": Rule(0, 0.5, NEVER),
+    "lost": Rule(0, 0.5, NEVER),
     "oversubscribed": Rule(0, 0.5, 1),
     "load": Rule(DISTURBS, NEVER, NEVER),  # a hint: what was lost during the samples decides
     "precision": Rule(0, NEVER, NEVER),
@@ -177,20 +177,17 @@ def _of_rows(
         "floor": lambda row: bool(below_floor([row], floor)),
     }
     if not modelled:
-        by_rule["taint"] = lambda row: _hangs_on_taint(row, medians.get((row["cell"], row["call"]), {}), precision)
+        by_rule["lost"] = lambda row: _lost_much(row, medians.get((row["cell"], row["call"]), {}), precision)
         by_rule["precision"] = lambda row: bool(wide(row, precision))
     found = [_counted(doubt, touched, warm) for doubt, touched in by_rule.items()]
     return [*found, None if modelled else _launches(warm)]
 
 
-def _hangs_on_taint(row: TimedRow, launches: Launches, precision: float) -> bool:
-    """Whether a row's median moves by more than was asked without its interrupted samples, or nobody knows."""
-    if row["tainted"] <= TAINTED * row["samples"]:
-        return False
-    clean = [seconds for each in launches.values() if (seconds := clean_s(each)) is not None]
-    if not launches or len(clean) < len(launches):
-        return True
-    return abs(median(clean) - row["median_s"]) > precision * row["median_s"]
+def _lost_much(row: TimedRow, launches: Launches, precision: float) -> bool:
+    """Whether a row's median may be shorter by more than was asked without what its samples lost."""
+    if not launches:
+        return row["disturbed"] > DISTURBED_ROWS * row["samples"]
+    return median(each["least_s"] for each in launches.values()) < (1 - precision) * row["median_s"]
 
 
 def _of_cells(measured: Sequence[MeasuredRow], precision: float, modelled: bool) -> list[QualityRow | None]:

@@ -3,9 +3,12 @@
 
 from collections.abc import Sequence
 
+from weft.analyse.effective import with_effective_interval
 from weft.analyse.engine import Expression, memory_table
 from weft.analyse.quantile import median_ranks, middle_ranks, quantile_rank
 
+#: A sample that lost more than this share of its time counts as disturbed.
+DISTURBED = 0.01
 #: With fewer samples p99 would be just the maximum (METHOD 13).
 P99_FROM = 100
 
@@ -15,13 +18,15 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
 
     The definition is the one that the kernel recorded for the segment: ``global`` is the last end minus the first start
     over the ranks, on synchronised clocks; ``local`` is the longest duration of a rank. A batched sample is divided by
-    its batch. The floor's ``latency``, ``swap`` and ``copy-...`` are always ``local``. An iteration is tainted if any
-    of its ranks is.
+    its batch. The floor's ``latency``, ``swap`` and ``copy-...`` are always ``local``.
+
+    The undisturbed time lies in least_s .. time_s (METHOD 11): a rank that waits for another loses what the other lost,
+    so an iteration may have lost the sum over its ranks. It is disturbed if that is over `DISTURBED` of it.
 
     Returns
     -------
     Expression
-        cell, launch, op, phase, iteration, time_s, tainted.
+        cell, launch, op, phase, iteration, time_s, least_s, disturbed.
     """
     import ibis
 
@@ -31,17 +36,21 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
         last=(samples.start_ns + samples.duration_ns).max(),
         longest=samples.duration_ns.max(),
         batch=samples.batch.max(),
-        tainted=samples.taint.max() > 0,
+        lost=samples.lost_ns.sum(),
     )
     joined = whole.join(segments.select(*key, "definition"), key)
     # copies and ping-pongs of the floor are per-rank costs: in a short copy, the skew of the starts would dominate
     alone: Expression = joined["op"].startswith("copy-") | joined["op"].isin(["latency", "swap"])
     span = ibis.ifelse((joined.definition == "global") & ~alone, joined.last - joined.first, joined.longest)
-    time_s = span.cast("float64") / joined.batch / 1e9
-    return joined.select(*key, "iteration", time_s=time_s, tainted=joined.tainted)
+    lost = ibis.least(joined.lost, span)
+    scale = joined.batch * 1e9
+    time_s, least_s = span.cast("float64") / scale, (span - lost).cast("float64") / scale
+    return joined.select(*key, "iteration", time_s=time_s, least_s=least_s, disturbed=lost > DISTURBED * span)
 
 
-def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
+def order_statistics(
+    times: Expression, key: Sequence[str], counts: Sequence[int], in_order: str | None = "iteration"
+) -> Expression:
     """Exact order statistics of ``time_s`` within each group.
 
     Parameters
@@ -52,23 +61,27 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
         Columns of a group.
     counts
         The sizes of the groups; the ranks of their quantiles are computed once for each size.
+    in_order
+        The column by which the samples of a group were taken one after another: neighbours are alike, so the interval
+        is that of fewer independent samples (`weft.analyse.effective`). None: they are independent.
 
     Returns
     -------
     Expression
-        The key, samples, tainted, median_s, low_s, high_s, coverage, min_s, p5_s, p95_s, p99_s, max_s, mean_s, clean_s
-        (the median of the samples that are not tainted; null without one).
+        The key, samples, disturbed, lost_s (the most that a sample can have lost), median_s, low_s, high_s, coverage,
+        min_s, p5_s, p95_s, p99_s, max_s, mean_s, least_s (the median of what the samples took at least).
     """
-    import ibis
-
     joined = _ranked(times, key, counts)
+    if in_order is not None:
+        joined = with_effective_interval(joined, key, in_order, max(counts, default=1))
 
     def at(column: str) -> Expression:
         return joined.time_s.max(where=joined.place == joined[column])
 
     return joined.group_by(list(key)).agg(
         samples=joined.samples.max(),
-        tainted=joined.tainted.cast("int64").sum(),
+        disturbed=joined.disturbed.cast("int64").sum(),
+        lost_s=(joined.time_s - joined.least_s).max(),
         median_s=(at("middle_low") + at("middle_high")) / 2,
         low_s=at("low"),
         high_s=at("high"),
@@ -79,8 +92,7 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
         p99_s=at("p99"),
         max_s=joined.time_s.max(),
         mean_s=joined.time_s.mean(),
-        # not `where`: Spark has no quantile under a condition
-        clean_s=ibis.ifelse(joined.tainted, ibis.null("float64"), joined.time_s).median(),
+        least_s=joined.least_s.median(),
     )
 
 
@@ -100,7 +112,7 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
     Returns
     -------
     Expression
-        The key, samples, tainted, min_s, p5_s, p95_s, p99_s (null under `P99_FROM` samples), max_s, mean_s.
+        The key, samples, disturbed, lost_s, min_s, p5_s, p95_s, p99_s (null under `P99_FROM` samples), max_s, mean_s.
     """
     import ibis
 
@@ -116,7 +128,8 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
 
     return ranked.group_by(list(key)).agg(
         samples=ranked.count(),
-        tainted=ranked.tainted.cast("int64").sum(),
+        disturbed=ranked.disturbed.cast("int64").sum(),
+        lost_s=(ranked.time_s - ranked.least_s).max(),
         min_s=ranked.time_s.min(),
         p5_s=at(0.05),
         p95_s=at(0.95),

@@ -12,9 +12,9 @@ from weft.study import Measure
 DOUBLE_BYTES = 8
 INT_BYTES = 4
 ROW_BYTES = 24
-"""One sample of one rank: start, duration and taint, eight bytes each."""
-SCRATCH_BYTES = 33
-"""Bytes that the stop rule keeps per sample: value to reduce, longest duration, first start, span, late mark."""
+"""One sample of one rank: start, duration and what it lost, eight bytes each."""
+SCRATCH_BYTES = 41
+"""Bytes that the stop rule keeps per sample: value to reduce, longest duration, first start, span, loss, late mark."""
 LEAST_ROWS = 16
 """Least number of rows of an operation: a floor takes this many samples whatever the study asks for."""
 

@@ -108,9 +108,9 @@ def endings(series: Sequence[SegmentRow]) -> str:
 def taken(rows: Sequence[CallRow]) -> str:
     """Fewest and most samples of a row over its launches, and what became of them."""
     counts = sorted(row["samples"] for row in rows)
-    dropped, tainted = (sum(row[key] for row in rows) for key in ("discarded", "tainted"))
+    dropped, disturbed = (sum(row[key] for row in rows) for key in ("discarded", "disturbed"))
     text = f"{counts[0]:,} to {counts[-1]:,} of a row, over all its launches; {dropped:,} dropped for a late start, "
-    return f"{text}{tainted:,} interrupted (kept and marked)"
+    return f"{text}{disturbed:,} disturbed (kept and marked)"
 
 
 def taken_of_pairs(classes: Sequence[ClassRow], launches: int) -> str:

@@ -25,8 +25,9 @@ SCHEMA = "weft-show/1"
 FIELDS = (
     "cell", "kernel", "series", "nodes", "ranks_per_node", "ranks", "n", "m", "call", "phase", "status", "reason",
     "median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s", "samples",
-    "discarded", "tainted", "launches", "launch_low_s", "launch_high_s", "interval", "batch", "definition", "ended_by",
-    "algorithm", "bound_s", "bound", "block_bytes", "local_bytes", "array_bytes", "oversubscribed",
+    "discarded", "disturbed", "lost_s", "lost_by", "launches", "launch_low_s", "launch_high_s", "interval", "batch",
+    "definition", "ended_by", "algorithm", "bound_s", "bound", "block_bytes", "local_bytes", "array_bytes",
+    "oversubscribed",
 )  # fmt: skip
 
 

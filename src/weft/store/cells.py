@@ -18,7 +18,7 @@ from weft.errors import DataError
 from weft.files.plain import open_plain
 from weft.store.records import MEASURE_AGAIN, CellRecord, load_cell_record
 
-START, DURATION, TAINT = 0, 1, 2
+START, DURATION, LOST = 0, 1, 2
 HEADER_BYTES = 128
 _OURS = re.compile(
     rb"\x93NUMPY\x01\x00\x76\x00\{'descr': '<i8', 'fortran_order': False, "
@@ -65,8 +65,8 @@ class CellData:
     record
         The cell's record.
     samples
-        int64 (ranks, samples, 3): start and duration in ns, taint; mapped from the file, read only.
-        None if the status says that there are none.
+        int64 (ranks, samples, 3): start and duration in ns, what was lost (`weft.store.lost`); mapped from the file,
+        read only. None if the status says that there are none.
     """
 
     record: CellRecord

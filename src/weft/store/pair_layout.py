@@ -23,32 +23,35 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from weft.errors import DataError
-from weft.store.records import MEASURE_AGAIN, SAMPLE_COLUMNS, CellRecord, Columns, Segment
+from weft.store.records import EARLIER_COLUMNS, MEASURE_AGAIN, CellRecord, Columns, Segment
 
 _OP = re.compile(r"(?:(?P<what>summary|forward|again)\.)?(?P<mode>isolated|node|all)\.r(?P<round>\d+)@(?P<bytes>\d+)")
 #: The columns that are read, by what a segment is.
 HELD = {
     "partner": ("partner",),
-    "samples": ("duration_ns", "taint"),
+    "samples": ("duration_ns",),
     "summary": ("bucket", "count"),
     "forward": ("forward_samples", "forward_ns"),
     "again": ("again_1_ns", "again_2_ns"),
 }
-#: What the first rows of a summary hold.
+#: What the first rows of a summary hold; ``disturbed`` samples lost over 1 % of their time, and ``least_ns`` is the
+#: median without what samples lost.
 SUMMARY: tuple[Columns, ...] = (
-    ("", "samples", "tainted"),
+    ("", "samples", "disturbed"),
     ("", "min_ns", "p5_ns"),
     ("", "p25_ns", "median_ns"),
     ("", "p75_ns", "p95_ns"),
     ("", "p99_ns", "max_ns"),
-    ("", "mean_ns", ""),
+    ("", "mean_ns", "least_ns"),
     ("", "low_ns", "high_ns"),
 )
+#: The same of earlier kernels: ``tainted`` samples had a context switch or a page fault.
+EARLIER_SUMMARY = (("", "samples", "tainted"), *SUMMARY[1:5], ("", "mean_ns", ""), *SUMMARY[6:])
 #: Layouts of records without column names, as earlier versions of Weft wrote them.
 _EARLIER: dict[str, dict[str, Any]] = {
     "partner": {"columns": ("", "partner", "")},
-    "samples": {"columns": SAMPLE_COLUMNS},
-    "summary": {"columns": ("", "bucket", "count"), "head": SUMMARY},
+    "samples": {"columns": EARLIER_COLUMNS},
+    "summary": {"columns": ("", "bucket", "count"), "head": EARLIER_SUMMARY},
     "forward": {"columns": ("start_ns", "forward_samples", "forward_ns")},
     "again": {"columns": ("", "again_1_ns", "again_2_ns")},
 }
@@ -134,11 +137,11 @@ def _add_places(layout: Layout, record: CellRecord, what: str, segment: Segment)
     """Note where the columns that are read stand; the segment, with its columns where the record does not name them."""
     if "columns" not in segment.model_fields_set:
         segment = segment.model_copy(update=_EARLIER[what])
-    if not set(HELD[what]) <= set(segment.columns):
+    if not set(HELD[what]) <= set(segment.columns) or (what == "samples" and not segment.lost_column):
         raise _refused(record, f"segment {segment.op!r} holds {segment.columns}, but {HELD[what]} are read")
     places = [segment.columns.index(name) for name in HELD[what]]
     if layout.places.setdefault(what, places) != places:
         raise _refused(record, f"segment {segment.op!r} has its columns in another order than the one before")
-    if what == "summary" and segment.head != SUMMARY:
+    if what == "summary" and segment.head not in (SUMMARY, EARLIER_SUMMARY):
         raise _refused(record, f"segment {segment.op!r} begins with rows of {segment.head}, but {SUMMARY} are read")
     return segment

@@ -26,7 +26,7 @@ _SAME = [*PAIR, *WAY, filled("phase", NAME), filled("batch", pa.int32())]
 RUNS_SCHEMA = pa.schema([*_SAME, filled("samples", pa.int64())])
 #: Schema of the rows themselves (`weft.store.pairs`).
 SCHEMA = pa.schema(
-    [*_SAME, filled("iteration", pa.int32()), filled("duration_ns", pa.int64()), filled("taint", pa.int64())]
+    [*_SAME, filled("iteration", pa.int32()), filled("duration_ns", pa.int64()), filled("lost_ns", pa.int64())]
 )
 
 
@@ -90,8 +90,8 @@ def run_batches(data: CellData, layout: Layout) -> Iterator[Batch]:
     yield pa.RecordBatch.from_arrays(arrays, schema=RUNS_SCHEMA)
 
 
-def rows_of(runs: Batch, duration_ns: NDArray[np.int64], taint: NDArray[np.int64]) -> Batch:
-    """The rows (`SCHEMA`) of a batch of runs, from durations in ns and taints of all their samples, shape (rows,)."""
+def rows_of(runs: Batch, duration_ns: NDArray[np.int64], lost_ns: NDArray[np.int64]) -> Batch:
+    """The rows (`SCHEMA`) of a batch of runs, from the durations of all their samples and what they lost, in ns."""
     length = runs["samples"].to_numpy()
 
     def repeated(column: Column) -> Column:
@@ -102,7 +102,7 @@ def rows_of(runs: Batch, duration_ns: NDArray[np.int64], taint: NDArray[np.int64
     columns = {field.name: repeated(runs[field.name]) for field in _SAME}
     begin = np.repeat((np.cumsum(length) - length).astype(np.int32), length)
     columns["iteration"] = pa.array(np.arange(len(begin), dtype=np.int32) - begin)
-    columns |= {"duration_ns": pa.array(duration_ns), "taint": pa.array(taint)}
+    columns |= {"duration_ns": pa.array(duration_ns), "lost_ns": pa.array(lost_ns)}
     return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 

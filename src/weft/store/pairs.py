@@ -5,16 +5,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.store.cells import CellData
 from weft.store.files import ROW_GROUP, Batch, ahead, write_parquet
+from weft.store.lost import unpack_lost
 from weft.store.pair_findings import BUCKETS, BUCKETS_SCHEMA, FINDINGS, FINDINGS_SCHEMA, bucket_tables, finding_tables
 from weft.store.pair_layout import Layout, layout_of
 from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, SCHEMA, met, rows_of, run_batches
+from weft.store.records import Segment
 
-SAMPLES = "weft-pair-samples/2"
+SAMPLES = "weft-pair-samples/3"
 DIFFERENCES = ("duration_ns",)
-REPEATED = ("launch", "source", "target", "iteration", "batch", "taint")
+REPEATED = ("launch", "source", "target", "iteration", "batch", "lost_ns")
 BESIDE = (
     (PLACE, run_batches, RUNS_SCHEMA, RUNS),
     ("findings", finding_tables, FINDINGS_SCHEMA, FINDINGS),
@@ -58,11 +61,15 @@ def sample_batches(data: CellData, layout: Layout) -> Iterator[Batch]:
         for first in range(0, len(samples), step):
             slab, own = samples[first : first + step], joined.paired[first : first + step]
             there = slice(None) if own.all() else np.repeat(own, lengths, axis=1)  # a bye has no samples
-            rows = [slab[:, segment.first : segment.first + segment.count] for segment in joined.segments]
-            duration, taint = (
-                np.concatenate([each[:, :, column] for each in rows], axis=1)[there].ravel()
-                for column in layout.columns("samples")
-            )
+            rows = [_times(slab, segment) for segment in joined.segments]
+            duration, lost = (np.concatenate(each, axis=1)[there].ravel() for each in zip(*rows, strict=True))
             count = int(own.sum())
-            yield rows_of(runs.slice(begin, count), duration, taint)
+            yield rows_of(runs.slice(begin, count), duration, lost)
             begin += count
+
+
+def _times(slab: NDArray[np.int64], segment: Segment) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Durations of the rows of a segment, and what they lost, in ns."""
+    rows, lost = slab[:, segment.first : segment.first + segment.count], segment.lost_column
+    duration, packed = (rows[:, :, segment.columns.index(name)] for name in ("duration_ns", lost))
+    return duration, unpack_lost(packed, duration, lost)[0]

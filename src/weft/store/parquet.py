@@ -22,7 +22,7 @@ from weft.store.records import WITH_SAMPLES, CellRecord
 from weft.store.samples import SCHEMA, sample_tables
 from weft.store.tables import read_table, write_tables
 
-SAMPLES = "weft-samples/1"
+SAMPLES = "weft-samples/2"
 Fingerprints: TypeAlias = dict[str, list[Any]]
 DIFFERENCES = ("iteration", "start_ns", "duration_ns")
 WORTH_A_THREAD = 1 << 17

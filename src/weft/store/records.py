@@ -2,6 +2,7 @@
 """The records that the kernel writes beside its samples, of a cell and of a launch; checked on reading."""
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
@@ -28,7 +29,12 @@ Operation = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}(/
 
 #: Names of the three numbers of a row.
 Columns = tuple[str, str, str]
-SAMPLE_COLUMNS: Columns = ("start_ns", "duration_ns", "taint")
+#: How it is known what samples lost: by the time for which a rank was runnable without a processor; by the processor
+#: time of others, where ranks share cores by plan; or only by a flag, the context switches.
+LostBy = Literal["delay", "others", "switches"]
+#: The names of the number that says so: ``taint`` is the flag of earlier kernels.
+LOST_COLUMNS: Mapping[str, LostBy] = {"delay": "delay", "others": "others", "switches": "switches", "taint": "switches"}
+EARLIER_COLUMNS: Columns = ("start_ns", "duration_ns", "taint")
 
 
 class Record(BaseModel):
@@ -64,8 +70,18 @@ class Segment(Record):
     definition: Literal["global", "local"] = "local"
     peers_met: Small | None = None
     algorithm: str = ""
-    columns: Columns = SAMPLE_COLUMNS
+    columns: Columns = EARLIER_COLUMNS
     head: tuple[Columns, ...] = ()
+
+    @property
+    def lost_by(self) -> LostBy:
+        """How it is known what its samples lost."""
+        return LOST_COLUMNS.get(self.lost_column, "switches")
+
+    @property
+    def lost_column(self) -> str:
+        """The name of the number of what its samples lost; empty if its rows are no samples."""
+        return next((name for name in self.columns if name in LOST_COLUMNS), "")
 
 
 class Clock(Record):

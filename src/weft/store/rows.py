@@ -47,6 +47,7 @@ class SegmentRow(TypedDict):
     definition: str
     peers_met: int | None
     algorithm: str
+    lost_by: str
 
 
 class LaunchRow(TypedDict):

@@ -4,6 +4,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.store.cells import DURATION, START, TAINT, CellData
+from weft.store.cells import DURATION, LOST, START, CellData
 from weft.store.files import ROW_GROUP, Column, Table
-from weft.store.records import MEASURE_AGAIN, SAMPLE_COLUMNS, CellRecord
+from weft.store.lost import unpack_lost
+from weft.store.records import LOST_COLUMNS, MEASURE_AGAIN, CellRecord
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
@@ -27,12 +29,15 @@ SCHEMA = pa.schema(
         ("start_ns", pa.int64()),
         ("duration_ns", pa.int64()),
         ("batch", pa.int32()),
-        ("taint", pa.int64()),
+        ("lost_ns", pa.int64()),
+        ("faults", pa.int32()),
     ]
 )
-NUMBERS = {"launch": np.int16, "iteration": np.int32, "rank": np.int32, "batch": np.int32}
+NUMBERS = {"launch": np.int16, "iteration": np.int32, "rank": np.int32, "batch": np.int32, "faults": np.int32}
 NAMES = ("op", "phase")
-TIMES = {"start_ns": START, "duration_ns": DURATION, "taint": TAINT}
+SAMPLE_COLUMNS = ("start_ns", "duration_ns")
+LONGS = ("start_ns", "duration_ns", "lost_ns")
+TIMES = {"start_ns": START, "duration_ns": DURATION}
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Slab:
     first
         The first of the ranks.
     samples
-        int64 (ranks, samples, 3): start and duration in ns, taint.
+        int64 (ranks, samples, 3): start and duration in ns, what was lost.
     """
 
     record: CellRecord
@@ -85,8 +90,9 @@ def _slabs(data: CellData) -> Iterator[Slab]:
     if samples is None or not samples.size:
         return
     for segment in record.segments:
-        if segment.columns != SAMPLE_COLUMNS or segment.head:
-            what = "has rows of several kinds" if segment.head else f"holds {segment.columns}, not {SAMPLE_COLUMNS}"
+        if segment.columns[:LOST] != SAMPLE_COLUMNS or not segment.lost_column or segment.head:
+            expected = (*SAMPLE_COLUMNS, " or ".join(LOST_COLUMNS))
+            what = "has rows of several kinds" if segment.head else f"holds {segment.columns}, not {expected}"
             where = f"cell {record.cell}, launch {record.launch_index}: segment {segment.op!r}"
             raise DataError(f"{where} {what}", MEASURE_AGAIN)
     step = max(1, ROW_GROUP // samples.shape[1])
@@ -98,13 +104,13 @@ def _table(slabs: Sequence[Slab]) -> Table:
     """All columns of some slabs: each is filled in place, without a loop over samples or ranks."""
     rows = sum(slab.rows for slab in slabs)
     columns: dict[str, NDArray[Any]] = {name: np.empty(rows, dtype) for name, dtype in NUMBERS.items()}
-    columns |= {name: np.empty(rows, np.int32) for name in NAMES} | {name: np.empty(rows, np.int64) for name in TIMES}
+    columns |= {name: np.empty(rows, np.int32) for name in NAMES} | {name: np.empty(rows, np.int64) for name in LONGS}
     known = {name: _distinct(slabs, name) for name in NAMES}
     end = 0
     for slab in slabs:
         begin, end = end, end + slab.rows
         _fill({name: column[begin:end] for name, column in columns.items()}, slab, known)
-    arrays: dict[str, Column] = {name: pa.array(columns[name]) for name in (*NUMBERS, *TIMES)}
+    arrays: dict[str, Column] = {name: pa.array(columns[name]) for name in (*NUMBERS, *LONGS)}
     for name in NAMES:
         arrays[name] = pa.DictionaryArray.from_arrays(columns[name], pa.array(known[name], pa.string()))
     arrays["cell"] = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [slabs[0].record.cell])
@@ -127,6 +133,13 @@ def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[st
         grid[name][:] = np.repeat(np.array(codes, np.int32), lengths)
     for name, place in TIMES.items():
         grid[name][:] = slab.samples[:, :, place]
+    # all segments of a kernel know what was lost in the same way, but for first calls: a stretch a column name
+    begin = 0
+    for column, stretch in groupby(segments, key=lambda segment: segment.lost_column):
+        rows = slice(begin, begin + sum(segment.count for segment in stretch))
+        packed, duration = slab.samples[:, rows, LOST], slab.samples[:, rows, DURATION]
+        grid["lost_ns"][:, rows], grid["faults"][:, rows] = unpack_lost(packed, duration, column)
+        begin = rows.stop
 
 
 def _distinct(slabs: Sequence[Slab], name: str) -> list[str]:

@@ -50,6 +50,7 @@ SEGMENTS = pa.schema(
         ("definition", pa.string()),
         ("peers_met", pa.int32()),
         ("algorithm", pa.string()),
+        ("lost_by", pa.string()),
     ]
 )
 LAUNCHES = pa.schema(

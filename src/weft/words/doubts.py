@@ -18,7 +18,7 @@ TEXTS = {
     "core": "two ranks share a core in {who}",
     "host": "several nodes are one host in {who}",
     "load": "other work on {who} at the start",
-    "taint": "medians depend on interrupted samples in {who}",
+    "lost": "time lost to other work may have lengthened medians in {who}",
     "oversubscribed": "more ranks than cores in {who}",
     "precision": "intervals are wider than asked for in {who}",
     "kernel": "the kernel warned in {who}",

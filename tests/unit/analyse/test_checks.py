@@ -29,7 +29,8 @@ def row(**changes: Any) -> Row:
     sound: Row = {
         "cell": "c001", "kernel": "exchange", "call": "C", "phase": "warm", "nodes": 3, "ranks_per_node": 8,
         "ranks": 24, "m": 512,
-        "status": "ok", "reason": "", "samples": 120, "discarded": 0, "tainted": 0, "launches": 3,
+        "status": "ok", "reason": "", "samples": 120, "discarded": 0, "disturbed": 0, "lost_s": 5e-6,
+        "lost_by": "delay", "launches": 3,
         "min_s": 0.9, "p5_s": 0.92, "median_s": 1.0, "p95_s": 1.1, "p99_s": 1.2, "max_s": 1.3, "mean_s": 1.0,
         "low_s": 0.99, "high_s": 1.01, "interval": "range of launches", "bound_s": 0.8,
         "bound": "injection", "bound_basis": "stated", "block_bytes": 1024, "oversubscribed": False, "batch": 1,
@@ -162,7 +163,7 @@ def test_swap_steal_and_the_kernels_own_warnings_are_told() -> None:
     ("changes", "rule"),
     [
         ({"low_s": 0.9, "high_s": 1.1}, "wide"),
-        ({"tainted": 13}, "taint"),
+        ({"disturbed": 13}, "lost"),
         ({"discarded": 1}, "late"),
         ({"oversubscribed": True}, "oversubscribed"),
     ],
@@ -188,13 +189,13 @@ def test_a_wide_interval_says_what_it_is(interval: str, told: str) -> None:
 
 def test_errors_come_first() -> None:
     found = by_gravity(
-        common_findings([row(tainted=99), row(status="crash", reason="x", cell="c2"), row(bound_s=5.0)], [], EMPTY)
+        common_findings([row(disturbed=99), row(status="crash", reason="x", cell="c2"), row(bound_s=5.0)], [], EMPTY)
     )
     assert [finding["level"] for finding in found] == ["error", "error", "warning", "note"]
 
 
 def test_many_findings_of_one_kind_are_drawn_together() -> None:
-    found = doubtful([row(tainted=99, m=m) for m in range(5)], 0.05)
+    found = doubtful([row(disturbed=99, m=m) for m in range(5)], 0.05)
     assert len(found) == 5
 
 

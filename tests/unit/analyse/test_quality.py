@@ -30,8 +30,9 @@ def row(**changes: Any) -> Row:
     """A clean warm row of a call."""
     clean: Row = {
         "cell": "c0", "call": "C", "phase": "warm", "status": "ok", "reason": "", "nodes": 1, "ranks_per_node": 2,
-        "ranks": 2, "m": None, "oversubscribed": False, "samples": 100, "tainted": 1, "discarded": 0, "launches": 4,
-        "batch": 1, "median_s": 1e-3, "low_s": 0.99e-3, "high_s": 1.01e-3, "min_s": 0.98e-3, "p5_s": 0.98e-3,
+        "ranks": 2, "m": None, "oversubscribed": False, "samples": 100, "disturbed": 1, "lost_s": 5e-4,
+        "lost_by": "delay", "discarded": 0, "launches": 4, "batch": 1,
+        "median_s": 1e-3, "low_s": 0.99e-3, "high_s": 1.01e-3, "min_s": 0.98e-3, "p5_s": 0.98e-3,
         "p95_s": 1.02e-3, "p99_s": 1.03e-3, "max_s": 1.04e-3, "mean_s": 1e-3, "launch_low_s": 0.99e-3,
         "launch_high_s": 1.01e-3, "interval": "range of launches", "bound_s": 0.5e-3, "bound": "injection",
         "bound_basis": "stated",
@@ -70,7 +71,7 @@ ROWS: dict[Doubt, Row] = {
     "bound": {"bound_s": 0.99e-3},
     "launches": {"launch_high_s": 1.3e-3},
     "floor": {"median_s": 0.9e-6, "low_s": 0.9e-6, "high_s": 0.9e-6, "bound_s": None, "min_s": 1e-7, "p5_s": 2e-7},
-    "taint": {"tainted": 11},
+    "lost": {"disturbed": 11},
     "oversubscribed": {"cell": "crowded"},
     "precision": {"high_s": 1.2e-3},
 }
@@ -137,7 +138,7 @@ def test_half_of_the_rows_with_launches_apart_twice_is_d_and_by_a_third_c() -> N
 
 
 def test_nothing_disturbs_a_model() -> None:
-    wild = row(**ROWS["launches"], tainted=99, interval="none", low_s=None, high_s=None)
+    wild = row(**ROWS["launches"], disturbed=99, interval="none", low_s=None, high_s=None)
     assert of([wild], [cell(**CELLS["steal"])], (look(2.0),), modelled=True) == []
     assert grade_of(of([row(**ROWS["bound"])], modelled=True)) == "D"
 
@@ -167,7 +168,7 @@ def test_launches_further_apart_are_never_better(one: float, two: float) -> None
 
 
 def test_more_ranks_than_cores_is_one_doubt_and_not_held_against_a_run_again() -> None:
-    crowded = row(cell="crowded", launch_high_s=5e-3, tainted=99, high_s=5e-3)
+    crowded = row(cell="crowded", launch_high_s=5e-3, disturbed=99, high_s=5e-3)
     found = of([row()] * 9 + [crowded], [cell()] * 9 + [cell(cell="crowded", **CELLS["core"])])
     assert [(each["doubt"], each["grade"]) for each in found] == [("oversubscribed", "B")]
 

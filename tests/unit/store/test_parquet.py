@@ -35,7 +35,7 @@ def test_every_sample_is_found_again_with_its_coordinates(run: Path) -> None:
         for rank in range(data.record.ranks):
             own = [row for row in rows if (row["op"], row["phase"], row["rank"]) == (segment.op, segment.phase, rank)]
             assert [row["iteration"] for row in own] == list(range(segment.count))
-            found = np.array([[row["start_ns"], row["duration_ns"], row["taint"]] for row in own])
+            found = np.array([[row["start_ns"], row["duration_ns"], row["lost_ns"]] for row in own])
             assert (found == data.samples[rank, segment.first : segment.first + segment.count]).all()
             assert {row["batch"] for row in own} == {segment.batch}
 
@@ -78,7 +78,7 @@ def test_the_encoding_is_one_that_spark_reads(run: Path) -> None:
 
 def test_a_file_says_what_it_is(run: Path) -> None:
     metadata = pq.read_metadata(run / "samples" / "c001.parquet").metadata
-    assert metadata[b"weft.schema"] == b"weft-samples/1"
+    assert metadata[b"weft.schema"] == b"weft-samples/2"
     assert b"c001.l1.npy" in metadata[b"weft.sources"]
 
 
@@ -186,8 +186,8 @@ def test_rows_that_are_no_samples_are_refused(tmp_path: Path) -> None:
     (tmp_path / "cells").mkdir()
     record = {"schema": "weft-cell/2", "run": "made", "hash": "made", "cell": "c000", "launch": "c000.l1"}
     record |= {"launch_index": 1, "ranks": 1, "status": "ok"}
-    segment = {"op": "C", "phase": "warm", "first": 0, "count": 1, "columns": ["start_ns", "rate", "taint"]}
+    segment = {"op": "C", "phase": "warm", "first": 0, "count": 1, "columns": ["start_ns", "rate", "delay"]}
     write_cell(tmp_path, record | {"segments": [segment]}, np.zeros((1, 1, 3), np.int64))
-    with pytest.raises(DataError, match=r"segment 'C' holds \('start_ns', 'rate', 'taint'\), not") as raised:
+    with pytest.raises(DataError, match=r"segment 'C' holds \('start_ns', 'rate', 'delay'\), not") as raised:
         convert(tmp_path)
     assert raised.value.remedy

@@ -12,7 +12,7 @@ from weft.fabric.model import Fabric
 #: Claims of doubts by the doubt.
 IDS: Mapping[Doubt, str] = {
     "launches": "launches.vary", "precision": "launches.wide", "steal": "host.steal", "load": "host.load",
-    "taint": "host.interrupted", "swap": "host.swap", "core": "host.shared-core", "host": "host.shared-host",
+    "lost": "host.lost-time", "swap": "host.swap", "core": "host.shared-core", "host": "host.shared-host",
     "oversubscribed": "host.oversubscribed", "kernel": "host.kernel", "floor": "times.below-floor",
     "bound": "times.below-bound", "wrong": "times.contradict", "failed": "cells.failed", "model": "model.unfitted",
     "fitted": "model.fitted",
@@ -46,7 +46,7 @@ def _claim(row: QualityRow, following: str, evidence: str) -> ClaimRow:
 def _next(known: Known, row: QualityRow) -> str:
     if row["doubt"] in ("launches", "precision"):
         return known.again("--launches", str(row["launches"] or 10))
-    if row["doubt"] in ("load", "steal", "taint"):
+    if row["doubt"] in ("load", "steal", "lost"):
         return known.again("--launches", str(row["launches"] or 10), "--wait")
     if row["doubt"] in ("failed", "swap"):
         return known.again()

@@ -96,8 +96,8 @@ def contention_table(factors: Expression, counts: Sequence[int]) -> Expression:
     """
     import ibis
 
-    times = factors.select(*CLASS, time_s=factors.factor, tainted=ibis.literal(False))
-    found = order_statistics(times, CLASS, counts)
+    times = factors.select(*CLASS, time_s=factors.factor, least_s=factors.factor, disturbed=ibis.literal(False))
+    found = order_statistics(times, CLASS, counts, None)
     return found.select(
         *CLASS, pairs=found.samples, factor=found.median_s, low=found.low_s, high=found.high_s,
         coverage=found.coverage, p5=found.p5_s, p95=found.p95_s, max=found.max_s,

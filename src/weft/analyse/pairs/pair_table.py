@@ -23,7 +23,7 @@ PAIRS = pa.schema(
         ("source", pa.int32()),
         ("target", pa.int32()),
         ("samples", pa.int32()),
-        ("tainted", pa.int32()),
+        ("disturbed", pa.int32()),
         *((name, pa.float64()) for name in of.STATISTICS),
         *((name, pa.float64()) for name in ("cold_s", "forward_s", "again_1_s", "again_2_s")),
         ("launch_id", pa.string()),

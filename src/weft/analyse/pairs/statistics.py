@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 from weft.analyse.engine import Expression, memory_table
 from weft.analyse.quantile import median_ranks
-from weft.analyse.times import P99_FROM
+from weft.analyse.times import DISTURBED, P99_FROM
 from weft.store.pair_tally import BUCKETS
 
 PAIR = ("launch_id", "launch", "bytes", "mode", "source", "target")
 QUANTILES = {"p5_s": 0.05, "p25_s": 0.25, "p75_s": 0.75, "p95_s": 0.95, "p99_s": 0.99}
 STATISTICS = (
     "min_s", "p5_s", "p25_s", "median_s", "p75_s", "p95_s", "p99_s", "max_s", "mean_s", "low_s", "high_s",
+    "least_s",
 )  # fmt: skip
 
 
@@ -31,15 +32,18 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
     Returns
     -------
     Expression
-        `PAIR`, samples, tainted, and `STATISTICS`; p99_s is null for under 100 samples.
+        `PAIR`, samples, disturbed, and `STATISTICS`; p99_s is null for under 100 samples, and least_s is the
+        median without what the samples lost.
     """
     warm = samples.filter(samples.phase == "warm")
     time_s = warm.duration_ns.cast("float64") / warm.batch / 1e9
+    least_s = (warm.duration_ns - warm.lost_ns).cast("float64") / warm.batch / 1e9
     # Sorting a few dozen numbers in each group costs a fraction of one sort of all samples.
     grouped = warm.group_by(list(PAIR)).agg(
         times=time_s.collect(),
         samples=warm.count(),
-        tainted=(warm.taint > 0).cast("int64").sum(),
+        least=least_s.collect(),
+        disturbed=(warm.lost_ns > DISTURBED * warm.duration_ns).cast("int64").sum(),
         min_s=time_s.min(),
         max_s=time_s.max(),
         mean_s=time_s.mean(),
@@ -50,11 +54,11 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
         schema={"of": "int64", "low": "int64", "high": "int64"},
     )
     joined = grouped.join(interval, grouped.samples == interval.of)
-    joined = joined.mutate(times=joined.times.sort())
+    joined = joined.mutate(times=joined.times.sort(), least=joined.least.sort())
 
-    def at(rank: Expression) -> Expression:
+    def at(rank: Expression, values: str = "times") -> Expression:
         # ranks count from 1; Spark refuses a BIGINT as the index of an array
-        return joined.times[(rank - 1).cast("int32")]
+        return joined[values][(rank - 1).cast("int32")]
 
     n = joined.samples
     found = {
@@ -63,9 +67,10 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
         for name, q in QUANTILES.items()
     }
     found["median_s"] = (at((n + 1) // 2) + at(n // 2 + 1)) / 2
+    found["least_s"] = (at((n + 1) // 2, "least") + at(n // 2 + 1, "least")) / 2
     found["low_s"], found["high_s"] = at(joined.low), at(joined.high)
     found["p99_s"] = (n >= P99_FROM).ifelse(found["p99_s"], None)
-    same = ("samples", "tainted", "min_s", "max_s", "mean_s")
+    same = ("samples", "disturbed", "min_s", "max_s", "mean_s")
     return joined.select(*PAIR, *same, **found)
 
 
@@ -74,7 +79,7 @@ def summaries(findings: Expression) -> Expression:
     given = findings.filter(findings.samples.notnull())
     scaled = {name: given[name.replace("_s", "_ns")].cast("float64") / given.batch / 1e9 for name in STATISTICS}
     scaled["p99_s"] = (given.samples >= P99_FROM).ifelse(scaled["p99_s"], None)
-    return given.select(*PAIR, "samples", "tainted", **scaled)
+    return given.select(*PAIR, "samples", "disturbed", **scaled)
 
 
 def first_contacts(samples: Expression) -> Expression:

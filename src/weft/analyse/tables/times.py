@@ -16,7 +16,7 @@ SAMPLE = (("cell", TEXT), ("launch", SHORT), ("call", TEXT), ("phase", TEXT))
 
 
 class IterationRow(TypedDict):
-    """One timed operation over all its ranks."""
+    """One timed operation over all its ranks; its undisturbed time lies in ``least_s`` .. ``time_s``."""
 
     cell: str
     launch: int
@@ -24,17 +24,22 @@ class IterationRow(TypedDict):
     phase: str
     iteration: int
     time_s: float
-    tainted: bool
+    least_s: float
+    disturbed: bool
 
 
 class MixedRow(TypedDict):
-    """Quantiles of all samples of one call of a cell, each launch with the same weight."""
+    """Quantiles of all samples of one call of a cell, each launch with the same weight.
+
+    ``disturbed`` samples lost over 1 % of their time to others, ``lost_s`` is the most that one of them can have lost.
+    """
 
     cell: str
     call: str
     phase: str
     samples: int
-    tainted: int
+    disturbed: int
+    lost_s: float
     min_s: float
     p5_s: float
     p95_s: float
@@ -57,14 +62,19 @@ class SummaryRow(MixedRow):
 
 
 class MedianRow(MixedRow):
-    """Order statistics of one call in one launch; ``clean_s`` is the median of the samples that nobody interrupted."""
+    """Order statistics of one call in one launch; ``least_s`` is the median without what was lost."""
 
     launch: int
-    clean_s: float | None
+    least_s: float
     median_s: float
     low_s: float
     high_s: float
     coverage: float
+
+
+def may_be_half(row: MedianRow) -> bool:
+    """Whether the true median of a launch may be less than half of what was measured, for what others took."""
+    return row["least_s"] < row["median_s"] / 2
 
 
 class CallIdentity(TypedDict):
@@ -83,7 +93,9 @@ class CallIdentity(TypedDict):
     status: str
     samples: int
     discarded: int
-    tainted: int
+    disturbed: int
+    lost_s: float
+    lost_by: str
     launches: int
     interval: str
     low_s: float | None
@@ -203,12 +215,22 @@ class FloorRow(TypedDict):
 
 
 ITERATIONS = TableOf(
-    "iterations", IterationRow, pa.schema([*SAMPLE, ("iteration", INT), ("time_s", REAL), ("tainted", FLAG)])
+    "iterations",
+    IterationRow,
+    pa.schema([*SAMPLE, ("iteration", INT), ("time_s", REAL), ("least_s", REAL), ("disturbed", FLAG)]),
 )
 MEDIANS = TableOf(
     "medians",
     MedianRow,
-    pa.schema([*SAMPLE, ("samples", LONG), ("tainted", LONG), *((name, REAL) for name in (*STATISTICS, "clean_s"))]),
+    pa.schema(
+        [
+            *SAMPLE,
+            ("samples", LONG),
+            ("disturbed", LONG),
+            ("lost_s", REAL),
+            *((name, REAL) for name in (*STATISTICS, "least_s")),
+        ]
+    ),
 )
 QUARTILES = TableOf(
     "quartiles", QuartileRow, pa.schema([*SAMPLE, *((name, REAL) for name in ("q1_s", "median_s", "q3_s"))])
@@ -220,7 +242,8 @@ CALLS = TableOf(
         [
             ("cell", TEXT), ("kernel", TEXT), ("series", pa.list_(TEXT)), ("nodes", INT), ("ranks_per_node", INT),
             ("ranks", INT), ("n", LONG), ("m", LONG), ("call", TEXT), ("phase", TEXT), ("status", TEXT),
-            ("samples", LONG), ("discarded", LONG), ("tainted", LONG), ("launches", INT), ("batch", INT),
+            ("samples", LONG), ("discarded", LONG), ("disturbed", LONG), ("lost_s", REAL), ("lost_by", TEXT),
+            ("launches", INT), ("batch", INT),
             ("definition", TEXT), ("peers_met", INT), ("cache", TEXT), ("algorithm", TEXT),
             *((name, REAL) for name in STATISTICS), ("launch_low_s", REAL), ("launch_high_s", REAL), ("interval", TEXT),
             ("bound_s", REAL), ("bound", TEXT), ("bound_basis", TEXT), ("block_bytes", LONG), ("array_bytes", LONG),

@@ -7,9 +7,9 @@ size's own with the median of its neighbours', so that one disturbed launch does
 single launch, the interval of the median is used instead.
 
 On a shared machine, most samples of a launch can be disturbed, and with them its median, but not its fastest samples.
-If the fastest samples of the launches agree much better than their medians, they are used instead. If the system
-interrupted every sample of a launch at a size, that launch is left out at that size. Both decisions use only the
-scatter between launches and the interruptions that the system reports (METHOD 11), never the shape of the curve. A
+If the fastest samples of the launches agree much better than their medians, they are used instead. If others
+may have taken half the time of a launch at a size, that launch is left out at that size. Both decisions use only the
+scatter between launches and the time that others took (METHOD 11), never the shape of the curve. A
 size that fewer than half of the launches measured (refining ran out of its budget) has a launch's own speed for its
 time: it decides nothing, and its error is infinite.
 """
@@ -22,7 +22,7 @@ from typing import Literal
 
 import numpy as np
 
-from weft.analyse.tables.times import RARE, CallRow, MedianRow, TimedRow, timed
+from weft.analyse.tables.times import RARE, CallRow, MedianRow, TimedRow, may_be_half, timed
 from weft.analyse.thresholds.fit import Numbers
 from weft.kernel.sizes import in_all, split_op
 
@@ -133,11 +133,12 @@ def size_of(row: TimedRow) -> int:
 
 
 def _undisturbed(medians: Sequence[MedianRow]) -> list[MedianRow]:
-    """Rows without those of which every sample was tainted.
+    """Rows without those of which others may have taken half the time or more.
 
-    Ranks that yield their core are always tainted: a series keeps all its rows if fewer than half would remain.
+    A series keeps all its rows if fewer than half would remain: a kernel that only flags switches flags all ranks that
+    yield.
     """
-    clean = [row for row in medians if row.get("tainted", 0) < row.get("samples", 1)]
+    clean = [row for row in medians if not may_be_half(row)]
     every, stay = (Counter(map(_series_of, rows)) for rows in (medians, clean))
     poor = {series for series, count in every.items() if 2 * stay[series] < count}
     return [row for row in medians if _series_of(row) in poor] + [row for row in clean if _series_of(row) not in poor]

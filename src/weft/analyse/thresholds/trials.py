@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 
 from weft.analyse.interval import NO_INTERVAL, Interval, over_launches
 from weft.analyse.tables.answers import ChangeRow
-from weft.analyse.tables.times import MedianRow
+from weft.analyse.tables.times import MedianRow, may_be_half
 from weft.analyse.tables.trials import Judgement, TrialRow
 from weft.analyse.thresholds.changes import LEAST_FACTOR
 from weft.analyse.thresholds.knob import is_eager_limit
@@ -125,9 +125,9 @@ def quieter(trial: Trial, moved: str, usual: str, medians: Sequence[MedianRow]) 
 def times(
     medians: Sequence[MedianRow], cell: str, column: Literal["median_s", "min_s"]
 ) -> dict[tuple[str, int], float]:
-    """Call and launch -> logarithm of seconds, of one cell, warm, where some sample was not tainted (METHOD 11)."""
+    """Call and launch -> logarithm of seconds, of one cell, warm, of which others took less than half (METHOD 11)."""
     warm = (row for row in medians if (row["cell"], row["phase"]) == (cell, "warm") and row[column] > 0)
-    return {(row["call"], row["launch"]): math.log(row[column]) for row in warm if row["tainted"] < row["samples"]}
+    return {(row["call"], row["launch"]): math.log(row[column]) for row in warm if not may_be_half(row)}
 
 
 def steps_of(trial: Trial, moved: Known, usual: Known) -> Steps:

@@ -14,7 +14,8 @@ from weft.report.view import RunView
 MOST_PANELS = 9
 MOST_POINTS = 60
 KEY = (
-    "Points: samples of the warm main call (at most 60 per launch, including the extremes); orange: interrupted. "
+    "Points: samples of the warm main call (at most 60 per launch, including the extremes); orange: "
+    "lost over 1 % of their time to others. "
     "Box: middle half of a launch and its median. Every axis begins at zero."
 )
 
@@ -59,7 +60,7 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
             # a fixed jitter, so that the same run gives the same picture
             beside = ((place * 0.618034) % 1 - 0.5) * 0.5
             points.append(
-                {"launch": launch, "y": row["time_s"] / size, "beside": round(beside, 3), "taint": row["tainted"]}
+                {"launch": launch, "y": row["time_s"] / size, "beside": round(beside, 3), "lost": row["disturbed"]}
             )
     boxes = [
         {"launch": row["launch"], "q1": row["q1_s"] / size, "median": row["median_s"] / size, "q3": row["q3_s"] / size}
@@ -70,7 +71,7 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
     y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=alt.Axis(tickCount=5, format=".4~r"))
     beside = alt.XOffset("beside:Q", scale=alt.Scale(domain=[-0.5, 0.5]))
     drawn = alt.Chart(values(boxes)).encode(x=x)
-    colour = alt.condition("datum.taint", alt.value(RED), alt.value(BLUE))
+    colour = alt.condition("datum.lost", alt.value(RED), alt.value(BLUE))
     return alt.layer(
         alt.Chart(values(points)).mark_circle(size=16, opacity=0.7).encode(x=x, y=y, xOffset=beside, color=colour),
         drawn.mark_bar(size=26, fill=None, stroke=INK, strokeWidth=1.2).encode(y=alt.Y("q1:Q", scale=scale), y2="q3:Q"),

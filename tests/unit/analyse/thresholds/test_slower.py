@@ -28,7 +28,7 @@ def tables(factor: float, noise: float, *, cells: bool, seed: int = 1) -> tuple[
         own = usual * (1 + noise * rng.standard_normal(LAUNCHES))
         where = {"cell": f"c{index:03d}" if cells else "c000", "call": "C" if cells else f"C@{size}", "phase": "warm"}
         medians += [
-            where | {"launch": launch, "median_s": time, "min_s": time, "samples": 20, "tainted": 0}
+            where | {"launch": launch, "median_s": time, "min_s": time, "samples": 20, "least_s": time}
             for launch, time in enumerate(own, 1)
         ]
         middle = float(np.median(own))
