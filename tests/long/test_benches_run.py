@@ -13,14 +13,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
 QUOTED = sorted({name for text in TEXTS for name in re.findall(r"python bench/(\w+)\.py", text.read_text())})
-#: Words after each program; `{into}` is a new folder. `mutants` is a part of `make test-all` of its own, and
-#: `bare_debian` needs Debian's mirror.
+#: Words after each program; `{into}` is a new folder. `mutants` is a part of `make test-all` of its own,
+#: `bare_debian` needs Debian's mirror, and `foreign_tests` the sources of others.
 SMALL = {
     "alltoall_real": '--launches 4 --rounds 5 --sizes "8 B" --into {into}',
     "alltoall_simulated": '--nodes 8 --gaps 0.2 --sizes "512 B" --into {into}',
     "compare_alarms": "--runs 4 --comparisons 4 --planted 2 --into {into}",
     "compare_power": "--comparisons 4",
     "cost_estimates": "--kernels exchange --ranks 64 --libraries ompi",
+    "first_answer": "--repeats 1",
     "fuzz": "all --seconds 4",
     "kills": "--kills 3 --disks 1 --launches 3 --seed 3",
     "pairs_analysis": "--ranks 64 --iterations 20 --folder {into}",
@@ -35,7 +36,7 @@ SMALL = {
     "virtual_fits": "--networks one-switch --into {into}",
 }
 HARNESS = ["exchange", "pairs", "sweep"]
-ELSEWHERE = {"harness", "mutants", "bare_debian"}
+ELSEWHERE = {"harness", "mutants", "bare_debian", "foreign_tests"}
 
 
 def run_bench(words: str, into: Path) -> str:
