@@ -13,7 +13,7 @@ from weft.fabric.network.dumped import unrouted
 from weft.fabric.network.tables import forward_of
 from weft.fabric.nodeset import expand
 from weft.fabric.readers import Dump, Format, Lines, NodeShape, read_dump, read_hwloc, read_names, read_tables
-from weft.files.plain import plain_file, read_plain
+from weft.files.plain import UNLIMITED, plain_file, read_plain
 
 FORMS: dict[str, Format] = {
     "ibnetdiscover": "ibnetdiscover",
@@ -109,7 +109,7 @@ def _write(into: Path, text: str, beside: Sequence[tuple[Path, Path]]) -> None:
 def _lay(source: Path, target: Path) -> None:
     """Copy a file unless it is there already."""
     if target.exists():
-        if source.samefile(target) or read_plain(source) == read_plain(target):
+        if source.samefile(target) or read_plain(source, UNLIMITED) == read_plain(target, UNLIMITED):
             return
         raise FabricError(f"{target} already exists with other contents", "write the fabric file into an empty folder")
     shutil.copyfile(plain_file(source), target)

@@ -16,6 +16,7 @@ from weft.errors import DataError, StudyError
 from weft.files import checksum
 from weft.files.beneath import NotPlainError, follow_no_link, parent_of, strange_in
 from weft.files.plain import MOST_BYTES, open_plain, read_plain
+from weft.files.tree import is_table
 from weft.format import format_bytes
 from weft.text import plain_tree
 
@@ -123,10 +124,10 @@ def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
         raise DataError(
             f"{path} is not JSON: {error}", "it was changed or is incomplete: measure again with --into DIR"
         ) from error
-    if not isinstance(value, dict):
+    if not is_table(value):
         raise DataError(f"{path} is not a JSON object", ANEW)
     value.pop(checksum.NAME, None)
-    return value  # pyright: ignore[reportUnknownVariableType]
+    return value
 
 
 def guard(root: Path) -> None:
