@@ -2,6 +2,7 @@
 """The verb ``list``."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -54,11 +55,16 @@ def list_(
     if not rows:
         sys.stdout.write(f"no {what} in {plain(str(folder))}\n" if folder else f"no {what} here\n")
         return
-    from rich.table import Table
+    print_rows(rows)
+
+
+def print_rows(rows: Sequence[Mapping[str, str]]) -> None:
+    """Print rows as a table, names and paths whole: two that begin alike are told apart only by their ends."""
+    from rich.table import Column, Table
 
     from weft.text import console
 
-    table = Table(*rows[0], box=None)
+    table = Table(*(Column(name, overflow="fold") for name in rows[0]), box=None)
     for each in rows:
         table.add_row(*each.values())
     console(soft_wrap=True).print(table)

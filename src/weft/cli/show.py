@@ -31,16 +31,20 @@ def show(
     all
         Print every table: times, the calls cold and warm, memory, links.
     """
+    from weft.cli.list import print_rows
     from weft.report import tables
     from weft.report.view import load_view
+    from weft.run.listing import latest_run, runs_of
     from weft.run.refresh import reading, refresh
     from weft.text import plain
 
     if run is None:
-        from weft.run.listing import latest_run
-
         run = latest_run()
         sys.stderr.write(plain(f"the latest run: {run}\n"))
+    elif format == "text" and not (run / "weft.json").exists() and (inside := runs_of(run)):
+        sys.stderr.write(plain(f"{run} holds several runs: weft show RUN\n"))
+        print_rows(inside)
+        return
     refresh(run, engine)
     with reading(run):
         view = load_view(run)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from weft.errors import DataError
+from weft.errors import DataError, NotThereError
 from weft.files.atomic import file_errors, guard, make_folder, own_handle, write_atomic, write_json
 from weft.files.lock import BESIDE, began_at, held_by_name, try_flock
 from weft.store.folder import SCHEMA, RunFolder
@@ -19,8 +19,10 @@ def check_place(folder: RunFolder) -> None:
 
     Raises
     ------
+    NotThereError
+        The path is a file, or a folder with other contents.
     DataError
-        The path is a file, a folder with other contents, or not UTF-8.
+        It is not UTF-8.
     """
     try:
         str(folder.path).encode()
@@ -31,10 +33,10 @@ def check_place(folder: RunFolder) -> None:
         ) from None
     with file_errors(folder.path):
         if folder.path.exists() and not folder.path.is_dir():
-            raise DataError(f"{folder.path} is a file, not a folder", "choose another place with --into DIR")
+            raise NotThereError(f"{folder.path} is a file, not a folder", "choose another place with --into DIR")
         foreign = folder.path.is_dir() and not folder.meta.is_file() and foreign_entry(folder)
     if foreign:
-        raise DataError(
+        raise NotThereError(
             f"{folder.path} is not a run folder (it has no weft.json) but contains {foreign}",
             "choose an empty or new folder with --into DIR",
         )

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from weft.errors import DataError, NotThereError
+from weft.errors import NotThereError
 from weft.files.atomic import guard, read_json, write_json
 
 SCHEMA = "weft-trace/1"
@@ -50,7 +50,7 @@ class TraceFolder:
             return folder
         schema = folder.metadata().get("schema")
         if schema != SCHEMA:
-            raise DataError(
+            raise NotThereError(
                 f"{folder.path} is not a trace: its weft.json says {schema!r}, a trace's {SCHEMA!r}",
                 f"for a run of a study: weft show {folder.path}",
             )
