@@ -126,7 +126,9 @@ def test_clocks_that_disagree_by_over_ten_microseconds_are_a_warning(residual_ns
 def test_the_last_line_names_what_is_ready_and_what_each_other_kind_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ready, "is_here", lambda kind: kind == "slurm")
     virtual = Probe("virtual fabrics", "", "missing", "x", "y", serves="virtual", lacks="iproute2")
-    assert ready.ready([virtual]) == "ready: local, simulated, slurm; missing for virtual: iproute2"
+    assert ready.ready([virtual]) == (
+        "ready: local, simulated; missing for virtual: iproute2; not tried: slurm (weft doctor --on FABRIC tries it)"
+    )
     compiler = Probe("C++ compiler", "", "missing", "x", "y", needed=True, lacks="a C++ compiler")
     assert ready.ready([compiler, virtual]).startswith("not ready for anything; missing for local: a C++ compiler; ")
     monkeypatch.setattr(ready, "is_here", lambda kind: False)

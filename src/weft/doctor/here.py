@@ -213,7 +213,13 @@ def virtual_fabrics(root: Root) -> Probe:
 PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
     ("packet capture", ("tcpdump",), "weft run --pcap on a virtual fabric", "tcpdump", ""),
     ("Slurm", ("sbatch", "squeue", "srun"), "fabrics of kind slurm", "slurm-client", ""),
-    ("a Slurm of our own", ("slurmctld", "slurmd", "munged"), "trying Slurm on this host", "slurm-wlm munge", ""),
+    (
+        "a Slurm of our own",
+        ("slurmctld", "slurmd", "munged"),
+        "trying Slurm on this host",
+        "slurm-wlm munge libpmix-dev",
+        "",
+    ),
     ("SimGrid", ("smpicxx", "smpirun"), "fabrics of kind simulated", "libsimgrid-dev", "simulated"),
     ("OpenSM, ibsim", ("opensm", "ibsim"), "routing tables of a planned InfiniBand fabric", "opensm ibsim-utils", ""),
 )

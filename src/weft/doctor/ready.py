@@ -11,13 +11,15 @@ from weft.launch.batch.schedulers import SCHEDULERS
 
 
 def ready(probes: Sequence[Probe]) -> str:
-    """One line: ``ready: local, slurm; missing for virtual: iproute2``.
+    """One line: ``ready: local; missing for virtual: iproute2; not tried: slurm (weft doctor --on FABRIC tries it)``.
 
-    Kinds whose scheduler is not here are left out: a laptop lacks nothing without one.
+    Kinds whose scheduler is not here are left out: a laptop lacks nothing without one. Where its commands are, only a
+    job shows whether it works.
     """
     base = [probe.lacks or probe.name for probe in probes if probe.needed and probe.verdict == "missing"]
     here: list[str] = []
     parts: list[str] = []
+    untried: list[str] = []
     for kind in KINDS:
         if kind in SCHEDULERS and not is_here(kind):
             continue
@@ -26,8 +28,12 @@ def ready(probes: Sequence[Probe]) -> str:
         ]
         if lacking:
             parts.append(f"missing for {kind}: {', '.join(dict.fromkeys(lacking))}")
+        elif kind in SCHEDULERS:
+            untried.append(kind)
         else:
             here.append(kind)
+    if untried:
+        parts.append(f"not tried: {', '.join(untried)} (weft doctor --on FABRIC tries it)")
     return "; ".join([f"ready: {', '.join(here)}" if here else "not ready for anything", *parts])
 
 
