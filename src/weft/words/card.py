@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, claims_of
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, claims_of, extras
+from weft.format import times_text
 from weft.words.doubts import NEXT, grade_text
 from weft.words.row import Row
 from weft.words.say import say
@@ -49,7 +50,18 @@ def card_rows(claims: Sequence[ClaimRow]) -> tuple[Row, ...]:
 
 def _confidence(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> Row:
     grade, reason = grade_text(list(doubts))
-    return Row("confidence", "Confidence", answer["confidence"], reason if doubts or grade == "A" else "")
+    told = "; ".join(filter(None, (reason if doubts or grade == "A" else "", _allowing(answer))))
+    return Row("confidence", "Confidence", answer["confidence"], told)
+
+
+def _allowing(answer: ClaimRow) -> str:
+    """What is left of a factor if all disturbances lengthened its times as far as they could; empty without any."""
+    more = extras(answer)
+    if answer["unit"] != "factor" or more.get("least") is None:
+        return ""
+    most = more.get("most")
+    left = times_text(None, more["least"], most) if most is not None else f"at least {times_text(more['least'])}"
+    return f"allowing for the disturbances: {left}"
 
 
 def _why(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> list[Row]:
@@ -58,7 +70,7 @@ def _why(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> list[Row]:
         return [Row("next", "Next", answer["next"])] if answer["next"] else []
     first = doubts[0]
     why = say(first)
-    found = [Row(why.id, "Why", why.value, why.note)]
+    found = [Row(why.id, "Why", why.value, _allowing(answer) or why.note)]
     if following := why.next or NEXT.get(first["subject"], ""):
         found.append(Row("next", "Next", following))
     return found

@@ -133,3 +133,10 @@ def test_an_inconclusive_card_is_its_number_why_and_what_next() -> None:
     rows = card_rows([doubted, DOUBT | {"confidence": "C"}])
     assert [row.label for row in rows] == ["Inconclusive", "Why", "Next"]
     assert rows[-1].value == "weft run contention --on virtual-default --launches 10"
+
+
+@pytest.mark.parametrize(("most", "left"), [(288.0, "194x to 288x"), (None, "at least 194x")])
+def test_a_card_says_what_is_left_of_a_factor_without_the_disturbances(most: float | None, left: str) -> None:
+    answer = make_claim("contention.network-bound", "answer", "weak scaling", 248.0, "factor", (216.0, 288.0),
+                        confidence="B", least=194.0, most=most, **SERIES)  # fmt: skip
+    assert card_rows([answer, DOUBT])[-1].note.endswith(f"; allowing for the disturbances: {left}")
