@@ -79,7 +79,9 @@ def test_a_time_that_the_model_cannot_narrow_stands_with_its_range(tmp_path: Pat
     outcomes = [Outcome(each, tmp_path / each.name, 2.0, simulated(fabric), low_s=0.0, high_s=3.0) for each in found]
     answers = SideBySide(16, "tara", outcomes, 0.25)
     assert answers.table().rows[0][1] == "2.00 s (0.00–3.00)"
-    assert "In brackets stand ranges of what the model leaves out" in answers.sentence()
+    assert "In brackets" in answers.sentence()
+    exact = [replace(each, low_s=None, high_s=None) for each in outcomes]
+    assert "In brackets" not in SideBySide(16, "tara", exact, 0.25).sentence()
     assert answers.as_tree()["variants"][0]["high_s"] == 3.0
 
 
