@@ -36,7 +36,7 @@ class Story(Protocol):
 
     def proof(self, view: "RunView", figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
         """The pictures beside the card, which prove its answer: the first of its ``figures``, or else bars."""
-        from weft.report.figures.proof import draw_times
+        from weft.report.figures.times import draw_times
 
         bars = None if figures else draw_times(view)
         return [bars] if bars else list(figures[:1])

@@ -48,7 +48,8 @@ class ExchangeStory(Story):
 
     def proof(self, view: RunView, figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
         """The links with their load, and the times of the series that answers."""
-        from weft.report.figures.proof import draw_loads, draw_times
+        from weft.report.figures.proof import draw_loads
+        from weft.report.figures.times import draw_times
 
         return [each for each in (draw_loads(view), draw_times(view)) if each is not None]
 
