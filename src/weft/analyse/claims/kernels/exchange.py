@@ -16,7 +16,9 @@ def find_claims(known: Known) -> list[ClaimRow]:
     """The answer on the main series, the others, the bottleneck at its end, and its steps."""
     main = main_verdict(known.verdicts)
     if main is None:
-        return [*(_unanswered(known, row) for row in known.verdicts[:1]), *_others(known, known.verdicts[1:])]
+        # weak scaling first, as where there is a verdict
+        rows = sorted(known.verdicts, key=lambda row: (row["factor"] is None, row["kind"] != "weak"))
+        return [*(_unanswered(known, row) for row in rows[:1]), *_others(known, rows[1:])]
     cause = next((row for row in known.causes if row["cell"] == main["cell"]), None)
     answer = _of_series(known, main, f"contention.{limit_of(main, cause)}")
     others = [row for row in known.verdicts if row is not main]
