@@ -38,26 +38,17 @@ COLOURS = """
   };
 """
 
-#: Where links within the page lead: nowhere, to one of two places, or under the contents that stay in view.
+#: Where links within the page lead: nowhere, or to one of two places.
 ANCHORS = """
   const ids = [...document.querySelectorAll("[id]")].filter((each) => !each.closest("svg")).map((each) => each.id);
   for (const id of new Set(ids.filter((each, k) => ids.indexOf(each) < k))) found.push(`two parts have one id: ${id}`);
-  const [left, top] = [scrollX, scrollY];
   for (const link of document.querySelectorAll("a[href]")) {
     if (link.closest(".vega-embed details, .vega-actions")) continue;
     const to = link.getAttribute("href");
     if (!to.startsWith("#")) { found.push(`a link leads off the page: ${to}`); continue; }
     const place = document.getElementById(decodeURIComponent(to.slice(1)));
     if (!place) { found.push(`a link leads nowhere: ${to}`); continue; }
-    place.scrollIntoView({ behavior: "instant" });
-    for (const bar of document.querySelectorAll("nav.contents")) {
-      const title = place.querySelector("h1, h2, h3") ?? place;
-      const hidden = bar.getBoundingClientRect().bottom - title.getBoundingClientRect().top;
-      if (getComputedStyle(bar).position === "sticky" && getComputedStyle(bar).display !== "none" && hidden > 1)
-        found.push(`hidden under the contents: ${to}`);
-    }
   }
-  scrollTo({ left, top, behavior: "instant" });
 """
 
 #: Everything wrong with the page as it is drawn, in words.

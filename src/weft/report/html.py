@@ -17,7 +17,7 @@ from weft.files.shipped import cache
 from weft.format import capital, measured_factor
 from weft.report.figures.files import vegalite_version
 from weft.report.figures.picture import Picture
-from weft.report.figures.theme import DARKER, GREY, INK, Figure
+from weft.report.figures.theme import BLUE, DARKER, GREY, INK, Figure
 from weft.text import plain, plain_tree
 
 _BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|us|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
@@ -89,23 +89,31 @@ def figure_values(place: str, figure: Figure | Picture) -> dict[str, Any]:
 
     said = {"id": place, "title": figure.title, "key": figure.key, "reading": figure.reading}
     if isinstance(figure, Picture):
-        return said | {"panels": [], "svg": Markup(_of_page(figure.svg)), "extra": Markup(figure.extra_html)}
-    return said | {"panels": [_of_page(panel) for panel in figure.specifications()], "svg": "", "extra": ""}
+        return said | {"panels": [], "svg": Markup(paint_for_page(figure.svg)), "extra": Markup(figure.extra_html)}
+    return said | {"panels": [paint_for_page(panel) for panel in figure.specifications()], "svg": "", "extra": ""}
+
+
+def _lighter(colour: str) -> str:
+    """A colour that reads well on dark paper: mixed with white, 45 parts of a hundred."""
+    parts = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return "#" + "".join(f"{round(part + 0.45 * (255 - part)):02x}" for part in parts)
 
 
 #: Colours of a figure's file to those of the page, which follow its light or dark scheme.
 PAGE_COLOURS = {
-    INK: "var(--ink)", GREY: "var(--soft)", "white": "var(--paper)", "#e5e7eb": "var(--line)", "#9ca3af": "var(--soft)",
-    **{dark: f"var(--{name})" for name, dark in zip(("orange", "green", "red"), DARKER.values(), strict=True)},
+    INK: "var(--ink)", "#1f2933": "var(--ink)", GREY: "var(--soft)", "#6b7785": "var(--soft)", "#9ca3af": "var(--soft)",
+    "white": "var(--paper)", "#f4f6f8": "var(--ground)", "#e5e7eb": "var(--line)",
+    **{each: f"light-dark({each}, {_lighter(each)})"
+       for each in (BLUE, *DARKER.values(), "#a23b8c", "#7c3aed", "#b0305c", "#26789f")},
 }  # fmt: skip
 _PAINTED = re.compile(r'(?<=")(?:' + "|".join(map(re.escape, PAGE_COLOURS)) + r')(?=")')
 
 
-def _of_page(drawn: Any) -> Any:
+def paint_for_page(drawn: Any) -> Any:
     """A drawing, or a chart's specification, in the colours of the page."""
     if isinstance(drawn, str):
         return _PAINTED.sub(lambda found: PAGE_COLOURS[found[0]], drawn)
-    return json.loads(_of_page(json.dumps(drawn)))
+    return json.loads(paint_for_page(json.dumps(drawn)))
 
 
 def parts(cell: str) -> tuple[str, str]:

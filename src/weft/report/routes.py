@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-from weft.report.html import fill, write_page
+from weft.report.html import fill, paint_for_page, write_page
 from weft.report.tabular import Table, Words
 from weft.route.compare import Comparison, Engine
 from weft.route.drawn import drawing
@@ -32,7 +32,7 @@ def _engine(found: Comparison, engine: Engine, title: str) -> dict[str, Any]:
         "name": engine.name,
         "routing": engine.routes.network.routing,
         "note": engine.note,
-        "drawing": drawing(found, engine, title).to_dict(),
+        "drawing": paint_for_page(drawing(found, engine, title).to_dict()),
         "links": _table(link_rows(engine)) if engine.fullest else None,
         "findings": engine.findings,
     }

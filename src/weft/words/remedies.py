@@ -4,6 +4,7 @@
 from typing import Any
 
 from weft.analyse.tables.claims import ClaimRow, extras
+from weft.bound.terms import LINK
 from weft.format import format_seconds, percent, times_text
 from weft.words.parts import name_part
 from weft.words.row import Row
@@ -15,7 +16,7 @@ TEXTS = {
     "plain-rounds": "another algorithm: plain rounds ({subject}) are faster",
     "late-ranks": "remove the late arrival of ranks",
     "algorithm": "the algorithm {subject}",
-    "second-cable": "a second cable for {subject}",
+    "second-cable": "a second cable for the {link}",
     "faster-adapter": "an adapter twice as fast",
     "spread-ranks": "half as many ranks per node on twice the nodes",
     "node-messages": 'one message per node: weft exec --force "{subject}"',
@@ -35,7 +36,9 @@ BASES = {"measured": "measured", "simulated": "simulated", "only bounded": "uppe
 def say(claim: ClaimRow) -> Row:
     """``a second cable leaf0-spine0: saves at most 36 %``."""
     more, name = extras(claim), claim["id"].partition(".")[2]
-    text = TEXTS.get(name, "{subject}").format(subject=claim["subject"], stated=_stated(claim["subject"]))
+    text = TEXTS.get(name, "{subject}").format(
+        subject=claim["subject"], stated=_stated(claim["subject"]), link=name_part(f"{LINK}{claim['subject']}")
+    )
     saves = f": saves at most {percent(claim['value'])}" if claim["value"] is not None else ""
     return Row(claim["id"], "Try", f"{text}{saves}", _reason(more), claim["next"])
 

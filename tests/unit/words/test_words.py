@@ -32,7 +32,7 @@ WORDS: list[tuple[ClaimRow, str, str]] = [
     (ANSWER, "Network-bound", "weak scaling, 1 -> 4 nodes: 248x slower (95 % 216–288)"),
     (BOTTLENECK, "Bottleneck", "uplink of leaf0: 79 % busy; bound 343 ms of 400 ms measured (86 %)"),
     (STEP, "1 -> 2 nodes", "122x (100–149)"),
-    (REMEDY, "Try", "a second cable for leaf0 up: saves at most 36 %"),
+    (REMEDY, "Try", "a second cable for the uplink of leaf0: saves at most 36 %"),
     (DOUBT, "B", "launch medians vary by more than 25 % in 10 of 15 rows, at most 2.50x"),
     (
         make_claim("breakdown.messages", "breakdown", "", 1.12, "factor", (1.08, 1.16), seconds=1.0),

@@ -65,7 +65,8 @@ CONFIG: dict[str, Any] = {
         "offset": 12,
     },
     "text": {"fontSize": 12, "color": INK},
-    "legend": {"labelFontSize": 12, "titleFontSize": 12},
+    "legend": {"labelFontSize": 12, "titleFontSize": 12, "labelColor": INK, "titleColor": INK},
+    "header": {"labelColor": INK, "titleColor": INK},
 }
 
 
