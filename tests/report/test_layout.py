@@ -159,7 +159,7 @@ def test_a_broken_page_is_seen_by_this_very_test(
     ],
 )
 def test_a_broken_link_is_seen(broken: str, told: str, pages: dict[str, Path], browser: Browser) -> None:
-    show(browser, pages["three"], 1400)
+    show(browser, pages["several"], 1400)
     browser.ask(broken)
     assert any(told in fault for fault in browser.ask(FAULTS))
 
