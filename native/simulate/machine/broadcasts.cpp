@@ -5,9 +5,6 @@
 // The halves of the split binary tree went in pieces of 1 KiB, none of which asked first.
 #include "smpi_names.hpp"
 
-#include <xbt/config.hpp>
-
-#include <string>
 #include <vector>
 
 namespace simgrid::smpi {
@@ -16,10 +13,6 @@ namespace {
 using Bcast = int(void *, int, Datatype *, int, Comm *);
 
 constexpr int tag = -417; // no application has one below zero
-
-bool chosen_by_open_mpi() {
-    return simgrid::config::get_value<std::string>("smpi/bcast") == "ompi";
-}
 
 // Ranks are counted from the root on: all above the place give to it, it gives to those below.
 struct Place {
@@ -131,21 +124,23 @@ int bcast__split_binary_tree(void *data, int count, Datatype *type, int root, Co
 int bcast__NTSL(void *data, int count, Datatype *type, int root, Comm *comm) {
     static auto *const own =
         weft::simulate::of_simgrid<Bcast>("_ZN7simgrid4smpi11bcast__NTSLEPviPNS0_8DatatypeEiPNS0_4CommE");
-    auto *const taken = chosen_by_open_mpi() ? bcast__flattree : own;
+    auto *const taken = weft::simulate::chosen_by_open_mpi("smpi/bcast") ? bcast__flattree : own;
     return taken(data, count, type, root, comm);
 }
 
 int bcast__NTSB(void *data, int count, Datatype *type, int root, Comm *comm) {
     static auto *const own =
         weft::simulate::of_simgrid<Bcast>("_ZN7simgrid4smpi11bcast__NTSBEPviPNS0_8DatatypeEiPNS0_4CommE");
-    auto *const taken = chosen_by_open_mpi() ? bcast__binary_tree : own;
+    auto *const taken = weft::simulate::chosen_by_open_mpi("smpi/bcast") ? bcast__binary_tree : own;
     return taken(data, count, type, root, comm);
 }
 
 int bcast__ompi_split_bintree(void *data, int count, Datatype *type, int root, Comm *comm) {
     static auto *const own =
         weft::simulate::of_simgrid<Bcast>("_ZN7simgrid4smpi25bcast__ompi_split_bintreeEPviPNS0_8DatatypeEiPNS0_4CommE");
-    auto *const taken = !chosen_by_open_mpi() ? own : count < 2 ? bcast__chain : bcast__split_binary_tree;
+    auto *const taken = !weft::simulate::chosen_by_open_mpi("smpi/bcast") ? own
+                        : count < 2                                       ? bcast__chain
+                                                                          : bcast__split_binary_tree;
     return taken(data, count, type, root, comm);
 }
 
@@ -153,7 +148,7 @@ int bcast__ompi_split_bintree(void *data, int count, Datatype *type, int root, C
 int bcast__ompi_pipeline(void *data, int count, Datatype *type, int root, Comm *comm) {
     static auto *const own =
         weft::simulate::of_simgrid<Bcast>("_ZN7simgrid4smpi20bcast__ompi_pipelineEPviPNS0_8DatatypeEiPNS0_4CommE");
-    auto *const taken = chosen_by_open_mpi() ? bcast__chain : own;
+    auto *const taken = weft::simulate::chosen_by_open_mpi("smpi/bcast") ? bcast__chain : own;
     return count == 0 ? MPI_SUCCESS : taken(data, count, type, root, comm);
 }
 

@@ -5,10 +5,6 @@
 // is.
 #include "smpi_names.hpp"
 
-#include <xbt/config.hpp>
-
-#include <string>
-
 struct ompi_coll_tree_t;
 
 namespace simgrid::smpi {
@@ -16,10 +12,6 @@ namespace {
 
 using Reduce = int(void const *, void *, int, Datatype *, Op *, int, Comm *);
 using AlongTree = int(void const *, void *, int, Datatype *, Op *, int, Comm *, ompi_coll_tree_t *, int, int);
-
-bool chosen_by_open_mpi() {
-    return simgrid::config::get_value<std::string>("smpi/reduce") == "ompi";
-}
 
 } // namespace
 
@@ -31,14 +23,14 @@ int smpi_coll_tuned_ompi_reduce_generic(void const *from, void *into, int count,
     static auto *const own = weft::simulate::of_simgrid<AlongTree>(
         "_ZN7simgrid4smpi35smpi_coll_tuned_ompi_reduce_genericEPKvPviPNS0_8DatatypeEPNS0_2OpEiPNS0_4CommE"
         "P16ompi_coll_tree_tii");
-    auto const piece = chosen_by_open_mpi() && count > 0 ? count : count_of_piece;
+    auto const piece = weft::simulate::chosen_by_open_mpi("smpi/reduce") && count > 0 ? count : count_of_piece;
     return own(from, into, count, type, op, root, comm, tree, piece, most_under_way);
 }
 
 int reduce__ompi_chain(void const *from, void *into, int count, Datatype *type, Op *op, int root, Comm *comm) {
     static auto *const own = weft::simulate::of_simgrid<Reduce>(
         "_ZN7simgrid4smpi18reduce__ompi_chainEPKvPviPNS0_8DatatypeEPNS0_2OpEiPNS0_4CommE");
-    auto *const taken = chosen_by_open_mpi() ? reduce__ompi_pipeline : own;
+    auto *const taken = weft::simulate::chosen_by_open_mpi("smpi/reduce") ? reduce__ompi_pipeline : own;
     return taken(from, into, count, type, op, root, comm);
 }
 

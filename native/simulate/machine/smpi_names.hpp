@@ -4,8 +4,11 @@
 #pragma once
 
 #include <smpi/smpi.h>
+#include <xbt/config.hpp>
 
 #include <dlfcn.h>
+
+#include <string>
 
 namespace simgrid::smpi {
 
@@ -38,6 +41,11 @@ namespace weft::simulate {
 // SimGrid's own function of a name that is redefined here.
 template <class Function> Function *of_simgrid(char const *symbol) {
     return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, symbol));
+}
+
+// Whether Open MPI's table chooses the algorithm of a collective: `setting` is its option of SMPI, "smpi/bcast".
+inline bool chosen_by_open_mpi(char const *setting) {
+    return simgrid::config::get_value<std::string>(setting) == "ompi";
 }
 
 } // namespace weft::simulate
