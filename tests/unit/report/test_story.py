@@ -18,7 +18,7 @@ from weft.report.view import RunView
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40" viewBox="0 0 80 40">'
-    '<rect width="80" height="40" fill="#0072B2"/></svg>'
+    '<rect width="80" height="40" fill="#123456"/></svg>'
 )
 PICTURE = Picture("drawn", "A drawing", "Blue: a box.", "There is one box.", SVG, '<p id="under">the list</p>')
 
@@ -53,4 +53,4 @@ def test_a_picture_becomes_svg_pdf_and_png(tmp_path: Path) -> None:
     assert svg.read_text() == SVG
     assert pdf.read_bytes().startswith(b"%PDF")
     with Image.open(png) as image:
-        assert image.convert("RGB").getpixel((20, 20)) == (0, 114, 178)
+        assert image.convert("RGB").getpixel((20, 20)) == (18, 52, 86)
