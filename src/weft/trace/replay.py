@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.analyse.tables.quality import Grade
-from weft.analyse.trace.doubts import confidence_of, trace_doubts
+from weft.analyse.tables.traces import confidence_of
+from weft.analyse.trace.doubts import trace_doubts
 from weft.errors import StudyError
 from weft.fabric.here import complete
 from weft.fabric.model import Fabric

@@ -25,10 +25,9 @@ SOUND = (row("C", "cold", 3e-3), row("C", "warm", 1e-3))
 
 
 def test_the_first_call_that_stands_out_has_an_interval() -> None:
-    assert reading(SOUND, FLOOR) == (
-        "The first call stands out most for MPI_Alltoallv(m-vector) at N = 1, p = 2: it takes 3.00 ms, "
-        "3.00 times (2.45–3.67) the 1.00 ms of later calls."
-    )
+    said = reading(SOUND, FLOOR)
+    assert "MPI_Alltoallv(m-vector) at N = 1, p = 2" in said
+    assert "3.00 ms, 3.00 times (2.45–3.67) the 1.00 ms" in said
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from weft.errors import NotThereError
 from weft.report.card import card_of
 from weft.report.figures import all_figures
 from weft.report.html import parts
-from weft.report.intervals import interval_heading
+from weft.report.intervals import interval_heading, interval_meaning
 from weft.report.latex import latex_table
 from weft.report.numbers import bound_text
 from weft.report.show_json import FIELDS
@@ -142,9 +142,12 @@ def test_markdown_has_every_table(local: RunView) -> None:
 def test_each_time_says_what_its_interval_is(local: RunView, tara: RunView) -> None:
     assert table(local, "Time of C").title.endswith("median (range)")
     assert table(tara, "Time of C").title.endswith("median (simulated)")
-    assert "lies in it in 75 of 100 cases with 3 launches" in render(local, "latex")
-    assert "range of the launches" in " ".join(render(local, "text").split())
-    assert "a model gives the same time again" in render(tara, "md")
+    said = interval_meaning(local.rows)
+    assert re.findall(r"\d+", said) == ["3", "75"], "launches, and how often the range holds the median, in per cent"
+    assert said in render(local, "latex")
+    assert said in " ".join(render(local, "text").split())
+    assert interval_meaning(tara.rows) in render(tara, "md")
+    assert not re.search(r"\d", interval_meaning(tara.rows)), "a model gives the same time again"
 
 
 def test_csv_has_a_line_for_each_cell_call_and_phase(tara: RunView) -> None:

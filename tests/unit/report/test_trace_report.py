@@ -167,7 +167,7 @@ def test_mistakes_are_told(words: list[str], code: int, message: str, capsys: py
 
 def test_a_run_of_a_study_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "weft.json").write_text('{"schema": "weft-run/2"}')
-    assert main(["trace", "show", str(tmp_path)]) == 1
+    assert main(["trace", "show", str(tmp_path)]) == 2
     assert "weft show" in capsys.readouterr().err
 
 

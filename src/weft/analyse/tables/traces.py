@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of a trace: time by call, size and communicator, who sent how much to whom, who waited for whom."""
 
+from collections.abc import Iterable
 from typing import Any, Literal, TypedDict
 
 import pyarrow
@@ -147,6 +148,14 @@ class TraceDoubtRow(TypedDict):
     of: int
     share: float
     where: str
+
+
+def confidence_of(rows: Iterable[TraceDoubtRow]) -> Grade:
+    """The grade of a trace: the worst that one of its doubts leaves it."""
+    worst: Grade = "A"
+    for row in rows:
+        worst = max(worst, row["grade"])
+    return worst
 
 
 class VerdictRow(TypedDict):

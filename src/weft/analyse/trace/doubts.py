@@ -131,11 +131,3 @@ def _doubt(doubt: TraceDoubt, count: int, of: int, who: str) -> TraceDoubtRow | 
         return None
     grade: Grade = "D" if share >= limit.d else "C" if share >= limit.c else "B"
     return TraceDoubtRow(doubt=doubt, grade=grade, count=count, of=of, share=share, where=who)
-
-
-def confidence_of(rows: Iterable[TraceDoubtRow]) -> Grade:
-    """The grade of a trace: the worst that one of its doubts leaves it."""
-    worst: Grade = "A"
-    for row in rows:
-        worst = max(worst, row["grade"])
-    return worst

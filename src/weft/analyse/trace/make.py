@@ -21,8 +21,9 @@ from weft.analyse.tables.traces import (
     LateRow,
     ShareRow,
     Spent,
+    confidence_of,
 )
-from weft.analyse.trace.doubts import confidence_of, sharing, trace_doubts
+from weft.analyse.trace.doubts import sharing, trace_doubts
 from weft.analyse.trace.late import late_ranks
 from weft.analyse.trace.matrix import matrix
 from weft.analyse.trace.node_pairs import node_pairs

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from weft.analyse.compare import PHASES, Comparison, Side, compare, side_of
-from weft.analyse.manifest import made_by
+from weft.analyse.tables.manifest import made_by
 from weft.errors import CompareError, DataError
 from weft.report.view import RunView, load_view
 

@@ -4,7 +4,7 @@
 import json
 from collections.abc import Sequence
 
-from weft.analyse.trace.doubts import confidence_of
+from weft.analyse.tables.traces import confidence_of
 from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent, plural
 from weft.report.tabular import Table, Words
 from weft.report.trace.view import TraceView

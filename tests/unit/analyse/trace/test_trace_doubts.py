@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from made.traces import MadeRank
-from weft.analyse.trace.doubts import confidence_of, cpus_of, trace_doubts
+from weft.analyse.tables.traces import confidence_of
+from weft.analyse.trace.doubts import cpus_of, trace_doubts
 from weft.fabric import load_fabric
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
