@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`auto` beside everything else, simulated: the tables of docs/all-to-all.md, and a curve.
+"""`auto` beside everything else, simulated: the tables of docs/dev/all-to-all.md, and a curve.
 
     python bench/alltoall_simulated.py [--nodes 8 18 36] [--gaps 0.2] [--sizes "8 B" "512 B"] [--into DIR] [--draw DIR]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two cells of a virtual network fitted, all others predicted: how far off, on three of them (docs/virtual.md).
+"""Two cells of a virtual network fitted, all others predicted: how far off, on three of them (docs/dev/simulation.md).
 
     nice -n -15 python bench/virtual_fits.py [--networks one-switch two-leaves uneven] [--mpicxx CXX] [--into DIR]
 

@@ -156,7 +156,7 @@ def verbs_page() -> str:
     body = text.partition("**Commands**:")[2]
     # cyclopts writes anchors of its own, and headings of the program's name
     body = re.sub(r"\(#weft-[a-z-]*\)", "", re.sub(r"\[(`[^`]+`)\]\(#[^)]*\)", r"\1", body))
-    opening = "Every verb with its options, from the program itself. [](verbs.md) tells when to use which."
+    opening = "Every verb with its options, from the program itself. Where to start: [](index.md)."
     return f"{MADE}\n# Verbs and options\n\n{opening}\n\n{body}"
 
 

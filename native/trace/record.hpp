@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's trace as bytes: docs/trace-format.md. src/weft/store/trace/layout.py has the same in Python.
+// A rank's trace as bytes: docs/dev/trace-format.md. src/weft/store/trace/layout.py has the same in Python.
 #pragma once
 
 #include <cstddef>

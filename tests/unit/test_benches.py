@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "bench").glob("*.py")]
+TEXTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.py")]
 NAMED = sorted({name for text in TEXTS for name in re.findall(r"python (bench/\w+\.py)", text.read_text())})
 IMPORT_ALL = """
 import runpy, sys, traceback

@@ -11,7 +11,7 @@ from cyclopts import CycloptsError
 from weft.cli.app import VERBS, app
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 #: A command at the start of a line of a block, or between backquotes.
 COMMAND = re.compile(r"(?:^ {4}|^|`)(?:\$ )?(?:[\w./-]*/)?(weft(?: [^`\n]+)?)(?:`|$)", re.MULTILINE)
 #: Forms, in which a word stands for many: an optional part, a choice, an ellipsis.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of docs/method-tests.md and the mutants of bench/mutants.toml name code and tests that are there."""
+"""The table of docs/dev/method-tests.md and the mutants of bench/mutants.toml name code and tests that are there."""
 
 import importlib.util
 import os
@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = ROOT / "docs" / "method-tests.md"
+TABLE = ROOT / "docs" / "dev" / "method-tests.md"
 RULES = range(1, 27)
 
 

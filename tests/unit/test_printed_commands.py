@@ -17,7 +17,7 @@ from weft.launch.toolchain import tool
 from weft.launch.virtual.permission import NEEDED, forbidden
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXTS = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py"), *ROOT.glob("packaging/*/*")]
+TEXTS = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py"), *ROOT.glob("packaging/*/*")]
 COMMAND = re.compile(r"apt(?:-get)? install (?:-[\w-]+ )*((?:[a-z0-9][a-z0-9+.-]+[ \n]?)+)")
 
 

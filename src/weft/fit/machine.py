@@ -17,7 +17,7 @@ from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
 from weft.store.folder import RunFolder
 
 SUFFIX = "-simulated"
-EQUAL = "as the queue of a link serves flows of the same latency (docs/virtual.md)"
+EQUAL = "as the queue of a link serves flows of the same latency (docs/dev/simulation.md)"
 COLLECTIVES: dict[str, Library] = {OPEN_MPI: "ompi", MPICH: "mpich", MVAPICH: "mvapich2", INTEL: "impi"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a number comes from, and how far it is known to be off: what docs/fidelity.md measured, in words."""
+"""Where a number comes from, and how far it is known to be off: what docs/dev/papers-measured.md measured, in words."""
 
 from dataclasses import dataclass
 

@@ -107,7 +107,7 @@ def test_the_error_of_data_sheets_is_printed_with_the_plan_and_is_the_one_of_the
     (note,) = [text for text in make_plan(load_study("contention"), load(tmp_path)).notes if "data sheet" in text]
     assert told in note
     assert "epyc-7763 and hdr-infiniband" in note
-    page = (Path(__file__).parents[3] / "docs" / "fidelity.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "dev" / "papers-measured.md").read_text()
     assert told in page
     assert not [text for text in make_plan(load_study("contention"), load_fabric("tara")).notes if "data sheet" in text]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every level says how far it is known to be off, in the figures of docs/fidelity.md."""
+"""Every level says how far it is known to be off, in the figures of docs/dev/papers-measured.md."""
 
 import re
 from dataclasses import replace
@@ -12,7 +12,7 @@ from weft.whatif.levels import COMPUTATION, FITTED, STATIC, simulated
 from weft.whatif.side_by_side import Outcome, SideBySide
 from weft.whatif.variants import variants
 
-PAGE = (Path(__file__).parents[3] / "docs" / "fidelity.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "dev" / "papers-measured.md").read_text()
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 

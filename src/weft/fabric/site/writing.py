@@ -45,7 +45,7 @@ def fabric_text(site: Site, adapters: Sequence[Adapter], host: str) -> str:
         raise FabricError(
             f"the scheduler ({site.kind}) names no node that is up and says its cores; asked: {asked}"
             + (f"; not understood: {site.unread[0]}" if site.unread else ""),
-            "ask it by hand whether it has nodes for you, or copy the file in the tutorial (docs/tutorial.md)",
+            "ask it by hand whether it has nodes for you, or copy the file in docs/cluster.md",
         )
     lines = [
         *_head(site, queue, host), "", *_node(site.kind, queue, nodes, alike), "",

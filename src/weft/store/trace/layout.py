@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The binary layout of a rank's trace (docs/trace-format.md); ``native/trace/record.hpp`` has the same in C++."""
+"""The binary layout of a rank's trace (docs/dev/trace-format.md); ``native/trace/record.hpp`` has the same in C++."""
 
 import enum
 

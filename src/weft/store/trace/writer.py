@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writing a rank's trace as the tracer does (docs/trace-format.md), for traces that other tools took."""
+"""Writing a rank's trace as the tracer does (docs/dev/trace-format.md), for traces that other tools took."""
 
 import struct
 from collections.abc import Mapping, Sequence

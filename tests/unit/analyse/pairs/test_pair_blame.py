@@ -94,7 +94,7 @@ TREES = {
     "leaves of 8, 4 cables": Cluster(nodes=48, per_node=2, per_leaf=8, uplinks=4, per_pod=2, pod_uplinks=8),
     "leaves of 8, 2 cables": Cluster(nodes=32, per_node=2, per_leaf=8, uplinks=2, per_pod=2, pod_uplinks=2),
 }
-#: Three causes among the four nodes of a leaf are not told apart (docs/slow-cluster.md).
+#: Three causes among the four nodes of a leaf are not told apart (docs/slow-node.md).
 LARGE_LEAVES = [tree for tree, cluster in TREES.items() if cluster.per_leaf >= 8]
 
 

@@ -40,7 +40,7 @@ def test_what_a_launch_takes_is_expected_within_a_factor_of_two_and_a_half(study
 
 def test_most_of_tara_beyond_is_within_its_budget_as_its_page_says() -> None:
     costs = [cost.seconds for cost in estimates("tara-beyond", "tara-extended")]
-    assert sum(seconds > 900 for seconds in costs) == 3  # three rows `bound` in docs/fidelity.md
+    assert sum(seconds > 900 for seconds in costs) == 3  # three rows `bound` in docs/dev/papers-measured.md
 
 
 OMPI, MPICH = "ompi", "mpich"
