@@ -156,7 +156,11 @@ def verbs_page() -> str:
     body = text.partition("**Commands**:")[2]
     # cyclopts writes anchors of its own, and headings of the program's name
     body = re.sub(r"\(#weft-[a-z-]*\)", "", re.sub(r"\[(`[^`]+`)\]\(#[^)]*\)", r"\1", body))
-    opening = "Every verb with its options, from the program itself. Where to start: [](index.md)."
+    opening = (
+        "Every verb with its options, from the program itself. Where to start: [](index.md).\n\n"
+        "Exit codes: 0 success; 1 a failed run (a row is invalid, hung or crashed) or gate; 2 a mistake in files or "
+        "arguments; 130 after Ctrl-C, SIGTERM, SIGHUP or SIGQUIT; 141 where the reader of the output has gone."
+    )
     return f"{MADE}\n# Verbs and options\n\n{opening}\n\n{body}"
 
 
