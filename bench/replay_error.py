@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A traced application beside its replays: communication time, on the virtual network and simulated (docs/dev/simulation.md).
+"""A traced application beside its replays: on the virtual network and simulated (docs/dev/simulation.md).
 
     python bench/replay_error.py [--calls sendrecv alltoall ...] [--into DIR] [-- APPLICATION ...]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The binary layout of a replay's script (docs/dev/trace-format.md); ``native/measure/replay/script.hpp`` has the same."""
+"""Layout of a replay's script (docs/dev/trace-format.md); ``native/measure/replay/script.hpp`` has the same."""
 
 import enum
 from collections.abc import Sequence
