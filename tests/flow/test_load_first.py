@@ -39,7 +39,7 @@ def test_wait_goes_on_once_this_host_is_quiet(
     measured("--wait", [BUSY, BUSY, QUIET, BUSY, QUIET, QUIET], monkeypatch, tmp_path)
     told = capsys.readouterr()
     steps = ("1.5 of 2 cores are busy with other work (python 1.5)", "waiting until this host is quiet, 30 min at most",
-             "this host is quiet now, after 0 s: going on", "to measure; a first guess")  # fmt: skip
+             "this host is quiet now, after 0 s: going on", "to measure")  # fmt: skip
     places = [told.err.index(step) for step in steps]
     assert places == sorted(places)
     assert "measure again on a quiet host" not in told.out

@@ -21,15 +21,15 @@ class Told:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.totals: list[tuple[int, int]] = []
-        self.seen: list[tuple[str, int, float]] = []
+        self.seen: list[tuple[str, int, float | None]] = []
 
-    def start(self, total: int, done: int, remaining_s: float) -> None:
+    def start(self, total: int, done: int, remaining_s: float | None) -> None:
         self.totals.append((total, done))
 
     def current(self, words: str) -> None:
         self.lines.append(words)
 
-    def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
+    def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:
         self.seen.append((status, done, remaining_s))
 
     def say(self, line: str) -> None:

@@ -63,7 +63,7 @@ def test_half_the_rate_takes_twice_the_time_and_fails_the_gate(
     capsys.readouterr()
     page = tmp_path / "page" / "compare.html"
     words = ["compare", *runs, "--phase", "warm", "--format", "json"]
-    assert main([*words, "--fail-if", "slower:1.10", "-o", str(page)]) == 1
+    assert main([*words, "--fail-if", "slower:1.10", "-o", str(page), "--figures", "png"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["comparisons"][0]["outcome"] == "slower"
     sized = [row for row in found["comparisons"][0]["rows"] if row["bytes"]]

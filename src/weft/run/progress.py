@@ -18,8 +18,8 @@ GLIMPSES_EVERY_S = 60.0
 class Progress(Protocol):
     """The interface for the progress of a run."""
 
-    def start(self, total: int, done: int, remaining_s: float) -> None:
-        """Start: number of cells, number already finished, expected seconds for the rest."""
+    def start(self, total: int, done: int, remaining_s: float | None) -> None:
+        """Start: number of cells, number already finished, expected seconds for the rest; None if unknown."""
         ...
 
     def current(self, words: str) -> None:
@@ -33,8 +33,8 @@ class Progress(Protocol):
         """
         ...
 
-    def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
-        """Report that a cell has ended, its status, how many have ended, and the expected seconds for the rest."""
+    def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:
+        """Report that a cell has ended, its status, how many have ended, and the seconds as of `start`."""
         ...
 
     def say(self, line: str) -> None:
@@ -53,7 +53,7 @@ class Progress(Protocol):
 class Silent:
     """Prints nothing."""
 
-    def start(self, total: int, done: int, remaining_s: float) -> None:
+    def start(self, total: int, done: int, remaining_s: float | None) -> None:
         """See :class:`Progress`."""
 
     def current(self, words: str) -> None:
@@ -62,7 +62,7 @@ class Silent:
     def glimpse(self, samples: str, link: str) -> None:
         """See :class:`Progress`."""
 
-    def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
+    def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:
         """See :class:`Progress`."""
 
     def say(self, line: str) -> None:
@@ -90,12 +90,13 @@ class Lines:
         self.total = 0
         self.words = ""
 
-    def start(self, total: int, done: int, remaining_s: float) -> None:
+    def start(self, total: int, done: int, remaining_s: float | None) -> None:
         """See :class:`Progress`."""
         self.total = total
         self.began = self.printed = time.monotonic()
         finished = f", {done} of them already finished" if done else ""
-        self.say(f"{plural(total, 'cell')} to measure{finished}; a first guess is {in_words(remaining_s)}")
+        left = "" if remaining_s is None else f"; about {in_words(remaining_s)}"
+        self.say(f"{plural(total, 'cell')} to measure{finished}{left}")
 
     def current(self, words: str) -> None:
         """See :class:`Progress`."""
@@ -108,7 +109,7 @@ class Lines:
             self.printed = now
             self.say(f"{self.words}: {'; '.join(filter(None, (samples, link)))}")
 
-    def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
+    def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:
         """See :class:`Progress`."""
         now = time.monotonic()
         if status != "ok":
@@ -116,8 +117,9 @@ class Lines:
         if now - self.printed >= LINES_EVERY_S or done == self.total:
             self.printed = now
             elapsed = in_words(now - self.began)
-            left = "" if done == self.total else f", about {in_words(remaining_s)} left; last: {words}"
-            self.say(f"{done}/{self.total} cells in {elapsed}{left}")
+            left = "" if remaining_s is None or done == self.total else f", about {in_words(remaining_s)} left"
+            last = "" if done == self.total else f"; last: {words}"
+            self.say(f"{done}/{self.total} cells in {elapsed}{left}{last}")
 
     def say(self, line: str) -> None:
         """See :class:`Progress`."""
@@ -137,23 +139,23 @@ class Left:
 
     Parameters
     ----------
-    words
-        Tells it, in place of ``{}``.
     seconds
-        The time that is left now.
+        The time that is left now; None if unknown.
     """
 
-    def __init__(self, words: str, seconds: float) -> None:
-        self.words, self.seconds, self.began = words, seconds, 0.0
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds, self.began = seconds, 0.0
 
     def measures(self) -> None:
         """Note that ranks measure."""
         self.began = self.began or time.monotonic()
 
     def __str__(self) -> str:
+        if self.seconds is None:
+            return ""
         left_s = self.seconds - (time.monotonic() - self.began if self.began else 0.0)
         if left_s >= 1:
-            return self.words.format(in_words(left_s))
+            return f"about {in_words(left_s)} left"
         return "soon done" if left_s > min(-2.0, -0.2 * self.seconds) else "longer than expected"
 
 
@@ -170,7 +172,7 @@ class Live:
             TextColumn("measuring"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"), console=console(stderr=True),
         )  # fmt: skip
-        self.left = Left("{}", 0.0)
+        self.left = Left(None)
         self.task = self.bar.add_task("", total=None, left="")
         self.cell = Text(style="dim", no_wrap=True, overflow="ellipsis")
         self.samples, self.link = (Text(no_wrap=True, overflow="ellipsis") for _ in range(2))
@@ -178,10 +180,10 @@ class Live:
         lines = Group(self.card, self.bar, self.cell, self.samples, self.link)
         self.display = Display(lines, console=self.bar.console, transient=True, refresh_per_second=4)
 
-    def start(self, total: int, done: int, remaining_s: float) -> None:
+    def start(self, total: int, done: int, remaining_s: float | None) -> None:
         """See :class:`Progress`."""
         self.bar.reset(self.task)  # building the kernels is not measuring
-        self.left = Left("first guess: {}", remaining_s)
+        self.left = Left(remaining_s)
         self.bar.update(self.task, total=total, completed=done, left=self.left)
         self.display.start()
 
@@ -195,11 +197,11 @@ class Live:
         self.samples.plain, self.link.plain = one_line(f"  {samples}"), one_line(f"  {link}")
         self.left.measures()
 
-    def settled(self, words: str, status: str, done: int, remaining_s: float) -> None:
+    def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:
         """See :class:`Progress`."""
         if status != "ok":
             self.say(f"{status}: {words}")
-        self.left = Left("about {} left", remaining_s)
+        self.left = Left(remaining_s)
         self.bar.update(self.task, completed=done, left=self.left)
 
     def say(self, line: str) -> None:

@@ -242,8 +242,8 @@ class Walk:
             self.done += 1
             self.progress.settled(f"{describe(self.cells[name])}{why}", status, self.done, self._remaining(waiting))
 
-    def _remaining(self, waiting: Sequence[Step]) -> float:
-        """Seconds for what waits."""
+    def _remaining(self, waiting: Sequence[Step]) -> float | None:
+        """Seconds for what waits; None if unknown."""
         return self.durations.remaining_s((step.launch, step.cells) for step in waiting)
 
     def _words(self, step: Step) -> str:

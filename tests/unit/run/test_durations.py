@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is left of a run: the plan's guess before anything has ended, what launches took afterwards."""
+"""What is left of a run: unknown first, then what its launches took."""
 
 import pytest
 
@@ -14,19 +14,34 @@ def launch(batch: str, index: int, expected_s: float, cells: tuple[str, ...] = (
     )  # fmt: skip
 
 
-def left(durations: Durations, *waiting: LaunchPlan) -> float:
+def left(durations: Durations, *waiting: LaunchPlan) -> float | None:
     return durations.remaining_s((each, each.cells) for each in waiting)
 
 
-def test_before_any_launch_has_ended_the_bounds_are_added_up() -> None:
+def taught(*factors: float) -> Durations:
+    """After launches that took so many times their estimates."""
     durations = Durations()
-    assert left(durations, launch("c000", 1, 2.0), launch("c001", 1, 3.0)) == 5.0
+    for index, factor in enumerate(factors):
+        durations.learn(launch(f"t{index:03}", 1, 0.5), [f"t{index:03}"], 0.5 * factor)
+    return durations
+
+
+def test_before_launches_have_ended_the_time_is_unknown() -> None:
+    """A run of 4 minutes was told to have 32 left after the first of its 32 cells."""
+    assert left(Durations(), launch("c000", 1, 2.0), launch("c001", 1, 3.0)) is None
+    assert left(taught(40.0, 40.0), launch("c001", 1, 3.0)) is None
 
 
 def test_launches_that_take_forty_times_the_bounds_teach_the_rest() -> None:
-    durations = Durations()
-    durations.learn(launch("c000", 1, 0.5), ["c000"], 20.0)
-    assert left(durations, launch("c000", 2, 0.5), launch("c001", 1, 1.0)) == 20.0 + 40.0
+    durations = taught(40.0, 36.0, 44.0)
+    assert left(durations, launch("t000", 2, 0.5), launch("c001", 1, 1.0)) == pytest.approx(20.0 + 40.0)
+
+
+def test_a_time_that_may_be_wrong_by_more_than_twice_is_not_told() -> None:
+    durations = taught(40.0, 1.0, 1.0)
+    assert left(durations, launch("c001", 1, 10.0)) is None
+    # what is known may outweigh it
+    assert left(durations, launch("t000", 2, 0.5), launch("c001", 1, 0.1)) == pytest.approx(20.0 + 1.4)
 
 
 def test_a_slow_start_of_a_small_cell_is_not_taken_for_the_rate_of_a_large_one() -> None:
@@ -47,21 +62,19 @@ def test_the_middle_of_what_a_launch_took_counts() -> None:
 
 def test_launches_that_take_less_than_the_guess_shorten_it() -> None:
     """Starts were quick and precision was reached early: a run of 10 s was told to have 16 s left until round two."""
-    durations = Durations()
-    durations.learn(launch("c000", 1, 5.0), ["c000"], 2.0)
-    assert left(durations, launch("c001", 1, 5.0)) == 2.0
+    assert left(taught(0.4, 0.4, 0.4), launch("c001", 1, 5.0)) == pytest.approx(2.0)
 
 
 def test_a_resumed_launch_counts_for_the_cells_that_are_left_of_it() -> None:
-    durations, batch = Durations(), launch("g000", 1, 8.0, ("c000", "c001", "c002", "c003"))
-    assert durations.remaining_s([(batch, ["c003"])]) == 2.0
+    durations, batch = taught(1.5, 1.5), launch("g000", 1, 8.0, ("c000", "c001", "c002", "c003"))
     durations.learn(batch, ["c003"], 3.0)
-    assert left(durations, launch("g000", 2, 8.0, batch.cells)) == 12.0
-    assert left(durations, launch("c009", 1, 8.0)) == 12.0
+    assert left(durations, launch("g000", 2, 8.0, batch.cells)) == pytest.approx(12.0)
+    assert durations.remaining_s([(batch, ["c003"])]) == pytest.approx(3.0)
+    assert left(durations, launch("c009", 1, 8.0)) == pytest.approx(12.0)
 
 
 def test_a_crash_tells_nothing_of_other_launches() -> None:
-    durations = Durations()
+    durations = taught(1.0, 1.0, 1.0)
     durations.learn(launch("c000", 1, 5.0), ["c000"], 0.1, whole=False)
-    assert left(durations, launch("c001", 1, 5.0)) == 5.0
-    assert left(durations, launch("c000", 2, 5.0)) == 0.1
+    assert left(durations, launch("c001", 1, 5.0)) == pytest.approx(5.0)
+    assert left(durations, launch("c000", 2, 5.0)) == pytest.approx(0.1)

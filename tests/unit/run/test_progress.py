@@ -25,7 +25,7 @@ def test_plain_lines_tell_the_start_failures_and_the_end_only() -> None:
     lines.settled("c002: hung", "timeout", 3, 0.0)
     lines.stop()
     told = out.getvalue().splitlines()
-    assert told[0] == "3 cells to measure, 1 of them already finished; a first guess is 1 min 30 s"
+    assert told[0] == "3 cells to measure, 1 of them already finished; about 1 min 30 s"
     assert told[1] == "timeout: c002: hung"
     assert told[2].startswith("3/3 cells in ")
     assert len(told) == 3
@@ -71,5 +71,17 @@ def test_the_time_left_runs_down_while_a_launch_runs_and_promises_no_least(monke
     live.settled("c000", "ok", 1, 0.0)
     live.stop()
     # its job began to run after 10 s
-    assert told == ["first guess: 16 s", "first guess: 16 s", "first guess: 10 s", "soon done", "longer than expected"]
-    assert str(Left("about {} left", 90.0)) == "about 1 min 30 s left"
+    assert told == ["about 16 s left", "about 16 s left", "about 10 s left", "soon done", "longer than expected"]
+    assert str(Left(90.0)) == "about 1 min 30 s left"
+
+
+def test_an_unknown_time_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    out = io.StringIO()
+    lines = Lines(out)
+    lines.start(32, 0, None)
+    now[0] += 60
+    lines.settled("c000", "ok", 1, None)
+    assert out.getvalue().splitlines() == ["32 cells to measure", "1/32 cells in 1 min 0 s; last: c000"]
+    assert str(Left(None)) == ""
