@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of ``weft show RUN --format json``: schema weft-show/1, described field by field in docs/show-json.md.
+"""Output of ``weft show RUN --format json``: schema weft-show/1, described field by field in docs/dev/show-json.md.
 
 An object with ``schema``, ``run`` (path), ``study``, ``title``, ``fabric``, ``kind``, ``mpi``, ``simulated``,
 ``virtual``, ``headline``, ``card``, ``claims``, ``quality``, ``rows``, ``verdicts``, ``sensitivity``, ``floor`` and

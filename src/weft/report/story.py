@@ -50,7 +50,7 @@ class Story(Protocol):
         ...
 
     def fields(self, view: "RunView") -> dict[str, Any]:
-        """Further fields of ``weft show --format json`` (docs/show-json.md), as plain data."""
+        """Further fields of ``weft show --format json`` (docs/dev/show-json.md), as plain data."""
         return {}
 
 

@@ -134,7 +134,7 @@ def test_the_json_is_whole_and_says_what_the_text_says(runs: Callable[[str], str
 
 
 def test_every_field_of_the_json_is_documented() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "compare.md").read_text()
+    page = (Path(__file__).resolve().parents[3] / "docs" / "dev" / "show-json.md").read_text()
     for field in (*FIELDS, "weft-compare/1", "headline", "unmatched", "margin", "offenders", "exit_code"):
         assert f"`{field}`" in page or f'"{field}"' in page, field
 

@@ -208,7 +208,7 @@ def test_the_json_has_change_overs_and_winners_as_the_docs_describe(runs: dict[s
     assert first["knobs"][0] == "btl_sm_eager_limit"
     assert first["call"] in ("bcast", "alltoall")
     assert value["winners"][0]["algorithm"]
-    page = (Path(__file__).parents[3] / "docs" / "show-json.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "dev" / "show-json.md").read_text()
     assert all(f"`{name}`" in page for name in (*first, *value["winners"][0], "slower_than_double", "winners"))
 
 

@@ -190,7 +190,7 @@ def test_the_json_is_what_the_docs_describe(tara: RunView, local: RunView) -> No
     }
     assert value["floor"] == []  # a simulation has none
     floor = json.loads(render(local, "json"))["floor"]
-    page = (Path(__file__).parents[3] / "docs" / "show-json.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "dev" / "show-json.md").read_text()
     assert all(f"`{name}`" in page for name in (*FIELDS, *value, *value["verdicts"][0], *floor[0]))
 
 

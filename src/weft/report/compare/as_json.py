@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of ``weft compare --format json``: schema weft-compare/1, described field by field in docs/compare.md.
+"""Output of ``weft compare --format json``: schema weft-compare/1, described field by field in docs/dev/show-json.md.
 
 Fields may be added within a version; none is renamed, removed or changed in meaning.
 """
