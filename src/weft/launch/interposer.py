@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Running an application with ``libweft.so``: building the library for its MPI, and preloading it into the ranks."""
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,15 @@ INTERPOSER = Preload("libweft.so", "weft", "interpose", "some seconds", lambda p
 #: Starters that pass variables to the ranks only with an option, and those with the option ``-genv``.
 OPEN_STARTERS = ("mpirun", "mpiexec", "orterun", "prterun")
 HYDRA_STARTERS = ("mpirun", "mpiexec", "mpiexec.hydra")
+
+LARGEST_READ = 1 << 26
+#: Names in a program without which it neither uses MPI, nor loads what does, nor starts another program.
+REACHES = re.compile(rb"MPI_|dlm?open|exec[lv]|posix_spawn|popen|system\0")
+#: Libraries that do nothing of that for a program which does not call them for it; any other may.
+HARMLESS = re.compile(
+    r"(libc|libm|libdl|librt|libpthread|libselinux|libcap|libacl|libattr|libgmp|libtinfo|ld-\S+)\.so[.\d]*"
+)
+NAME_OF_LIBRARY = re.compile(rb"\0((?:lib|ld-)[\w.+-]*\.so[.\d]*)(?=\0)")
 
 
 @dataclass(frozen=True)
@@ -84,19 +94,36 @@ def mpi_of(command: Sequence[str], mpicxx: str | None) -> Mpi:
     ------
     LaunchError
         There is no such program, or no MPI.
+    StudyError
+        The program cannot have to do with MPI, as ``ls``: better found before a library is built for it.
     """
-    if mpicxx:
-        return find_mpi(mpicxx)
     found = shutil.which(command[0])
     if found is None:
         raise LaunchError(f"{command[0]} is not an executable program", "weft exec -- mpirun -n 4 ./application")
     starter = Path(found)
+    if has_no_ranks(starter):
+        raise StudyError(
+            f"{found} neither uses MPI nor starts another program", "start ranks: mpirun -n 4 ./application"
+        )
+    if mpicxx:
+        return find_mpi(mpicxx)
     stem, dot, suffix = starter.name.partition(".")
     if stem in STARTERS:
         for name in (f"{wrapper}{dot}{suffix}" for wrapper in WRAPPERS):
             if is_program(starter.with_name(name)):
                 return Mpi(starter.with_name(name).absolute(), f"beside {starter}")
     return find_mpi()
+
+
+def has_no_ranks(program: Path) -> bool:
+    """Whether a program certainly neither is a rank nor starts any; only what is plainly linked is certain."""
+    try:
+        content = program.read_bytes() if program.stat().st_size < LARGEST_READ else b""
+    except OSError:
+        return False  # executable, yet not readable
+    libraries = [name.decode() for name in NAME_OF_LIBRARY.findall(content)]
+    plain = content.startswith(b"\x7fELF") and any(name.startswith("libc.so") for name in libraries)
+    return plain and all(HARMLESS.fullmatch(name) for name in libraries) and not REACHES.search(content)
 
 
 def preloaded(command: Sequence[str], variables: Mapping[str, str], library: Library | None) -> list[str]:

@@ -56,14 +56,14 @@ def take_trace(
     Raises
     ------
     StudyError
-        The folder is not empty.
+        The folder is not empty, or the program cannot have ranks.
     DataError
         The folder cannot be written, or no rank wrote a trace although the application succeeded.
     LaunchError
         There is no such starter or MPI, or the tracer could not be built.
     """
-    new_folder(into, "weft trace -o RUN -- mpirun ...")
     mpi = mpi_of(command, mpicxx)
+    new_folder(into, "weft trace -o RUN -- mpirun ...")
     library = build_preload(TRACER, mpi, say)
     folder = TraceFolder(into)
     with file_errors(folder.path):

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What ``weft exec`` makes of a command."""
 
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from weft.cli.app import main
 from weft.errors import LaunchError, NotThereError
-from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded
+from weft.launch.interposer import INTERPOSER, Settings, has_no_ranks, mpi_of, preloaded
 from weft.launch.preload import Marks, build_preload, bypassed, preload_value
 from weft.mpi.library import Library, Mpi
 
@@ -105,6 +107,37 @@ def test_the_wrapper_beside_the_starter_is_the_application_s(tmp_path: Path) -> 
     assert mpi_of([str(tmp_path / "mpirun.mpich")], None).wrapper == tmp_path / "mpicxx.mpich"
     with pytest.raises(LaunchError, match="not an executable program"):
         mpi_of([str(tmp_path / "mpirun.none")], None)
+
+
+@pytest.mark.parametrize("verb", ["exec", "trace"])
+@pytest.mark.parametrize("more", [(), ("--mpicxx", "mpicxx")])
+def test_a_program_without_ranks_is_refused_before_a_library_is_built(
+    verb: str,
+    more: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`weft trace -- ls` compiled for 45 seconds first, then found no trace."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main([verb, *more, "--", "ls", "-l"]) == 2
+    assert f"error: {shutil.which('ls')} " in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("starter", ["env", "sh", "timeout", "find", "awk", "perl", sys.executable])
+def test_a_program_that_may_start_another_is_none_without_ranks(starter: str) -> None:
+    found = shutil.which(starter)
+    assert found is None or not has_no_ranks(Path(found))
+
+
+@pytest.mark.parametrize(
+    "text", ["#!/bin/sh\nls\n", "\x7fELF\0libc.so.6\0MPI_Init\0", "\x7fELF\0libc.so.6\0libsolver.so\0"]
+)
+def test_scripts_and_programs_with_mpi_or_unknown_libraries_are_started(text: str, tmp_path: Path) -> None:
+    (tmp_path / "program").write_text(text)
+    assert not has_no_ranks(tmp_path / "program")
 
 
 def test_no_command_is_a_user_s_mistake(capsys: pytest.CaptureFixture[str]) -> None:
