@@ -120,7 +120,7 @@ def _add_way(slabs: Slabs, made: MadePairs, number: int, partner: Column, size: 
     count = next(len(each) for each in times if each is not None)
     warm = np.stack([np.zeros(count, np.int64) if each is None else each for each in times])
     if made.raw:
-        slabs.add(op, "warm", warm, third=np.where(warm % 97 == 0, warm // 2, 0), batch=made.batch)
+        slabs.add(op, "warm", warm, third=lost_of(warm), batch=made.batch)
     else:
         _add_summaries(slabs, op, warm, paired, made.batch)
     forward = np.where(paired, count, 0)[:, np.newaxis]
@@ -140,18 +140,35 @@ def _add_summaries(slabs: Slabs, op: str, warm: Column, paired: NDArray[np.bool_
     slabs.add(f"summary.{op}", "warm", filled[:, :, 0], third=filled[:, :, 1], batch=batch)
 
 
+def lost_of(times: Column) -> Column:
+    """What the samples lost: half of some of them."""
+    return np.where(times % 97 == 0, times // 2, 0)
+
+
+def enclosing_ranks(times: Column) -> tuple[int, int]:
+    """Ranks of the interval of the median in sorted times, as native/measure/sample/effective.cpp finds them."""
+    n = len(times)
+    off = np.array([(times < each).sum() + ((times == each).sum() - 1) / 2 for each in times]) - (n - 1) / 2
+    biased = (off[1:] * off[:-1]).sum() / (off**2).sum() if off.any() else 0.0
+    alike = biased + (1 + 3 * biased) / n if n >= 3 and off.any() else 0.0
+    effective = max(1, math.floor(n if alike <= 0 else n * (1 - min(alike, 1.0)) / (1 + min(alike, 1.0))))
+    rank, _, coverage = median_ranks(effective)
+    low = max(1, math.floor(rank / (effective + 1) * (n + 1) + 1e-9)) if coverage >= 0.95 else 1
+    return low, n + 1 - low
+
+
 def summary(times: Column, batch: int) -> list[tuple[int, int]]:
     """Rows of one pair's summary."""
     x, n = np.sort(times), len(times)
-    low, high, _ = median_ranks(n)
+    low, high = enclosing_ranks(times)
 
     def at(q: float) -> int:
         return int(x[quantile_rank(n, q) - 1])
 
-    middle = int(x[(n - 1) // 2] + (x[n // 2] - x[(n - 1) // 2]) // 2)
-    disturbed = int((times % 97 == 0).sum())
+    middle, least = (int(np.median(each)) for each in (times, times - lost_of(times)))
+    disturbed = int((lost_of(times) > 0).sum())
     rows = [(n, disturbed), (int(x[0]), at(0.05)), (at(0.25), middle), (at(0.75), at(0.95)), (at(0.99), int(x[-1]))]
-    rows += [(round(float(times.mean())), middle), (int(x[low - 1]), int(x[high - 1]))]
+    rows += [(round(float(times.mean())), least), (int(x[low - 1]), int(x[high - 1]))]
     buckets, counts = np.unique([math.floor(math.log2(time / batch) * 32) for time in x], return_counts=True)
     return rows + list(zip(buckets.tolist(), counts.tolist(), strict=True))
 

@@ -28,7 +28,7 @@ from weft.plan.rounds import launches_of, with_launches
 from weft.plan.shapes import shapes
 from weft.plan.simulation_budget import foreseen
 from weft.plan.timing import budget_within, rounds_within
-from weft.plan.wire import flat_plan
+from weft.plan.wire import budgets_beside, flat_plan
 from weft.study import MOST_CELLS, Measure, Study
 
 __all__ = ["Bound", "Cell", "LaunchPlan", "MemoryNeed", "Plan", "PlannedSeries", "flat_plan", "make_plan"]
@@ -225,7 +225,11 @@ def make_cell(
         memory=memory, block_bytes=sizes.block, local_bytes=sizes.local, array_bytes=sizes.array,
         status="memory" if status == "planned" and not memory.fits else status,
         reason=memory.reason if status == "planned" and not memory.fits else reason,
-        limit_s=time_limit(kernel.budgets(values, team.ranks), study.measure, values.get("expected_s", 0.0)),
+        limit_s=time_limit(
+            kernel.budgets(values, team.ranks) + budgets_beside(kernel, values),
+            study.measure,
+            values.get("expected_s", 0.0),
+        ),
     )  # fmt: skip
     return bounded(cell, fabric) if cell.hosts else cell  # without hosts it is unknown which links it would use
 

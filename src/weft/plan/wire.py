@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from weft.errors import DataError
-from weft.kernel import FlatValue
+from weft.kernel import FlatValue, Kernel
 from weft.kernel.registry import kernel_named
 from weft.kernel.teams import team_values
 from weft.plan.records import LaunchCell, LaunchPlan, Plan
@@ -112,19 +112,28 @@ def copies_beside(plan: Plan, name: str) -> list[int]:
     """Sizes of the copies, in bytes per rank, that a cell measures in its own launch, ascending; the last few it keeps.
 
     They are those of its noise floor: a rate behind a bound is measured along with the samples that it bounds. Empty
-    without a floor, and for a kernel in which not all ranks take part.
+    without a floor.
     """
     cell = plan.cell(name)
     kernel = kernel_named(cell.kernel)
     shape = (cell.nodes, cell.ranks_per_node)
     floor = next((each for each in plan.floors if (each.nodes, each.ranks_per_node) == shape), None)
-    if floor is None or kernel.is_floor or not kernel.collectives(cell.parameters):
+    if floor is None or not budgets_beside(kernel, cell.parameters):
         return []
     most = max(
         (each.staying(*shape) // cell.ranks_per_node for each in kernel.traffic(cell.parameters, cell.ranks).values()),
         default=0,
     )
     return [size for size in floor.parameters["copies"] if size <= max(most, min(floor.parameters["copies"]))][-BESIDE:]
+
+
+def budgets_beside(kernel: Kernel, values: Mapping[str, Any]) -> int:
+    """How many operations' budgets a cell needs for the copies and small messages of the noise floor beside it.
+
+    Each of the `BESIDE` copies and two messages warms up for at most a fifth of a budget (`WarmUp` in the kernels),
+    and is sampled a few times. 0 for a kernel in which not all ranks take part.
+    """
+    return 0 if kernel.is_floor or not kernel.collectives(values) else -(-(BESIDE + 2) // 5)
 
 
 def with_copies(cell: LaunchCell, copies: Path) -> LaunchCell:

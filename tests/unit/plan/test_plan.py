@@ -9,13 +9,14 @@ import pytest
 from weft.errors import FabricError, StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
+from weft.kernel.budget import ROOM
 from weft.kernel.floor.kernel import copy_sizes
 from weft.kernel.registry import kernel_named
 from weft.kernel.studies import load_study, make_study
 from weft.plan.make import make_plan
 from weft.plan.records import Cell, Plan
 from weft.plan.stored import parse_plan
-from weft.plan.wire import Rules, flat_plan
+from weft.plan.wire import Rules, copies_beside, flat_plan
 from weft.study import Study
 from weft.units import parse_bytes
 
@@ -316,6 +317,16 @@ def test_a_launch_knows_its_placement_and_its_limit() -> None:
     launch = found.launches[-1]
     assert (launch.hosts, launch.ranks, launch.order) == (("n3", "n4"), 4, "cyclic")
     assert launch.limit_s > found.measured[0].limit_s
+
+
+def test_a_limit_counts_the_copies_and_latencies_that_a_cell_measures_beside_its_calls() -> None:
+    """A cell whose calls used their budgets was ended as hung while it measured the rates behind its bounds."""
+    found = plan(study(measure={"seed": 7, "budget": "100 s"}))
+    cell = next(each for each in found.measured if each.ranks > 1)
+    own = kernel_named(cell.kernel).budgets(cell.parameters, cell.ranks)
+    warm_ups = (len(copies_beside(found, cell.id)) + 2) / 5
+    assert warm_ups > 0.5
+    assert cell.limit_s >= ROOM * (own + warm_ups) * 100
 
 
 def test_the_contention_study_fits_two_minutes_on_two_cores() -> None:

@@ -101,10 +101,10 @@ def _nodes_of_ranks(launches: Expression, ranks: Expression) -> NodesOfRanks:
 def _pairs(samples: Expression, findings: Expression) -> Expression:
     """One row for each ordered pair, size, mode and launch."""
     warm = samples.filter(samples.phase == "warm")
-    counts = warm.group_by(list(of.PAIR)).agg(n=warm.count()).select("n").distinct().to_pyarrow()["n"].to_pylist()
+    most = warm.group_by(list(of.PAIR)).agg(n=warm.count()).n.max().to_pyarrow().as_py()
     measured = of.summaries(findings)
-    if counts:
-        exact = of.statistics(samples, counts)
+    if most:
+        exact = of.statistics(samples, most)
         measured = exact.union(measured.select(*exact.columns))
     key = list(of.PAIR)
     return measured.left_join(of.first_contacts(samples), key)[[*measured.columns, "cold_s"]].left_join(

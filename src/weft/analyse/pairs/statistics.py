@@ -4,10 +4,8 @@
 Every time is a one-way latency: half a round trip (METHOD 25).
 """
 
-from collections.abc import Sequence
-
-from weft.analyse.engine import Expression, memory_table
-from weft.analyse.quantile import median_ranks
+from weft.analyse.effective import with_effective_interval
+from weft.analyse.engine import Expression
 from weft.analyse.times import DISTURBED, P99_FROM
 from weft.store.pair_tally import BUCKETS
 
@@ -19,15 +17,15 @@ STATISTICS = (
 )  # fmt: skip
 
 
-def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
+def statistics(samples: Expression, most: int) -> Expression:
     """Order statistics of the warm samples of each ordered pair, size, mode and launch (METHOD 14).
 
     Parameters
     ----------
     samples
         Samples of pairs with a column ``launch_id`` (`launches_of`).
-    counts
-        Numbers of samples that pairs have; the ranks of the interval of the median are computed once for each.
+    most
+        Samples of the pair that has the most.
 
     Returns
     -------
@@ -48,12 +46,7 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
         max_s=time_s.max(),
         mean_s=time_s.mean(),
     )
-    ranks = [(n, *median_ranks(n)[:2]) for n in counts]
-    interval = memory_table(
-        {"of": [n for n, _, _ in ranks], "low": [low for _, low, _ in ranks], "high": [high for _, _, high in ranks]},
-        schema={"of": "int64", "low": "int64", "high": "int64"},
-    )
-    joined = grouped.join(interval, grouped.samples == interval.of)
+    joined = grouped.join(_intervals(warm.mutate(time_s=time_s), most), list(PAIR))
     joined = joined.mutate(times=joined.times.sort(), least=joined.least.sort())
 
     def at(rank: Expression, values: str = "times") -> Expression:
@@ -72,6 +65,17 @@ def statistics(samples: Expression, counts: Sequence[int]) -> Expression:
     found["p99_s"] = (n >= P99_FROM).ifelse(found["p99_s"], None)
     same = ("samples", "disturbed", "min_s", "max_s", "mean_s")
     return joined.select(*PAIR, *same, **found)
+
+
+def _intervals(timed: Expression, most: int) -> Expression:
+    """Ranks low and high of the samples that enclose the median of each pair's effective ones (METHOD 8)."""
+    import ibis
+
+    key: list[str] = list(PAIR)
+    group, ordered = ibis.window(group_by=key), ibis.window(group_by=key, order_by="time_s")
+    placed = timed.mutate(samples=timed.count().over(group), place=ibis.row_number().over(ordered) + 1)
+    found = with_effective_interval(placed, key, "iteration", most)
+    return found.group_by(key).agg(low=found.low.max(), high=found.high.max())
 
 
 def summaries(findings: Expression) -> Expression:

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from made.pair_cells import MadePairs, write_pairs_cell
+from made.pair_cells import MadePairs, enclosing_ranks, write_pairs_cell
 from weft.analyse.engine import connect
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.pairs.statistics import STATISTICS
-from weft.analyse.quantile import median_ranks, quantile_rank
+from weft.analyse.quantile import quantile_rank
 from weft.store import convert
 
 NODE_OF = [0, 0, 1, 1]
@@ -46,8 +46,9 @@ def test_statistics_are_order_statistics_of_half_the_round_trip(tmp_path: Path, 
     found = rows(make(tmp_path, count, batch=4))
     assert len(found) == 4 * 3 * 2
     for row in found:
-        x = np.sort(times_of(count)("all", row["bytes"], row["source"], row["target"])) / 4 / 1e9
-        low, high, _ = median_ranks(count)
+        times = times_of(count)("all", row["bytes"], row["source"], row["target"])
+        x = np.sort(times) / 4 / 1e9
+        low, high = enclosing_ranks(times)
         expected = {"min_s": x[0], "max_s": x[-1], "mean_s": x.mean(), "median_s": np.median(x)}
         expected |= {f"p{q}_s": x[quantile_rank(count, q / 100) - 1] for q in (5, 25, 75, 95, 99)}
         expected |= {"low_s": x[low - 1], "high_s": x[high - 1]}
@@ -59,6 +60,22 @@ def test_statistics_are_order_statistics_of_half_the_round_trip(tmp_path: Path, 
         assert row["cold_s"] == pytest.approx(45e-6)
 
 
+def test_the_interval_of_a_pair_is_that_of_its_effective_samples(tmp_path: Path) -> None:
+    """With a correlation of 0.5 the interval of 60 raw samples covers the median in 84 of 100 cases, not in 95."""
+
+    def alike(mode: str, size: int, source: int, target: int) -> Any:
+        dice = np.random.default_rng([size, source, target])
+        state = [dice.normal()]
+        for _ in range(59):
+            state.append(0.5 * state[-1] + math.sqrt(0.75) * dice.normal())
+        return (2e4 * np.exp(0.2 * np.array(state))).astype(np.int64)
+
+    found = rows(make(tmp_path, node_of=[0, 0, 1, 1] * 3, times=alike))
+    covered = sum(row["low_s"] <= 1e-5 <= row["high_s"] for row in found)
+    assert len(found) == 2 * 12 * 11
+    assert covered >= 0.92 * len(found)
+
+
 @pytest.mark.parametrize("count", [7, 120])
 def test_summaries_give_the_table_that_their_samples_would_have_given(tmp_path: Path, count: int) -> None:
     raw = rows(make(tmp_path / "raw", count))
@@ -66,8 +83,8 @@ def test_summaries_give_the_table_that_their_samples_would_have_given(tmp_path: 
     assert len(raw) == len(summarised)
     for one, other in zip(raw, summarised, strict=True):
         for name, value in one.items():
-            # the kernel rounds a median and a mean to whole ns of a sample of two messages
-            slack = 0.51e-9 if name in ("median_s", "mean_s") else 1e-15
+            # the kernel rounds medians and a mean to whole ns of a sample of two messages
+            slack = 0.51e-9 if name in ("median_s", "mean_s", "least_s") else 1e-15
             assert other[name] == (
                 value if value is None or isinstance(value, str) else pytest.approx(value, abs=slack)
             )
