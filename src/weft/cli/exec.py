@@ -58,7 +58,7 @@ def execute(
     marks = Marks.new()
     variables |= {"LD_PRELOAD": preload_value(library, hands_on=False), "LIBWEFT_MARKS": str(marks.path)}
     sys.stdout.flush()
-    code = wait_for(preloaded(command, variables, mpi.described()))
+    code, _ = wait_for(preloaded(command, variables, mpi.described()))
     if told := bypassed(INTERPOSER.file, *marks.take()):
         sys.stderr.write(f"weft: {told}\n")
     return code

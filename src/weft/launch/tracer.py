@@ -28,31 +28,34 @@ def trace_variables(folder: Path, most_bytes: int) -> dict[str, str]:
     return {"WEFT_TRACE": str(folder.absolute()), "WEFT_TRACE_MOST": str(most_bytes)}
 
 
-def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
-    """Run a command on this terminal and return its exit code, as a shell would.
+def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[int, bool]:
+    """Run a command on this terminal; its exit code, as a shell would return it, and whether a signal came meanwhile.
 
-    Ctrl-C reaches it, not us; what else would end us (see ``cli/signals.py``) ends it, and we wait for that.
+    Ctrl-C reaches it, too; what else would end us (see ``cli/signals.py``) ends it, and we wait for that.
 
     Raises
     ------
     LaunchError
         The command cannot be started.
     """
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
+        # the application must not inherit that we go on after interrupts
         started = subprocess.Popen(
             list(command), env={**os.environ, **(environment or {})}, preexec_fn=_take_interrupts
-        )  # the application must not inherit that we ignore interrupts
+        )
         try:
             code = started.wait()
         except KeyboardInterrupt:
+            came.append(signal.SIGTERM)
             started.terminate()
             code = started.wait()  # what it recorded is kept
     except OSError as error:
         raise LaunchError(f"{command[0]} cannot be started: {error.strerror}", "name a program, or its path") from error
     finally:
         signal.signal(signal.SIGINT, before)
-    return code if code >= 0 else 128 - code
+    return (code if code >= 0 else 128 - code), bool(came)
 
 
 def _take_interrupts() -> None:

@@ -18,6 +18,8 @@ from weft.store.trace.reader import trace_files
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
 
 MOST_NAMES = 10_000
+OF_INTERRUPT = 130
+"""Exit code of a trace that a signal ended, as of any verb; an application that then succeeds keeps its 0."""
 
 
 def free_folder() -> Path:
@@ -75,14 +77,14 @@ def take_trace(
         "LIBWEFT_MARKS": str(marks.path),
         **trace_variables(folder.path, most_bytes),
     }
-    code = wait_for(preloaded(command, variables, mpi.described()))
+    code, signalled = wait_for(preloaded(command, variables, mpi.described()))
     folder.describe(exit_code=str(code))
     told = bypassed(TRACER.file, *marks.take())
     if told:
         say(f"weft: {told}")
     if trace_files(folder.raw) or code == 0:
         bring_in(folder)
-    return code
+    return OF_INTERRUPT if signalled and code else code
 
 
 def bring_in(folder: TraceFolder) -> None:
