@@ -5,6 +5,7 @@ import atexit
 import io
 import shutil
 import sys
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from weft.report.trace.tables import as_json, headline, trace_tables
 from weft.report.trace.view import load_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag
+from weft.store.trace.stamp import stamp_of_raw, write_stamp
 from weft.trace.perfetto import write_perfetto
 from weft.trace.reading import reading_trace
 from weft.trace.script import make_script
@@ -100,6 +102,8 @@ def as_trace_with_file(path: Path) -> None:
     folder = fresh(path)
     shutil.copytree(place().path, folder.path)
     (folder.path / all_files()[int(number) % len(all_files())]).write_bytes(content)
+    with suppress(WeftError, OSError):  # as a stranger does who edits it: else its checksum alone is looked at
+        write_stamp(folder, stamp_of_raw(folder))
     refused: WeftError | None = None
     for part in (shown, lined, exported, replayed, asked_for_traffic):
         try:

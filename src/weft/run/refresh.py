@@ -13,7 +13,7 @@ from typing import Any
 from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import read_json, try_remove, write_json
-from weft.files.plain import open_plain
+from weft.files.checksum import file_checksum
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 from weft.store.inputs import check_copies
@@ -22,6 +22,8 @@ from weft.text import one_line
 
 MADE_OF = "made of"
 """Entry of the manifest that is no table: see `sources`."""
+SAMPLES = "samples"
+"""Entry of the manifest that is no table: the checksum of each file of samples, which the next tables are made of."""
 
 
 def refresh(path: Path, engine: str | None = None) -> RunFolder:
@@ -79,13 +81,14 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
         make_tables(inner, engine)  # the knobs that were moved are judged in the tables of the run
     manifest, origin = folder.tables / MANIFEST, plan_of(folder).origin(folder.run_id())
     made_of = sources(folder)  # before the first is read: a cell may be finished meanwhile
+    whole_samples = _whole_samples(folder)
     try_remove(manifest)
     try:
-        store.convert(folder, origin)
+        store.convert(folder, origin, whole=whole_samples)
         try:
             analyse.make_tables(folder, engine)
         except (DataError, *unfit()):
-            store.convert(folder, origin, anew=True)
+            store.convert(folder, origin, whole=())
             analyse.make_tables(folder, engine)
     except unfit() as problem:
         raise no_tables(folder, problem) from problem
@@ -94,21 +97,31 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
 
 def write_manifest(folder: RunFolder, made_of: str = "") -> None:
     """Write the checksums of the tables as they are, and the `sources` that they were made of; by default those now."""
-    made = {MADE_OF: made_of or sources(folder), MADE_BY: analysis_digest()}
-    write_json(folder.tables / MANIFEST, checksums(folder) | made)
+    made = {MADE_OF: made_of or sources(folder), MADE_BY: analysis_digest(), SAMPLES: checksums(folder.samples)}
+    write_json(folder.tables / MANIFEST, checksums(folder.tables) | made)
 
 
-def checksums(folder: RunFolder) -> dict[str, str]:
-    """Checksum of each table."""
-    return {path.name: checksum(path) for path in sorted(folder.tables.glob("*.parquet"))}
+def checksums(place: Path) -> dict[str, str]:
+    """Checksum of each Parquet file of a folder."""
+    return {path.name: file_checksum(path) for path in sorted(place.glob("*.parquet"))}
+
+
+def _whole_samples(folder: RunFolder) -> set[str]:
+    """Names of the files of samples that are, byte for byte, what the last tables were made of."""
+    try:
+        noted: dict[str, str] = read_json(folder.tables / MANIFEST)[SAMPLES]
+        return {name for name, found in checksums(folder.samples).items() if noted.get(name) == found}
+    except (DataError, OSError, LookupError, AttributeError):
+        return set()
 
 
 def sources(folder: RunFolder) -> str:
     """CRC-32 of names and contents of all records, of the plan and the load: times and sizes alone may be the same."""
-    found = [f"{place.name} {checksum(place)}" for place in (folder.plan, folder.load) if place.is_file()]
+    found = [f"{place.name} {file_checksum(place)}" for place in (folder.plan, folder.load) if place.is_file()]
     for place in (folder.cells, folder.launches):
         with suppress(OSError), os.scandir(place) as entries:
-            found += [f"{each.name} {checksum(Path(each.path))}" for each in entries if each.name.endswith(".json")]
+            records = [Path(each.path) for each in entries if each.name.endswith(".json")]
+            found += [f"{path.name} {file_checksum(path)}" for path in records]
     return f"{zlib.crc32(chr(10).join(sorted(found)).encode(errors='surrogateescape')):08x}"
 
 
@@ -184,15 +197,7 @@ def whole(folder: RunFolder) -> bool:
     try:
         noted = read_json(folder.tables / MANIFEST)
         made = (noted.pop(MADE_BY, ""), noted.pop(MADE_OF, ""))
-        return made == (analysis_digest(), sources(folder)) and noted == checksums(folder)
+        noted.pop(SAMPLES, None)  # tables stand for themselves: samples are looked at where tables are made of them
+        return made == (analysis_digest(), sources(folder)) and noted == checksums(folder.tables)
     except (DataError, OSError):
         return False
-
-
-def checksum(path: Path) -> str:
-    """CRC-32 of a file, as text."""
-    found = 0
-    with open_plain(path) as file:
-        while chunk := file.read(1 << 20):
-            found = zlib.crc32(chunk, found)
-    return f"{found:08x}"

@@ -4,6 +4,8 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from weft.store.cells import CellData, Origin
 
 
@@ -16,8 +18,8 @@ def read_cell(
     return cells.read_cell(folder, cell, launch, checksums=checksums, origin=origin)
 
 
-def convert(folder: Any, origin: "Origin | None" = None, *, anew: bool = False) -> None:
+def convert(folder: Any, origin: "Origin | None" = None, *, whole: "Container[str] | None" = None) -> None:
     """Bring the Parquet files of a run up to date; see `weft.store.parquet.convert`."""
     from weft.store import parquet
 
-    parquet.convert(folder, origin, anew=anew)
+    parquet.convert(folder, origin, whole=whole)

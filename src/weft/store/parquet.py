@@ -5,7 +5,7 @@ import json
 import math
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
@@ -29,7 +29,7 @@ WORTH_A_THREAD = 1 << 17
 """Rows of a cell from which on a thread of its own gains time; of smaller ones the threads wait for each other."""
 
 
-def convert(folder: Any, origin: Origin | None = None, *, anew: bool = False) -> None:
+def convert(folder: Any, origin: Origin | None = None, *, whole: Container[str] | None = None) -> None:
     """Bring ``samples/`` and the store's tables (cells, segments, launches, ranks) up to date with ``cells/``.
 
     Cells whose files still have the names, sizes and times stored in their Parquet file are skipped.
@@ -40,8 +40,8 @@ def convert(folder: Any, origin: Origin | None = None, *, anew: bool = False) ->
         The run folder, or its path.
     origin
         Run id and hashes that every record must repeat; None skips this check.
-    anew
-        Whether to convert all cells.
+    whole
+        Names of the files in ``samples/`` that are what was written there; all others are made again. None: all are.
 
     Raises
     ------
@@ -61,21 +61,21 @@ def convert(folder: Any, origin: Origin | None = None, *, anew: bool = False) ->
     large = [measured for measured in cells if _rows(measured) > WORTH_A_THREAD]
     small = [measured for measured in cells if _rows(measured) <= WORTH_A_THREAD]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        tasks = [pool.submit(_convert_cell, root, measured, files, anew) for measured in large]
+        tasks = [pool.submit(_convert_cell, root, measured, files, whole) for measured in large]
         for measured in small:
-            _convert_cell(root, measured, files, anew)
+            _convert_cell(root, measured, files, whole)
         for task in tasks:
             task.result()
     write_tables(root, records)
 
 
-def _convert_cell(root: Path, records: list[CellRecord], files: Fingerprints, anew: bool) -> None:
+def _convert_cell(root: Path, records: list[CellRecord], files: Fingerprints, whole: Container[str] | None) -> None:
     """Bring the Parquet file of one cell up to date with its launches that have samples."""
     path = root / "samples" / f"{records[0].cell}.parquet"
     of_pairs = is_of_pairs(records[0])
     schema = pairs.SAMPLES if of_pairs else SAMPLES  # files of an older layout are also made again
     sources = _sources(schema, records, files)
-    if not anew and _remembered(path) == sources:
+    if (whole is None or path.name in whole) and _remembered(path) == sources:
         return
     read = (read_samples(root, record) for record in records)
     if of_pairs:

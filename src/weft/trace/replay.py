@@ -17,8 +17,9 @@ from weft.fabric.model import Fabric
 from weft.files.atomic import write_atomic
 from weft.format import format_seconds, plural
 from weft.host import read_host
-from weft.store.trace.convert import convert_trace, is_converted
+from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
+from weft.store.trace.stamp import is_converted
 from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.reading import reading_trace
 from weft.trace.script import Made, make_script

@@ -12,9 +12,10 @@ from weft.format import format_seconds, plural
 from weft.launch.interposer import mpi_of, preloaded
 from weft.launch.preload import Marks, build_preload, bypassed, preload_value
 from weft.launch.tracer import TRACER, trace_variables, wait_for
-from weft.store.trace.convert import convert_trace, is_converted
+from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.reader import trace_files
+from weft.store.trace.stamp import is_converted
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
 
 MOST_NAMES = 10_000

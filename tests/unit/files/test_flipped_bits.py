@@ -7,22 +7,41 @@ Of the bits of a cell's record 30 % were taken as another content: a batch of 64
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from made.kept import copy_of
+from made.traces import MadeRank
+from weft.analyse.manifest import MADE_BY, MANIFEST
+from weft.analyse.trace.make import has_trace_tables, make_trace_tables
 from weft.errors import WeftError
 from weft.files.atomic import read_json, write_json
 from weft.files.checksum import NAME, is_damaged, with_checksum
 from weft.report.tables import render
+from weft.report.trace.tables import as_json
+from weft.report.trace.view import load_trace
 from weft.report.view import load_view
 from weft.run.refresh import reading, refresh
 from weft.store.records import load_cell_record
+from weft.store.trace.folder import TraceFolder
+from weft.trace.reading import reading_trace
+from weft.trace.script import make_script
+from weft.trace.take import bring_in
 
-FILES = "cells/*.json", "cells/*.npy", "launches/*.json", "plan.json", "tables/*", "load.json"
+FILES = (
+    "cells/*.json",
+    "cells/*.npy",
+    "launches/*.json",
+    "*.json",
+    "*.toml",
+    "inputs/*",
+    "tables/*",
+    "samples/*.parquet",
+)
+OF_TRACES = "weft.json", "raw/*", "events/*", "counts/*", "tables/*"
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +50,26 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = copy_of("exchange", tmp_path_factory.mktemp("flips"))
     for path in [*folder.glob("cells/*.json"), *folder.glob("launches/*.json")]:
         path.write_text(with_checksum(json.dumps(json.loads(path.read_text()), separators=(",", ":"))))
+    write_json(folder / "weft.json", read_json(folder / "weft.json"))
     load_view(refresh(folder))
     return folder
 
 
-def flips(folder: Path, count: int, seed: int) -> Iterator[tuple[str, int, int]]:
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of two ranks, and its tables."""
+    folder = TraceFolder(tmp_path_factory.mktemp("flips") / "trace")
+    for rank in range(2):
+        made = MadeRank(rank, 2).site(1, "f+0x2").call("MPI_Send", 0, 1000, peer=1 - rank, bytes=64, site=1)
+        made.call("MPI_Alltoallv", 2000, 3000 + rank, bytes=8, received=8).counts([3, 5]).write(folder.raw)
+    folder.describe(command="mpirun")
+    printed_trace(folder.path)
+    return folder.path
+
+
+def flips(folder: Path, kinds: tuple[str, ...], count: int, seed: int) -> Iterator[tuple[str, int, int]]:
     """File, byte and bit: all files alike, and the ends of each more often than the rest."""
-    names = sorted(str(path.relative_to(folder)) for pattern in FILES for path in folder.glob(pattern))
+    names = sorted(str(path.relative_to(folder)) for pattern in kinds for path in folder.glob(pattern))
     rng = np.random.default_rng(seed)
     for place in range(count):
         name = names[place % len(names)]
@@ -52,16 +84,37 @@ def printed(folder: Path) -> str:
         return render(load_view(refresh(folder)), "json")
 
 
-def survive(run: Path, place: Path, count: int, seed: int) -> dict[str, int]:
+def printed_trace(path: Path) -> str:
+    """What `weft trace show --format json` prints, and what a replay would read."""
+    folder = TraceFolder.open(path)
+    with reading_trace(path):
+        bring_in(folder)
+        if not has_trace_tables(folder):
+            make_trace_tables(folder)
+        make_script(folder, folder.path / "script")
+        return as_json(load_trace(folder)) + (folder.path / "script").read_bytes().hex()
+
+
+def survive(
+    run: Path,
+    place: Path,
+    count: int,
+    seed: int,
+    kinds: tuple[str, ...] = FILES,
+    printed: Callable[[Path], str] = printed,
+) -> dict[str, int]:
     """Flip one bit after the other; how many were told, by kind of file. AssertionError for another printed text."""
     folder = Path(shutil.copytree(run, place / run.name))
     expected = printed(folder)
     told: dict[str, int] = {}
-    for name, byte, bit in flips(folder, count, seed):
+    for name, byte, bit in flips(folder, kinds, count, seed):
         path = folder / name
         whole, times = path.read_bytes(), path.stat()
         path.write_bytes(whole[:byte] + bytes([whole[byte] ^ 1 << bit]) + whole[byte + 1 :])
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if path.parent.name == "samples":  # they are read where tables are made of them: by another analysis
+            manifest = folder / "tables" / MANIFEST
+            write_json(manifest, read_json(manifest) | {MADE_BY: "another"})
         try:
             assert printed(folder) == expected, (name, byte, bit)
         except WeftError:
@@ -73,6 +126,20 @@ def survive(run: Path, place: Path, count: int, seed: int) -> dict[str, int]:
 
 def test_a_bit_that_flips_is_told_or_changes_nothing(run: Path, tmp_path: Path) -> None:
     assert survive(run, tmp_path, 24, 1)[".json"] > 4
+
+
+def test_a_bit_that_flips_in_a_trace_is_told_or_changes_nothing(trace: Path, tmp_path: Path) -> None:
+    assert survive(trace, tmp_path, 24, 1, OF_TRACES, printed_trace)[".trace"] > 2
+
+
+def test_a_bit_that_flips_in_samples_changes_nothing_of_tables_made_again(run: Path, tmp_path: Path) -> None:
+    """The next analysis read them as they were: another minimum, or a launch less."""
+    assert survive(run, tmp_path, 6, 1, ("samples/c*.parquet",)) == {}
+
+
+@pytest.mark.long
+def test_twenty_thousand_bits_that_flip_in_a_trace_are_told_or_change_nothing(trace: Path, tmp_path: Path) -> None:
+    assert survive(trace, tmp_path, 20_000, 2, OF_TRACES, printed_trace)[".trace"] > 3_000
 
 
 @pytest.mark.long

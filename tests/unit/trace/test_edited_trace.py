@@ -13,6 +13,7 @@ from weft.analyse.trace.make import make_trace_tables
 from weft.cli.app import main
 from weft.errors import DataError
 from weft.store.trace.folder import TraceFolder
+from weft.store.trace.stamp import stamp_of_raw, write_stamp
 from weft.trace.take import bring_in
 from weft.trace.traffic import traffic_of_trace
 
@@ -48,7 +49,7 @@ def without_a_column(folder: TraceFolder) -> None:
 
 
 @pytest.mark.parametrize("spoil", [swapped, without_events, without_a_column])
-def test_files_that_do_not_fit_together_are_one_message_and_can_be_made_anew(
+def test_files_that_do_not_fit_together_are_made_anew_or_one_message(
     original: TraceFolder,
     spoil: Callable[[TraceFolder], None],
     tmp_path: Path,
@@ -57,19 +58,32 @@ def test_files_that_do_not_fit_together_are_one_message_and_can_be_made_anew(
     """DuckDB's own error, or a KeyError, came with a traceback."""
     folder = TraceFolder(tmp_path / "trace")
     shutil.copytree(original.path, folder.path)
+    show = ["trace", "show", str(folder.path), "--format", "json"]
+    assert main(show) == 0
+    expected = capsys.readouterr().out
     spoil(folder)
+    assert main(show) == 0
+    assert capsys.readouterr().out == expected
+    shutil.rmtree(folder.raw)
+    assert main(show) == 0
+    spoil(folder)
+    assert main(show) == 1
+    assert capsys.readouterr().err.count("error:") == 1
+
+
+def test_edited_files_with_right_checksums_are_one_message_whose_remedy_works(
+    original: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = TraceFolder(tmp_path / "trace")
+    shutil.copytree(original.path, folder.path)
+    swapped(folder)
+    write_stamp(folder, stamp_of_raw(folder))
     assert main(["trace", "show", str(folder.path)]) == 1
     told = capsys.readouterr().err
     assert told.count("error:") == 1
     assert f"rm -r {folder.events} {folder.counts} {folder.tables}" in told
+    with pytest.raises(DataError, match="do not fit together"):
+        traffic_of_trace(folder.path)
     for place in (folder.events, folder.counts, folder.tables):
         shutil.rmtree(place)
     assert main(["trace", "show", str(folder.path)]) == 0
-
-
-def test_traffic_of_a_spoilt_trace_is_one_message(original: TraceFolder, tmp_path: Path) -> None:
-    folder = TraceFolder(tmp_path / "trace")
-    shutil.copytree(original.path, folder.path)
-    without_events(folder)
-    with pytest.raises(DataError, match="do not fit together"):
-        traffic_of_trace(folder.path)

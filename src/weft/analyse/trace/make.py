@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.analyse.engine import Backend, Expression, bound_memory, connect, read
+from weft.analyse.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.analyse.pairs.scratch import Scratch, scratch
 from weft.analyse.tables.traces import (
     CALL_SIZES,
@@ -31,10 +32,14 @@ from weft.analyse.trace.phases import phases
 from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size
 from weft.analyse.trace.verdict import verdict
 from weft.analyse.trace.waiting import collectives, per_call, receives, transfers
+from weft.errors import DataError
+from weft.files.atomic import read_json, try_remove, write_json
+from weft.files.checksum import file_checksum
 from weft.store.files import write_parquet
 from weft.store.trace.calls import ALL_TO_ALLS
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import TraceFolder
+from weft.store.trace.stamp import STAMP
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceRankRow
 from weft.store.typed import TableOf
 
@@ -47,11 +52,17 @@ MOST_EVENTS = 32_000_000
 
 
 def has_trace_tables(folder: TraceFolder) -> bool:
-    """Whether every table of answers is there, and none is older than the events."""
-    since = TRACE_RANKS.path(folder.path).stat().st_mtime_ns
-    return all(
-        table.is_current(folder.path) and table.path(folder.path).stat().st_mtime_ns >= since for table in WRITTEN
-    )
+    """Whether every table of answers is, byte for byte, what this analysis wrote of the events that there are."""
+    try:
+        return read_json(folder.tables / MANIFEST) == _manifest(folder)
+    except (DataError, OSError):
+        return False
+
+
+def _manifest(folder: TraceFolder) -> dict[str, str]:
+    """Checksum of each table of answers and of what it was made of, and the analysis; OSError if one is missing."""
+    paths = [*(table.path(folder.path) for table in WRITTEN), *folder.tables.glob(STAMP)]
+    return {MADE_BY: analysis_digest(), **{path.name: file_checksum(path) for path in paths}}
 
 
 def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
@@ -71,6 +82,7 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     """
     backend = connect(engine)
     root = folder.path
+    try_remove(folder.tables / MANIFEST)
     events, counts = read(backend, event_files(folder)), read(backend, count_files(folder))
     ranks, communicators = (read(backend, [table.path(root)]) for table in (TRACE_RANKS, COMMUNICATORS))
     seconds = _seconds(folder)
@@ -95,6 +107,7 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     cores = [([row["rank"] for row in group.ranks], len(group.cpus)) for group in sharing(rows)]
     bounds = verdict(late, exchanging, moved, _whole(folder), cores)
     VERDICT.write(root, [] if confidence_of(doubts) == "D" else bounds)
+    write_json(folder.tables / MANIFEST, _manifest(folder))
 
 
 def _shares(late: Sequence[LateRow], moved: dict[int, float]) -> list[ShareRow]:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.errors import DataError
+from weft.files.atomic import try_remove
 from weft.store.files import Column, Schema, Table, write_parquet
 from weft.store.trace.calls import CALLS, FINISH
 from weft.store.trace.definitions import Definitions
@@ -28,6 +29,7 @@ from weft.store.trace.layout import (
     State,
 )  # fmt: skip
 from weft.store.trace.reader import Header, RankTrace, Records, is_event, trace_files
+from weft.store.trace.stamp import STAMP, stamp_of_raw, write_stamp
 from weft.store.trace.tables import (
     COMMUNICATORS,
     MEMBER_TABLE,
@@ -109,6 +111,8 @@ def convert_trace(folder: TraceFolder) -> None:
     """
     traces = [RankTrace.open(path) for path in trace_files(folder.raw)]
     _check(folder, traces)
+    try_remove(folder.tables / STAMP)
+    of_raw = stamp_of_raw(folder)
     numbers, rows = Numbers(), list[TraceRankRow]()
     for first in range(0, len(traces), RANKS_A_FILE):
         several = traces[first : first + RANKS_A_FILE]
@@ -124,14 +128,7 @@ def convert_trace(folder: TraceFolder) -> None:
     write_parquet(MEMBER_TABLE.path(folder.path), numbers.members, MEMBER_TABLE.schema, named)
     SITES.write(folder.path, [{"site": number, "text": text} for text, number in numbers.sites.items()])
     TRACE_RANKS.write(folder.path, rows)
-
-
-def is_converted(folder: TraceFolder) -> bool:
-    """Whether the tables are there, and none of the ranks' files is newer."""
-    done = TRACE_RANKS.path(folder.path)
-    if not TRACE_RANKS.is_current(folder.path):
-        return False
-    return all(path.stat().st_mtime_ns <= done.stat().st_mtime_ns for path in trace_files(folder.raw))
+    write_stamp(folder, of_raw)
 
 
 def _check(folder: TraceFolder, traces: list[RankTrace]) -> None:
@@ -247,7 +244,7 @@ class _Rank:
             rank=header.rank, node=header.node, host=header.host, library=header.library, events=self.written,
             summarised=self.summarised, begin_ns=self.begin_ns, end_ns=self.end_ns, clock_error_ns=header.residual_ns,
             clock_shared=State.SHARED_CLOCK in header.state, cost_ns=header.cost_ns,
-            closed=State.CLOSED in header.state, missing=self.trace.damage.sentence(header),
+            closed=header.is_closed, missing=self.trace.damage.sentence(header),
             cpus=header.cpus, host_cpus=header.host_cpus, load=header.load,
             **_looked(header),
         )  # fmt: skip

@@ -97,6 +97,11 @@ class Header:
     host_cpus: int
     cpus: str
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the rank came to MPI_Finalize: nothing is written to its trace any more."""
+        return State.CLOSED in self.state
+
     def on_rank_0s_clock(self, local_ns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Times of this rank's clock as those of rank 0's, shape (n,) as given, integer ns."""
         drifted = np.rint(self.line_drift * (local_ns - self.line_local_ns).astype(np.float64)).astype(np.int64)
@@ -191,7 +196,7 @@ class RankTrace:
     def open(cls, path: Path) -> "RankTrace":
         """Read the head of a file; DataError if it is no trace."""
         header = read_header(path)
-        return cls(path, header, Damage(unclosed=State.CLOSED not in header.state))
+        return cls(path, header, Damage(unclosed=not header.is_closed))
 
     def records(self, at_once: int = AT_ONCE) -> Iterator[Records]:
         """Yield the whole and plausible records in the order of writing, shape (n,), times in ns of this rank's clock.

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from made.traces import MadeRank
-from weft.store.trace.convert import is_converted
 from weft.store.trace.folder import TraceFolder
+from weft.store.trace.stamp import is_converted
 from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.take import bring_in
 
@@ -44,7 +44,7 @@ WRITES = 10
 
 def contents(folder: TraceFolder) -> dict[str, object]:
     """Every Parquet file of a trace by its name, as rows."""
-    files = [*folder.events.glob("*"), *folder.counts.glob("*"), *folder.tables.glob("*")]
+    files = [*folder.events.glob("*"), *folder.counts.glob("*"), *folder.tables.glob("*.parquet")]
     return {str(file.relative_to(folder.path)): pq.read_table(file).to_pylist() for file in files}
 
 

@@ -2,6 +2,7 @@
 """Traces are read whole, and what is torn is said: never a crash, never a number that nobody wrote."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,12 @@ import pytest
 
 from made.traces import MadeRank
 from weft.errors import DataError
-from weft.store.trace.convert import convert_trace, count_files, event_files, is_converted
+from weft.store.trace.convert import convert_trace, count_files, event_files
 from weft.store.trace.definitions import Definitions
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import HEADER_BYTES, RECORD_BYTES, WORLD, Flag, State
 from weft.store.trace.reader import RankTrace, read_header
+from weft.store.trace.stamp import is_converted
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS
 
 
@@ -177,13 +179,47 @@ def test_folders_without_traces_or_of_two_jobs_are_refused(tmp_path: Path) -> No
 
 
 def test_a_trace_is_converted_again_only_if_a_rank_has_written_since(tmp_path: Path) -> None:
-    path = two_calls(0, 2).write(tmp_path / "raw")
+    path = MadeRank(0, 2, state=0).call("MPI_Send", 1, 2, peer=1).write(tmp_path / "raw")
     folder = TraceFolder(tmp_path)
     assert not is_converted(folder)
     convert_trace(folder)
     assert is_converted(folder)
     os.utime(path, ns=(2**62, 2**62))
+    assert is_converted(folder)
+    path.write_bytes(path.read_bytes() + path.read_bytes()[-RECORD_BYTES:])
+    os.utime(path, ns=(1, 1))
     assert not is_converted(folder)
+    convert_trace(folder)
+    two_calls(1, 2).write(folder.raw)
+    assert not is_converted(folder)
+
+
+def test_older_files_in_the_place_of_those_that_were_converted_are_refused(tmp_path: Path) -> None:
+    """Tables of other files were printed, with exit code 0: times alone were compared."""
+    folder, old = TraceFolder(tmp_path / "trace"), TraceFolder(tmp_path / "old")
+    path = two_calls(0, 2).write(folder.raw)
+    convert_trace(folder)
+    other = MadeRank(0, 2).call("MPI_Send", 100, 900, peer=1, bytes=4).write(old.raw)
+    os.utime(other, ns=(1, 1))
+    shutil.copy2(other, path)
+    with pytest.raises(DataError, match="was changed since") as caught:
+        is_converted(folder)
+    assert f"rm -r {folder.events}" in caught.value.remedy
+
+
+def test_damaged_events_are_made_again_where_the_ranks_files_are_there(tmp_path: Path) -> None:
+    folder = TraceFolder(tmp_path)
+    path = two_calls(0, 2).write(folder.raw)
+    convert_trace(folder)
+    (events,) = event_files(folder)
+    whole = events.read_bytes()
+    events.write_bytes(whole[:-9] + b"x" + whole[-8:])
+    assert not is_converted(folder)
+    path.unlink()
+    with pytest.raises(DataError, match="is damaged"):
+        is_converted(folder)
+    events.write_bytes(whole)
+    assert is_converted(folder)
 
 
 def test_a_definition_that_two_pieces_share_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
