@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from weft.analyse.manifest import MADE_BY, MANIFEST
 
 from made.kept import copy_of
 from made.traces import MadeRank
+from weft.analyse.tables.manifest import MADE_BY, MANIFEST
 from weft.analyse.trace.make import has_trace_tables, make_trace_tables
 from weft.errors import WeftError
 from weft.files.atomic import read_json, write_json

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from weft.analyse.engine import Backend, Expression, bound_memory, connect, read
-from weft.analyse.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.analyse.pairs.scratch import Scratch, scratch
+from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.analyse.tables.traces import (
     CALL_SIZES,
     CALL_TIMES,
