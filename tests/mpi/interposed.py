@@ -140,14 +140,19 @@ class Site:
 
 def weft_exec(options: list[str], command: list[str], folder: Path, fake: str) -> subprocess.CompletedProcess[str]:
     """Run ``weft exec``, as if the ranks were on the nodes of ``fake``."""
-    environment = {
-        **os.environ, "WEFT_NODES_FAKE": fake, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_mpi_yield_when_idle": "1", "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
-    }  # fmt: skip
     return subprocess.run(
         [sys.executable, "-m", "weft", "exec", *options, "--", *command],
-        capture_output=True, text=True, check=False, cwd=folder, env=environment, timeout=200,
+        capture_output=True, text=True, check=False, cwd=folder, timeout=200,
+        env={**as_root(), "WEFT_NODES_FAKE": fake},
     )  # fmt: skip
+
+
+def as_root() -> dict[str, str]:
+    """Variables with which root may start ranks, also more of them than there are cores."""
+    return {
+        **os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1", "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
+    }  # fmt: skip
 
 
 def calls_of(report: Path) -> dict[tuple[str, str], int]:
