@@ -16,9 +16,11 @@ from weft.cli.app import main
 from weft.cli.compare import size_range
 from weft.errors import CompareError
 from weft.report.compare.as_json import FIELDS
+from weft.report.compare.figures import BAND, FASTER, MODEL_BAND, all_figures
 from weft.report.compare.load import load_compare
 from weft.report.compare.page import differences
 from weft.report.compare.words import ratio_text, takes
+from weft.run.refresh import refresh_compared
 
 
 def made(factor: float, seed: int, launches: int = 4, **changes: Any) -> Made:
@@ -183,6 +185,14 @@ def test_simulated_runs_are_labelled_everywhere(tmp_path: Path, capsys: Shown) -
     assert main(["compare", str(simulated), str(other), "-o", str(page)]) == 0
     assert "Times on this page are <b>simulated</b>: they come from a model of the machine, not" in page.read_text()
     assert not (tmp_path / "figures").exists()
+
+
+@pytest.mark.parametrize(("kind", "band"), [("simulated", MODEL_BAND), ("slurm", BAND)])
+def test_the_band_of_a_models_ratio_is_no_interval_over_launches(kind: str, band: str, tmp_path: Path) -> None:
+    sides = [make_run(tmp_path / name, tara_like(kind=each, samples=3)) for name, each in (("a", "slurm"), ("b", kind))]
+    refresh_compared(sides)
+    figures = all_figures(load_compare([str(each) for each in sides]))
+    assert {each.key for each in figures if each.name.startswith("ratio")} == {f"{band} {FASTER}"}
 
 
 @pytest.mark.parametrize(("ratio", "low", "high", "text", "words"), [

@@ -36,10 +36,9 @@ STROKES = {
     "model": "Strokes of a simulated run: the range of what its model leaves out.",
 }
 LOGS = "Both axes are logarithmic."
-RATIO_KEY = (
-    "Band: 95 % bootstrap interval over launches. Filled points: a difference is shown; hollow: none is. "
-    "Below the line at 1 the other run is faster."
-)
+BAND = "Band: 95 % bootstrap interval over launches. Filled points: a difference is shown; hollow: none is."
+MODEL_BAND = "Band: range of what the models leave out."
+FASTER = "Below the line at 1 the other run is faster."
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,8 @@ def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: She
     base, other = comparison.base.name, comparison.other.name
     title = found.titled(f"Time of {other} over that of {base}: {sheet.title}")
     name = f"ratio-{sheet.name}" + (f"-{number}" if len(found.comparisons) > 1 else "")
-    return Sheeted(name, title, RATIO_KEY, if_all_hold(reading([comparison], sheet), found), panels)
+    key = f"{MODEL_BAND if comparison.modelled else BAND} {FASTER}"
+    return Sheeted(name, title, key, if_all_hold(reading([comparison], sheet), found), panels)
 
 
 def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
