@@ -212,7 +212,7 @@ def test_times_of_pairs_side_by_side_are_told_with_their_range(network: dict[str
     each: Any = {"nodes": 4, "ranks": 8, "bytes": 64_000, "mode": mode, "hops": 3, "class": "3 hops", "median_s": 1e-4}
     small, within = each | {"bytes": 8, "median_s": 1e-6}, each | {"hops": 0}
     found = range_findings([row], {"c0": planned}, where, [each, small, within])
-    told = [(note["where"].split(" (and")[0], note["what"].split(" lies between ")[1]) for note in found]
+    told = [(note["where"].split(" (and")[0], note["what"].split(" between ")[1]) for note in found]
     assert told == ([(f"62.5 KiB, {mode}, 3 hops", span)] if span else [])
 
 

@@ -163,7 +163,7 @@ def test_the_page_says_what_differs_between_the_runs(runs: Callable[[str], str],
         main(["compare", runs("base"), runs("slow"), "-o", str(page), "--fail-if", "slower:3", "--figures", "svg"]) == 0
     )
     html = page.read_text()
-    assert html.index("MPICH 5.0.2 takes") < html.index("<h2>Figures") < html.index("What differs between the runs")
+    assert html.index("MPICH 5.0.2 takes") < html.index("<b>Figures</b>") < html.index("What differs between the runs")
     assert "gate slower:3: passed" in html
     names = {path.stem for path in (page.parent / "figures").glob("*.svg")}
     assert {"times-constant-local-warm", "ratio-constant-local-warm", "ratio-constant-global-cold"} <= names
@@ -180,10 +180,10 @@ def test_simulated_runs_are_labelled_everywhere(tmp_path: Path, capsys: Shown) -
     text = " ".join(capsys.readouterr().out.split())
     assert "simulated against slurm (simulated)" in text
     assert "a simulated run has no noise, so there is no interval and no test" in text
-    assert "Times on this page are <b>simulated</b>: some come from a model of the machine, not" in page.read_text()
+    assert '<span class="chip made">simulated</span>' in page.read_text()
     other = make_run(tmp_path / "other", tara_like(kind="simulated", samples=3))
     assert main(["compare", str(simulated), str(other), "-o", str(page)]) == 0
-    assert "Times on this page are <b>simulated</b>: they come from a model of the machine, not" in page.read_text()
+    assert '<span class="chip made">simulated</span>' in page.read_text()
     assert not (tmp_path / "figures").exists()
 
 
