@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from weft.analyse.pairs.places import Places
 from weft.fabric.network.follow import walk
+from weft.fabric.network.part_names import name_cable, name_link
 
 Kind = Literal["node", "link", "cable", "switch", "leaves"]
 Cells = NDArray[np.int64]
@@ -124,7 +125,7 @@ def _routes(places: Places) -> Iterator[Suspect]:
     by_cable: dict[str, list[Suspect]] = {}
     for each in links:
         by_cable.setdefault(each.cable, []).append(each)
-    for cable in _grouped("cable", link[between] // 2, at[between], count, partial(_cable_name, places)):
+    for cable in _grouped("cable", link[between] // 2, at[between], count, partial(name_cable, places.network)):
         yield replace(cable, parts=tuple(by_cable[cable.name]))
     hosts = len(network.hosts)
     end = network.links.target[link].astype(np.int64)
@@ -139,9 +140,9 @@ def _routes(places: Places) -> Iterator[Suspect]:
 
 def _links(places: Places, link: Cells, cells: Cells) -> Iterator[Suspect]:
     """Each link that a route crosses, with the names of its cable and of the link in the other direction."""
-    found = _grouped("link", link, cells, len(places.nodes), partial(_link_name, places))
+    found = _grouped("link", link, cells, len(places.nodes), partial(name_link, places.network))
     for number, each in zip(np.unique(link).tolist(), found, strict=True):
-        yield replace(each, cable=_cable_name(places, number // 2), back=_link_name(places, number ^ 1))
+        yield replace(each, cable=name_cable(places.network, number // 2), back=name_link(places.network, number ^ 1))
 
 
 def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[int], str]) -> Iterator[Suspect]:
@@ -152,20 +153,6 @@ def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[i
         source, target = np.divmod(forth, count)
         both = np.unique(np.concatenate([forth, target * count + source]))
         yield Suspect(kind, name(int(value)), both, np.unique(forth))
-
-
-def _link_name(places: Places, link: int) -> str:
-    """A directed link by its two ends, ``leaf3 -> spine1``; with its port if several cables join the two."""
-    links = places.network.links
-    source, target = links.source[link], links.target[link]
-    parallel = int(((links.source == source) & (links.target == target)).sum()) > 1
-    port = f":{links.source_port[link]}" if parallel else ""
-    return f"{places.network.vertex_name(int(source))}{port} -> {places.network.vertex_name(int(target))}"
-
-
-def _cable_name(places: Places, cable: int) -> str:
-    """A cable by its two ends, the lower one first: ``leaf3 - spine1``."""
-    return _link_name(places, 2 * cable).replace(" -> ", " - ")
 
 
 def _leaves_name(places: Places, low: int, high: int) -> str:

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cells of a study of pairs at one shape: blocks of rounds or of drawn pairs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Ints, Network
+from weft.fabric.network.part_names import name_cable, name_link
 from weft.fabric.placement import NoRoomError, place
 from weft.format import format_bytes, format_seconds
 from weft.kernel import Shape
 from weft.kernel.budget import ROW_BYTES
 from weft.kernel.pairs.blocks import Pace, blocks, pace_of
 from weft.kernel.pairs.classes import SAME_NODE, Classes
+from weft.kernel.pairs.matchings import draw_alone, draw_matchings
 from weft.kernel.pairs.sampling import Chosen, draw_pairs, draw_rounds
 from weft.kernel.pairs.study import PairsStudy
 from weft.kernel.tournament import PairSchedule
@@ -34,6 +37,13 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
     common: dict[str, Any] = {"bytes": list(section.bytes), "mode": section.concurrency, "contention": False, **places}
     where = f"{shape.ranks} ranks on {shape.nodes} node{'s' if shape.nodes > 1 else ''}"
     seed = SEED if study.measure.seed is None else study.measure.seed
+    if section.matchings is not None:
+        drawn, note = matched(study, node_of, places, network, hosts, seed)
+        each_s = pace.together[0] if shape.nodes > 1 else pace.together[1]
+        pairs = [[list(pair) for pair in ranks] for ranks in drawn]
+        return [common | {"store": "raw", "pairs": pairs, "expected_s": round(each_s * len(pairs), 3)}], [
+            f"{where}: {note}"
+        ]
     alone_s = pace.total(schedule, isolated=True)
     if section.concurrency == "isolated" and section.sample_rounds is None and alone_s > section.isolated_most:
         chosen, counts = draw_pairs(Classes(node_of, network, hosts), section.sample_pairs, seed)
@@ -49,6 +59,51 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
             cells.append(common | {"store": "raw", "pairs": pairs, "expected_s": seconds})
         return cells, [note]
     return tournament(study, schedule, pace, common, where, seed)
+
+
+def matched(
+    study: PairsStudy,
+    node_of: Ints,
+    places: Mapping[str, list[int]],
+    network: Network | None,
+    hosts: Ints | None,
+    seed: int,
+) -> tuple[Chosen, str]:
+    """Rounds of disjoint pairs of ranks in which whole nodes meet, and a note for the user."""
+    nodes, count = int(node_of.max()) + 1, study.pairs.matchings or 0
+    local: list[list[int]] = [np.flatnonzero(node_of == node).tolist() for node in range(nodes)]
+    if network is None or hosts is None or "leaf" not in places:
+        rounds, why = draw_alone(nodes, count, seed), "the topology is not known, so few nodes send at a time"
+    else:
+        leaf, pod = (np.array(places[key], np.int32) if key in places else None for key in ("leaf", "pod"))
+        assert leaf is not None
+        known = (network, hosts) if network.cables_known else (None, None)
+        aim = [part_links(network, name) for name in study.pairs.aim] if network.cables_known else []
+        rounds, why = draw_matchings(leaf, pod, count, seed, *known, aim), "each between whole leaves"
+    chosen: Chosen = []
+    for each in rounds:
+        met = [zip(local[one], local[other], strict=False) for one, other in each.pairs.tolist()]
+        chosen.append([(min(pair), max(pair)) for ranks in met for pair in ranks])
+    return chosen, f"{len(chosen)} rounds of disjoint pairs, drawn by seed {seed}: {why}"
+
+
+def part_links(network: Network, name: str) -> Ints:
+    """Links of a cable (``leaf2 - spine0``), of one direction of it (``leaf2 -> spine0``) or into a switch.
+
+    Raises
+    ------
+    StudyError
+        The network has no such part.
+    """
+    hosts = len(network.hosts)
+    switches = [switch.name for switch in network.switches]
+    if name in switches:
+        return np.flatnonzero(network.links.target == hosts + switches.index(name)).astype(np.int32)
+    between = np.flatnonzero(network.switch_links).astype(np.int32)
+    found = [link for link in between.tolist() if name in (name_link(network, link), name_cable(network, link // 2))]
+    if not found:
+        raise StudyError(f"[pairs] aim: the fabric has no cable or switch {name!r}", "weft fabric show FILE lists them")
+    return np.array(found, np.int32)
 
 
 def stretches(chosen: Chosen, pair_s: float, target_s: float) -> Iterable[tuple[Chosen, float]]:

@@ -63,6 +63,13 @@ class PairsSection(Section, frozen=True):
         50, description="where measuring all pairs isolated takes too long: the number of pairs of each hop class"
     )
     sample_rounds: Count | None = Field(None, description="the number of rounds of the tournament, drawn by the seed")
+    matchings: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = Field(
+        None,
+        description="in place of the tournament: so many rounds in which every node meets one other, at equal loads",
+    )
+    aim: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
+        (), max_length=64, description='cables or switches that every matching should cross: ["leaf2 - spine0"]'
+    )
     isolated_most: Seconds = Field(
         600.0, description='isolated pairs are sampled if all of them would take longer than this in a launch: "600 s"'
     )
@@ -81,6 +88,10 @@ class PairsSection(Section, frozen=True):
             raise ValueError(
                 'contention = true compares isolated pairs with others: concurrency must be "node" or "all"'
             )
+        if self.matchings is not None and (self.contention or self.sample_rounds is not None):
+            raise ValueError("matchings replaces the tournament: leave out contention and sample_rounds")
+        if self.aim and self.matchings is None:
+            raise ValueError("aim is for matchings: give their number")
         if self.block <= 0:
             raise ValueError('block must be over 0, such as "5 s"')
         return self

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parts of a machine that few rounds can tell apart, each with the messages that cross it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.fabric.network.follow import walk
+from weft.fabric.network.graph import Ints, Network
+from weft.fabric.network.part_names import name_cable, name_link
+
+Kind = Literal["node", "sender", "receiver", "switch", "cable", "link"]
+
+#: A part that fewer messages cross cannot be judged.
+FEWEST_MESSAGES = 3
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that may be slow.
+
+    Attributes
+    ----------
+    kind
+        ``node`` (both directions), ``sender``, ``receiver``, ``switch``, ``cable`` (both directions) or ``link`` (one).
+    name
+        As the network names it: ``n17``, ``spine1``, ``leaf3 - spine1``, ``leaf3 -> spine1``.
+    also
+        Names of parts that the same messages cross, so that nothing measured here can tell them apart.
+    links
+        Indices of its links in the network; of a node none.
+    """
+
+    kind: Kind
+    name: str
+    also: tuple[str, ...] = ()
+    links: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Parts with the messages that cross them, as rows of a sparse matrix.
+
+    Attributes
+    ----------
+    parts
+        The parts.
+    first
+        Place of each part's messages in ``message``, shape (parts + 1,).
+    message
+        Indices of messages, part by part.
+    """
+
+    parts: tuple[Part, ...]
+    first: NDArray[np.int64]
+    message: NDArray[np.int64]
+
+    def messages(self, part: int) -> NDArray[np.int64]:
+        """Indices of the messages that cross a part."""
+        return self.message[self.first[part] : self.first[part + 1]]
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The part of each entry of ``message``."""
+        return np.repeat(np.arange(len(self.parts)), np.diff(self.first))
+
+
+def list_parts(
+    names: tuple[str, ...], source: Ints, target: Ints, network: Network | None = None, hosts: Ints | None = None
+) -> Parts:
+    """Nodes, and with a network its links, cables and switches.
+
+    Parameters
+    ----------
+    names
+        The nodes.
+    source, target
+        Nodes at the ends of each message, shape (messages,).
+    network, hosts
+        The network with the tables in use, and each node's host index; None: only nodes are told apart.
+    """
+    known: dict[bytes, int] = {}
+    parts: list[Part] = []
+    crossed: list[NDArray[np.int64]] = []
+    groups = [_of_nodes(names, source, target)]
+    if network is not None and hosts is not None:
+        groups.append(_of_routes(network, walk(network, hosts[source], hosts[target])))
+    for part, messages in (each for group in groups for each in group):
+        if len(messages) < FEWEST_MESSAGES:
+            continue
+        first = known.setdefault(messages.tobytes(), len(parts))
+        if first < len(parts):
+            if part.name not in (parts[first].name, *parts[first].also):
+                parts[first] = replace(parts[first], also=(*parts[first].also, part.name))
+            continue
+        parts.append(part)
+        crossed.append(messages)
+    sizes = np.array([0, *map(len, crossed)], np.int64)
+    message = np.concatenate(crossed) if crossed else np.empty(0, np.int64)
+    return Parts(tuple(parts), np.cumsum(sizes), message)
+
+
+Crossed = Iterator[tuple[Part, NDArray[np.int64]]]
+
+
+def _of_nodes(names: tuple[str, ...], source: Ints, target: Ints) -> Crossed:
+    message = np.arange(len(source), dtype=np.int64)
+    both = np.concatenate([source, target]).astype(np.int64)
+    yield from _grouped(both, np.tile(message, 2), lambda i: Part("node", names[i]))
+    yield from _grouped(source.astype(np.int64), message, lambda i: Part("sender", names[i]))
+    yield from _grouped(target.astype(np.int64), message, lambda i: Part("receiver", names[i]))
+
+
+def _of_routes(network: Network, routes: Ints) -> Crossed:
+    """Links between switches, cables and switches that messages cross; a host's own cable is the host's part."""
+    used = routes >= 0
+    link = routes[used].astype(np.int64)
+    message = np.broadcast_to(np.arange(len(routes), dtype=np.int64)[:, np.newaxis], routes.shape)[used]
+    between = network.switch_links[link]
+
+    def cable(number: int) -> Part:
+        return Part("cable", name_cable(network, number), links=(2 * number, 2 * number + 1))
+
+    yield from _grouped(link[between] // 2, message[between], cable)
+    yield from _grouped(link[between], message[between], lambda i: Part("link", name_link(network, i), links=(i,)))
+    hosts = len(network.hosts)
+    vertex = network.links.target[link].astype(np.int64)
+    through = vertex >= hosts
+
+    def switch(number: int) -> Part:
+        into = np.flatnonzero(network.links.target == hosts + number)
+        return Part("switch", network.switches[number].name, links=tuple(into.tolist()))
+
+    yield from _grouped(vertex[through] - hosts, message[through], switch)
+
+
+def _grouped(of: NDArray[np.int64], message: NDArray[np.int64], part: Callable[[int], Part]) -> Crossed:
+    order = np.argsort(of, kind="stable")
+    keys, starts = np.unique(of[order], return_index=True)
+    for key, messages in zip(keys.tolist(), np.split(message[order], starts[1:]), strict=True):
+        yield part(key), np.unique(messages)

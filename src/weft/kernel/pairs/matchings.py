@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rounds of a check: matchings of all nodes, each of one hop level, that load equal links equally.
+
+Whole units meet: every leaf of a round exchanges with one other leaf, node by node. So routes by destination (d-mod-k)
+put the same number of messages on each of its cables, and a healthy round is flat. Units meet by the circle method;
+which node meets which is a cyclic shift, drawn by the seed. Where the tables are known, the flattest of several draws
+is taken.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.fabric.network.follow import walk
+from weft.fabric.network.graph import Ints, Network
+from weft.kernel.tournament import circle
+
+Unit = Sequence["Unit"] | Ints
+"""A leaf's nodes, or the units of a pod or group."""
+
+#: Draws of a round, of which the flattest is taken; further draws where nodes meet for a second time.
+DRAWS, REDRAWS = 6, 12
+#: Where loads are not known, one of so many nodes sends at a time.
+SPARSE = 16
+#: Further draws where a round aims at parts.
+AIMED = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One matching.
+
+    Attributes
+    ----------
+    level
+        ``leaf`` (partners on one leaf switch), ``pod`` (in one pod or group) or ``core``.
+    pairs
+        Node indices of the partners, shape (pairs, 2); nobody is in two pairs.
+    """
+
+    level: str
+    pairs: Ints
+
+
+def draw_matchings(
+    leaf: Ints,
+    pod: Ints | None,
+    count: int,
+    seed: int,
+    network: Network | None = None,
+    hosts: Ints | None = None,
+    aim: Sequence[Ints] = (),
+) -> list[Round]:
+    """Draw the rounds of a check.
+
+    Parameters
+    ----------
+    leaf, pod
+        Leaf switch and pod (or group) of each node, shape (nodes,); where the topology is not known, give every node
+        a leaf of its own.
+    count
+        The number of rounds.
+    seed
+        Of the draws.
+    network, hosts
+        The network with its tables, and the nodes' host indices in it; None where loads are not known.
+    aim
+        Links of parts that every round should cross, those of one part together: candidates of earlier rounds.
+    """
+    dice = np.random.default_rng([seed, 41])
+    levels = _levels(leaf, pod)
+    shares = _shares({name: _most(parents) for name, parents in levels}, count)
+    met: set[tuple[int, int]] = set()
+    cables = _Visits(network, hosts, aim)
+    found: list[Round] = []
+    for name, parents in levels:
+        slices = _slices(parents, shares[name])
+        for numbers in _numbers(parents, shares[name], slices, dice):
+            drawn = [_matching(parents, numbers, dice) for _ in range(DRAWS)]
+            if aim:
+                choices = _numbers(parents, AIMED, slices, dice)
+                drawn += [_matching(parents, each, dice) for each in choices]
+            for _ in range(REDRAWS):
+                if any(not _repeats(pairs, met) for pairs in drawn):
+                    break
+                drawn.append(_matching(parents, numbers, dice))
+            best = min(drawn, key=lambda pairs: (cables.missed(pairs), _repeats(pairs, met), *cables.cost(pairs)))
+            met.update(map(tuple, np.sort(best, axis=1).tolist()))
+            cables.add(best)
+            found.append(Round(name, best))
+    return [found[place] for place in dice.permutation(len(found))]
+
+
+def draw_alone(nodes: int, count: int, seed: int) -> list[Round]:
+    """Rounds where no topology is known: `SPARSE` of the nodes at a time, so that few messages share a cable.
+
+    Parameters
+    ----------
+    nodes
+        The number of nodes.
+    count
+        Partners of each node.
+    seed
+        Of the draws.
+    """
+    whole = draw_matchings(np.arange(nodes, dtype=np.int32), None, count, seed)
+    parts = max(min(SPARSE, nodes // 4), 1)
+    return [Round("", pairs) for each in whole for pairs in np.array_split(each.pairs, parts) if len(pairs)]
+
+
+def _slices(parents: list[list[Unit]], count: int) -> int:
+    """Into how many slices the nodes of a leaf are divided, each of which meets another unit in the same round, so that
+    ``count`` rounds reach every unit.
+    """
+    most = max(_players(len(units)) for units in parents)
+    smallest = min(_smallest(unit) for units in parents for unit in units)
+    return max(1, min(-(-most // max(count, 1)), smallest))
+
+
+def _smallest(unit: Unit) -> int:
+    """Nodes of its smallest leaf."""
+    return len(unit) if isinstance(unit, np.ndarray) else min(map(_smallest, unit))
+
+
+def _levels(leaf: Ints, pod: Ints | None) -> list[tuple[str, list[list[Unit]]]]:
+    """Level to the parents at it, each with the units that meet: single nodes, leaves, or pods."""
+    nodes = np.arange(len(leaf), dtype=np.int32)
+    leaves = [nodes[leaf == number] for number in np.unique(leaf)]
+    found: list[tuple[str, list[list[Unit]]]] = []
+    alone: list[list[Unit]] = [[node[np.newaxis] for node in own] for own in leaves]
+    if any(len(own) > 1 for own in alone):
+        found.append(("leaf", alone))
+    pods: list[list[Unit]] = [list[Unit](leaves)]
+    if pod is not None:
+        of_leaf = np.array([pod[own[0]] for own in leaves])
+        pods = [[leaves[i] for i in np.flatnonzero(of_leaf == number)] for number in np.unique(of_leaf)]
+    if len(pods) > 1:
+        if any(len(own) > 1 for own in pods):
+            found.append(("pod", pods))
+        found.append(("core", [list[Unit](pods)]))
+    elif len(leaves) > 1:
+        found.append(("core", pods))
+    return found
+
+
+def _shares(most: dict[str, int], count: int) -> dict[str, int]:
+    """Rounds of each level: an eighth within leaves, a quarter within pods, the rest between the farthest; what a
+    level cannot fill goes to the others.
+    """
+    wanted = {name: {"leaf": max(2, count // 8), "pod": count // 4}.get(name, count) for name in most}
+    found: dict[str, int] = {}
+    left = count
+    for name in most:  # nearest first
+        last = name == list(most)[-1]
+        found[name] = min(most[name], left if last else min(wanted[name], left))
+        left -= found[name]
+    for name in reversed(list(most)):
+        more = min(left, most[name] - found[name])
+        found[name] += more
+        left -= more
+    found[list(most)[-1]] += left  # all pairs are met: some meet again
+    return found
+
+
+def _most(parents: list[list[Unit]]) -> int:
+    """The number of rounds in which all partners differ."""
+    return max(_players(len(units)) * max(_size(unit) for unit in units) for units in parents)
+
+
+def _players(units: int) -> int:
+    """Rounds of the circle method for so many units; the halves of an odd number of units meet."""
+    return units - 1 if units % 2 == 0 else (2 * units - 2 if units > 1 else 0)
+
+
+def _size(unit: Unit) -> int:
+    return len(unit) if isinstance(unit, np.ndarray) else sum(map(_size, unit))
+
+
+def _numbers(parents: list[list[Unit]], count: int, slices: int, dice: np.random.Generator) -> list[list[int]]:
+    """Rounds of the circle method for each slice of each round, all of them once before any again."""
+    rounds = max(max(_players(len(units)) for units in parents), 1)
+    found: list[int] = []
+    while len(found) < count * slices:
+        found += dice.permutation(rounds).tolist()
+    return [found[place * slices : (place + 1) * slices] for place in range(count)]
+
+
+def _matching(parents: list[list[Unit]], numbers: list[int], dice: np.random.Generator) -> Ints:
+    """The pairs of one round, shape (pairs, 2): slice ``s`` of every leaf follows round ``numbers[s]`` of the circle
+    method, and meets the same slice elsewhere, so that d-mod-k routes stay even.
+    """
+    found: list[Ints] = []
+    for units in parents:
+        if len(units) < 2:
+            continue
+        for place, number in enumerate(numbers):
+            own = [_part(unit, place, len(numbers)) for unit in units]
+            camps, first = _camps(own)
+            rounds = len(camps) - 1 - first
+            for one, other in circle(len(camps), number % rounds + first).tolist():
+                found.append(_meet(camps[one], camps[other], dice))
+    return np.concatenate(found) if found else np.empty((0, 2), np.int32)
+
+
+def _camps(units: list[Unit]) -> tuple[list[Unit], int]:
+    """Units that meet, an even number: those given, or their halves; and the first round in which no halves of one
+    unit meet.
+    """
+    count = len(units)
+    if count % 2 == 0:
+        return units, 0
+    if all(_size(unit) == 1 for unit in units):  # a node cannot be halved: one has a bye
+        return [*units, np.empty(0, np.int32)], 0
+    halves = [(_part(unit, 0, 2), _part(unit, 1, 2)) for unit in units]
+    last = 2 * count - 1
+    camps = [halves[k][0] if k < count else halves[0 if k == last else last - k][1] for k in range(2 * count)]
+    return camps, 1
+
+
+def _part(unit: Unit, which: int, of: int) -> Unit:
+    """Every ``of``-th node of each leaf."""
+    return unit[which::of] if isinstance(unit, np.ndarray) else [_part(each, which, of) for each in unit]
+
+
+def _meet(one: Unit, other: Unit, dice: np.random.Generator) -> Ints:
+    """Pairs of the nodes of two units, leaf by leaf."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        few, many = sorted((one, other), key=len)
+        partner = np.roll(many, int(dice.integers(len(many))) if len(many) else 0)[: len(few)]
+        return np.stack([few, partner], axis=1).astype(np.int32)
+    assert not isinstance(one, np.ndarray)
+    assert not isinstance(other, np.ndarray)
+    few, many = sorted((one, other), key=len)
+    shift = int(dice.integers(len(many)))
+    met = [_meet(each, many[(place + shift) % len(many)], dice) for place, each in enumerate(few)]
+    return np.concatenate(met) if met else np.empty((0, 2), np.int32)
+
+
+def _repeats(pairs: Ints, met: set[tuple[int, int]]) -> int:
+    return sum(tuple(pair) in met for pair in np.sort(pairs, axis=1).tolist())
+
+
+class _Visits:
+    """How often the rounds so far crossed each link."""
+
+    def __init__(self, network: Network | None, hosts: Ints | None, aim: Sequence[Ints]) -> None:
+        self._network, self._hosts, self._aim = network, hosts, aim
+        self._seen = np.zeros(0 if network is None else len(network.links))
+
+    def missed(self, pairs: Ints) -> float:
+        """How little a round adds for the parts to aim at, those crossed least so far first."""
+        if not self._aim:
+            return 0.0
+        load = np.bincount(self._links(pairs), minlength=len(self._seen))
+        return -sum(min(load[links].sum(), 2) / (1 + self._seen[links].sum()) for links in self._aim)
+
+    def cost(self, pairs: Ints) -> tuple[float, float]:
+        """The mean load that limits a message, then how little it adds where few messages went before."""
+        if self._network is None or self._hosts is None or not len(pairs):
+            return 0.0, 0.0
+        load = float(limiting_loads(pairs, self._network, self._hosts).mean())
+        crossed = np.unique(self._links(pairs))
+        return round(load, 2), -float((1 / (1 + self._seen[crossed])).sum())
+
+    def add(self, pairs: Ints) -> None:
+        """Count the links of a round."""
+        if self._network is not None:
+            self._seen += np.bincount(self._links(pairs), minlength=len(self._seen))
+
+    def _links(self, pairs: Ints) -> Ints:
+        assert self._network is not None
+        assert self._hosts is not None
+        routes = both_ways(pairs, self._network, self._hosts)
+        return routes[routes >= 0]
+
+
+def both_ways(pairs: Ints, network: Network, hosts: Ints) -> Ints:
+    """Routes from the first to the second of each pair, then the ways back; shape (2 * pairs, links), -1 as padding."""
+    source = hosts[np.concatenate([pairs[:, 0], pairs[:, 1]])]
+    target = hosts[np.concatenate([pairs[:, 1], pairs[:, 0]])]
+    return walk(network, source, target)
+
+
+def limiting_loads(pairs: Ints, network: Network, hosts: Ints) -> NDArray[np.float64]:
+    """The largest number of messages on a link that each message of a round crosses, per link rate.
+
+    Parameters
+    ----------
+    pairs
+        Node indices, shape (pairs, 2); both directions carry a message.
+    network, hosts
+        The network, and the host index of each node.
+
+    Returns
+    -------
+    Shape (2 * pairs,): the way from the first to the second of each pair, then the ways back. Links without a stated
+    rate count as the fastest one.
+    """
+    routes = both_ways(pairs, network, hosts)
+    rate = network.links.rate
+    fastest = float(np.nanmax(rate)) if np.isfinite(rate).any() else 1.0
+    share = fastest / np.where(np.isfinite(rate), rate, fastest)
+    load = np.bincount(routes[routes >= 0], minlength=len(rate)) * share
+    return np.where(routes >= 0, load[routes], 0.0).max(axis=1, initial=0.0)

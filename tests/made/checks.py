@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages of made-up checks: fabrics of 64 to 1,024 nodes, noise of several kinds, and parts made slow."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.analyse.outliers.few_parts import Parts, list_parts
+from weft.analyse.outliers.few_rounds import Messages
+from weft.fabric.network.dragonfly import DragonflyShape, dragonfly
+from weft.fabric.network.graph import Ints, Network
+from weft.fabric.network.tree import TreeShape, fat_tree
+from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings, limiting_loads
+
+Noise = Literal["normal", "heavy", "bursts", "steal"]
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A fabric, its nodes, and whether a check knows its topology."""
+
+    network: Network
+    known: bool
+
+    @property
+    def hosts(self) -> NDArray[np.int32]:
+        return np.arange(len(self.network.hosts), dtype=np.int32)
+
+    def rounds(self, count: int, seed: int, aim: Sequence[Ints] = ()) -> list[Round]:
+        if not self.known:
+            return draw_alone(len(self.hosts), count, seed)
+        coordinates = self.network.coordinates
+        pod = coordinates.get("pod", coordinates.get("group"))
+        return draw_matchings(coordinates["leaf"], pod, count, seed, self.network, self.hosts, aim)
+
+
+def machine(kind: str, nodes: int) -> Machine:
+    """``tree``, ``pods`` (three levels), ``dragonfly`` or ``unknown`` (a tree that the check does not know)."""
+    names = [f"n{i:04}" for i in range(nodes)]
+    width = 16 if nodes <= 256 else 32
+    if kind == "dragonfly":
+        shape = DragonflyShape(nodes_per_router=4, routers_per_group=4, global_links=4, local_rate=2e9, global_rate=2e9)
+        return Machine(dragonfly(names, shape, rate=1e9), True)
+    pods = {"leaves_per_pod": 4, "pod_uplinks": 2 * width} if kind == "pods" else {}
+    shape = TreeShape(nodes_per_leaf=width, uplinks=width // 2, link_rate=1e9, **pods)
+    return Machine(fat_tree(names, shape, rate=1e9), kind != "unknown")
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Messages of rounds, and the parts that they cross."""
+
+    messages: Messages
+    parts: Parts
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+
+
+def measure(
+    of: Machine, rounds: list[Round], slow: dict[tuple[str, str], float], noise: Noise, sigma: float, seed: int
+) -> Made:
+    """What a check would see.
+
+    Parameters
+    ----------
+    slow
+        Kind and name of each slow part to its factor; kinds as in `Part`.
+    sigma
+        Standard deviation of the noise on a log time.
+    """
+    dice = np.random.default_rng(seed)
+    source = np.concatenate([each for r in rounds for each in (r.pairs[:, 0], r.pairs[:, 1])])
+    target = np.concatenate([each for r in rounds for each in (r.pairs[:, 1], r.pairs[:, 0])])
+    number = np.repeat(np.arange(len(rounds)), [2 * len(r.pairs) for r in rounds])
+    hosts = of.hosts
+    load = np.concatenate([limiting_loads(r.pairs, of.network, hosts) for r in rounds])
+    every = list_parts(of.network.hosts, source, target, of.network, hosts)
+    excess = np.zeros(len(source))
+    for index, part in enumerate(every.parts):
+        factor = next((slow[part.kind, name] for name in (part.name, *part.also) if (part.kind, name) in slow), None)
+        if factor is not None:
+            own = every.messages(index)
+            excess[own] = np.maximum(excess[own], np.log(factor))
+    level = np.array([{"": 0.0, "leaf": 0.0, "pod": 0.2, "core": 0.4}[r.level] for r in rounds]) + dice.normal(
+        0, 0.1, len(rounds)
+    )
+    log_s = level[number] + np.log(load) + excess + noise_of(noise, sigma, number, source, target, dice)
+    planned = load if of.known else np.ones(len(load))
+    stratum = np.unique(number * 1000.0 + planned, return_inverse=True)[1]
+    parts = every if of.known else list_parts(of.network.hosts, source, target)
+    return Made(Messages(number, stratum, log_s), parts, source, target)
+
+
+def noise_of(
+    kind: Noise,
+    sigma: float,
+    number: NDArray[np.int64],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    dice: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Noise on the log time: normal; Student's t with 2.5 degrees; bursts that slow a tenth of the nodes by half during
+    a whole round; or steal that doubles 1 % of the messages. Nodes differ by 1 % in the three last.
+    """
+    count = len(number)
+    plain = dice.normal(0, sigma, count)
+    if kind == "normal":
+        return plain
+    nodes = int(max(source.max(), target.max())) + 1
+    own = dice.normal(0, 0.01, nodes)
+    plain += own[source] + own[target]
+    if kind == "heavy":
+        return plain + np.abs(dice.standard_t(2.5, count)) * sigma
+    if kind == "steal":
+        return plain + np.where(dice.random(count) < 0.01, np.log(2.0), 0.0)
+    rounds = int(number.max()) + 1
+    hit = dice.random((rounds, nodes)) < 0.1
+    block = dice.integers(0, nodes, rounds)
+    for r in range(rounds):  # neighbours suffer together
+        hit[r] &= False
+        if dice.random() < 0.5:
+            hit[r, (block[r] + np.arange(max(nodes // 10, 1))) % nodes] = True
+    return plain + np.where(hit[number, source] | hit[number, target], np.log(1.5), 0.0)
