@@ -47,7 +47,7 @@ class Blame:
     left: Expression
 
 
-def blame(placed: Expression, places: Places, scratch: Scratch, *, modelled: bool = False) -> Blame:
+def blame(placed: Expression, places: Places, scratch: Scratch, *, modelled: bool = False, named: bool = True) -> Blame:
     """Find the causes of slow pairs.
 
     Parameters
@@ -60,14 +60,18 @@ def blame(placed: Expression, places: Places, scratch: Scratch, *, modelled: boo
         Folder for the remainders of all pairs; `Blame.left` can be read as long as it exists.
     modelled
         Whether the times come from a model: pairs of a class that run together then differ by their company alone.
+    named
+        False of a few rounds of pairs, whose outliers `weft.analyse.outliers` finds: only what each pair leaves is made.
     """
-    suspected = suspects(places)
+    suspected = suspects(places) if named else []
     matrices, taken, left = _left(by_load(placed, places), places, suspected)
     found: list[Culprit] = []
     for matrix, parts in zip(matrices, taken, strict=True):
         found += _all_named(matrix, parts, suspected)
         found += routes_of(matrix, parts, places)
     left = scratch.keep("remainders", left)
+    if not named:
+        return Blame((), tuple(matrices), tuple(taken), left)
     told = left.filter(left.base_s >= LEAST_TOLD_S)
     ranks = ranks_of(told, places)
     others = without_ranks(told, ranks)

@@ -2,7 +2,7 @@
 """Making the tables of the analysis of pairs from ``tables/pairs.parquet``."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from weft.analyse.engine import Backend, Expression, read
+from weft.analyse.outliers.matched import Rounds as MatchedRounds
+from weft.analyse.outliers.matched import find_outliers, matched_rounds
 from weft.analyse.pairs import hop_tables as tables
 from weft.analyse.pairs.all_samples import spread
 from weft.analyse.pairs.blame import blame
@@ -62,7 +64,7 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
             modelled = KINDS[plan.fabric_kind].is_model
             share = 0.0 if modelled else stolen(cells, launches)
             folder = Scratch(backend, kept.subfolder(f"placement{number}"))
-            found = _analysed(own, len(launches), modelled, share, places, folder)
+            found = _analysed(own, len(launches), modelled, share, places, folder, matched_rounds(plan))
             # the histogram is summed over launches and placements, so it is written for the largest, which contains
             # them all
             found |= _of_samples(root, backend, places) if number == 0 else {}
@@ -100,10 +102,22 @@ def placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Plan) ->
     return sorted(found, key=lambda each: (-len(each[1].nodes), -each[1].ranks))
 
 
-def _analysed(pairs: Expression, launches: int, modelled: bool, share: float, places: Places, kept: Scratch) -> Found:
-    """Rows of every table for one placement, a share of whose time was stolen."""
+def _analysed(
+    pairs: Expression,
+    launches: int,
+    modelled: bool,
+    share: float,
+    places: Places,
+    kept: Scratch,
+    rounds: MatchedRounds = (),
+) -> Found:
+    """Rows of every table for one placement, a share of whose time was stolen; ``rounds`` of a run of matchings."""
     judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
-    found = blame(judged, places, kept, modelled=modelled)
+    found = blame(judged, places, kept, modelled=modelled, named=not rounds)
+    if rounds:
+        columns = ("source", "target", "bytes", "mode", "time_s", "forward_s")
+        table = judged.select(*columns).order_by(["source", "target", "bytes"]).to_pyarrow()
+        found = replace(found, culprits=tuple(find_outliers(table, rounds, places)))
     factors = kept.keep("contention", tables.contention(judged))
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()

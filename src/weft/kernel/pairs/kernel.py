@@ -113,7 +113,9 @@ class Pairs(PlainKernel):
         """Concurrency, the rounds or the number of pairs, and the number of sizes."""
         mode = f"isolated and {values['mode']}" if values["contention"] else values["mode"]
         if "pairs" in values:
-            return counted(values, mode, f"{sum(map(len, values['pairs']))} drawn pairs")
+            count = sum(map(len, values["pairs"]))
+            several = f"{count} pairs in {values['matchings']} matchings" if "matchings" in values else ""
+            return counted(values, mode, several or f"{count} drawn pairs")
         return counted(values, mode, f"rounds {values['first_round']}-{values['last_round']}")
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:

@@ -41,9 +41,9 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
         drawn, note = matched(study, node_of, places, network, hosts, seed)
         each_s = pace.together[0] if shape.nodes > 1 else pace.together[1]
         pairs = [[list(pair) for pair in ranks] for ranks in drawn]
-        return [common | {"store": "raw", "pairs": pairs, "expected_s": round(each_s * len(pairs), 3)}], [
-            f"{where}: {note}"
-        ]
+        seconds = round(each_s * len(pairs), 3)
+        values = common | {"store": "raw", "pairs": pairs, "matchings": len(pairs), "expected_s": seconds}
+        return [values], [f"{where}: {note}"]
     alone_s = pace.total(schedule, isolated=True)
     if section.concurrency == "isolated" and section.sample_rounds is None and alone_s > section.isolated_most:
         chosen, counts = draw_pairs(Classes(node_of, network, hosts), section.sample_pairs, seed)
@@ -81,9 +81,12 @@ def matched(
         aim = [part_links(network, name) for name in study.pairs.aim] if network.cables_known else []
         rounds, why = draw_matchings(leaf, pod, count, seed, *known, aim), "each between whole leaves"
     chosen: Chosen = []
-    for each in rounds:
+    seen: set[tuple[int, int]] = set()
+    for each in rounds:  # the table of pairs has one time for each: nobody meets again
         met = [zip(local[one], local[other], strict=False) for one, other in each.pairs.tolist()]
-        chosen.append([(min(pair), max(pair)) for ranks in met for pair in ranks])
+        fresh = [pair for ranks in met for a, b in ranks if (pair := (min(a, b), max(a, b))) not in seen]
+        seen.update(fresh)
+        chosen += [fresh] if fresh else []
     return chosen, f"{len(chosen)} rounds of disjoint pairs, drawn by seed {seed}: {why}"
 
 
