@@ -5,11 +5,10 @@ The model: log time = level and load of the round + the effects of the slow part
 taken from the median of its round at equal planned load, so that what slows a whole round slows no part. Remainders are
 cut at a few standard deviations; a part's score is the midmean over rounds of its messages' mean, so that a burst in a
 quarter of the rounds moves nothing. Parts enter one by one, the one that explains most first: a cable in one direction
-before its switch, a node before the cables behind it. A second, independent set of rounds decides.
+before its switch, a node before the cables behind it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,8 @@ Floats = NDArray[np.float64]
 
 #: A slow part makes its messages slower by at least this factor; nobody would act on less.
 LEAST_FACTOR = 1.10
-#: ... by this many standard errors, as scattered as its peers are, to become a candidate; to be named without a
-#: second set of rounds,
-CANDIDATE_SIGMAS, NAMED_SIGMAS = 4.0, 6.0
+#: ... by this many standard errors, as scattered as its peers are,
+NAMED_SIGMAS = 6.0
 #: ... and for this share of its messages by over half of it.
 LEAST_SHARE = 0.7
 #: Remainders beyond so many standard deviations of their round count no more than that.
@@ -149,7 +147,7 @@ def find_slow_parts(messages: Messages, parts: Parts, sigmas: float = NAMED_SIGM
     parts
         The parts they cross.
     sigmas
-        Standard errors from which on a part stands out: `CANDIDATE_SIGMAS` or `NAMED_SIGMAS`.
+        Standard errors from which on a part stands out.
     """
     if not len(messages.log_s) or not parts.parts:
         return []
@@ -161,37 +159,6 @@ def find_slow_parts(messages: Messages, parts: Parts, sigmas: float = NAMED_SIGM
             break
         found.append(one)
         fit.choose(one.part, float(np.log(one.factor)))
-    return found
-
-
-def confirm(candidates: Sequence[Slow], messages: Messages, parts: Parts, sigmas: float = 3.0) -> list[Slow]:
-    """Candidates that a second, independent set of rounds shows too; factor and interval are those of that set.
-
-    Parameters
-    ----------
-    candidates
-        Of the first rounds.
-    messages, parts
-        Of the second set; the same parts under the same names, whatever their order.
-    sigmas
-        Standard errors that each needs again, beside a factor of at least `LEAST_FACTOR` at the upper end.
-    """
-    raise_if = [each for each in candidates if each.part >= len(parts.parts)]
-    assert not raise_if
-    fit = _Fit(messages, parts)
-    found: list[Slow] = []
-    for each in candidates:
-        if not fit.visits[each.part].any():
-            continue
-        score, error = fit.scores()
-        seen = float(score[each.part] / error[each.part])
-        effect, spread = fit.effect(each.part)
-        if seen < sigmas or effect + 2 * spread < np.log(LEAST_FACTOR):
-            continue
-        low, high = np.exp([effect - 1.96 * spread, effect + 1.96 * spread]).tolist()
-        visited = int((fit.visits[each.part] > 0).sum())
-        found.append(Slow(each.part, float(np.exp(effect)), low, high, seen, visited, each.alike))
-        fit.choose(each.part, effect)
     return found
 
 
@@ -217,7 +184,7 @@ def _most_telling(fit: _Fit, sigmas: float) -> Slow | None:
     if best is None:
         return None
     alike = tuple(part for part, own in able if part != best[1].part and best[0] - own < 2 * ALIKE)
-    return Slow(**{**best[1].__dict__, "alike": alike})
+    return replace(best[1], alike=alike)
 
 
 def _medians(values: Floats, group: NDArray[np.int64]) -> Floats:
@@ -251,7 +218,7 @@ def _midmeans(values: Floats) -> Floats:
     ordered = np.sort(values, axis=1)
     known = np.isfinite(ordered).sum(axis=1)
     cut = np.where(known >= 4, known // 4, 0)
-    place = np.arange(values.shape[1])
-    kept = (place >= cut[:, np.newaxis]) & (place < (known - cut)[:, np.newaxis])
+    place: NDArray[np.int64] = np.arange(values.shape[1])
+    kept: NDArray[np.bool_] = (place >= cut[:, np.newaxis]) & (place < (known - cut)[:, np.newaxis])
     total = np.where(kept, np.nan_to_num(ordered), 0.0).sum(axis=1)
-    return total / np.maximum(kept.sum(axis=1), 1)
+    return total / np.maximum(np.count_nonzero(kept, axis=1), 1)

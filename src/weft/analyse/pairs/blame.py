@@ -61,7 +61,7 @@ def blame(placed: Expression, places: Places, scratch: Scratch, *, modelled: boo
     modelled
         Whether the times come from a model: pairs of a class that run together then differ by their company alone.
     named
-        False of a few rounds of pairs, whose outliers `weft.analyse.outliers` finds: only what each pair leaves is made.
+        False of a few rounds, whose outliers `weft.analyse.outliers` finds: only what each pair leaves is made.
     """
     suspected = suspects(places) if named else []
     matrices, taken, left = _left(by_load(placed, places), places, suspected)

@@ -16,6 +16,7 @@ from weft.analyse.pairs import hop_tables as tables
 from weft.analyse.pairs.all_samples import spread
 from weft.analyse.pairs.blame import blame
 from weft.analyse.pairs.contended import contention_rows
+from weft.analyse.pairs.culprit import Culprit
 from weft.analyse.pairs.doubts import Way, doubted, few_samples, stolen, thin
 from weft.analyse.pairs.matrix import node_medians, slowest_blocks
 from weft.analyse.pairs.node_table import node_rows
@@ -114,10 +115,7 @@ def _analysed(
     """Rows of every table for one placement, a share of whose time was stolen; ``rounds`` of a run of matchings."""
     judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
     found = blame(judged, places, kept, modelled=modelled, named=not rounds)
-    if rounds:
-        columns = ("source", "target", "bytes", "mode", "time_s", "forward_s")
-        table = judged.select(*columns).order_by(["source", "target", "bytes"]).to_pyarrow()
-        found = replace(found, culprits=tuple(find_outliers(table, rounds, places)))
+    found = replace(found, culprits=tuple(_matched(judged, rounds, places))) if rounds else found
     factors = kept.keep("contention", tables.contention(judged))
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()
@@ -163,6 +161,13 @@ def found_in_each_launch(pairs: Expression, places: Places, kept: Scratch) -> fr
         named = frozenset((each.kind, each.name) for each in blame(judged, places, own).culprits)
         seen = named if seen is None else seen & named
     return seen or frozenset()
+
+
+def _matched(judged: Expression, rounds: MatchedRounds, places: Places) -> list[Culprit]:
+    """The outliers of a run of matchings."""
+    columns = ("source", "target", "bytes", "mode", "time_s", "forward_s")
+    table = judged.select(*columns).order_by(["source", "target", "bytes"]).to_pyarrow()
+    return find_outliers(table, rounds, places)
 
 
 def _classed(table: Expression, places: Places) -> Rows:

@@ -106,7 +106,7 @@ def draw_alone(nodes: int, count: int, seed: int) -> list[Round]:
         Of the draws.
     """
     whole = draw_matchings(np.arange(nodes, dtype=np.int32), None, count, seed)
-    parts = max(min(SPARSE, nodes // 4), 1)
+    parts = max(min(SPARSE, nodes // 16), 1)
     return [Round("", pairs) for each in whole for pairs in np.array_split(each.pairs, parts) if len(pairs)]
 
 

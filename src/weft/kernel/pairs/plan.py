@@ -71,7 +71,7 @@ def matched(
 ) -> tuple[Chosen, str]:
     """Rounds of disjoint pairs of ranks in which whole nodes meet, and a note for the user."""
     nodes, count = int(node_of.max()) + 1, study.pairs.matchings or 0
-    local: list[list[int]] = [np.flatnonzero(node_of == node).tolist() for node in range(nodes)]
+    local = [[int(rank) for rank in np.flatnonzero(node_of == node)] for node in range(nodes)]
     if network is None or hosts is None or "leaf" not in places:
         rounds, why = draw_alone(nodes, count, seed), "the topology is not known, so few nodes send at a time"
     else:
@@ -83,8 +83,8 @@ def matched(
     chosen: Chosen = []
     seen: set[tuple[int, int]] = set()
     for each in rounds:  # the table of pairs has one time for each: nobody meets again
-        met = [zip(local[one], local[other], strict=False) for one, other in each.pairs.tolist()]
-        fresh = [pair for ranks in met for a, b in ranks if (pair := (min(a, b), max(a, b))) not in seen]
+        met = [pair for one, other in each.pairs for pair in zip(local[int(one)], local[int(other)], strict=False)]
+        fresh = [pair for a, b in met if (pair := (min(a, b), max(a, b))) not in seen]
         seen.update(fresh)
         chosen += [fresh] if fresh else []
     return chosen, f"{len(chosen)} rounds of disjoint pairs, drawn by seed {seed}: {why}"

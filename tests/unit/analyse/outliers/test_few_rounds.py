@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A few rounds of disjoint pairs name the slow part of a made machine, and accuse nobody on a healthy one."""
+
+import numpy as np
+import pytest
+
+from made.checks import Machine, Noise, machine, measure
+from weft.analyse.outliers.few_rounds import find_slow_parts
+from weft.fabric.network.part_names import name_cable, name_link
+
+NOISES: tuple[Noise, ...] = ("normal", "heavy", "bursts", "steal")
+
+
+def named(of: Machine, slow: dict[tuple[str, str], float], noise: Noise, seed: int) -> list[tuple[str, str]]:
+    """Kind and name of each part that 16 rounds name."""
+    made = measure(of, of.rounds(16, seed), slow, noise, 0.05, seed + 1)
+    found = find_slow_parts(made.messages, made.parts)
+    return [(made.parts.parts[each.part].kind, made.parts.parts[each.part].name) for each in found]
+
+
+def parts_of(of: Machine, seed: int) -> list[tuple[str, str]]:
+    """A node in each role, a cable in both directions and in one, and a switch."""
+    dice, network = np.random.default_rng(seed), of.network
+    link = int(dice.choice(np.flatnonzero(network.switch_links)))
+    node, switch = network.hosts[int(dice.integers(len(network.hosts)))], int(dice.integers(len(network.switches)))
+    return [
+        ("node", node),
+        ("sender", node),
+        ("receiver", node),
+        ("cable", name_cable(network, link // 2)),
+        ("link", name_link(network, link)),
+        ("switch", network.switches[switch].name),
+    ]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_each_kind_of_slow_part_is_named_alone(noise: Noise) -> None:
+    of = machine("tree", 128)
+    for seed in (3, 11):
+        for part in parts_of(of, seed):
+            assert named(of, {part: 1.25}, noise, seed) == [part]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("kind", ["tree", "pods", "dragonfly", "unknown"])
+def test_a_healthy_machine_has_no_slow_part(kind: str, noise: Noise) -> None:
+    of = machine(kind, 64)
+    assert [named(of, {}, noise, seed) for seed in (5, 7)] == [[], []]
+
+
+def test_two_slow_parts_are_both_named() -> None:
+    of = machine("tree", 64)
+    slow = {("node", "n0003"): 1.3, ("cable", "leaf2 - spine1"): 1.5}
+    assert sorted(named(of, slow, "normal", 2)) == sorted(slow)
+
+
+def test_a_slow_direction_is_not_its_opposite() -> None:
+    of = machine("tree", 64)
+    assert named(of, {("sender", "n0007"): 1.25}, "normal", 4) == [("sender", "n0007")]
+    assert named(of, {("link", "leaf1 -> spine3"): 1.25}, "normal", 4) == [("link", "leaf1 -> spine3")]
+
+
+def test_an_unknown_topology_names_the_node_all_the_same() -> None:
+    of = machine("unknown", 64)
+    assert named(of, {("node", "n0010"): 1.25}, "normal", 6) == [("node", "n0010")]
