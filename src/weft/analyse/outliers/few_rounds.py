@@ -215,10 +215,10 @@ def _mad(values: Floats) -> float:
 
 def _midmeans(values: Floats) -> Floats:
     """Mean of the middle half of each row's known values, shape (rows,); all of fewer than four."""
-    ordered = np.sort(values, axis=1)
-    known = np.isfinite(ordered).sum(axis=1)
-    cut = np.where(known >= 4, known // 4, 0)
-    place: NDArray[np.int64] = np.arange(values.shape[1])
-    kept: NDArray[np.bool_] = (place >= cut[:, np.newaxis]) & (place < (known - cut)[:, np.newaxis])
-    total = np.where(kept, np.nan_to_num(ordered), 0.0).sum(axis=1)
-    return total / np.maximum(np.count_nonzero(kept, axis=1), 1)
+    ordered: Floats = np.sort(values, axis=1)
+    known = np.count_nonzero(np.isfinite(ordered), axis=1)
+    found = np.zeros(len(ordered))
+    for row, count in enumerate(known.tolist()):  # a row has as many values as there are rounds
+        cut = count // 4 if count >= 4 else 0
+        found[row] = ordered[row, cut : count - cut].mean() if count else 0.0
+    return found

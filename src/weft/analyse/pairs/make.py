@@ -14,7 +14,7 @@ from weft.analyse.outliers.matched import Rounds as MatchedRounds
 from weft.analyse.outliers.matched import find_outliers, matched_rounds
 from weft.analyse.pairs import hop_tables as tables
 from weft.analyse.pairs.all_samples import spread
-from weft.analyse.pairs.blame import blame
+from weft.analyse.pairs.blame import Blame, blame
 from weft.analyse.pairs.contended import contention_rows
 from weft.analyse.pairs.culprit import Culprit
 from weft.analyse.pairs.doubts import Way, doubted, few_samples, stolen, thin
@@ -119,16 +119,7 @@ def _analysed(
     factors = kept.keep("contention", tables.contention(judged))
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()
-    ways = judged.group_by(["bytes", "mode"]).agg(pairs=judged.count()).to_pyarrow()["pairs"].to_pylist()
-    few: frozenset[Way] = frozenset() if modelled else few_samples(judged, found.culprits)
-    weighed = [doubted(each, share, len(places.nodes), max(ways), len(ways)) for each in found.culprits]
-    if any(each.doubted for each in weighed):
-        steady = found_in_each_launch(pairs, places, kept)
-        weighed = [
-            before if (before.kind, before.name) in steady else after
-            for before, after in zip(found.culprits, weighed, strict=True)
-        ]
-    culprits = [thin(each, few) for each in weighed]
+    culprits = _weighed(found, pairs, judged, share, places, kept, modelled=modelled)
     return {
         "classes": _with_slow(_named(tables.hop_table(judged).order_by(tables.CLASS), places), found.left),
         "cold": _classed(tables.cold_table(judged), places),
@@ -146,6 +137,22 @@ def _analysed(
             for index, name in enumerate(places.nodes)
         ],
     }
+
+
+def _weighed(
+    found: Blame, pairs: Expression, judged: Expression, share: float, places: Places, kept: Scratch, *, modelled: bool
+) -> list[Culprit]:
+    """The outliers, each marked where steal or too few samples could have made it."""
+    ways = judged.group_by(["bytes", "mode"]).agg(pairs=judged.count()).to_pyarrow()["pairs"].to_pylist()
+    few: frozenset[Way] = frozenset() if modelled else few_samples(judged, found.culprits)
+    weighed = [doubted(each, share, len(places.nodes), max(ways), len(ways)) for each in found.culprits]
+    if any(each.doubted for each in weighed):
+        steady = found_in_each_launch(pairs, places, kept)
+        weighed = [
+            before if (before.kind, before.name) in steady else after
+            for before, after in zip(found.culprits, weighed, strict=True)
+        ]
+    return [thin(each, few) for each in weighed]
 
 
 def found_in_each_launch(pairs: Expression, places: Places, kept: Scratch) -> frozenset[tuple[str, str]]:
