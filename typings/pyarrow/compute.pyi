@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from typing import Any
 
-from pyarrow import ChunkedArray
+from pyarrow import Array, ChunkedArray
 
 def and_(x: ChunkedArray, y: ChunkedArray) -> ChunkedArray: ...
 def equal(x: ChunkedArray, y: Any) -> ChunkedArray: ...
+def binary_length(strings: Array) -> Array: ...

@@ -5,20 +5,34 @@ from typing import Any, BinaryIO, Self
 
 from pyarrow import RecordBatch, Schema, Table
 
+class ColumnChunkMetaData:
+    num_values: int
+    total_uncompressed_size: int
+
 class RowGroupMetaData:
     @property
     def total_byte_size(self) -> int: ...
+    def column(self, i: int) -> ColumnChunkMetaData: ...
+
+class ColumnSchema:
+    path: str
+    physical_type: str
+
+class ParquetSchema:
+    def column(self, i: int) -> ColumnSchema: ...
 
 class FileMetaData:
     def row_group(self, i: int) -> RowGroupMetaData: ...
     metadata: dict[bytes, bytes] | None
     num_rows: int
+    num_columns: int
     num_row_groups: int
+    schema: ParquetSchema
 
 class ParquetFile:
     metadata: FileMetaData
     schema_arrow: Schema
-    def __init__(self, source: Path) -> None: ...
+    def __init__(self, source: Path, *, read_dictionary: Sequence[str] = ...) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *args: object) -> None: ...
     def iter_batches(

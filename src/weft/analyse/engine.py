@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from weft.errors import DataError
 from weft.extras import pip_install
-from weft.files.atomic import file_errors
+from weft.files.atomic import explain, file_errors
 from weft.files.plain import plain_file
 from weft.host import usable_threads
+from weft.store.files import check_size
 
 #: Ibis expressions and backends; their types depend on columns, which a type checker cannot see.
 Expression: TypeAlias = Any
@@ -133,11 +134,24 @@ def read(backend: Backend, paths: Sequence[Path]) -> Expression:
         A file is missing, or a pipe or device, which the engine would read for ever.
     """
     names = [glob.escape(str(_readable(path))) for path in paths]
+    for path in paths:
+        _check_size(path)
     if backend.name == "pyspark":  # Ibis's reader takes one path, Spark's own takes several
         name = f"weft_{secrets.token_hex(8)}"
         backend._session.read.parquet(*names).createOrReplaceTempView(name)
         return backend.table(name)
     return backend.read_parquet(names)
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a small file that would keep the engine busy for hours; it streams, so more fits than in memory."""
+    if path.is_file():
+        try:
+            check_size(path, 1 << 33, 1 << 12)
+        except ValueError:
+            return  # pyarrow's errors derive from it; the engine reports what is no Parquet
+        except OSError as error:
+            raise explain(path, error) from None
 
 
 def _readable(path: Path) -> Path:

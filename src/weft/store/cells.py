@@ -25,6 +25,8 @@ _OURS = re.compile(
     rb"'shape': \((0|[1-9][0-9]{0,17}), (0|[1-9][0-9]{0,17}), 3\), \} *\n"
 )
 """What the kernels write before the samples (native/measure/record/store.cpp)."""
+MOST_HOLES, PACKED = 1 << 26, 64
+"""Bytes of a file that need not be on the disk, and how often a file system may pack the others: the rest is holes."""
 _NAME = re.compile(r"(?P<cell>[A-Za-z0-9_-]+)\.l(?P<launch>[1-9][0-9]*)\.json")
 
 
@@ -182,7 +184,7 @@ def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
     try:
         with open_plain(path) as file:
             shape, fortran, dtype = _read_header(file)
-            offset, size = file.tell(), os.fstat(file.fileno()).st_size
+            offset, size = file.tell(), _size_without_holes(path, file.fileno())
             # np.memmap would make each slice of it a memmap again, half of what reading many small cells takes
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
@@ -202,6 +204,14 @@ def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
     if size == offset:
         return np.empty(record.shape, np.int64)
     return np.frombuffer(mapped, np.int64, offset=offset).reshape(record.shape)
+
+
+def _size_without_holes(path: Path, handle: int) -> int:
+    """Bytes of a file; DataError if nearly all of them were never written: to read those takes hours."""
+    status = os.fstat(handle)
+    if status.st_size > MOST_HOLES + PACKED * 512 * status.st_blocks:
+        raise _torn(path, f"{status.st_size:,} bytes, of which {512 * status.st_blocks:,} are on the disk")
+    return status.st_size
 
 
 def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

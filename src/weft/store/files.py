@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from weft import __version__
@@ -15,6 +16,8 @@ from weft.files.atomic import explain, make_folder, own_file, replace, try_remov
 from weft.files.plain import plain_file
 
 ROW_GROUP = 1 << 20
+MOST_UNPACKED = 1 << 29
+"""Bytes that any table may have in memory; a large file more, but not as many times its own size as a bomb has."""
 Item = TypeVar("Item")
 
 Table: TypeAlias = pa.Table
@@ -106,22 +109,62 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Table:
         return file.read(columns)
 
 
-def check_size(path: Path, most_rows: int, most_bytes: int) -> None:
+def check_size(path: Path, least: int = MOST_UNPACKED, times: int = 32, most_values: int | None = None) -> None:
     """Look at the sizes in the head of a Parquet file, before anything of it is read.
+
+    Parameters
+    ----------
+    least
+        Bytes that a file of any size may have when it is unpacked.
+    times
+        How many times its own size it may have then.
+    most_values
+        Rows times columns that it may have; None for any number.
 
     Raises
     ------
     OSError
-        It cannot be opened; with EFBIG if it has more rows, or bytes when unpacked.
+        It cannot be opened; with EFBIG if it has more.
     ArrowInvalid
         It is no Parquet file.
     """
+    most = max(least, times * path.stat().st_size)
     with pq.ParquetFile(plain_file(path)) as file:
         head = file.metadata
-        size = sum(head.row_group(each).total_byte_size for each in range(head.num_row_groups))
-    if head.num_rows > most_rows or size > most_bytes:
-        what = f"{head.num_rows:,} rows of {size:,} bytes; at most {most_rows:,} of {most_bytes:,} are read"
-        raise OSError(errno.EFBIG, what, str(path))
+    groups = (head.row_group(at) for at in range(head.num_row_groups))
+    values = head.num_rows * head.num_columns
+    # repeated numbers take no bytes in the file, and eight each in memory
+    size = sum(group.total_byte_size for group in groups) + 8 * values
+    if size <= most and (most_values is None or values <= most_values):
+        size += _text_bytes(path, head, most - size)
+        if size <= most:
+            return
+    what = f"{head.num_rows:,} rows of {head.num_columns} columns, at least {size:,} bytes; at most {most:,} bytes"
+    what += f" and {most_values:,} values are read" if most_values else " are read"
+    raise OSError(errno.EFBIG, what, str(path))
+
+
+def _text_bytes(path: Path, head: pq.FileMetaData, room: int) -> int:
+    """Bytes of all texts once each has its own; 0 where the heads alone show that there is room for them.
+
+    A dictionary holds a text once for all rows that have it, and is read as such: lengths are summed, nothing is made.
+    """
+    columns = [each for each in range(head.num_columns) if head.schema.column(each).physical_type == "BYTE_ARRAY"]
+    chunks = [head.row_group(at).column(each) for at in range(head.num_row_groups) for each in columns]
+    if sum(chunk.num_values * chunk.total_uncompressed_size for chunk in chunks) <= room:
+        return 0
+    names = [head.schema.column(each).path for each in columns]
+    total = 0
+    with pq.ParquetFile(path, read_dictionary=names) as file:
+        for batch in file.iter_batches(1 << 16, columns=names):
+            for name in batch.column_names:
+                values: Any = batch.column(name)
+                values = values if hasattr(values, "dictionary") else values.flatten()  # of a list of texts
+                lengths = pc.binary_length(values.dictionary).to_numpy()
+                total += int(lengths[values.indices.drop_null().to_numpy()].sum())
+            if total > room:
+                break
+    return total
 
 
 def ahead(items: Iterator[Item]) -> Iterator[Item]:

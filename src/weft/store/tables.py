@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from weft.errors import DataError
-from weft.store.files import Table, read_parquet, write_parquet
+from weft.store.files import Table, check_size, read_parquet, write_parquet
 from weft.store.records import CellRecord, LaunchRecord, load_launch_record
 
 CELLS = pa.schema(
@@ -104,19 +104,26 @@ def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
         write_parquet(root / "tables" / f"{name}.parquet", [table], table.schema, f"weft-{name}/1")
 
 
-def read_table(root: Path, name: str) -> Table:
+def read_table(root: Path, name: str, most_values: int | None = None) -> Table:
     """Read ``tables/<name>.parquet``.
+
+    Parameters
+    ----------
+    most_values
+        Rows times columns that it may have.
 
     Raises
     ------
     DataError
-        The table is missing or incomplete.
+        The table is missing, incomplete, or would fill the memory.
     """
     path = root / "tables" / f"{name}.parquet"
     try:
+        check_size(path, most_values=most_values)
         return read_parquet(path)
     except (OSError, ValueError) as error:  # pyarrow's own errors derive from these two
-        why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
+        reason = getattr(error, "strerror", None) or error
+        why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {reason}"
         raise DataError(f"{path}: {why}", f"`weft show {root}` makes the tables again from the cells") from None
 
 

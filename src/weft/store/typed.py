@@ -8,15 +8,13 @@ from typing import Any, Generic, TypeVar, cast
 
 import pyarrow as pa
 
-from weft.errors import DataError
 from weft.files.plain import plain_file
-from weft.store.files import Schema, Table, check_size, write_parquet
+from weft.store.files import Schema, Table, write_parquet
 from weft.store.tables import read_table
 
 Row = TypeVar("Row", bound=Mapping[str, Any])
-MOST_ROWS = 1 << 21
-MOST_UNPACKED = 1 << 28
-"""Rows and bytes of a table that is read as rows of Python: those of a small file may fill the memory."""
+MOST_VALUES = 1 << 24
+"""Of a table that is read as rows of Python, where each takes some fifty bytes: a small file may fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +43,7 @@ class TableOf(Generic[Row]):
         DataError
             The table is missing, incomplete, or too large for rows of Python.
         """
-        path = self.path(root)
-        try:
-            check_size(path, MOST_ROWS, MOST_UNPACKED)
-        except (FileNotFoundError, ValueError):
-            pass  # `read_table` tells
-        except OSError as error:
-            anew = f"`weft show {root} --engine duckdb://` makes the tables again from the cells"
-            raise DataError(f"{path}: {error.strerror}", anew) from None
-        return cast(list[Row], read_table(root, self.name).to_pylist())
+        return cast(list[Row], read_table(root, self.name, MOST_VALUES).to_pylist())
 
     def write(self, root: Path, rows: Iterable[Row]) -> None:
         """Write the table of a run, whole or not at all; a column that a row leaves out is null.
