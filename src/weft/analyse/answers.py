@@ -17,7 +17,7 @@ from weft.analyse.few import few_of_pairs, few_samples
 from weft.analyse.floor import Floor
 from weft.analyse.pairs.findings import pair_findings, standing_culprit
 from weft.analyse.quality import quality
-from weft.analyse.ranges import latency_findings, left_out, range_findings
+from weft.analyse.ranges import latency_beyond, latency_findings, left_out, range_findings
 from weft.analyse.remedies import bound_remedies, knob_remedies, remedies
 from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
@@ -38,7 +38,7 @@ from weft.analyse.tables.causes import CAUSES
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.outcome import main_verdict
-from weft.analyse.tables.pairs import CLASSES
+from weft.analyse.tables.pairs import CLASSES, ClassRow
 from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
 from weft.analyse.tables.remedies import REMEDIES
 from weft.analyse.tables.sensitivity import SENSITIVITY
@@ -174,7 +174,8 @@ def write_answers(root: Path, found: Found) -> None:
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
     stands: frozenset[Doubt] = frozenset({"steal"} if found.of_pairs and standing_culprit(root) else ())
-    against = _quality(found, looks, main_verdict(told), stands)
+    beyond = latency_beyond(_classes(root, found), found.plan.planned_fabric) if found.modelled else None
+    against = _quality(found, looks, main_verdict(told), stands, beyond[1] if beyond else None)
     FINDINGS.write(root, _findings(root, found, changes, slower, trials))
     QUALITY.write(root, against)
     write_claims(root, found.plan, found.calls)
@@ -211,7 +212,7 @@ def _slower(found: Found) -> list[SlowerRow]:
 
 
 def _quality(
-    found: Found, looks: Sequence[Look], answer: VerdictRow | None, stands: frozenset[Doubt]
+    found: Found, looks: Sequence[Look], answer: VerdictRow | None, stands: frozenset[Doubt], latency: float | None
 ) -> list[QualityRow]:
     precision = found.plan.measure.precision
     crowded = frozenset(cell.id for cell in found.plan.cells if cell.oversubscribed)
@@ -220,8 +221,12 @@ def _quality(
     return quality(
         _of_calls(found), found.measured, found.floor, precision, looks, medians=found.medians, answer=answer,
         modelled=found.modelled, crowded=crowded, stands=stands, fabric=found.plan.planned_fabric,
-        inherited=inherited,
+        inherited=inherited, latency=latency,
     )  # fmt: skip
+
+
+def _classes(root: Path, found: Found) -> list[ClassRow]:
+    return CLASSES.read(root) if found.of_pairs else []
 
 
 def _of_calls(found: Found) -> list[CallRow]:
@@ -249,7 +254,7 @@ def _findings(
         findings = [each for each in findings if not each["what"].startswith(NO_SOCKETS)]
     else:
         findings += unjudged(found.calls, found.plan.cells)
-    classes, measure = CLASSES.read(root) if found.of_pairs else [], found.plan.measure
+    classes, measure = _classes(root, found), found.plan.measure
     if not found.modelled:
         findings += few_samples(_of_calls(found), measure.min_samples)
         findings += crowded(RANK_TABLE.read(root)) if found.plan.planned_fabric.is_emulated else []

@@ -59,6 +59,7 @@ RULES: dict[Doubt, Rule] = {
     "failed": Rule(0, 0.5, 0.9),
     "bound": Rule(0, 0.1, 0.5),
     "model": Rule(0, 0, NEVER),
+    "latency": Rule(0, 0, NEVER),
     "launches": Rule(0, 0.5, NEVER),
     "floor": Rule(0, 0.1, 0.5),
     "steal": Rule(0, 0.1, 0.5),
@@ -92,6 +93,7 @@ def quality(
     stands: frozenset[Doubt] = frozenset(),
     fabric: Fabric | None = None,
     inherited: Sequence[tuple[Grade, str]] = (),
+    latency: float | None = None,
 ) -> list[QualityRow]:
     """The doubts about a run, the gravest first.
 
@@ -121,6 +123,8 @@ def quality(
         Of a model: its machine.
     inherited
         For each cell that plays a trace again, the confidence of that trace if it is below A, and why.
+    latency
+        Of a model: its smallest message between nodes over its network's latency, where that is implausible.
     """
     warm = timed(rows, phase="warm")
     fair = [row for row in warm if row["cell"] not in crowded]
@@ -136,6 +140,9 @@ def quality(
         found.append(_doubt("load", round(100 * busiest.share), 100, "% of the cores"))
     if fabric is not None and modelled:
         found.append(doubt_model(fabric))
+    if latency is not None:
+        row = _doubt("latency", 1, 1, "fabric file")
+        found.append(None if row is None else {**row, "worst": latency})
     if inherited:
         grade, why = max(inherited)
         row = _doubt("trace", len(inherited), len(inherited), why)

@@ -126,20 +126,27 @@ def latency_findings(classes: Sequence[ClassRow], fabric: Fabric) -> list[Findin
     Compared is the nearest hop class alone with the latency of the fabric's preset, or with what the fabric file states
     where it names none. A stall of hosts that was fitted to long calls may stand in ``network.eager_overhead``.
     """
+    beyond = latency_beyond(classes, fabric)
+    if beyond is None:
+        return []
+    row, ratio = beyond
+    what = f"half a round trip takes {measured_seconds(row['median_s'])}, {format_factor(ratio)} times the latency of "
+    what += f"{measured_seconds(row['median_s'] / ratio)}: this is no latency"
+    remedy = "check network.latency, network.eager_overhead and network.overhead, and their sources, in the fabric file"
+    where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
+    return [finding("warning", "latency-beyond-preset", where, what, remedy)]
+
+
+def latency_beyond(classes: Sequence[ClassRow], fabric: Fabric) -> tuple[ClassRow, float] | None:
+    """The nearest class of a model's smallest messages and its time over the latency known; None if plausible."""
     network = fabric.network
     alone = [row for row in classes if row["mode"] == "isolated" and row["hops"] and row["bytes"] <= SMALL_BYTES]
     expected_s = known_latency(network) if network else None
     if not alone or not expected_s:
-        return []
+        return None
     row = min(alone, key=lambda each: (each["bytes"], each["hops"] or 0))
     ratio = row["median_s"] / expected_s
-    if LATENCY_LOW <= ratio <= LATENCY_HIGH:
-        return []
-    what = f"half a round trip takes {measured_seconds(row['median_s'])}, {format_factor(ratio)} times the latency of "
-    what += f"{measured_seconds(expected_s)}: this is no latency"
-    remedy = "check network.latency, network.eager_overhead and network.overhead, and their sources, in the fabric file"
-    where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
-    return [finding("warning", "latency-beyond-preset", where, what, remedy)]
+    return None if LATENCY_LOW <= ratio <= LATENCY_HIGH else (row, ratio)
 
 
 def known_latency(network: NetworkSection) -> float | None:

@@ -24,6 +24,7 @@ TEXTS = {
     "kernel": "the kernel warned in {who}",
     "model": "no number of this machine was fitted to measurements; such simulations are off by up to 89 %",
     "fitted": "simulated with fitted numbers; {error}",
+    "latency": "a message between nodes takes {worst} its network's latency",
     "trace": "{who}",
 }
 NEXT = {
@@ -36,6 +37,7 @@ NEXT = {
     "oversubscribed": "Set ranks_per_node to leave such rows out.",
     "kernel": "See the findings.",
     "trace": "See weft trace show.",
+    "latency": "Check network.latency and overheads in the fabric file.",
     "model": "Fit the machine to a run: weft fabric fit.",
 }
 NONE = "no disturbance was recorded"

@@ -108,7 +108,14 @@ def test_other_work_at_the_start_lowers_the_quality_by_its_share_of_the_cores(bu
 
 
 def test_every_doubt_has_a_rule_and_is_planted_here() -> None:
-    assert set(ROWS) | set(CELLS) | {"load", "model", "fitted", "trace"} == set(RULES)
+    assert set(ROWS) | set(CELLS) | {"load", "model", "latency", "fitted", "trace"} == set(RULES)
+
+
+def test_a_model_with_a_stall_for_a_latency_is_no_better_than_c() -> None:
+    """A simulated tara, 166 us for 0 B on QDR InfiniBand, was of quality A, then B."""
+    assert grade_of(of([row()], modelled=True, fabric=load_fabric("tara"))) == "B"
+    found = of([row()], modelled=True, fabric=load_fabric("tara"), latency=138.0)
+    assert (grade_of(found), found[0]["doubt"], found[0]["worst"]) == ("C", "latency", 138.0)
 
 
 def test_a_replay_is_no_better_than_its_trace() -> None:

@@ -15,8 +15,7 @@ IDS: Mapping[Doubt, str] = {
     "lost": "host.lost-time", "swap": "host.swap", "core": "host.shared-core", "host": "host.shared-host",
     "oversubscribed": "host.oversubscribed", "kernel": "host.kernel", "floor": "times.below-floor",
     "bound": "times.below-bound", "wrong": "times.contradict", "failed": "cells.failed", "model": "model.unfitted",
-    "fitted": "model.fitted",
-    "trace": "trace.doubted",
+    "fitted": "model.fitted", "latency": "model.latency", "trace": "trace.doubted",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ TEXT, LONG, REAL = pa.string(), pa.int64(), pa.float64()
 Grade = Literal["A", "B", "C", "D"]
 Doubt = Literal[
     "failed", "wrong", "launches", "precision", "bound", "floor", "steal", "lost", "swap", "core", "host", "kernel",
-    "oversubscribed", "load", "model", "fitted", "trace",
+    "oversubscribed", "load", "model", "latency", "fitted", "trace",
 ]  # fmt: skip
 
 
