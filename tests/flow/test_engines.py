@@ -214,10 +214,14 @@ def test_calls_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
 
 
 def tiny_trace(folder: Path) -> TraceFolder:
-    """Four ranks of two nodes: messages, an all-to-all with counts and one without, a wait, a broadcast, late ranks."""
+    """Four ranks of two nodes: messages in and between them, all-to-alls, a wait, a broadcast, late ranks."""
     kept = TraceFolder(folder)
     for rank in range(4):
-        made = MadeRank(rank, 4, host=b"one" if rank < 2 else b"two").site(3, "main + 0x10").site(4, "solve + 0x20")
+        made = (
+            MadeRank(rank, 4, node=rank // 2, host=b"one" if rank < 2 else b"two")
+            .site(3, "main + 0x10")
+            .site(4, "solve + 0x20")
+        )
         made.communicator(1, 77, [0, 2] if rank % 2 == 0 else [1, 3])
         for turn in range(3):
             at = 1_000_000 * turn + 7_000 * rank
@@ -229,6 +233,9 @@ def tiny_trace(folder: Path) -> TraceFolder:
                 made.call("MPI_Send", at + 200_000, at + 230_000, peer=1, tag=5, bytes=1024, site=3)
             if rank == 1:
                 made.call("MPI_Recv", at + 160_000, at + 240_000, peer=0, tag=5, received=1024, site=3)
+                made.call("MPI_Send", at + 250_000, at + 280_000, peer=2, tag=6, bytes=32_768, site=3)
+            if rank == 2:
+                made.call("MPI_Recv", at + 160_000, at + 290_000, peer=1, tag=6, received=32_768, site=3)
             made.call("MPI_Bcast", at + 300_000, at + 320_000, comm=1, peer=0, bytes=8, received=8, site=3)
         made.write(kept.raw)
     kept.describe(weft="made")
