@@ -4,6 +4,7 @@
 import textwrap
 from typing import Any
 
+from weft.analyse.tables.quality import Grade
 from weft.format import plural
 from weft.report.view import RunView, load_view
 from weft.text import console, one_line
@@ -17,10 +18,14 @@ GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
 def print_card(run: Any, out: Any = None) -> None:
     """Print the card of a run folder (or `RunView`) whose tables exist, as wide as the terminal."""
     view = run if isinstance(run, RunView) else load_view(run)
-    target, card = out or console(120), card_of(view)
-    for place, line in enumerate(card_lines(card, target.width)):
+    print_rows(card_of(view), view.confidence, out or console(120))
+
+
+def print_rows(card: Card, grade: Grade, out: Any) -> None:
+    """Print a card, its answer in the colour of its confidence."""
+    for place, line in enumerate(card_lines(card, out.width)):
         styled = place == 2 and bool(card.rows)
-        target.print(line, style="bold" if place == 0 else f"bold {GRADES[view.confidence]}".rstrip() if styled else "")
+        out.print(line, style="bold" if place == 0 else f"bold {GRADES[grade]}".rstrip() if styled else "")
 
 
 def card_text(view: RunView) -> str:

@@ -91,16 +91,14 @@ def shared(views: Sequence[RunView]) -> dict[str, Any]:
         return {}
     from weft.report.compare.figures import shared_figures
     from weft.report.compare.load import load_compare
-    from weft.report.compare.words import headline, quality_notes, title
 
     try:
         found = load_compare([view.path for view in views])
     except CompareError:
         return {}
     return {
-        "title": title(found),
-        "answers": [headline(each) for each in found.comparisons],
-        "notes": quality_notes(found),
+        "title": found.title,
+        "cards": [card for card in found.cards if card.rows],
         "command": shlex.join(["weft", "compare", *(str(view.path) for view in views), "-o", "compare.html"]),
         "figures": [figure_values(f"shared-{figure.name}", figure) for figure in shared_figures(found)],
     }

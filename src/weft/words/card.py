@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The card of a run: the same rows in the same order on terminal, page, JSON and in comparisons."""
+"""The card of a run, comparison or trace: the same rows in the same order on terminal, page and JSON."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from weft.words.say import say
 #: Rows of one kind on the card; ``--all`` and the page have the others.
 ANSWERS, PARTS = 3, 4
 #: Claims of the breakdown that stand on the card.
-SHOWN = frozenset({"depends", "bottleneck", "step", "latency", "threshold", "rate", "pace"})
+SHOWN = frozenset({"depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio"})
 
 
 class Card(NamedTuple):

@@ -47,6 +47,7 @@ def say(claim: ClaimRow) -> Row:
     """``launch medians vary by more than 25 % in 10 of 15 rows``."""
     more = extras(claim)
     text = TEXTS[claim["subject"]].format(who=_who(claim, more), worst=_worst(more), error=_error(more))
+    text = f"{more['run']}: {text}" if more.get("run") else text
     note = f"could turn the answer: {more['turns']}" if more.get("turns") else ""
     return Row(claim["id"], claim["confidence"], text, note, claim["next"])
 

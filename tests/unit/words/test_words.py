@@ -105,6 +105,27 @@ WORDS: list[tuple[ClaimRow, str, str]] = [
     ),
     (make_claim("finding.wide", "finding", "A warm, N = 2", 13, "count", level="warning", what="w", remedy="r"),
      "warning", "A warm, N = 2: w (and 12 others)"),
+    (
+        make_claim(
+            "compare.slower", "answer", "b against a", 1.25, "factor", (1.2, 1.31), coverage=0.95, rows=30, slower=10,
+            faster=0, same=20, few=0, unmatched=2,
+            where={"operation": "C", "phase": "warm", "ranks": None, "mean": 5, "noun": "row", "counts": [4, 8]},
+        ),
+        "Slower", "MPI_Alltoallv(m-vector) warm: 1.25x slower (95 % 1.20–1.31), geometric mean of 5 rows, p = 4, 8",
+    ),
+    (
+        make_claim(
+            "ratio.no-difference", "breakdown", "b against a", 1.01, "factor", (0.97, 1.05),
+            where={"operation": "alltoall", "phase": "warm", "nodes": 4, "ranks": 16, "bytes": 1024},
+        ),
+        "No difference shown", "alltoall warm, N = 4, p = 16, 1 KiB: 1.01x (0.97–1.05)",
+    ),
+    (
+        make_claim("assumed.number", "breakdown", "network.latency", base=5e-5, other=5.45e-6, number_unit="s"),
+        "Assumed", "network.latency 50 us against 5.45 us",
+    ),
+    (make_claim("gate.failed", "answer", "missing", missing=6),
+     "Gate missing", "failed: 6 rows of the base not measured"),
     (make_claim("plain.measured", "answer", "toy", 8, "count", of=8), "Measured", "8 of 8 times of toy (100 %)"),
 ]  # fmt: skip
 

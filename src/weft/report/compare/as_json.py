@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.analyse.compare import Compared, Comparison, Side, Summary, Verdict, exit_code
+from weft.analyse.compare.claims import claim_ratio
+from weft.analyse.tables.claims import extras
 from weft.report.compare.load import Compare
-from weft.report.compare.words import sentence, told
+from weft.words.say import say
 
 SCHEMA = "weft-compare/1"
 #: Fields of a row; a summary over several sizes or process counts has null for fields in which its rows differ.
@@ -32,7 +34,9 @@ def compare_object(found: Compare, verdicts: Sequence[Verdict] = ()) -> dict[str
                 "other": comparison.other.name,
                 "outcome": comparison.outcome,
                 "margin": comparison.margin,
-                "headline": told(comparison, found),
+                "headline": f"{card.title}: {card.rows[0].label}: {card.rows[0].text}",
+                "card": [row._asdict() for row in card.rows],
+                "claims": [{**claim, "more": extras(claim)} for claim in claims],
                 "assumed": comparison.assumed,
                 "rows": rows_of(comparison),
                 "unmatched": [
@@ -40,13 +44,13 @@ def compare_object(found: Compare, verdicts: Sequence[Verdict] = ()) -> dict[str
                     for each in comparison.unmatched
                 ],
             }
-            for comparison in found.comparisons
+            for comparison, card, claims in zip(found.comparisons, found.cards, found.claims, strict=True)
         ],
         "gates": [
             {
                 "gate": str(verdict.gate),
                 "state": verdict.state,
-                "offenders": [sentence(*each) for each in verdict.offenders],
+                "offenders": [_statement(*each) for each in verdict.offenders],
                 "missing": verdict.missing,
                 "why": verdict.why,
             }
@@ -64,6 +68,11 @@ def as_json(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
 def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
     """Each summary and row of a comparison with the `FIELDS`."""
     return [_row(comparison, each) for each in (*comparison.summaries, *comparison.rows)]
+
+
+def _statement(comparison: Comparison, each: Compared | Summary) -> str:
+    row = say(claim_ratio(comparison, each))
+    return f"{comparison.other.name} against {comparison.base.name}: {row.label}: {row.text}"
 
 
 def _run(side: Side) -> dict[str, Any]:
@@ -90,5 +99,5 @@ def _row(comparison: Comparison, each: Compared | Summary) -> dict[str, Any]:
     launches = dict(zip(("base_launches", "other_launches"), found.launches, strict=True))
     evidence = ("ratio", "low", "high", "p", "p_holm", "p_launches", "shown", "outcome", "why")
     own |= launches | {name: getattr(found, name) for name in evidence}
-    own |= {"base": comparison.base.name, "other": comparison.other.name, "statement": sentence(comparison, each)}
+    own |= {"base": comparison.base.name, "other": comparison.other.name, "statement": _statement(comparison, each)}
     return {name: own[name] for name in FIELDS}

@@ -9,10 +9,9 @@ from typing import Any
 import altair as alt
 
 from weft.analyse.compare import Comparison
-from weft.format import plural
+from weft.format import faster_text, plural
 from weft.report.compare.lines import Axis, RatioPoint, Sheet, TimePoint, ratio_points, sheets, time_points
 from weft.report.compare.load import Compare
-from weft.report.compare.words import call_text, if_all_hold, place, takes
 from weft.report.figures.labels import BYTES_LABEL, SECONDS_LABEL
 from weft.report.figures.theme import (
     BLUE,
@@ -26,6 +25,8 @@ from weft.report.figures.theme import (
     values,
 )
 from weft.text import plain
+from weft.words.comparisons import name_place
+from weft.words.parts import name_call
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, INK, GREY)
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
@@ -79,7 +80,7 @@ def times_figure(found: Compare, sheet: Sheet) -> Figure:
     drawn = {point["stroke"] for own in points.values() for point in own}
     key = " ".join(["Points: median over launches.", *(text for name, text in STROKES.items() if name in drawn), LOGS])
     title = found.titled(f"Time of each call: {sheet.title}")
-    return Sheeted(f"times-{sheet.name}", title, key, if_all_hold(reading(found.comparisons, sheet), found), panels)
+    return Sheeted(f"times-{sheet.name}", title, key, reading(found.comparisons, sheet), panels)
 
 
 def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: Sheet) -> Figure:
@@ -90,7 +91,7 @@ def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: She
     title = found.titled(f"Time of {other} over that of {base}: {sheet.title}")
     name = f"ratio-{sheet.name}" + (f"-{number}" if len(found.comparisons) > 1 else "")
     key = f"{MODEL_BAND if comparison.modelled else BAND} {FASTER}"
-    return Sheeted(name, title, key, if_all_hold(reading([comparison], sheet), found), panels)
+    return Sheeted(name, title, key, reading([comparison], sheet), panels)
 
 
 def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
@@ -103,12 +104,12 @@ def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
         if not own:
             continue
         if not differing and not comparison.modelled:
-            found.append(f"No difference of {name} is shown in any of {plural(len(own), 'point')}.")
+            found.append(f"{name}: no difference shown in {plural(len(own), 'point')}.")
             continue
         most = max(differing or own, key=lambda each: abs(math.log(each.evidence.ratio)))
-        count = f" in {len(differing)} of {plural(len(own), 'point')}," if differing else ""
-        count = f"{name} differs{count} most"
-        found.append(f"{count} in {place(most)}, where it {takes(most.evidence, comparison.base.name)}.")
+        count = f"{len(differing)} of {plural(len(own), 'point')} differ; " if differing else ""
+        factor = faster_text(most.evidence.ratio, most.evidence.low, most.evidence.high)
+        found.append(f"{name}: {count}most in {name_place(most)}: {factor}.")
     return " ".join(found)
 
 
@@ -211,4 +212,4 @@ def _span(points: Sequence[RatioPoint]) -> tuple[float, float]:
 
 
 def _heading(operation: str) -> alt.TitleParams:
-    return alt.TitleParams(call_text(operation), fontSize=13, anchor="middle")
+    return alt.TitleParams(name_call(operation), fontSize=13, anchor="middle")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from weft.analyse.compare import Compared, Comparison, Key
-from weft.format import format_bytes, measured_seconds
+from weft.format import measured_seconds
 from weft.report.compare.load import Compare
-from weft.report.compare.words import call_text, ratio_text
+from weft.words.comparisons import name_place, ratio_text
 
 Axis = Literal["bytes", "nodes", "ranks"]
 
@@ -135,7 +135,7 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[TimePoint]
                     "run": side.name,
                     "base": side is found.sides[0],
                     "line": line_of(key, sheet.axis, many),
-                    "where": where(key),
+                    "where": name_place(key),
                     "time": measured_seconds(point.median_s, *((low, high) if low < high else ())),
                     "launches": len(point.medians),
                 }
@@ -155,7 +155,7 @@ def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[R
             "high": each.evidence.high or each.evidence.ratio,
             "line": line_of(each.key, sheet.axis, many),
             "differs": each.evidence.outcome in ("slower", "faster"),
-            "where": where(each.key),
+            "where": name_place(each.key),
             "ratio": ratio_text(each.evidence),
             "outcome": each.evidence.outcome,
         }
@@ -169,9 +169,3 @@ def crossed(sheet: Sheet) -> bool:
     """Whether one process count occurs on several numbers of nodes, so that line names need both."""
     shapes = {(key.ranks, key.nodes) for key in sheet.keys}
     return len(shapes) > len({ranks for ranks, _ in shapes})
-
-
-def where(key: Key) -> str:
-    """A row in a tooltip."""
-    size = f", {format_bytes(key.size)}" if key.size is not None else ""
-    return f"{call_text(key.operation)}{size}, N = {key.nodes}, p = {key.ranks}"

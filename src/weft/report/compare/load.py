@@ -4,13 +4,17 @@
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from functools import cached_property
+from itertools import chain, combinations
 from typing import Any
 
 from weft.analyse.compare import PHASES, Comparison, Side, compare, side_of
+from weft.analyse.compare.claims import claim_comparison, name_doubts
+from weft.analyse.tables.claims import ClaimRow
 from weft.analyse.tables.manifest import made_by
 from weft.errors import CompareError, DataError
 from weft.report.view import RunView, load_view
+from weft.words.card import Card, card_rows
 
 
 @dataclass(frozen=True)
@@ -21,15 +25,34 @@ class Compare:
     sides: tuple[Side, ...]
     comparisons: tuple[Comparison, ...]
 
+    @cached_property
+    def claims(self) -> list[list[ClaimRow]]:
+        """What each comparison may claim."""
+        base, *others = zip(self.sides, self.views, strict=True)
+        found: list[list[ClaimRow]] = []
+        for comparison, run in zip(self.comparisons, others, strict=True):
+            named = (name_doubts(view.claimed("doubt"), side.name, side.path) for side, view in (base, run))
+            found.append(claim_comparison(comparison, [*chain(*named)], [*base[1].quality, *run[1].quality]))
+        return found
+
+    @cached_property
+    def cards(self) -> list[Card]:
+        """A card for each comparison."""
+        return [
+            Card(f"{each.other.name} against {each.base.name}", (self.label,) if self.label else (), card_rows(claims))
+            for each, claims in zip(self.comparisons, self.claims, strict=True)
+        ]
+
+    @property
+    def title(self) -> str:
+        """The compared runs: ``B, C against A``."""
+        others = ", ".join(side.name for side in self.sides[1:])
+        return self.titled(f"{others} against {self.sides[0].name}")
+
     @property
     def label(self) -> str:
         """``simulated``, ``virtual network``, or both, if a run is one; empty for real networks."""
         return ", ".join(dict.fromkeys(view.label for view in self.views if view.label))
-
-    @property
-    def simulated(self) -> bool:
-        """Whether all runs come from a model."""
-        return all(view.label == "simulated" for view in self.views)
 
     def titled(self, title: str) -> str:
         """A title with a label if a run is not of a real network."""

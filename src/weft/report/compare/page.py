@@ -4,17 +4,18 @@
 import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
-from weft.analyse.compare import Comparison, Verdict
+from weft.analyse.compare import Verdict
+from weft.analyse.compare.claims import claim_gate
 from weft.report import facts
 from weft.report.compare.figures import all_figures
 from weft.report.compare.load import Compare
+from weft.report.compare.proof import draw_ratios
 from weft.report.compare.tables import MEANING, all_tables
-from weft.report.compare.words import gate_text, quality_notes, sentences, title, told
 from weft.report.figures.files import write_figures
 from weft.report.figures.theme import Figure
 from weft.report.html import figure_values, fill, write_page
+from weft.words.say import say
 
 
 def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, formats: Collection[str] = ()) -> Path:
@@ -46,13 +47,12 @@ def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure
     return fill(
         "compare.html",
         command=again(found),
-        legends=True,
-        title=title(found),
+        title=found.title,
         label=found.label,
-        all_simulated=found.simulated,
-        comparisons=[_comparison(each, found) for each in found.comparisons],
-        notes=quality_notes(found),
-        gates=[{"text": gate_text(each), "state": each.state} for each in verdicts],
+        cards=[(card, claims[0]["confidence"]) for card, claims in zip(found.cards, found.claims, strict=True)],
+        tables=[table for each in found.comparisons for table in all_tables(each)],
+        gates=[(say(claim_gate(each)), each.state) for each in verdicts],
+        proof=figure_values("ratios", draw_ratios(found)),
         figures=[figure_values(figure.name, figure) for figure in figures],
         runs=[{"name": side.name, "provenance": provenance(found, index)} for index, side in enumerate(found.sides)],
         differences=differences(found),
@@ -63,15 +63,6 @@ def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure
 def again(found: Compare, *options: str) -> str:
     """The command that compares the runs once more."""
     return shlex.join(["weft", "compare", *options, *(str(view.path) for view in found.views), "-o", "compare.html"])
-
-
-def _comparison(comparison: Comparison, found: Compare) -> dict[str, Any]:
-    return {
-        "headline": told(comparison, found),
-        "sentences": sentences(comparison),
-        "cold": sentences(comparison, "cold"),
-        "tables": all_tables(comparison),
-    }
 
 
 def provenance(found: Compare, index: int) -> facts.Facts:

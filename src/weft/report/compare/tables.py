@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from weft.analyse.compare import Compared, Comparison, Verdict
+from weft.analyse.compare.claims import claim_gate, describe_place
 from weft.format import format_bytes, measured_seconds
+from weft.report.card import print_rows, row_lines
 from weft.report.compare.load import Compare
-from weft.report.compare.words import call_text, gate_text, over, quality_notes, ratio_text, sentences, title, told
 from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
 from weft.text import console, markdown_text
+from weft.words.comparisons import mean_text, ratio_text
+from weft.words.parts import name_call
+from weft.words.say import say
 
 Format = Literal["text", "md", "csv", "json"]
 
@@ -39,9 +43,9 @@ def summary_table(comparison: Comparison) -> Table:
     """Each call over its sizes."""
     rows = [
         (
-            f"{call_text(each.operation)}, {each.phase}",
+            f"{name_call(each.operation)}, {each.phase}",
             f"{each.ranks:,}" if each.ranks is not None else "all",
-            over(each),
+            mean_text(describe_place(each)),
             ratio_text(each.evidence),
             p_text(each.evidence.p),
             corrected_text(each.evidence),
@@ -61,7 +65,7 @@ def call_table(comparison: Comparison, operation: str, phase: str) -> Table:
     base, other = comparison.base.name, comparison.other.name
     columns = (first, "N", "p", base, other, "Ratio", "p alone", "corrected", Words("Verdict"))
     rows = tuple(_call_row(each, sized) for each in own)
-    return Table(f"{call_text(operation)}, {phase}", columns, rows)
+    return Table(f"{name_call(operation)}, {phase}", columns, rows)
 
 
 def _call_row(each: Compared, sized: bool) -> tuple[str, ...]:
@@ -137,30 +141,26 @@ def render(found: Compare, verdicts: Sequence[Verdict] = (), format: Format = "t
 
 def print_compare(found: Compare, verdicts: Sequence[Verdict], out: Any) -> None:
     """Print a comparison on a console (:func:`weft.text.console`)."""
-    out.print(title(found), style="bold")
-    for comparison in found.comparisons:
-        out.print(told(comparison, found))
-        for text in [*quality_notes(found), *sentences(comparison)]:
-            out.print(f"- {text}")
+    for comparison, card, claims in zip(found.comparisons, found.cards, found.claims, strict=True):
+        print_rows(card, claims[0]["confidence"], out)
         for table in all_tables(comparison):
             out.print()
             out.print(terminal(table))
     out.print(MEANING, style="dim")
     for verdict in verdicts:
         style = {"failed": "bold red", "undecided": "yellow"}.get(verdict.state, "green")
-        out.print(gate_text(verdict), style=style)
+        for line in row_lines(say(claim_gate(verdict)), out.width):
+            out.print(line, style=style)
 
 
 def as_markdown(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
     """A comparison in Markdown."""
-    parts = [f"# {markdown_text(title(found))}"]
-    for comparison in found.comparisons:
-        parts += [
-            markdown_text(told(comparison, found)),
-            "\n".join(f"- {markdown_text(text)}" for text in [*quality_notes(found), *sentences(comparison)]),
-        ]
-        parts += [markdown(table) for table in all_tables(comparison)]
-    parts += [MEANING, *(f"**{markdown_text(gate_text(verdict))}**" for verdict in verdicts)]
+    parts = [f"# {markdown_text(found.title)}"]
+    for comparison, card in zip(found.comparisons, found.cards, strict=True):
+        rows = [f"- **{markdown_text(row.label)}** {markdown_text(row.text or row.next)}" for row in card.rows]
+        parts += ["\n".join(rows), *(markdown(table) for table in all_tables(comparison))]
+    gates = [say(claim_gate(verdict)) for verdict in verdicts]
+    parts += [MEANING, *(f"**{markdown_text(row.label)}** {markdown_text(row.text)}" for row in gates)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -11,43 +11,58 @@ import altair as alt
 
 from weft.analyse.compare import side_of
 from weft.analyse.compare.trend import Change, Trend, trend
-from weft.format import format_factor, plural
+from weft.analyse.tables.claims import is_doubtful
+from weft.format import format_factor, plural, times_text
+from weft.report.card import print_rows
 from weft.report.compare.load import Compare, view_of
 from weft.report.compare.page import again, differences, provenance
 from weft.report.compare.tables import p_equals
-from weft.report.compare.words import place_of, quality_notes
 from weft.report.figures.files import write_figures
 from weft.report.figures.theme import BLUE, GREY, RED, Figure, values
 from weft.report.html import figure_values, fill, write_page
 from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
 from weft.report.view import RunView
+from weft.text import markdown_text
+from weft.words.card import Card
+from weft.words.comparisons import name_place
+from weft.words.doubts import grade_text
+from weft.words.row import Row
 
 KEY = "A line a row of the study: its time over its median of all runs. Thick: their geometric mean. Dashed: a change."
 MOST_LINES = 60
 
 
-def sentences(found: Trend) -> list[str]:
-    """What the history shows, a sentence each."""
-    head = f"{plural(len(found.sides), 'run')} from {day(found.times[0])} to {day(found.times[-1])}, "
-    head += f"{plural(len(found.keys), 'row')} in common"
+def card_of(found: Trend, runs: Compare | None = None) -> Card:
+    """What the history shows: which runs, then a row for each change, and the runs that are doubtful."""
+    rows = [*_rows(found), *(_doubts(runs) if runs else ())]
+    spanned = f"{plural(len(found.sides), 'run')} from {day(found.times[0])} to {day(found.times[-1])}"
+    return Card(f"History of {found.sides[0].study}", (spanned, plural(len(found.keys), "common row")), tuple(rows))
+
+
+def _rows(found: Trend) -> list[Row]:
     if found.why:
-        return [f"{head}. {found.why}."]
+        return [Row("trend.inconclusive", "Inconclusive", found.why)]
     if found.drift:
-        factor = f"{format_factor(found.drift.factor)} times the time of the first"
-        best = f"{place_of(found.drift.key)} takes {factor} in the last run, by a straight line"
-        return [f"{head}.", f"Times drift from run to run, which no step explains as well: {best}. No date is given."]
-    if not found.changes:
-        return [f"{head}: no change shown."]
-    return [f"{head}.", *(_said(found, change) for change in found.changes)]
+        told = f"{name_place(found.drift.key)}: {times_text(found.drift.factor)} in the last run"
+        return [Row("trend.drift", "Drift", told, "over a straight line from the first run; no date")]
+    return [_changed(found, change) for change in found.changes] or [Row("trend.no-change", "No change shown", "")]
 
 
-def _said(found: Trend, change: Change) -> str:
+def _changed(found: Trend, change: Change) -> Row:
     before, after = found.times[change.at - 1], found.times[change.at]
-    rest = plural(len(found.keys) - 1, "other row")
-    others = f" {change.rows - 1} of {rest} changed with it." if change.rows > 1 else ""
-    when = f"between {day(before)} and {day(after)}, from {found.sides[change.at].name} on"
-    factor = f"{format_factor(change.factor)} times the time of before ({p_equals(change.p)})"
-    return f"Changed {when}: {place_of(change.key)} takes {factor}.{others}"
+    others = f"; with it {change.rows - 1} of {plural(len(found.keys) - 1, 'other row')}" if change.rows > 1 else ""
+    told = f"between {day(before)} and {day(after)}, from {found.sides[change.at].name} on"
+    where = name_place(change.key)
+    return Row("trend.change", "Changed", f"{where}: {times_text(change.factor)} ({p_equals(change.p)})", told + others)
+
+
+def _doubts(runs: Compare) -> list[Row]:
+    return [
+        Row("confidence", "Confidence", grade, f"{side.name}: {reason}")
+        for side, view in zip(runs.sides, runs.views, strict=True)
+        if is_doubtful(view.claims)
+        for grade, reason in (grade_text(view.claimed("doubt")),)
+    ]
 
 
 def day(time: str) -> str:
@@ -93,8 +108,9 @@ def figure(found: Trend) -> Figure:
     ]
     if steps:
         layers.append(alt.Chart(values(steps)).mark_rule(color=RED, strokeDash=[6, 4], strokeWidth=2).encode(x=x))
+    reading = "; ".join(f"{row.label}: {row.text}" for row in _rows(found))
     panel = alt.layer(*layers).properties(width=720, height=280)
-    return Figure("trend", "History of the times", KEY, " ".join(sentences(found)), (panel,))
+    return Figure("trend", "History of the times", KEY, reading, (panel,))
 
 
 def _days(times: Sequence[str]) -> alt.Axis:
@@ -131,7 +147,8 @@ def begun(view: RunView) -> str:
 def render(found: Trend, format: str) -> str:
     """The history as ``md``, ``csv`` or ``json`` (weft-trend/1)."""
     if format == "md":
-        return "\n\n".join([*sentences(found), markdown(table(found))]) + "\n"
+        rows = [f"- **{row.label}** {markdown_text(row.text)}" for row in card_of(found).rows]
+        return "\n\n".join(["\n".join(rows), markdown(table(found))]) + "\n"
     if format == "csv":
         return comma_separated(table(found).columns, table(found).rows[1:])
     runs = [
@@ -141,11 +158,20 @@ def render(found: Trend, format: str) -> str:
     changes = [
         {
             **{"from": found.sides[change.at].path, "after": found.times[change.at - 1], "by": found.times[change.at]},
-            **{"factor": change.factor, "p": change.p, "rows": change.rows, "row": place_of(change.key)},
+            **{
+                "factor": change.factor,
+                "p": change.p,
+                "rows": change.rows,
+                "row": name_place(change.key),
+            },
         }
         for change in found.changes
     ]
-    drift = found.drift and {"factor": found.drift.factor, "p": found.drift.p, "row": place_of(found.drift.key)}
+    drift = found.drift and {
+        "factor": found.drift.factor,
+        "p": found.drift.p,
+        "row": name_place(found.drift.key),
+    }
     whole = {"schema": "weft-trend/1", "rows": len(found.keys), "runs": runs, "changes": changes, "drift": drift}
     whole["why"] = found.why
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
@@ -153,8 +179,7 @@ def render(found: Trend, format: str) -> str:
 
 def print_trend(found: Trend, out: Any) -> None:
     """Print what the history shows, and the table of its runs."""
-    for text in sentences(found):
-        out.print(text)
+    print_rows(card_of(found), "A", out)
     out.print()
     out.print(terminal(table(found), out.width))
 
@@ -162,18 +187,16 @@ def print_trend(found: Trend, out: Any) -> None:
 def write(runs: Compare, found: Trend, path: Path, *, formats: Collection[str] = ()) -> None:
     """Write the page, and on request the picture beside it in some ``formats`` (``svg``, ``pdf``, ``png``)."""
     drawn = figure(found)
-    head, *others = sentences(found)
     page = fill(
         "compare.html",
         command=again(runs, "--trend"),
-        legends=False,
         title=f"History of {found.sides[0].study}",
         label=runs.label,
-        all_simulated=runs.simulated,
-        comparisons=[{"headline": head, "sentences": others, "cold": [], "tables": [table(found)]}],
-        notes=quality_notes(runs),
+        cards=[(card_of(found, runs), max(view.grade for view in runs.views))],
+        tables=[table(found)],
         gates=[],
-        figures=[figure_values(drawn.name, drawn)],
+        proof=figure_values(drawn.name, drawn),
+        figures=[],
         runs=[{"name": side.name, "provenance": provenance(runs, k)} for k, side in enumerate(runs.sides)],
         differences=differences(runs),
         meaning="Time over the usual: geometric mean over rows of a run's time over the median of all runs.",

@@ -8,15 +8,16 @@ import pytest
 
 from made.sides import drawn_side, keys, point, side
 from weft.analyse.compare import Comparison, Key, compare
+from weft.analyse.compare.claims import claim_comparison
 from weft.analyse.compare.evidence import permutation_level
 from weft.analyse.compare.pair_points import pair_points
 from weft.analyse.compare.runs import model_numbers
 from weft.analyse.compare.sides import identity, points_of
 from weft.analyse.floor import Floor
+from weft.analyse.tables.claims import extras
 from weft.errors import CompareError
 from weft.fabric import load_fabric
 from weft.fabric.numbers import number_of
-from weft.report.compare.words import assumed_text
 
 KEY = Key("collective", "alltoall@1024", "warm", 4, 16, None, None, "")
 
@@ -142,7 +143,8 @@ def test_numbers_that_one_model_assumes_and_the_other_has_otherwise_are_named() 
     assert set(sides[0].assumed) >= {"network.latency", "node.copy_rate"}
     latencies = tuple(number_of(fabric, "network.latency") for fabric in (slow, fast))
     assert compare(*sides).assumed == {"network.latency": latencies}, "the copy rates are equal"
-    assert "network.latency 50 us against " in assumed_text(compare(*sides))
+    (claim,) = [each for each in claim_comparison(compare(*sides)) if each["id"] == "assumed.number"]
+    assert (claim["subject"], extras(claim)["base"], extras(claim)["other"]) == ("network.latency", *latencies)
     assert compare(sides[0], sides[0]).assumed == {}
     measured = side("measured", {key: point(1.0) for key in keys()})
     assert compare(measured, sides[0]).assumed["network.latency"] == (None, latencies[0])

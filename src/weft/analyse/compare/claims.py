@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a comparison may claim: its answer, the ratio of each call, the numbers put in, its runs' doubts, and gates."""
+
+import json
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from weft.analyse.claims.gate import judge
+from weft.analyse.compare.comparison import Compared, Comparison, Summary
+from weft.analyse.compare.gate import Verdict
+from weft.analyse.compare.sides import Key
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras, make_claim
+from weft.analyse.tables.quality import QualityRow
+from weft.fabric.numbers import SPREADS
+
+Each = Compared | Summary
+OUTCOMES = {
+    "slower": "slower", "faster": "faster", "mixed": "mixed", "no difference shown": "no-difference",
+    "ratio only": "predicted", "no verdict": INCONCLUSIVE,
+}  # fmt: skip
+DIFFERENT = ("slower", "faster")
+
+
+def claim_comparison(
+    comparison: Comparison, doubts: Iterable[ClaimRow] = (), quality: Sequence[QualityRow] = ()
+) -> list[ClaimRow]:
+    """The claims of a comparison, through the gate of its runs' quality.
+
+    Parameters
+    ----------
+    doubts, quality
+        Claims of `name_doubts`, and the rows of quality of both runs.
+    """
+    ratios = [claim_ratio(comparison, each) for each in choose_ratios(comparison)[1:]]
+    worst_first = sorted(doubts, key=lambda each: each["confidence"], reverse=True)
+    return judge([_answer(comparison), *_assumed(comparison), *ratios, *worst_first], quality)
+
+
+def name_doubts(doubts: Iterable[ClaimRow], name: str, path: str) -> list[ClaimRow]:
+    """Doubts about one of several runs, which they name."""
+    return [
+        {
+            **each,
+            "more": json.dumps({**extras(each), "run": name}),
+            "next": each["next"].replace("{run}", shlex.quote(path)),
+        }
+        for each in doubts
+    ]
+
+
+def choose_ratios(comparison: Comparison) -> list[Each]:
+    """The ratios that answer, most telling first: calls over all their rows, and at a count if that adds something."""
+    every: list[Each] = [*comparison.summaries, *comparison.rows]
+    if comparison.outcome == "no verdict":
+        return every[:1]
+    first = max(every, key=_telling)
+    chosen: list[Each] = [first]
+    for phase in ("warm", "cold"):
+        own = [each for each in comparison.summaries if each.phase == phase]
+        whole = {each.operation: each.evidence.outcome for each in own if each.ranks is None}
+        known: list[Each] = [
+            each
+            for each in own
+            if each.ranks is None
+            or each.evidence.outcome in DIFFERENT
+            or whole.get(each.operation) != each.evidence.outcome
+        ]
+        rows = known or [each for each in comparison.rows if each.key.phase == phase]
+        chosen += [each for each in rows if each is not first]
+    return chosen
+
+
+def _telling(each: Each) -> tuple[bool, bool, int, float]:
+    """Sorts ratios: shown ones, of warm calls, over many rows, far from 1."""
+    warm = (each.phase if isinstance(each, Summary) else each.key.phase) == "warm"
+    rows = len(each.keys) if isinstance(each, Summary) else 1
+    return each.evidence.outcome in DIFFERENT, warm, rows, abs(math.log(each.evidence.ratio))
+
+
+def describe_place(each: Each | Key) -> dict[str, Any]:
+    """What identifies a row or summary: operation, phase, nodes, ranks, bytes, m; how many rows and which ranks."""
+    if isinstance(each, Summary):
+        shapes = {(key.nodes, key.ranks) for key in each.keys}
+        by_size = len(shapes) == 1 and all(key.size is not None for key in each.keys)
+        return {
+            "operation": each.operation, "phase": each.phase, "nodes": each.nodes, "ranks": each.ranks,
+            "mean": len(each.keys), "noun": "size" if by_size else "row",
+            "counts": sorted({key.ranks for key in each.keys}) if each.ranks is None else [],
+        }  # fmt: skip
+    key = each if isinstance(each, Key) else each.key
+    return {"operation": key.operation, "phase": key.phase, "nodes": key.nodes, "ranks": key.ranks, "bytes": key.size,
+            "m": key.m}  # fmt: skip
+
+
+def claim_ratio(comparison: Comparison, each: Each) -> ClaimRow:
+    """One ratio as a claim, before the gate."""
+    return _ratio(comparison, f"ratio.{OUTCOMES[each.evidence.outcome]}", each, "breakdown")
+
+
+def _ratio(comparison: Comparison, id: str, each: Each, kind: Any, **more: Any) -> ClaimRow:
+    found = each.evidence
+    return make_claim(
+        id, kind, f"{comparison.other.name} against {comparison.base.name}", found.ratio, "factor",
+        (found.low, found.high), coverage=None if comparison.modelled else 0.95, why=found.why,
+        base=comparison.base.name, other=comparison.other.name, where=describe_place(each), **more,
+    )  # fmt: skip
+
+
+def _answer(comparison: Comparison) -> ClaimRow:
+    rows, outcome = comparison.rows, comparison.outcome
+    seen = Counter(each.evidence.outcome for each in rows)
+    ends = [(each.evidence.low, each.evidence.high) for each in rows]
+    ratios = [each.evidence.ratio for each in rows]
+    turned = sum(low is not None and high is not None and low < 1 < high for low, high in ends)
+    few = min((comparison.base, comparison.other), key=lambda side: side.launches)
+    predicted = {
+        "least": min(ratios), "most": max(ratios), "turned": turned, "left_out": ", ".join(comparison.left_out),
+    } if comparison.modelled else {}  # fmt: skip
+    return _ratio(
+        comparison, f"compare.{OUTCOMES[outcome]}", choose_ratios(comparison)[0], "answer", rows=len(rows),
+        slower=seen["slower"], faster=seen["faster"], same=seen["no difference shown"], few=seen["no verdict"],
+        unmatched=len(comparison.unmatched), next=more_launches(few.path) if outcome == "no verdict" else "",
+        **predicted,
+    )  # fmt: skip
+
+
+def more_launches(path: str) -> str:
+    """The command that adds launches to a run until there are ten."""
+    run = Path(path)
+    words = [run / "study.toml", "--on", run / "fabric.toml", "--into", run, "--launches", 10]
+    return f"weft run {shlex.join(map(str, words))}"
+
+
+def _assumed(comparison: Comparison) -> list[ClaimRow]:
+    """Numbers that one of two models assumes and in which they differ: the ratios follow from them."""
+    units = {spread.key: spread.unit for spread in SPREADS}
+    return [
+        make_claim("assumed.number", "breakdown", key, base=base, other=other, number_unit=units[key], confidence="B")
+        for key, (base, other) in comparison.assumed.items()
+    ]
+
+
+def claim_gate(verdict: Verdict) -> ClaimRow:
+    """A gate's result: ``gate.failed`` with the ratio furthest beyond it, ``gate.passed``, ``gate.undecided``."""
+    worst = max(verdict.offenders, key=lambda pair: abs(math.log(pair[1].evidence.ratio)), default=None)
+    id, count = f"gate.{verdict.state}", len(verdict.offenders)
+    if worst is None:
+        return make_claim(id, "answer", str(verdict.gate), missing=verdict.missing, why=verdict.why)
+    return {**_ratio(worst[0], id, worst[1], "answer", count=count), "subject": str(verdict.gate)}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ratios of a comparison with their intervals, beside its card."""
+
+import math
+from collections.abc import Callable
+from html import escape
+
+from weft.analyse.compare import Evidence
+from weft.analyse.compare.claims import choose_ratios
+from weft.format import faster_text, format_factor
+from weft.report.compare.load import Compare
+from weft.report.figures.picture import Picture
+from weft.words.comparisons import name_place
+
+MOST = 12
+WIDE, LABEL, VALUE, ROW, TOP, RADIUS = 760, 270, 170, 34, 26, 6
+MARKS = {"slower": "hot-bar", "faster": "cool-bar"}
+KEY = (
+    "Time over the base's, logarithmic; bar: 95 % interval (of models: the range of what they leave out). "
+    "Red: slower, blue: faster, hollow: no difference shown. Line: equal times."
+)
+
+
+def draw_ratios(found: Compare) -> Picture:
+    """The ratios that answer, at most `MOST`, of all comparisons on one axis."""
+    several = len(found.comparisons) > 1
+    chosen = [
+        (f"{comparison.other.name}: " if several else "", each)
+        for comparison in found.comparisons
+        for each in choose_ratios(comparison)[: max(1, MOST // len(found.comparisons))]
+    ]
+    rows = [(name + name_place(each), each.evidence) for name, each in chosen]
+    ends = [end for _, each in rows for end in (each.ratio, each.low or each.ratio, each.high or each.ratio)]
+    low, high = math.log(min(1.0, *ends)), math.log(max(1.0, *ends))
+    room, span = WIDE - LABEL - VALUE, max(high - low, 0.02)
+
+    def place(ratio: float) -> float:
+        return LABEL + 10 + (room - 20) * (math.log(ratio) - low) / span
+
+    tall = TOP + ROW * len(rows) + 24
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {tall}" class="proof">',
+        f'<path d="M{place(1):.1f} {TOP - 8}V{tall - 22}" class="whisker" stroke-dasharray="5 4"/>',
+        f'<text x="{place(1):.1f}" y="{TOP - 12}" text-anchor="middle" class="d">1x</text>',
+        *(
+            f'<text x="{place(end):.1f}" y="{tall - 6}" text-anchor="middle" class="d">{format_factor(end)}x</text>'
+            for end in sorted({min(ends), max(ends)})
+            if abs(math.log(end)) > 0.02
+        ),
+    ]
+    for index, (name, each) in enumerate(rows):
+        y = TOP + ROW * index + ROW / 2
+        parts += [_name(name, y), *_mark(each, place, y)]
+        parts.append(f'<text x="{WIDE - VALUE + 14}" y="{y + 5:.0f}">'
+                     f"{escape(faster_text(each.ratio, each.low, each.high))}</text>")  # fmt: skip
+    title = found.titled("Ratios")
+    return Picture("ratios", title, KEY, f"{rows[0][0]}: {faster_text(rows[0][1].ratio)}.", "".join([*parts, "</svg>"]))
+
+
+def _name(name: str, y: float) -> str:
+    """A row's name, cut where it is too long; whole in its title."""
+    most = 40
+    shown = name if len(name) <= most else f"{name[: most - 1]}…"
+    return f'<text x="{LABEL}" y="{y + 5:.0f}" text-anchor="end">{escape(shown)}<title>{escape(name)}</title></text>'
+
+
+def _mark(each: Evidence, place: Callable[[float], float], y: float) -> list[str]:
+    ends = (each.low, each.high)
+    kind = MARKS.get(each.outcome, "box")
+    found = [f'<circle cx="{place(each.ratio):.1f}" cy="{y:.0f}" r="{RADIUS}" class="{kind}"/>']
+    if ends[0] is not None and ends[1] is not None:
+        one, two = place(ends[0]), place(ends[1])
+        whisker = f"M{one:.1f} {y:.0f}H{two:.1f}M{one:.1f} {y - 5:.0f}v10M{two:.1f} {y - 5:.0f}v10"
+        found.insert(0, f'<path d="{whisker}" class="whisker"/>')
+    return found

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Comparisons of runs in words: which is slower, by how much and where; numbers put in; gates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.analyse.compare import Key
+from weft.analyse.compare.claims import Each, describe_place
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
+from weft.format import faster_text, format_bytes, measured_factor, plural, times_text
+from weft.words.answers import number_text
+from weft.words.parts import name_call
+from weft.words.row import Row
+
+LABELS = {
+    "slower": "Slower", "faster": "Faster", "mixed": "Slower and faster", "no-difference": "No difference shown",
+    "predicted": "Predicted", INCONCLUSIVE: "Inconclusive",
+}  # fmt: skip
+#: More process counts than these are not listed.
+MOST_COUNTS = 7
+
+
+def say(claim: ClaimRow) -> Row:
+    """``MPI_Alltoallv(m-vector) warm: 1.25x slower (95 % 1.20–1.31)   10 of 30 rows slower, 20 without difference``."""
+    more = extras(claim)
+    label = LABELS[claim["id"].partition(".")[2]]
+    if claim["next"]:  # too few launches
+        return Row(claim["id"], label, more["why"], _unmatched(more), claim["next"])
+    note = "; ".join(filter(None, (_counts(more), _unmatched(more))))
+    return Row(claim["id"], label, _said(claim, more), note)
+
+
+def say_ratio(claim: ClaimRow) -> Row:
+    """``MPI_Alltoallv(m-vector) warm, N = 4, p = 16: 1.25x slower (1.20–1.31)``."""
+    more, label = extras(claim), LABELS[claim["id"].partition(".")[2]]
+    return Row(claim["id"], label, _said(claim, more), more.get("why", ""))
+
+
+def _said(claim: ClaimRow, more: Mapping[str, Any]) -> str:
+    coverage = claim["coverage"] if claim["kind"] == "answer" else None
+    mean = mean_text(more["where"])
+    factor = faster_text(claim["value"], claim["low"], claim["high"], coverage)
+    return f"{place_text(more['where'])}: {factor}{f', {mean}' if mean else ''}"
+
+
+def _counts(more: Mapping[str, Any]) -> str:
+    """How many rows differ; of models, what takes the place of a test."""
+    if "least" in more:
+        span = f"{times_text(more['least'])} to {times_text(more['most'])} over {plural(more['rows'], 'row')}, no test"
+        left_out = f"; ranges of what the model leaves out: {more['left_out']}" if more.get("left_out") else ""
+        return f"{span}{left_out}" + (f"; {more['turned']:,} inconclusive" if more["turned"] else "")
+    counted = [f"{more[word]:,} {word}" for word in ("slower", "faster") if more[word]] or ["none differs"]
+    counted += [f"{more['same']:,} without a shown difference"] if more["same"] < more["rows"] and more["same"] else []
+    counted += [f"{more['few']:,} with too few launches"] if more["few"] else []
+    return f"of {plural(more['rows'], 'row')}: {', '.join(counted)}"
+
+
+def _unmatched(more: Mapping[str, Any]) -> str:
+    return f"{plural(more['unmatched'], 'row')} in one run only" if more["unmatched"] else ""
+
+
+def say_assumed(claim: ClaimRow) -> Row:
+    """``network.latency 50 us against 5.45 us``."""
+    more = extras(claim)
+    one, other = (number_text(more[side], more.get("number_unit", "")) if more.get(side) is not None else "none"
+                  for side in ("base", "other"))  # fmt: skip
+    return Row(claim["id"], "Assumed", f"{claim['subject']} {one} against {other}", "the ratios follow from it")
+
+
+def say_gate(claim: ClaimRow) -> Row:
+    """``failed: 3 rows or summaries, at most 1.25x slower (1.20–1.31) in ...``."""
+    more, state = extras(claim), claim["id"].partition(".")[2]
+    label = f"Gate {claim['subject']}"
+    if more.get("missing"):
+        return Row(claim["id"], label, f"{state}: {plural(more['missing'], 'row')} of the base not measured")
+    if more.get("count"):
+        worst = f"{more['other']}, {_said(claim, more)}"
+        return Row(claim["id"], label, f"{state} in {plural(more['count'], 'row')} or summaries", f"most: {worst}")
+    return Row(claim["id"], label, state, more.get("why", ""))
+
+
+def place_text(where: Mapping[str, Any]) -> str:
+    """A row or summary: ``MPI_Alltoall(int) warm, N = 4, p = 16, 1 KiB``."""
+    words = [f"{name_call(where['operation'])} {where['phase']}"]
+    words += [f"N = {where['nodes']}, p = {where['ranks']}"] if where["ranks"] is not None else []
+    words += [format_bytes(where["bytes"])] if where.get("bytes") is not None else []
+    words += [f"m = {where['m']:,}"] if where.get("m") is not None else []
+    return ", ".join(words)
+
+
+def name_place(each: Each | Key) -> str:
+    """The identity of a row or summary (`place_text`)."""
+    return place_text(describe_place(each))
+
+
+def mean_text(where: Mapping[str, Any]) -> str:
+    """What a summary averages: ``geometric mean of 11 sizes, p = 4, 8``; empty of a row."""
+    if "mean" not in where:
+        return ""
+    text, counts = f"geometric mean of {plural(where['mean'], where['noun'])}", where["counts"]
+    return f"{text}, p = {', '.join(map(str, counts))}" if counts and len(counts) <= MOST_COUNTS else text
+
+
+def ratio_text(found: Any) -> str:
+    """The ratio of some evidence with its interval: ``1.25 (1.20–1.31)``."""
+    return measured_factor(found.ratio, found.low, found.high)
