@@ -18,6 +18,8 @@ LABELS = {
 }  # fmt: skip
 #: More process counts than these are not listed.
 MOST_COUNTS = 7
+#: A ratio this close to 1 prints as 1.00.
+SAME = 0.005
 
 
 def say(claim: ClaimRow) -> Row:
@@ -39,14 +41,23 @@ def say_ratio(claim: ClaimRow) -> Row:
 def _said(claim: ClaimRow, more: Mapping[str, Any]) -> str:
     coverage = claim["coverage"] if claim["kind"] == "answer" else None
     mean = mean_text(more["where"])
-    factor = faster_text(claim["value"], claim["low"], claim["high"], coverage)
+    factor = factor_text(claim["value"], claim["low"], claim["high"], coverage)
     return f"{place_text(more['where'])}: {factor}{f', {mean}' if mean else ''}"
+
+
+def factor_text(
+    ratio: float | None, low: float | None = None, high: float | None = None, coverage: float | None = None
+) -> str:
+    """``1.25x slower (1.20–1.31)``; without a word where the ratio is 1 in all printed digits."""
+    if ratio is not None and low is None and abs(ratio - 1) < SAME:
+        return times_text(ratio)
+    return faster_text(ratio, low, high, coverage)
 
 
 def _counts(more: Mapping[str, Any]) -> str:
     """How many rows differ; of models, what takes the place of a test."""
-    if "least" in more:
-        span = f"{times_text(more['least'])} to {times_text(more['most'])} over {plural(more['rows'], 'row')}, no test"
+    if "smallest" in more:
+        span = f"{times_text(None, more['smallest'], more['largest'])} over {plural(more['rows'], 'row')}, no test"
         left_out = f"; ranges of what the model leaves out: {more['left_out']}" if more.get("left_out") else ""
         return f"{span}{left_out}" + (f"; {more['turned']:,} inconclusive" if more["turned"] else "")
     counted = [f"{more[word]:,} {word}" for word in ("slower", "faster") if more[word]] or ["none differs"]

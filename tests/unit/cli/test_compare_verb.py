@@ -202,7 +202,8 @@ def test_simulated_runs_are_labelled_everywhere(tmp_path: Path, capsys: Shown) -
         answer = compared(capsys, str(base), str(simulated))["comparisons"][0]["claims"][0]
         assert answer["id"].startswith("compare.")
         assert answer["coverage"] is None, "a model has no interval"
-        assert answer["more"]["least"] <= answer["more"]["most"]
+        assert answer["more"]["smallest"] <= answer["more"]["largest"]
+        assert "least" not in answer["more"], "that is what disturbances leave of a factor"
         assert answer["confidence"] >= "C", "nothing was fitted to this machine"
     assert not (tmp_path / "figures").exists()
 

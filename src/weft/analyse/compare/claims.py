@@ -118,7 +118,7 @@ def _answer(comparison: Comparison) -> ClaimRow:
     turned = sum(low is not None and high is not None and low < 1 < high for low, high in ends)
     few = min((comparison.base, comparison.other), key=lambda side: side.launches)
     predicted = {
-        "least": min(ratios), "most": max(ratios), "turned": turned, "left_out": ", ".join(comparison.left_out),
+        "smallest": min(ratios), "largest": max(ratios), "turned": turned, "left_out": ", ".join(comparison.left_out),
     } if comparison.modelled else {}  # fmt: skip
     return _ratio(
         comparison, f"compare.{OUTCOMES[outcome]}", choose_ratios(comparison)[0], "answer", rows=len(rows),

@@ -7,13 +7,15 @@ from html import escape
 
 from weft.analyse.compare import Evidence
 from weft.analyse.compare.claims import choose_ratios
-from weft.format import faster_text, format_factor
+from weft.format import format_factor
 from weft.report.compare.load import Compare
 from weft.report.figures.picture import Picture
-from weft.words.comparisons import name_place
+from weft.words.comparisons import factor_text, name_place
 
 MOST = 12
 WIDE, LABEL, VALUE, ROW, TOP, RADIUS = 760, 270, 170, 34, 26, 6
+#: The axis reaches at least so far to both sides of 1.
+NARROW = 1.05
 MARKS = {"slower": "hot-bar", "faster": "cool-bar"}
 KEY = (
     "Time over the base's, logarithmic; bar: 95 % interval (of models: the range of what they leave out). "
@@ -31,11 +33,11 @@ def draw_ratios(found: Compare) -> Picture:
     ]
     rows = [(name + name_place(each), each.evidence) for name, each in chosen]
     ends = [end for _, each in rows for end in (each.ratio, each.low or each.ratio, each.high or each.ratio)]
-    low, high = math.log(min(1.0, *ends)), math.log(max(1.0, *ends))
-    room, span = WIDE - LABEL - VALUE, max(high - low, 0.02)
+    low, high = math.log(min(1 / NARROW, *ends)), math.log(max(NARROW, *ends))
+    room, span = WIDE - LABEL - VALUE, high - low
 
     def place(ratio: float) -> float:
-        return LABEL + 10 + (room - 20) * (math.log(ratio) - low) / span
+        return LABEL + 18 + (room - 36) * (math.log(ratio) - low) / span
 
     tall = TOP + ROW * len(rows) + 24
     parts = [
@@ -52,9 +54,9 @@ def draw_ratios(found: Compare) -> Picture:
         y = TOP + ROW * index + ROW / 2
         parts += [_name(name, y), *_mark(each, place, y)]
         parts.append(f'<text x="{WIDE - VALUE + 14}" y="{y + 5:.0f}">'
-                     f"{escape(faster_text(each.ratio, each.low, each.high))}</text>")  # fmt: skip
+                     f"{escape(factor_text(each.ratio, each.low, each.high))}</text>")  # fmt: skip
     title = found.titled("Ratios")
-    return Picture("ratios", title, KEY, f"{rows[0][0]}: {faster_text(rows[0][1].ratio)}.", "".join([*parts, "</svg>"]))
+    return Picture("ratios", title, KEY, f"{rows[0][0]}: {factor_text(rows[0][1].ratio)}.", "".join([*parts, "</svg>"]))
 
 
 def _name(name: str, y: float) -> str:
