@@ -173,6 +173,20 @@ def test_other_kernels_are_refused_half_way_and_not_at_the_end(study: Study, fab
     assert statuses(walk(study, fabric, tmp_path / "run", other)) == {"ok": 12}
 
 
+def test_another_version_of_weft_is_refused_half_way(
+    study: Study, fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        walk(study, fabric, tmp_path / "run", FakeLauncher({"c001": "interrupt"}))
+    with monkeypatch.context() as later:
+        later.setattr("weft.run.one.__version__", "9.9")
+        other = FakeLauncher()
+        with pytest.raises(DataError, match=r"weft 9\.9"):
+            walk(study, fabric, tmp_path / "run", other)
+        assert other.started == []
+    assert statuses(walk(study, fabric, tmp_path / "run", FakeLauncher())) == {"ok": 12}
+
+
 def test_leftovers_of_killed_launches_are_removed(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher())
     (folder.cells / "c000.l1.npy.part").write_bytes(b"half")

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 from weft.analyse.checks import finding
 from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
+from weft.analyse.pairs.places import WORDS
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import ClassRow
 from weft.analyse.tables.times import CallRow
 from weft.bound.effects import CAUSES, FLOWS, INCAST, PORT_BUFFER
 from weft.bound.effects import left_out as effects_left_out
+from weft.fabric.hops import NODE
 from weft.fabric.model import Fabric
 from weft.fabric.network.sections import NetworkSection
 from weft.fabric.presets import presets
@@ -140,11 +142,13 @@ def latency_findings(classes: Sequence[ClassRow], fabric: Fabric) -> list[Findin
 def latency_beyond(classes: Sequence[ClassRow], fabric: Fabric) -> tuple[ClassRow, float] | None:
     """The nearest class of a model's smallest messages and its time over the latency known; None if plausible."""
     network = fabric.network
-    alone = [row for row in classes if row["mode"] == "isolated" and row["hops"] and row["bytes"] <= SMALL_BYTES]
+    between = [row for row in classes if WORDS[NODE] not in row["class"] and row["bytes"] <= SMALL_BYTES]
+    # a single pair, both ways, is alone in every mode
+    alone = [row for row in between if row["mode"] == "isolated" or row["pairs"] <= 2]
     expected_s = known_latency(network) if network else None
     if not alone or not expected_s:
         return None
-    row = min(alone, key=lambda each: (each["bytes"], each["hops"] or 0))
+    row = min(alone, key=lambda each: (each["bytes"], each["hops"]))
     ratio = row["median_s"] / expected_s
     return None if LATENCY_LOW <= ratio <= LATENCY_HIGH else (row, ratio)
 

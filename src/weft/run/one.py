@@ -174,11 +174,13 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
         )
     plan = plan_of(folder)
     check_inputs(folder, plan)
-    if before.get("kernels", now.get("kernels")) != now.get("kernels") and pending(folder, plan):
-        begun = f"kernels {before['kernels']} of weft {folder.metadata().get('weft')}"
+    begun, here = (
+        f"weft {version} with kernels {launcher.get('kernels', 'unknown')}"
+        for version, launcher in ((folder.metadata().get("weft", "unknown"), before), (__version__, now))
+    )
+    if begun != here and pending(folder, plan):
         raise DataError(
-            f"{folder.path} was begun with {begun}, this is weft {__version__} with {now.get('kernels')}: one run "
-            "cannot mix them",
+            f"{folder.path} was begun with {begun}, this is {here}: one run cannot mix them",
             folder.measure_anew(),
         )
     return plan

@@ -24,8 +24,12 @@ latency = "{latency}"
 
 def rows(seconds: float, **changes: Any) -> list[Any]:
     """The hop classes of a run: within a node, one hop, and a large message."""
-    one = {"bytes": 0, "mode": "isolated", "class": "1 hop", "hops": 1, "median_s": seconds}
-    return [one | {"hops": 0, "median_s": 1e-3}, one | changes, one | {"bytes": 1 << 20, "median_s": 1.0}]
+    one = {"bytes": 0, "mode": "isolated", "class": "1 hop", "hops": 1, "median_s": seconds, "pairs": 30}
+    return [
+        one | {"hops": 0, "class": "0 hops, same node", "median_s": 1e-3},
+        one | changes,
+        one | {"bytes": 1 << 20, "median_s": 1.0},
+    ]
 
 
 def test_a_stall_of_hosts_in_a_half_round_trip_is_a_finding() -> None:
@@ -48,4 +52,6 @@ def test_the_latency_of_the_preset_counts_whatever_the_file_states(tmp_path: Pat
 def test_where_only_pairs_side_by_side_or_of_one_node_were_measured_nothing_is_said() -> None:
     tara = load_fabric("tara")
     assert latency_findings([row for row in rows(166e-6) if not row["hops"]], tara) == []
+    same_leaf = rows(166e-6, mode="all", pairs=2, hops=0, **{"class": "0 hops, same leaf"})
+    assert len(latency_findings(same_leaf, tara)) == 1, "two nodes of one leaf, the only pair of the job"
     assert latency_findings(rows(166e-6, mode="all")[:2], tara) == []
