@@ -13,6 +13,7 @@ from weft.errors import WeftError
 from weft.extras import pip_install
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
+from weft.store.trace.reader import trace_files
 from weft.store.trace.tables import SITES, TRACE_RANKS
 from weft.trace.perfetto import write_perfetto
 from weft.trace.take import bring_in
@@ -46,6 +47,16 @@ def no_trace_yet(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weft.trace.take.take_trace", lambda _, into, *more: taken.append(into) or 0)
     typed("trace", "-o", "RUN", *COMMAND)
     assert taken == [Path("RUN")]
+
+
+@CASES.of("store/trace/stamp.py", "weft trace -o RUN -- mpirun")
+def damaged_trace_without_its_origin(typed: Typed) -> None:
+    trace_here("RUN")
+    kept = TraceFolder(Path("RUN"))
+    next(kept.events.glob("*.parquet")).write_bytes(b"damaged")
+    for path in trace_files(kept.raw):
+        path.unlink()
+    assert "weft trace -o RUN -- mpirun" in typed.fails("trace", "show", "RUN")
 
 
 @CASES.of("store/trace/convert.py", "weft doctor")
@@ -87,7 +98,7 @@ def traces_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     typed("trace", "export", "RUN", "DIR", "--to", "otf2")
     assert Path("DIR", "traces.otf2").is_file()
     typed("trace", "import", "DIR", "-o", "again")
-    assert "give an archive's traces.otf2" in typed.fails("trace", "import", "RUN", "-o", "none")
+    assert "its traces.otf2" in typed.fails("trace", "import", "RUN", "-o", "none")
 
 
 @CASES.of("trace/traffic.py", "weft tune --sizes 1KiB 64KiB")

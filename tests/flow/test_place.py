@@ -86,7 +86,7 @@ def test_progress_counts_what_is_done_and_ends_at_nothing_left(study: Study, fab
     run_study(study, fabric, tmp_path / "run", FakeLauncher({"c002.l1": "crash"}), told)
     assert told.totals == [(12, 0)]
     assert [done for _, done, _ in told.seen] == list(range(1, 13))
-    assert sum(status == "crash" for status, _, _ in told.seen) == 1
+    assert sum(status == "crash" for status, _, _ in told.seen) == 2, "the cell, then its launch's floor"
     assert told.seen[-1][2] == 0
     assert any("exchange on 1 node, 4 ranks: n=1600" in line and "m=4 (c002)" in line for line in told.lines)
     assert told.lines[-2] == "stop"

@@ -23,7 +23,6 @@ from weft.run.failure import RETRIED
 from weft.run.folder import check_place, create, locked
 from weft.run.inputs import check_inputs, copy_inputs
 from weft.run.progress import Progress, Silent
-from weft.run.refine import Refinement
 from weft.run.refresh import make_tables, stale
 from weft.run.walk import Walk, pending
 from weft.store.folder import INPUTS, RunFolder
@@ -99,7 +98,11 @@ def run_study(
         if seen is not None and left:
             add_look(folder.path, seen)
         refines = tables and bool(plan.measure.time) and not plan.planned_fabric.is_model
-        refinement = Refinement(folder, plan, show) if refines else None
+        refinement = None
+        if refines:
+            from weft.run.refine import Refinement  # reads tables: measuring alone needs none of their libraries
+
+            refinement = Refinement(folder, plan, show)
         Walk(folder, plan, launcher, progress, refinement.after if refinement else None).go()
         if tables and (refinement is None or stale(folder)):
             if left:
