@@ -217,7 +217,7 @@ def test_weft_report_of_several_runs_goes_where_it_is_told(tmp_path: Path) -> No
     # before all else how they compare, as weft compare says it
     words = Reader(html).text
     assert "b against a" in words
-    assert words.index("No verdict on b against a: ") < words.index("All runs on one axis")
+    assert words.index("b against a: Inconclusive") < words.index("All runs on one axis")
 
 
 def test_a_report_on_nothing_is_refused(tmp_path: Path) -> None:
