@@ -11,6 +11,7 @@ from weft.cli.app import main
 from weft.errors import FabricError, LaunchError, WeftError
 from weft.fabric import load_fabric
 from weft.fabric.network import build_network
+from weft.kernel.pairs.plan import part_links
 from weft.launch.simulated.machine import stated
 from weft.mpi.selection import read_selection
 from weft.tune.model import Machine
@@ -59,6 +60,19 @@ def no_such_host(typed: Typed) -> None:
     assert "weft fabric show FILE lists them" in remedy
     shown = typed("fabric", "show", fabric)
     assert all(name in shown for name in build_network(load_fabric(fabric)).hosts)
+
+
+@CASES.of("kernel/pairs/plan.py", "weft fabric show FILE lists them")
+def no_such_part(typed: Typed) -> None:
+    fabric = fabric_of("small.ibnetdiscover", typed)
+    network = build_network(load_fabric(fabric))
+    with pytest.raises(WeftError, match="no cable or switch 'nothing'") as caught:
+        part_links(network, "nothing")
+    assert "weft fabric show FILE lists them" in caught.value.remedy
+    shown = typed("fabric", "show", fabric)
+    named = [switch.name for switch in network.switches if switch.name in shown]
+    assert named
+    assert all(part_links(network, name).size for name in named)
 
 
 @CASES.of("fabric/network/graph.py", "weft fabric check FILE names what is not connected")

@@ -90,15 +90,15 @@ def traces_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     trace_here("RUN")
     Path("full").mkdir()
     Path("full", "mine").touch()
-    assert "weft trace import SOURCE -o RUN" in typed.fails("trace", "import", "SOURCE", "-o", "full")
     assert "weft trace export RUN DIR --to otf2" in typed.fails("trace", "export", "RUN", "full", "--to", "otf2")
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "otf2", None)
         assert pip_install("otf2") in typed.fails("trace", "export", "RUN", "DIR", "--to", "otf2")
     typed("trace", "export", "RUN", "DIR", "--to", "otf2")
     assert Path("DIR", "traces.otf2").is_file()
+    assert "weft trace import SOURCE -o RUN" in typed.fails("trace", "import", "DIR", "-o", "full")
     typed("trace", "import", "DIR", "-o", "again")
-    assert "its traces.otf2" in typed.fails("trace", "import", "RUN", "-o", "none")
+    assert "give an archive's traces.otf2" in typed.fails("trace", "import", "RUN", "-o", "none")
 
 
 @CASES.of("trace/traffic.py", "weft tune --sizes 1KiB 64KiB")
