@@ -119,7 +119,7 @@ def test_a_rank_that_stops_after_its_cell_was_written_costs_the_limit_of_a_cell(
 ) -> None:
     if not MPIS[name].exists():
         pytest.skip(f"{name} is not installed: {MPIS[name]}")
-    weft = make(launches=1, limit="4 s", WEFT_PLANT="stop:c001")
+    weft = make(launches=1, limit="4 s", WEFT_PLANT="stop:f001")  # the last cell of its launch
     weft.mpicxx = MPIS[name]
     done = weft.run()
     assert done.returncode == 0, done.stderr
