@@ -4,6 +4,7 @@
 import time
 from collections.abc import Callable
 
+from weft.analyse.tables.times import CALLS, reach, timed
 from weft.errors import DataError
 from weft.files.atomic import read_json
 from weft.plan.records import Plan
@@ -66,8 +67,6 @@ class Refinement:
 
 def is_precise(folder: RunFolder, plan: Plan) -> bool:
     """Whether the interval over launches of each warm call is as narrow as the study asks."""
-    from weft.analyse.tables.times import CALLS, reach, timed  # a run without tables must not need its packages
-
     rows = timed(CALLS.read(folder.path), phase="warm")
     half_widths = [(reach(row)[1] - reach(row)[0]) / 2 / row["median_s"] for row in rows]
     return bool(rows) and max(half_widths) <= plan.measure.precision
