@@ -49,7 +49,7 @@ LIMITED = (
 
 
 def test_a_cell_over_the_limit_is_a_row_with_its_numbers_and_the_study_goes_on(make: Callable[..., Weft]) -> None:
-    weft = make(launches=1, text=BIG)
+    weft = make(launches=1, limit="100 s", text=BIG)  # a floor of 256 MiB a copy took over 20 s beside others
     weft.prefix = (sys.executable, "-c", LIMITED, str(2500 * 2**20))
     done = weft.run()
     assert done.returncode == 0, done.stdout + done.stderr
