@@ -225,7 +225,9 @@ def test_a_second_weft_on_the_same_folder_is_refused(make: Callable[..., Weft]) 
     weft = make(launches=3)
     process = weft.start()
     assert eventually(lambda: len(weft.finished()) >= 1, 60)
+    process.send_signal(signal.SIGSTOP)  # so that it is not done before the second has started
     second = weft.run()
+    process.send_signal(signal.SIGCONT)
     assert second.returncode == 1
     assert f"in use by another weft (process {process.pid}" in second.stderr
     process.communicate(timeout=120)

@@ -95,7 +95,7 @@ class Lines:
         self.total = total
         self.began = self.printed = time.monotonic()
         finished = f", {done} of them already finished" if done else ""
-        left = "" if remaining_s is None else f"; about {in_words(remaining_s)}"
+        left = f"; about {in_words(remaining_s)}" if remaining_s else ""
         self.say(f"{plural(total, 'cell')} to measure{finished}{left}")
 
     def current(self, words: str) -> None:
