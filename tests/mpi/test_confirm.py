@@ -58,7 +58,8 @@ def test_the_eager_limit_of_an_all_to_all_is_confirmed_and_the_threshold_beside_
         if {(RIGHT, "confirmed"), (WRONG, "not confirmed")} <= outcomes:
             (change,) = [each for each in value["change_overs"] if each["confirmed"]]
             assert (change["confirmed"], change["knobs"][0]) == (RIGHT, RIGHT)
-            assert f"OMPI_MCA_{RIGHT}=" in done.stdout
+            (trial,) = [row for row in value["knob_trials"] if row["knob"] == RIGHT and row["outcome"] == "confirmed"]
+            assert trial["setting"].startswith(f"OMPI_MCA_{RIGHT}="), trial
             return
         seen.append((value["change_overs"], value["knob_trials"]))
     pytest.fail(f"the eager limit was not confirmed in {ATTEMPTS} runs: {seen}")

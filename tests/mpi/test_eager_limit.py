@@ -15,6 +15,7 @@ from weft.report.show_json import show_object
 STEP = 2 ** (1 / 8)
 #: Of twenty runs one may miss (bench/eager_limits.py counts them), so a miss is measured anew.
 ATTEMPTS = 6
+pytestmark = pytest.mark.timeout(900)
 STUDY = """\
 name = "limit"
 kernel = "bandwidth"
@@ -59,7 +60,7 @@ def test_the_limit_is_found_where_its_knob_stands_and_named(
     for attempt in range(ATTEMPTS):
         weft = make(launches=3, limit="60 s", text=STUDY, **{variable: str(limit)})
         weft.mpicxx, weft.folder = MPIS[mpi], tmp_path / f"run{attempt}"
-        done = weft.run()
+        done = weft.run(300)
         assert done.returncode == 0, done.stderr
         value = show_object(load_view(weft.folder))
         assert any(row["call"] == "send@65536" and row["status"] == "ok" for row in value["rows"])
