@@ -30,7 +30,18 @@ WRAPPERS = {
 CTEST = ("--output-on-failure", "--timeout", "120")
 #: Suites of a short round: what differs between MPI libraries (handles, progress, datatypes, large counts, start).
 SHORT = (
-    *("clock", "barrier", "sampler", "store", "cell", "exchange", "collective_calls", "bandwidth", "pairs", "ladder"),
+    *(
+        "clock",
+        "barrier",
+        "sampler",
+        "store",
+        "cell",
+        "exchange",
+        "collective_calls",
+        "bandwidth",
+        "pairs",
+        "breakdown",
+    ),
     *("replay", "alltoall.oracle", "alltoall.vectors", "alltoall.types", "alltoall.life", "alltoall.errors"),
     "alltoall.session",
 )

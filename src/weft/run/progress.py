@@ -177,8 +177,8 @@ class Live:
         self.cell = Text(style="dim", no_wrap=True, overflow="ellipsis")
         self.samples, self.link = (Text(no_wrap=True, overflow="ellipsis") for _ in range(2))
         self.card = Text(no_wrap=True, overflow="ellipsis")
-        lines = Group(self.card, self.bar, self.cell, self.samples, self.link)
-        self.display = Display(lines, console=self.bar.console, transient=True, refresh_per_second=4)
+        self.lines = Group(self.bar, self.cell, self.samples, self.link)
+        self.display = Display(self.lines, console=self.bar.console, transient=True, refresh_per_second=4)
 
     def start(self, total: int, done: int, remaining_s: float | None) -> None:
         """See :class:`Progress`."""
@@ -214,6 +214,8 @@ class Live:
 
         # what does not fit above the bar would scroll away, and be drawn again below
         most = max(3, self.bar.console.height - 6)
+        if self.card not in self.lines.renderables:
+            self.lines.renderables.insert(0, self.card)
         self.card.plain = ""
         self.card.append_text(Text.from_ansi("\n".join(card.splitlines()[:most])))
 

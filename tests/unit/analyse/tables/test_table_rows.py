@@ -18,7 +18,8 @@ PLAIN = {str: pa.types.is_string, int: pa.types.is_integer, float: pa.types.is_f
 
 def every_table() -> list[TableOf[Any]]:
     modules = [import_module(f"{tables.__name__}.{found.name}") for found in iter_modules(tables.__path__)]
-    return [value for module in (*modules, store_rows) for value in vars(module).values() if isinstance(value, TableOf)]
+    values = [value for module in (*modules, store_rows) for value in vars(module).values()]
+    return list({id(value): value for value in values if isinstance(value, TableOf)}.values())  # some import others'
 
 
 def disagreements(row: Any, columns: dict[str, pa.DataType], where: str) -> list[str]:
