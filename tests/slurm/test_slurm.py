@@ -142,8 +142,8 @@ def test_inside_an_allocation_it_is_used(slurm: RootlessSlurm, tmp_path: Path) -
 def test_a_job_killed_by_its_time_limit_in_mid_study_is_taken_up_again(slurm: RootlessSlurm, tmp_path: Path) -> None:
     hold = tmp_path / "hold"
     hold.touch()
-    # in the first job alone one cell hangs for longer than the job may last
-    setup = f'setup = ["[ -e {hold} ] && rm {hold} && export WEFT_PLANT=hang:c001; true"]\n'
+    # in the first job alone its second launch hangs for longer than the job may last
+    setup = f'setup = ["[ -e {hold} ] && rm {hold} && export WEFT_PLANT=hang:c002; true"]\n'
     weft(
         slurm, tmp_path, study=STUDY.replace('"50 s"', '"10 min"'),
         fabric=FABRIC.replace('"10 min"', '"1 min"') + setup,
