@@ -9,7 +9,9 @@ import pytest
 
 LONG = "select count(*) as n from range(100000000) a, range(100000000) b where a.range + b.range > 5"
 PROGRAM = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background shell ignores
 from weft.analyse.engine import connect
 from weft.cli.signals import heed_signals
 heed_signals()
@@ -41,5 +43,8 @@ def test_a_signal_in_a_query_is_an_interrupt(query: str, number: signal.Signals)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.0)
         process.send_signal(number)
-        told, _ = process.communicate(timeout=60)
+        try:
+            told, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, told) == (130, "interrupted\n")
