@@ -36,6 +36,7 @@ class Weft(PythonPackage):
         depends_on("py-ibis-framework@11.0:", type="run")
         depends_on("py-pillow@10.0:", type="run")
         depends_on("py-pyarrow@17.0:", type="run")
+        depends_on("py-pyarrow-hotfix@0.4:", type="run")
         depends_on("py-vl-convert-python@1.7:", type="run")
 
     depends_on("simgrid@3.32: +smpi", when="+simulate", type="run")

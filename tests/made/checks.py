@@ -12,8 +12,9 @@ from weft.analyse.outliers.few_parts import Parts, list_parts
 from weft.analyse.outliers.few_rounds import Messages
 from weft.fabric.network.dragonfly import DragonflyShape, dragonfly
 from weft.fabric.network.graph import Ints, Network
+from weft.fabric.network.pair_loads import limiting_loads
 from weft.fabric.network.tree import TreeShape, fat_tree
-from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings, limiting_loads
+from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings
 
 Noise = Literal["normal", "heavy", "bursts", "steal"]
 

@@ -61,7 +61,7 @@ def test_a_decimal_prefix_of_a_size_is_refused_with_both_sizes_it_may_mean() -> 
         (parse_seconds, "9e99 h", "longer than"),
         (parse_seconds, None, "in quotes"),
         (parse_share, "0 %", "above 0"),
-        (parse_share, "101 %", "up to 100"),
+        (parse_share, "101 %", "at most 100 %"),
     ],
 )
 def test_a_wrong_unit_is_named(parse, text, said: str) -> None:

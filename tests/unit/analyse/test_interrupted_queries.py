@@ -33,6 +33,8 @@ QUERIES = {
 }
 
 
+# long: on a busy machine DuckDB is seen to miss a signal for minutes, which is not mended yet
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_signal_in_a_query_is_an_interrupt(query: str, number: signal.Signals) -> None:

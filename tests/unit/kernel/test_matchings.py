@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from made.checks import machine
-from weft.kernel.pairs.matchings import both_ways, draw_alone, draw_matchings, limiting_loads
+from weft.fabric.network.pair_loads import both_ways, limiting_loads
+from weft.kernel.pairs.matchings import draw_alone, draw_matchings
 
 
 @pytest.mark.parametrize("leaves", [[4, 4], [5, 4, 3], [8] * 5, [1] * 9, [7]])

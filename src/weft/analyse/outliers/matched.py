@@ -10,7 +10,7 @@ from weft.analyse.outliers.few_parts import Part, Parts, list_parts
 from weft.analyse.outliers.few_rounds import Messages, Slow, find_slow_parts
 from weft.analyse.pairs.culprit import Culprit, Kind, Role, Sighting, merged
 from weft.analyse.pairs.places import Places
-from weft.kernel.pairs.matchings import limiting_loads
+from weft.fabric.network.pair_loads import limiting_loads
 from weft.plan.records import Plan
 from weft.store.files import Table
 

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
+from weft.fabric.network.pair_loads import both_ways, limiting_loads
 from weft.kernel.tournament import circle
 
 Unit = Sequence["Unit"] | Ints
@@ -274,33 +273,3 @@ class _Visits:
         assert self._hosts is not None
         routes = both_ways(pairs, self._network, self._hosts)
         return routes[routes >= 0]
-
-
-def both_ways(pairs: Ints, network: Network, hosts: Ints) -> Ints:
-    """Routes from the first to the second of each pair, then the ways back; shape (2 * pairs, links), -1 as padding."""
-    source = hosts[np.concatenate([pairs[:, 0], pairs[:, 1]])]
-    target = hosts[np.concatenate([pairs[:, 1], pairs[:, 0]])]
-    return walk(network, source, target)
-
-
-def limiting_loads(pairs: Ints, network: Network, hosts: Ints) -> NDArray[np.float64]:
-    """The largest number of messages on a link that each message of a round crosses, per link rate.
-
-    Parameters
-    ----------
-    pairs
-        Node indices, shape (pairs, 2); both directions carry a message.
-    network, hosts
-        The network, and the host index of each node.
-
-    Returns
-    -------
-    Shape (2 * pairs,): the way from the first to the second of each pair, then the ways back. Links without a stated
-    rate count as the fastest one.
-    """
-    routes = both_ways(pairs, network, hosts)
-    rate = network.links.rate
-    fastest = float(np.nanmax(rate)) if np.isfinite(rate).any() else 1.0
-    share = fastest / np.where(np.isfinite(rate), rate, fastest)
-    load = np.bincount(routes[routes >= 0], minlength=len(rate)) * share
-    return np.where(routes >= 0, load[routes], 0.0).max(axis=1, initial=0.0)
