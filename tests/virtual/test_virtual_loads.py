@@ -81,7 +81,7 @@ def test_the_counters_of_every_link_are_the_loads_of_its_routes(
         more = f'patterns = ["matrix"]\nmatrix = "{tmp_path}/matrix.npy"'
         np.save(tmp_path / "matrix.npy", MATRIX)
     fabric = load_fabric("virtual-default")
-    # clocks and barriers cross the links too: little beside blocks of this size
+    # clocks, barriers and the rates measured beside the cell cross the links too: little beside blocks of this size
     size = "1 MiB" if collective == "Alltoallv" else "256 KiB"
     study = STUDY.format(collective=collective, size=size, nodes=nodes, more=more)
     view = load_view(run_over(fabric, installed, study, tmp_path / "run"))
@@ -91,7 +91,7 @@ def test_the_counters_of_every_link_are_the_loads_of_its_routes(
     wrong = {
         ends: (counted[ends], calls * units)
         for ends, units in expected.items()
-        if units and not 1 <= counted[ends] / (calls * units * (1 + HEADERS)) <= 1.05
+        if units and not 1 <= counted[ends] / (calls * units * (1 + HEADERS)) <= 1.08
     }
     assert not wrong, (calls, wrong)
     used = [ends for ends, units in expected.items() if units]
