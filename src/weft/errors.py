@@ -3,15 +3,7 @@
 
 
 class WeftError(Exception):
-    """A failure that is shown to the user without a traceback.
-
-    Parameters
-    ----------
-    what
-        What happened, with the value found.
-    remedy
-        What to do next: a command, or a change to a file.
-    """
+    """A failure that is shown to the user without a traceback."""
 
     exit_code = 1
 

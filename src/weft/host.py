@@ -163,17 +163,7 @@ def scheduler_limit(environment: Mapping[str, str], cores: int) -> Limit | None:
 
 
 def read_host(root: Path = Path("/"), environment: Mapping[str, str] | None = None, cores: int | None = None) -> Host:
-    """Describe this host.
-
-    Parameters
-    ----------
-    root
-        The folder of ``proc`` and ``sys``.
-    environment
-        Environment variables with those of a scheduler; this process's own by default.
-    cores
-        Number of cores; those this process may run on by default.
-    """
+    """Describe this host."""
     if cores is None:
         cores = len(os.sched_getaffinity(0))
     memory = parse_meminfo(read(root / "proc/meminfo"))

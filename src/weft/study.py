@@ -53,10 +53,7 @@ def whole_numbers(value: object) -> tuple[int, ...] | None:
 def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
     """Node counts of a series.
 
-    Raises
-    ------
-    ValueError
-        It is neither a list of different positive integers nor "1..nodes".
+    Raises ValueError: It is neither a list of different positive integers nor "1..nodes".
     """
     numbers = whole_numbers(value)
     if value == DOUBLING:
@@ -69,10 +66,7 @@ def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
 def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
     """Ranks per node of a series.
 
-    Raises
-    ------
-    ValueError
-        It is neither a positive integer, a list of different ones, "cores" nor "fill".
+    Raises ValueError: It is neither a positive integer, a list of different ones, "cores" nor "fill".
     """
     numbers = whole_numbers(value)
     if value == "cores":
@@ -89,10 +83,7 @@ def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
 def parse_hosts(value: object) -> str | dict[int, str]:
     """The nodes from which those of a cell are chosen.
 
-    Raises
-    ------
-    ValueError
-        Neither "compact", "best", a node set, nor a table of groups by number of nodes.
+    Raises ValueError: Neither "compact", "best", a node set, nor a table of groups by number of nodes.
     """
     if isinstance(value, str):
         if value not in ("compact", "best"):

@@ -107,15 +107,7 @@ def plain_tree(value: Any) -> Any:
 
 
 def console(otherwise: int | None = None, **options: Any) -> Any:
-    """A terminal for people: a rich console that takes every text as it stands.
-
-    Parameters
-    ----------
-    otherwise
-        Columns where the output is no terminal; rich's own 80 by default.
-    options
-        See ``rich.console.Console``.
-    """
+    """A terminal for people: a rich console that takes every text as it stands."""
     made = _console_type()(highlight=False, markup=False, emoji=False, **options)
     if otherwise and not made.is_terminal:
         made.width = otherwise

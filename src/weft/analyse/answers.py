@@ -115,10 +115,7 @@ class Found:
 def found_in(root: Path, plan: Plan) -> Found:
     """Read a run's tables back, so that its answers can be recomputed without the rest.
 
-    Raises
-    ------
-    DataError
-        A table is missing or incomplete.
+    Raises DataError: A table is missing or incomplete.
     """
     of_pairs = frozenset(cell.id for cell in plan.cells if kernel_named(cell.kernel).has_pair_samples)
     rows, medians, links = CALLS.read(root), MEDIANS.read(root), LINKS.read(root)
@@ -128,17 +125,7 @@ def found_in(root: Path, plan: Plan) -> Found:
 def write_answers(root: Path, found: Found) -> None:
     """Write the tables of `WRITTEN`.
 
-    Parameters
-    ----------
-    root
-        The run folder; its tables of launches (and of pairs, if any) must exist.
-    found
-        Rows of the other tables.
-
-    Raises
-    ------
-    DataError
-        A table is missing, or cannot be written.
+    Raises DataError: A table is missing, or cannot be written.
     """
     loads, launches = load_rows(found.links), LAUNCH_TABLE.read(root)
     changes, slower = _changes(launches, found), _slower(found)

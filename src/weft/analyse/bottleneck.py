@@ -21,13 +21,7 @@ INJECTION = "injection"
 
 
 def load_rows(rows: Iterable[LinkRow]) -> list[LoadRow]:
-    """Rows of ``tables/link_loads.parquet`` from those of the links: over all launches of a cell (or batch of cells).
-
-    Returns
-    -------
-    list
-        Cell by cell, the busiest link first.
-    """
+    """Rows of ``tables/link_loads.parquet`` from those of the links: over all launches of a cell (or batch of cells)."""
     groups: dict[tuple[str, str, str, str], list[LinkRow]] = {}
     for row in rows:
         groups.setdefault((row["cell"], row["cable"], row["source"], row["target"]), []).append(row)
@@ -56,15 +50,6 @@ def _load(own: Sequence[LinkRow]) -> LoadRow:
 
 def bottlenecks(calls: Iterable[CallRow], loads: Sequence[LoadRow], call: str) -> list[BottleneckRow]:
     """What limits the main call at each shape, by increasing number of nodes.
-
-    Parameters
-    ----------
-    calls
-        Rows of the table of calls.
-    loads
-        Rows of the table of link loads.
-    call
-        The kernel's main call.
 
     Returns
     -------

@@ -55,21 +55,7 @@ def breakdown_rows(
     settings: Mapping[str, Settings],
     model: Fabric | None = None,
 ) -> list[BreakdownRow]:
-    """The breakdown of every call that has one, in the order of the cells.
-
-    Parameters
-    ----------
-    turns
-        What was measured in each launch.
-    calls
-        With their bounds.
-    cells
-        The plan's cells by id.
-    settings
-        Of the library, by cell.
-    model
-        The fabric whose file states what a message costs; None where a library and a network decide.
-    """
+    """The breakdown of every call that has one, in the order of the cells."""
     warm = {(row["cell"], row["call"]): row for row in calls if row["phase"] == "warm"}
     by_call: dict[tuple[str, str], dict[int, dict[str, TurnRow]]] = {}
     for turn in turns:

@@ -32,23 +32,7 @@ def mover(
     where: Where,
     model: Fabric | None = None,
 ) -> str:
-    """What would move a step, in words.
-
-    Parameters
-    ----------
-    step
-        Of the breakdown.
-    call
-        The call with its bound.
-    cell
-        Of the plan.
-    library, values
-        The MPI library in its own words, and its variables.
-    where
-        Whether the plain messages took their time inside nodes, between them, or both.
-    model
-        The fabric whose file states what a message costs; None where a library and a network decide.
-    """
+    """What would move a step, in words."""
     block_bytes = call["block_bytes"] or cell.block_bytes
     if step == "hardware":
         link = call["bound"].removeprefix(LINK)

@@ -33,18 +33,8 @@ def call_rows(
 
     Parameters
     ----------
-    cells
-        The plan's cells.
-    launches
-        Rows of the table of cells: one for each cell and launch.
-    segments
-        Rows of the table of segments.
-    summaries
-        Rows of `weft.analyse.summary.summaries`.
     bounds
         Lower bound in seconds of a cell's call, and its name.
-    fabric
-        The fabric as planned.
     """
     statuses = _grouped(launches, lambda row: row["cell"])
     known = {(row["cell"], row["call"], row["phase"]): row for row in summaries}

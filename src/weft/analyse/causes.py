@@ -20,19 +20,7 @@ MOST = 0.5
 def causes(
     calls: Iterable[CallRow], breakdown: Sequence[BreakdownRow], bottlenecks: Sequence[BottleneckRow], call: str
 ) -> list[CauseRow]:
-    """A row for each cell whose main call has a time.
-
-    Parameters
-    ----------
-    calls
-        The table of calls.
-    breakdown
-        The steps of every call that has a breakdown.
-    bottlenecks
-        What was counted on the links, empty without counters.
-    call
-        The kernel's main call.
-    """
+    """A row for each cell whose main call has a time."""
     breakdowns = {key: list(group) for key, group in groupby(breakdown, key=lambda row: (row["cell"], row["call"]))}
     busy = {row["cell"]: row for row in bottlenecks if row["busiest"] and row["name"]}
     return [

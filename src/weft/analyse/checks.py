@@ -33,19 +33,7 @@ STOLEN = 0.01
 def common_findings(
     rows: Sequence[CallRow], cells: Sequence[MeasuredRow], floor: Floor, precision: float = 0.05
 ) -> list[FindingRow]:
-    """Findings that apply to a run of any kernel.
-
-    Parameters
-    ----------
-    rows
-        The table of calls.
-    cells
-        The table of cells and launches.
-    floor
-        The noise floor of the run.
-    precision
-        The half width of the interval that the study asked for, relative.
-    """
+    """Findings that apply to a run of any kernel."""
     return [
         *self_checks(rows),
         *bounds_beaten(rows),

@@ -12,13 +12,7 @@ REMEDY = "use fewer hosts: short times are the scheduler's"
 
 
 def crowded(ranks: Iterable[RankRow]) -> list[FindingRow]:
-    """A note if ranks on several virtual hosts are more than the processors that they may all use.
-
-    Parameters
-    ----------
-    ranks
-        Ranks of launches on virtual hosts, which number the processors of the one machine beneath them.
-    """
+    """A note if ranks on several virtual hosts are more than the processors that they may all use."""
     launches: dict[str, list[RankRow]] = {}
     for row in ranks:
         launches.setdefault(row["launch_id"], []).append(row)

@@ -55,13 +55,6 @@ def doubted_calls(rows: Iterable[CallRow], floor: Floor) -> frozenset[tuple[str,
 
     Nothing is advised for them. What disturbed the machine is left to the quality of the run: it says how much of a run
     was touched.
-
-    Parameters
-    ----------
-    rows
-        The table of calls.
-    floor
-        The noise floor of the run.
     """
     warm = (row for row in rows if row["phase"] == "warm")
     return frozenset((row["cell"], row["call"]) for row in warm if self_checks([row]) or below_floor([row], floor))
@@ -77,17 +70,6 @@ def doubts(
 
     Wide intervals are no doubt, since a verdict counts them; nor is a bound that a sample beat: it is the bound that is
     wrong then, and a verdict does not name it.
-
-    Parameters
-    ----------
-    rows
-        The table of calls, of one call: the main one.
-    medians
-        Of the launches.
-    measured
-        The table of cells and launches.
-    floor
-        The noise floor of the run.
     """
     cells: dict[str, list[MeasuredRow]] = {}
     for cell in measured:

@@ -19,19 +19,7 @@ MANY = 2000
 
 
 def with_effective_interval(ranked: Expression, key: Sequence[str], in_order: str, most: int) -> Expression:
-    """Samples with the ranks ``low`` and ``high`` and the ``coverage`` of their group's effective number of samples.
-
-    Parameters
-    ----------
-    ranked
-        Samples with ``time_s``, the number ``samples`` of their group, and ``place``, their rank in it, from 1.
-    key
-        Columns of a group.
-    in_order
-        The column that numbers the samples of a group in the order of their measurement.
-    most
-        Samples of the largest group.
-    """
+    """Samples with the ranks ``low`` and ``high`` and the ``coverage`` of their group's effective number of samples."""
     import ibis
 
     group, ties = ibis.window(group_by=list(key)), ibis.window(group_by=[*key, "time_s"])

@@ -26,15 +26,7 @@ Backend: TypeAlias = Any
 def connect(engine: str = "duckdb://") -> Backend:
     """Open an engine.
 
-    Parameters
-    ----------
-    engine
-        ``duckdb://`` (embedded, in memory), or ``spark://MASTER`` (``spark://local[2]``, ``spark://host:7077``).
-
-    Raises
-    ------
-    DataError
-        The engine is unknown or not installed.
+    Raises DataError: The engine is unknown or not installed.
     """
     scheme, _, rest = engine.partition("://")
     if scheme == "duckdb":
@@ -67,15 +59,7 @@ def interruptible(query: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def memory_table(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, str]) -> Expression:
-    """A table of values in memory, by Arrow: Ibis would import pandas for it, 0.4 s.
-
-    Parameters
-    ----------
-    columns
-        Values by column, all of one length.
-    schema
-        Ibis types by column: ``{"of": "int64"}``.
-    """
+    """A table of values in memory, by Arrow: Ibis would import pandas for it, 0.4 s."""
     import ibis
 
     return ibis.memtable(pa.Table.from_pydict(columns, schema=ibis.schema(schema).to_pyarrow()))
@@ -105,17 +89,7 @@ def _spark(rest: str) -> Backend:
 
 
 def bound_memory(backend: Backend, most: str, spill: Path) -> None:
-    """Let DuckDB keep no more than that in memory, and the rest on disk; Spark has its own limits.
-
-    Parameters
-    ----------
-    backend
-        The engine.
-    most
-        A size as DuckDB writes it, ``768MiB``: of its buffers, which is nearly all that it holds.
-    spill
-        An existing folder for the rest, with room for it.
-    """
+    """Let DuckDB keep no more than that in memory, and the rest on disk; Spark has its own limits."""
     if backend.name != "duckdb":
         return
     where = str(spill).replace("'", "''")
@@ -128,10 +102,7 @@ def bound_memory(backend: Backend, most: str, spill: Path) -> None:
 def read(backend: Backend, paths: Sequence[Path]) -> Expression:
     """Parquet files as one table of the engine; file names are literal, even with ``[`` in them.
 
-    Raises
-    ------
-    DataError
-        A file is missing, or a pipe or device, which the engine would read for ever.
+    Raises DataError: A file is missing, or a pipe or device, which the engine would read for ever.
     """
     names = [glob.escape(str(_readable(path))) for path in paths]
     for path in paths:

@@ -30,13 +30,6 @@ class BesideRow(TypedDict):
 def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
     """Rows of the floor table from the order statistics of the kernel ``floor``.
 
-    Parameters
-    ----------
-    statistics
-        Rows of `weft.analyse.times.order_statistics`.
-    cells
-        The plan's cells by id.
-
     Returns
     -------
     list

@@ -18,19 +18,7 @@ SHARED_HOST = "nodes share a host"
 def with_shared_hosts(rows: Sequence[MeasuredRow], plan: Plan, root: Path) -> list[MeasuredRow]:
     """The cells in their launches; a warning is added where the ranks of a launch ran on fewer hosts than it has nodes.
 
-    Parameters
-    ----------
-    rows
-        The table of cells and launches.
-    plan
-        The plan of the run.
-    root
-        The run folder.
-
-    Raises
-    ------
-    DataError
-        The table of ranks is missing.
+    Raises DataError: The table of ranks is missing.
     """
     several = {launch.id: launch.nodes for launch in plan.launches if launch.nodes > 1}
     if not several:

@@ -48,17 +48,7 @@ NO_INTERVAL = Interval(None, None, None, "none")
 def over_launches(medians: Sequence[float], within: Interval) -> Interval:
     """The interval of the median of the launches' medians.
 
-    Parameters
-    ----------
-    medians
-        One a launch, in any order and unit.
-    within
-        The interval of a single launch: what is given where there is only one.
-
-    Raises
-    ------
-    ValueError
-        There is no launch.
+    Raises ValueError: There is no launch.
     """
     ordered = sorted(medians)
     count = len(ordered)

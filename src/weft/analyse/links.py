@@ -34,20 +34,7 @@ def link_rows(
 ) -> list[LinkRow]:
     """Rows of ``tables/links.parquet``: one for each direction of a link and each launch with link counters.
 
-    Parameters
-    ----------
-    root
-        The run folder.
-    plan
-        Its plan.
-    segments
-        Rows of the table of segments.
-    by_launch
-        Order statistics of each launch; their means give the time of the counted operations.
-    turns
-        The steps of the breakdowns in each launch: their messages are counted too.
-    validated
-        Rows of the table of cells: if the data were validated, each operation was called once more.
+    Raises DataError: A file of counters is incomplete.
 
     Returns
     -------
@@ -57,11 +44,6 @@ def link_rows(
         the rate is unknown. The bytes include the library's start, the barriers between samples and the validation of
         the data, so the share of a launch that moved little is too large. For a launch of several cells without
         counters between them, ``cell`` is the name of the batch (``g000``).
-
-    Raises
-    ------
-    DataError
-        A file of counters is incomplete.
     """
     if not any(links_file(root, launch.id).is_file() for launch in plan.launches):
         return []

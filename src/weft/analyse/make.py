@@ -38,17 +38,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
 
     Runs of the kernel ``pairs`` also get ``pairs`` and ``pair_histogram`` (`weft.analyse.pairs.pair_table`).
 
-    Parameters
-    ----------
-    folder
-        The run folder, or its path.
-    engine
-        URL of the engine: ``duckdb://`` or ``spark://...``.
-
-    Raises
-    ------
-    DataError
-        The plan, the store's tables or the engine are missing.
+    Raises DataError: The plan, the store's tables or the engine are missing.
     """
     root = folder_path(folder)
     plan = plan_of(RunFolder(root))

@@ -32,16 +32,8 @@ def of_messages(
 
     Parameters
     ----------
-    name
-        The nearest bound.
     terms
         All of them, in seconds.
-    cell
-        Of the plan.
-    call
-        The operation.
-    fabric
-        As planned: the file of a model states what a message costs, on a machine nobody did.
     """
     each, nodes = cell.ranks_per_node, cell.nodes
     if name not in CHEAPER or name not in terms or nodes == 1:

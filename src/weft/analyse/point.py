@@ -30,15 +30,7 @@ Values = Mapping[str, float]
 
 
 class Point:
-    """A cell of a series, with its predicted time in seconds as a function of the fabric's numbers.
-
-    Parameters
-    ----------
-    cell, row
-        The cell, and its row of the main call: simulated, or without a time.
-    fabric
-        The fabric.
-    """
+    """A cell of a series, with its predicted time in seconds as a function of the fabric's numbers."""
 
     def __init__(self, cell: Cell, row: CallRow, fabric: Fabric) -> None:
         self.cell, self.fabric, self.call = cell, fabric, row["call"]

@@ -95,37 +95,7 @@ def quality(
     inherited: Sequence[tuple[Grade, str]] = (),
     latency: float | None = None,
 ) -> list[QualityRow]:
-    """The doubts about a run, the gravest first.
-
-    Parameters
-    ----------
-    rows
-        The table of calls.
-    measured
-        The table of cells and launches.
-    floor
-        The noise floor of the run.
-    precision
-        The half width of the interval that the study asked for, relative.
-    looks
-        What was busy on this host when ranks were about to start.
-    medians
-        Of the launches.
-    answer
-        The verdict that answers, if the run's answer is one.
-    modelled
-        Whether the times come from a model: nothing disturbs it, its launches repeat themselves.
-    crowded
-        Ids of cells with more ranks than cores. That is one doubt; what follows from it is not held against them again.
-    stands
-        The doubts against which the answer stands where it is no verdict: they cost no more than a B.
-    fabric
-        Of a model: its machine.
-    inherited
-        For each cell that plays a trace again, the confidence of that trace if it is below A, and why.
-    latency
-        Of a model: its smallest message between nodes over its network's latency, where that is implausible.
-    """
+    """The doubts about a run, the gravest first."""
     warm = timed(rows, phase="warm")
     fair = [row for row in warm if row["cell"] not in crowded]
     found = [

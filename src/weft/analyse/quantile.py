@@ -30,10 +30,7 @@ class MedianRanks(NamedTuple):
 def quantile_rank(n: int, q: float) -> int:
     """Rank (from 1) of the quantile ``q`` of ``n`` samples: ceil(q n), at least 1.
 
-    Raises
-    ------
-    ValueError
-        There are no samples, or q is outside 0 .. 1.
+    Raises ValueError: There are no samples, or q is outside 0 .. 1.
     """
     if n < 1 or not 0 <= q <= 1:
         raise ValueError(f"no quantile {q} of {n} samples")
@@ -52,10 +49,7 @@ def median_ranks(n: int, confidence: float = 0.95) -> MedianRanks:
 
     If there is no such interval it is x(1) .. x(n), whose coverage 1 - 2^(1-n) is below ``confidence``.
 
-    Raises
-    ------
-    ValueError
-        There are no samples.
+    Raises ValueError: There are no samples.
     """
     if n < 1:
         raise ValueError("no interval of no samples")

@@ -54,19 +54,7 @@ class Span(NamedTuple):
 def range_findings(
     rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric, classes: Sequence[ClassRow] = ()
 ) -> list[FindingRow]:
-    """A note for each effect that the model of the run's fabric leaves out, with the row that it widens most.
-
-    Parameters
-    ----------
-    rows
-        The table of calls.
-    cells
-        The plan's cells by id.
-    fabric
-        The fabric as planned.
-    classes
-        Times of the hop classes of pairs; none where no pairs were measured.
-    """
+    """A note for each effect that the model of the run's fabric leaves out, with the row that it widens most."""
     told = [*_of_pairs(rows, cells, fabric, classes)]
     own = [(row, _causes(row, cells, fabric)) for row in rows if row["interval"] == RANGE_OF_MODEL]
     for cause in sorted({cause for _, causes in own for cause in causes}):

@@ -55,21 +55,7 @@ def remedies(
     modelled: bool,
     fabric: Fabric | None = None,
 ) -> list[RemedyRow]:
-    """The remedies of every call that has a breakdown, the one that saves most first.
-
-    Parameters
-    ----------
-    breakdown
-        Of all calls.
-    winners
-        The fastest algorithms, where each was tried.
-    cells
-        The plan's cells by id.
-    modelled
-        Whether the run's times are simulated.
-    fabric
-        The fabric as planned; None where it is not known what other nodes there are.
-    """
+    """The remedies of every call that has a breakdown, the one that saves most first."""
     seen: Basis = "simulated" if modelled else "measured"
     found: list[RemedyRow] = []
     for (cell, _), group in groupby(breakdown, key=lambda row: (row["cell"], row["call"])):
@@ -96,21 +82,6 @@ def bound_remedies(
 
     A faster part is judged by the bounds alone. Of one call by several algorithms the fastest is advised: whoever
     wants a better time begins there.
-
-    Parameters
-    ----------
-    calls
-        The run's calls, without those for which nothing is to be advised.
-    breakdown
-        Of all calls that have one.
-    cells
-        The plan's cells by id.
-    winners
-        The fastest algorithms, where each was tried.
-    modelled
-        Whether the run's times are simulated.
-    fabric
-        The fabric as planned; None where it is not known what other nodes there are.
     """
     seen: Basis = "simulated" if modelled else "measured"
     told = {(row["cell"], row["call"]) for row in breakdown}
@@ -134,17 +105,7 @@ def bound_remedies(
 
 
 def knob_remedies(trials: Iterable[TrialRow], calls: Iterable[CallRow], modelled: bool) -> list[RemedyRow]:
-    """Confirmed knobs that make calls of the run faster, each at the value that saves most.
-
-    Parameters
-    ----------
-    trials
-        The knobs that were moved.
-    calls
-        The run's calls, without those for which nothing is to be advised.
-    modelled
-        Whether the run's times are simulated.
-    """
+    """Confirmed knobs that make calls of the run faster, each at the value that saves most."""
     warm, seen = timed(calls, phase="warm"), "simulated" if modelled else "measured"
     found: dict[tuple[str, str, str], RemedyRow] = {}
     for trial in (row for row in trials if row["outcome"] == "confirmed"):

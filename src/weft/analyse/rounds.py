@@ -14,15 +14,7 @@ from weft.plan.records import Cell, Plan
 
 
 def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
-    """The rounds of every breakdown, by distance.
-
-    Parameters
-    ----------
-    turns
-        What was measured in each launch.
-    plan
-        The plan: where the ranks are, and on which network.
-    """
+    """The rounds of every breakdown, by distance."""
     cells = {cell.id: cell for cell in plan.cells}
     seconds: dict[tuple[str, str], dict[int, list[float]]] = {}
     for turn in turns:

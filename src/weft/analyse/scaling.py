@@ -21,23 +21,7 @@ def verdicts(
     doubts: Mapping[str, Sequence[Against]] | None = None,
     left_out: Mapping[str, str] | None = None,
 ) -> list[VerdictRow]:
-    """Verdict on each series that scales, in the study's order.
-
-    Parameters
-    ----------
-    rows
-        The table of calls.
-    scalings
-        Series name to ``strong``, ``weak`` or ``none``.
-    call
-        The kernel's main call.
-    noise_s
-        Time of an empty operation: a smaller difference is no difference (METHOD 21).
-    doubts
-        Cell to what the run's own warnings say against it (`weft.analyse.doubts.doubts`).
-    left_out
-        Cell to what the model of the run's fabric leaves out of its time (`weft.analyse.ranges.left_out`).
-    """
+    """Verdict on each series that scales, in the study's order."""
     return [
         verdict(rows, name, kind, call, noise_s, doubts or {}, left_out or {})
         for name, kind in scalings.items()
@@ -109,17 +93,7 @@ def _outcome(first: TimedRow, last: TimedRow, below_noise: bool) -> Outcome:
 
 
 def off_node(points: Sequence[TimedRow], axis: Axis, modelled: bool) -> OffNode:
-    """The step off the first node and what comes beyond it; `NO_STEP` where the points do not start on one node.
-
-    Parameters
-    ----------
-    points
-        Of a series, two or more, by increasing number of nodes.
-    axis
-        Along which it grows.
-    modelled
-        Whether its times come from a model that states no range: its factors have no interval.
-    """
+    """The step off the first node and what comes beyond it; `NO_STEP` where the points do not start on one node."""
     if axis != "nodes" or points[0]["nodes"] != 1:
         return NO_STEP
     first, off, last = points[0], points[1], points[-1]

@@ -39,8 +39,6 @@ def conclusion(kind: Literal["strong", "weak"], times: Times) -> str:
 
     Parameters
     ----------
-    kind
-        ``strong`` or ``weak`` scaling.
     times
         Predicted seconds by number of nodes, two at least.
     """
@@ -57,15 +55,7 @@ def conclusion(kind: Literal["strong", "weak"], times: Times) -> str:
 
 
 def sensitivity_rows(plan: Plan, rows: Sequence[CallRow], call: str) -> list[SensitivityRow]:
-    """Sensitivities of every series that scales over nodes, those whose verdict flips first; none of a measured run.
-
-    Parameters
-    ----------
-    plan, rows
-        The run's plan and its table of calls.
-    call
-        The kernel's main call.
-    """
+    """Sensitivities of every series that scales over nodes, those whose verdict flips first; none of a measured run."""
     fabric = plan.planned_fabric
     if not fabric.is_model:
         return []
@@ -143,15 +133,7 @@ def distance(row: SensitivityRow) -> float:
 def sensitivity(
     subject: Subject, moved: Doubtful, given: Doubtful | None = None, given_value: float | None = None
 ) -> SensitivityRow:
-    """What one number does to the verdict of a series and to the time at its last point.
-
-    Parameters
-    ----------
-    subject, moved
-        The series, and the number.
-    given, given_value
-        Another number, and its value meanwhile; that of the fabric by default.
-    """
+    """What one number does to the verdict of a series and to the time at its last point."""
     beside = {} if given is None or given_value is None else {given.key: given_value}
 
     def says(value: float) -> str:

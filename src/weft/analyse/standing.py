@@ -12,17 +12,7 @@ from weft.analyse.tables.times import TimedRow, reach
 def turning(
     found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]]
 ) -> list[Against]:
-    """What is said against two points that could turn their verdict's answer: alone, or else all of it together.
-
-    Parameters
-    ----------
-    found
-        The verdict, with its own interval.
-    first, last
-        Its points.
-    doubts
-        Cell to what is said against it.
-    """
+    """What is said against two points that could turn their verdict's answer: alone, or else all of it together."""
     said = [each for row in (first, last) for each in doubts.get(row["cell"], ())]
 
     def turns(kept: Collection[Against]) -> bool:
@@ -38,17 +28,7 @@ def turning(
 def without(
     first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]], kept: Collection[Against] | None = None
 ) -> tuple[float, float]:
-    """The interval of t(last) / t(first) if what is said against them is taken off as far as it can be.
-
-    Parameters
-    ----------
-    first, last
-        Points of a series.
-    doubts
-        Cell to what is said against it.
-    kept
-        The doubts to take off; None for all.
-    """
+    """The interval of t(last) / t(first) if what is said against them is taken off as far as it can be."""
     least = [
         least_s(row, [each for each in doubts.get(row["cell"], ()) if kept is None or each in kept])
         for row in (first, last)

@@ -11,22 +11,7 @@ Key = tuple[str, str, str]
 
 
 def summaries(mixed: Iterable[MixedRow], by_launch: Iterable[MedianRow], *, modelled: bool) -> list[SummaryRow]:
-    """Medians over launches with their intervals, beside the quantiles of all samples.
-
-    Parameters
-    ----------
-    mixed
-        Rows of `weft.analyse.times.launch_weighted`.
-    by_launch
-        The table of medians.
-    modelled
-        Whether the times come from a model, which has no interval.
-
-    Returns
-    -------
-    list
-        The rows of ``mixed`` with launches, median_s, low_s, high_s, coverage, interval, launch_low_s, launch_high_s.
-    """
+    """Medians over launches with their intervals, beside the quantiles of all samples."""
     launches: dict[Key, list[MedianRow]] = {}
     for row in by_launch:
         launches.setdefault((row["cell"], row["call"], row["phase"]), []).append(row)

@@ -22,11 +22,6 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
 
     The undisturbed time lies in least_s .. time_s (METHOD 11): a rank that waits for another loses what the other lost,
     so an iteration may have lost the sum over its ranks. It is disturbed if that is over `DISTURBED` of it.
-
-    Returns
-    -------
-    Expression
-        cell, launch, op, phase, iteration, time_s, least_s, disturbed.
     """
     import ibis
 
@@ -51,26 +46,7 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
 def order_statistics(
     times: Expression, key: Sequence[str], counts: Sequence[int], in_order: str | None = "iteration"
 ) -> Expression:
-    """Exact order statistics of ``time_s`` within each group.
-
-    Parameters
-    ----------
-    times
-        Iteration times.
-    key
-        Columns of a group.
-    counts
-        The sizes of the groups; the ranks of their quantiles are computed once for each size.
-    in_order
-        The column by which the samples of a group were taken one after another: neighbours are alike, so the interval
-        is that of fewer independent samples (`weft.analyse.effective`). None: they are independent.
-
-    Returns
-    -------
-    Expression
-        The key, samples, disturbed, lost_s (the most that a sample can have lost), median_s, low_s, high_s, coverage,
-        min_s, p5_s, p95_s, p99_s, max_s, mean_s, least_s (the median of what the samples took at least).
-    """
+    """Exact order statistics of ``time_s`` within each group."""
     joined = _ranked(times, key, counts)
     if in_order is not None:
         joined = with_effective_interval(joined, key, in_order, max(counts, default=1))
@@ -101,18 +77,6 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
 
     A sample of a launch with n weighs 1 / n; the quantile q is the smallest time up to which the share q of the weight
     lies. Of launches with as many samples each that is x(ceil(q n)) of them all.
-
-    Parameters
-    ----------
-    times
-        Iteration times.
-    key
-        Columns of a group; its launches stand in the column ``launch``.
-
-    Returns
-    -------
-    Expression
-        The key, samples, disturbed, lost_s, min_s, p5_s, p95_s, p99_s (null under `P99_FROM` samples), max_s, mean_s.
     """
     import ibis
 
@@ -140,13 +104,7 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
 
 
 def quartiles(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
-    """Quartiles of ``time_s`` within each group, as order statistics; parameters as for `order_statistics`.
-
-    Returns
-    -------
-    Expression
-        The key, q1_s, median_s, q3_s.
-    """
+    """Quartiles of ``time_s`` within each group, as order statistics; parameters as for `order_statistics`."""
     joined = _ranked(times, key, counts)
 
     def at(column: str) -> Expression:

@@ -19,13 +19,6 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
 
     On synchronised clocks a rank that comes late is not taken for a slow operation: that runs from the last start to
     the last end, and the whole time from the first start stands apart. Otherwise both are the longest duration.
-
-    Parameters
-    ----------
-    samples
-        Of all operations.
-    segments
-        Rows of the table of segments: which definition of time holds.
     """
     key = ["cell", "launch", "op"]
     steps = segments.filter(segments["op"].contains(MARK)).select("cell", "op").distinct().to_pyarrow().to_pylist()

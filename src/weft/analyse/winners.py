@@ -39,15 +39,6 @@ def winners(
 
     An algorithm wins over the library's own choice only where its launches are shown to be faster (`faster`) and it
     takes at most `LEAST_WIN` of the time. Where an algorithm has under `FEWEST_LAUNCHES` launches there is no row.
-
-    Parameters
-    ----------
-    rows, medians
-        The tables of calls and of medians.
-    cells
-        The plan's cells.
-    modelled
-        Whether the times come from a model, which gives the same again: one launch shows who is faster.
     """
     of_call: dict[tuple[str, str], list[float]] = {}
     for row in medians:
@@ -139,8 +130,6 @@ def faster(own: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[
     ----------
     own
         Medians of the launches of the library's own choice, in seconds.
-    others
-        The same of each algorithm.
     """
     found: list[str] = []
     ordered = sorted(others, key=lambda name: _student(own, others[name])[0], reverse=True)

@@ -24,13 +24,6 @@ def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
 
     The median over some nodes, as the measurement is a median over ranks.
 
-    Parameters
-    ----------
-    cell
-        A cell with the same number of ranks on each node.
-    fabric
-        The fabric, with the rates of its links.
-
     Raises
     ------
     FabricError

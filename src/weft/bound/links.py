@@ -100,10 +100,7 @@ def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
 def minimal_seconds(traffic: Traffic, cell: Placed, fabric: Fabric) -> float:
     """Seconds of the most loaded cable between switches under minimal routes, whatever the routing; 0 if not known.
 
-    Raises
-    ------
-    FabricError
-        The network cannot be built.
+    Raises FabricError: The network cannot be built.
     """
     if not cell.hosts:
         return 0.0

@@ -52,13 +52,6 @@ class Bounds:
     If the ranks run on this host (:attr:`weft.fabric.Fabric.runs_here`) the measured copy rate and latency replace
     those of the file; otherwise they only fill in what the file does not state. The copy rate is that at the working
     set of a call: the bytes that each rank copies within its node (METHOD 16).
-
-    Parameters
-    ----------
-    fabric
-        The fabric as in the plan.
-    rates
-        The rates that the run measured.
     """
 
     def __init__(self, fabric: Fabric, rates: MeasuredRates) -> None:

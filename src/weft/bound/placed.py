@@ -33,19 +33,7 @@ def _with_effects(traffic: Traffic, cell: Placed, fabric: Fabric) -> Bound | Non
 def bound(cell: Placed, fabric: Fabric, call: str | None = None) -> Bound | None:
     """Lower bound of one operation of a cell; None if no term is known.
 
-    Parameters
-    ----------
-    cell
-        A placed cell.
-    fabric
-        The fabric with its rates: those of its file, or measured ones (:func:`weft.bound.measured.with_rates`).
-    call
-        Name of the operation; the cell's main one by default (:func:`main_of`).
-
-    Raises
-    ------
-    FabricError
-        The network cannot be built.
+    Raises FabricError: The network cannot be built.
     """
     found = bounds(cell, fabric)
     return found.get(call) if call else main_of(cell.kernel, found)
@@ -66,8 +54,6 @@ def terms_of(
     ----------
     traffic, cell, fabric
         The bytes moved, the ranks and nodes, and the rates.
-    links
-        The terms of links if a plan has them already: an analysis has no dump to build a network from.
 
     Raises
     ------

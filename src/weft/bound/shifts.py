@@ -27,15 +27,6 @@ def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
     The routes are those of the fabric file. Messages are known to take them only if Weft makes the network, simulated
     or virtual, or if the file names the real fabric's forwarding tables.
 
-    Parameters
-    ----------
-    cell
-        A cell with the same number of ranks on each node.
-    order
-        ``block`` or ``cyclic``: how ranks are numbered over the nodes.
-    fabric
-        The fabric, with the rates of its links.
-
     Raises
     ------
     FabricError

@@ -15,15 +15,6 @@ def spread_terms(cell: Placed, call: str, fabric: Fabric) -> Mapping[str, float]
 
     The cell's own nodes are kept, and the next ones of the fabric added.
 
-    Parameters
-    ----------
-    cell
-        A placed cell.
-    call
-        One of its operations, in which all ranks take part.
-    fabric
-        The fabric with its rates.
-
     Returns
     -------
     Mapping

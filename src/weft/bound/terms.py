@@ -213,8 +213,6 @@ def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_
     ----------
     terms
         Terms of the exchange, in seconds (:func:`weft.bound.placed.terms_of`).
-    cell, fabric
-        The cell with p ranks, r per node; the fabric with the cost of a message.
     block_bytes
         Bytes that one rank sends to one other.
     """

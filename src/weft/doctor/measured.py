@@ -67,12 +67,8 @@ def examine_on(fabric: Fabric, mpicxx: str | None, progress: Progress) -> list[P
 
     Parameters
     ----------
-    fabric
-        The fabric.
     mpicxx
         The user's choice of wrapper, or None.
-    progress
-        Receives the progress.
 
     Raises
     ------

@@ -14,10 +14,7 @@ from weft.units import Seconds
 def one_word(text: str) -> str:
     """Check a name for the head of a job script, where nothing is quoted: one word, no shell characters.
 
-    Raises
-    ------
-    ValueError
-        The text has white space, quotes or shell characters, or begins with a dash.
+    Raises ValueError: The text has white space, quotes or shell characters, or begins with a dash.
     """
     if text.startswith("-") or any(char.isspace() or char in "\"'`$\\;&|<>" for char in text) or one_line(text) != text:
         raise ValueError("one word, without quotes or signs of the shell")
@@ -27,10 +24,7 @@ def one_word(text: str) -> str:
 def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Check lines for the head of a job script: the shell would run what follows a line break.
 
-    Raises
-    ------
-    ValueError
-        A line has a line break or another control character.
+    Raises ValueError: A line has a line break or another control character.
     """
     for line in lines:
         if one_line(line) != line:
@@ -41,10 +35,7 @@ def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
 def one_expression(text: str) -> str:
     """Check an expression for the head of a job script, where it stands between single quotes.
 
-    Raises
-    ------
-    ValueError
-        The text has quotes, a control character, or begins with a dash.
+    Raises ValueError: The text has quotes, a control character, or begins with a dash.
     """
     if text.startswith("-") or any(char in "\"'`\\$" for char in text) or one_line(text) != text:
         raise ValueError("one line without quotes, backslashes and dollars")
@@ -54,10 +45,7 @@ def one_expression(text: str) -> str:
 def known_starter(name: str) -> str:
     """Return ``name`` if some kind of fabric starts ranks by it.
 
-    Raises
-    ------
-    ValueError
-        No kind does.
+    Raises ValueError: No kind does.
     """
     if name and name not in starters():
         raise ValueError(f"must be {' or '.join(starters())}")

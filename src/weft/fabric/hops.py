@@ -44,8 +44,6 @@ def host_hops(network: Network, hosts: Ints | None = None) -> NDArray[np.int16]:
 
     Parameters
     ----------
-    network
-        The network.
     hosts
         Host indices, shape (hosts,); all hosts if None.
     """
@@ -90,8 +88,6 @@ def rank_pairs(network: Network, host_of_rank: Sequence[int] | Ints, socket_of_r
 
     Parameters
     ----------
-    network
-        The network.
     host_of_rank
         Host index of each rank, shape (ranks,).
     socket_of_rank
@@ -114,16 +110,8 @@ def hop_classes(
 
     Parameters
     ----------
-    network
-        The network.
-    ranks_per_socket
-        Ranks on each socket of a host; ``(8, 8)`` for 16 ranks on two sockets.
     hosts
         Host indices, shape (hosts,); all hosts when None.
-
-    Returns
-    -------
-    Classes, nearest first, with ordered pairs of distinct ranks.
     """
     chosen = _chosen(network, hosts)
     on_node = sum(ranks_per_socket)
@@ -158,8 +146,6 @@ def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]
 
     Parameters
     ----------
-    network
-        The network.
     hosts
         Host indices, shape (hosts,); all hosts if None.
     """

@@ -57,22 +57,8 @@ def import_dump(
 
     Parameters
     ----------
-    dump
-        The dump.
-    into
-        The fabric file to write.
-    names
-        A file of names by key, copied as well.
-    node
-        hwloc's XML of one node (``lstopo --of xml``), which gives sockets, cores and memory of all nodes.
     form
         The dump's format; detected if None.
-    tables
-        Forwarding tables of the same fabric, copied as well.
-
-    Returns
-    -------
-    The dump.
 
     Raises
     ------

@@ -53,10 +53,7 @@ MPIEXEC = "mpiexec"
 def known_kind(name: str) -> str:
     """Return ``name`` if it is the name of a kind.
 
-    Raises
-    ------
-    ValueError
-        No kind has this name.
+    Raises ValueError: No kind has this name.
     """
     if name not in KINDS:
         *others, last = (repr(kind) for kind in KINDS)

@@ -15,29 +15,13 @@ POD_SPINE = re.compile(r"(pod\d+)-spine\d*")
 
 
 def link_name(lower: str, direction: str) -> str:
-    """``link leaf0 up``; the spines of a pod count as their pod.
-
-    Parameters
-    ----------
-    lower
-        Name of the end nearer to the hosts.
-    direction
-        ``up`` or ``down``.
-    """
+    """``link leaf0 up``; the spines of a pod count as their pod."""
     pod = POD_SPINE.fullmatch(lower)
     return f"link {pod[1] if pod else lower} {direction}"
 
 
 def depths(hosts: Iterable[str], links: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Distance of each end from the nearest host, in links: 0 for a host, 1 for a leaf.
-
-    Parameters
-    ----------
-    hosts
-        Names of the hosts.
-    links
-        Both ends of each link, in any order.
-    """
+    """Distance of each end from the nearest host, in links: 0 for a host, 1 for a leaf."""
     beside: dict[str, list[str]] = {}
     for one, other in links:
         beside.setdefault(one, []).append(other)

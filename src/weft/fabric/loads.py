@@ -22,8 +22,6 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
 
     Parameters
     ----------
-    network
-        The network.
     weights
         Shape (hosts,): host a sends ``weights[a] * weights[b]`` to host b, as ranks on a host do; 0 excludes a host. 1
         each if None.
@@ -85,10 +83,7 @@ class _Fan:
 def _fan(network: Network, alike: LeavesAlike, ends: Ints, below: NDArray[np.int64]) -> _Fan:
     """The `_Fan` of leaves that route alike.
 
-    Raises
-    ------
-    FabricError
-        A leaf has no route to a destination.
+    Raises FabricError: A leaf has no route to a destination.
     """
     home, onward = network.leaf[ends], alike.onward[ends]
     own = np.isin(home, alike.leaves)
@@ -107,10 +102,7 @@ def _first_links(
 ) -> NDArray[np.int64]:
     """Loads of the links out of these leaf switches, up and to their own hosts, in units, shape (links,).
 
-    Raises
-    ------
-    FabricError
-        A leaf does not deliver to one of its own hosts.
+    Raises FabricError: A leaf does not deliver to one of its own hosts.
     """
     load = np.zeros(len(network.links))
     some = max(1, LEAF_ENTRIES // len(ends))
@@ -183,8 +175,6 @@ def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[
 
     Parameters
     ----------
-    network
-        The network.
     sources, targets
         Host indices, shape (messages,).
     amounts
@@ -231,8 +221,6 @@ def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.flo
 
     Parameters
     ----------
-    network
-        The network.
     loads
         Units over each link, shape (links,), as `all_to_all_loads` returns them.
     """
@@ -251,8 +239,6 @@ def hottest(network: Network, loads: NDArray[np.int64]) -> Hottest:
 
     Parameters
     ----------
-    network
-        The network.
     loads
         Units over each link, shape (links,), as `all_to_all_loads` returns them.
     """

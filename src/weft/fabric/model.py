@@ -30,10 +30,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 def checked_nodes(text: str) -> str:
     """Return ``text`` if it is a node set.
 
-    Raises
-    ------
-    NodeSetError
-        It is not; also a ValueError.
+    Raises NodeSetError: It is not; also a ValueError.
     """
     if not size(text):
         raise NodeSetError("an empty node set")

@@ -35,10 +35,7 @@ class NodeSetError(FabricError, ValueError):
 def size(text: str) -> int:
     """Number of names in a node set, repeated names counted twice; the set is not expanded.
 
-    Raises
-    ------
-    NodeSetError
-        Not a node set, or one of more than 200,000 nodes.
+    Raises NodeSetError: Not a node set, or one of more than 200,000 nodes.
     """
     return sum(_size(pieces) for pieces in _parsed(text))
 

@@ -18,8 +18,6 @@ def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str
     wanted
         ``compact``: the fabric's first nodes; a node set; or a table from number of nodes to a group of the fabric
         (compact for a number that is not in the table).
-    nodes
-        Number of nodes.
 
     Raises
     ------
@@ -45,10 +43,7 @@ def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str
 def grouped(fabric: Fabric, group: str, nodes: int) -> tuple[str, ...]:
     """The first hosts of a group.
 
-    Raises
-    ------
-    NoRoomError
-        The fabric has no such group, or the group has too few hosts.
+    Raises NoRoomError: The fabric has no such group, or the group has too few hosts.
     """
     if group not in fabric.groups:
         known = ", ".join(fabric.groups) or "none"

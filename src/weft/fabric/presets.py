@@ -64,10 +64,7 @@ def presets(section: str) -> tuple[Preset, ...]:
 def preset_named(section: str, name: object) -> Preset:
     """A preset by its name.
 
-    Raises
-    ------
-    FabricError
-        There is none; names the closest one, and all.
+    Raises FabricError: There is none; names the closest one, and all.
     """
     known = {preset.name: preset for preset in presets(section)}
     if isinstance(name, str) and name in known:

@@ -92,8 +92,6 @@ class SimulationSection(Section, frozen=True):
         ----------
         terms
             Bytes by name, as from a kernel's ``need``, with its estimate for an unknown library.
-        ranks
-            Number of ranks of the job: a rank has buffers for each, itself included.
         """
         stated = {} if self.peer_buffers is None else {STAGING: ranks * self.peer_buffers}
         return {**terms, **stated}

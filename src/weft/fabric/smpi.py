@@ -35,10 +35,7 @@ ALGORITHMS: Mapping[str, frozenset[str]] = {
 def check_algorithms(asked: Mapping[str, str]) -> Mapping[str, str]:
     """Return ``asked`` (algorithm by call) if SMPI has every one of them.
 
-    Raises
-    ------
-    ValueError
-        No such call, or no such algorithm of the call; the message lists what there is.
+    Raises ValueError: No such call, or no such algorithm of the call; the message lists what there is.
     """
     for call, name in asked.items():
         if call not in ALGORITHMS:

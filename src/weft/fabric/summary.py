@@ -93,13 +93,6 @@ class Summary:
 def summarise(network: Network, ranks_per_socket: Sequence[int] = (1,)) -> Summary:
     """Compute the numbers of a network.
 
-    Parameters
-    ----------
-    network
-        The network.
-    ranks_per_socket
-        Ranks on each socket of a host, for the hop classes.
-
     Raises
     ------
     FabricError

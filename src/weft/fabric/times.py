@@ -12,19 +12,12 @@ from weft.units import parse_seconds, quoted
 def plausible(text: object, *, most_s: float, why: str) -> float:
     """Seconds of a time such as ``"1.2 us"``.
 
+    Raises ValueError: No time, a negative one, or one above ``most_s``.
+
     Parameters
     ----------
-    text
-        The time as it stands in a file.
     most_s
         Seconds that it may not exceed.
-    why
-        What such times are, ``"Gigabit Ethernet takes 20 to 300 us"``.
-
-    Raises
-    ------
-    ValueError
-        No time, a negative one, or one above ``most_s``.
     """
     seconds = parse_seconds(text)
     if seconds > most_s:

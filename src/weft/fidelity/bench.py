@@ -29,13 +29,6 @@ class Bench:
     def run(self, study: str, fabric: str | Fabric) -> RunView:
         """Run a study on a fabric, or use the existing result.
 
-        Parameters
-        ----------
-        study
-            Name of a shipped study, or a path.
-        fabric
-            Name of a shipped fabric, or a fabric.
-
         Raises
         ------
         DataError

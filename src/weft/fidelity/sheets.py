@@ -26,10 +26,7 @@ PRESETS = {"node": "xeon-x5550", "network": "qdr-infiniband"}
 def from_sheets(model: Model) -> Fabric:
     """Tara with the shape that its paper states and the numbers of presets.
 
-    Raises
-    ------
-    FabricError
-        The shipped file or a preset cannot be read.
+    Raises FabricError: The shipped file or a preset cannot be read.
     """
     tara = load_fabric("tara")
     tree = parse_toml(tara.text, str(tara.path), FabricError)
@@ -61,10 +58,7 @@ def worst_of(errors: Sequence[float]) -> int:
 def simulate(cells: list[MeasuredCell], say: Callable[[str], None]) -> dict[Model, list[float]]:
     """Simulated seconds of the cells under each of SimGrid's models.
 
-    Raises
-    ------
-    LaunchError
-        SimGrid is missing, or a simulation failed.
+    Raises LaunchError: SimGrid is missing, or a simulation failed.
     """
     with tempfile.TemporaryDirectory(prefix="weft-sheets-") as scratch:
         return {

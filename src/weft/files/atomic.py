@@ -156,11 +156,6 @@ def guard(root: Path) -> None:
 def new_folder(path: Path, command: str) -> None:
     """Make a folder for what a verb writes, or take an empty one.
 
-    Parameters
-    ----------
-    command
-        The verb with a new folder, for the hint.
-
     Raises
     ------
     StudyError

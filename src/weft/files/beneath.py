@@ -43,10 +43,7 @@ def parent_of(path: Path) -> Generator[tuple[int | None, str, bool]]:
 
     Outside of the folders of :func:`follow_no_link` there is no descriptor, and the name is the whole path.
 
-    Raises
-    ------
-    OSError
-        A folder on the way is missing; NotPlainError if one is a link or a file.
+    Raises OSError: A folder on the way is missing; NotPlainError if one is a link or a file.
     """
     root, parts = _root_of(path)
     if root is None or not parts:
@@ -62,10 +59,8 @@ def parent_of(path: Path) -> Generator[tuple[int | None, str, bool]]:
 def strange_in(root: Path) -> Iterator[tuple[Path, str]]:
     """Yield what in a folder and below is neither a plain file nor a folder, and its kind; links are not followed.
 
-    Raises
-    ------
-    OSError
-        A folder cannot be read, or is nested too deeply; one that is not there has nothing strange in it.
+    Raises OSError: A folder cannot be read, or is nested too deeply; one that is not there has nothing strange in
+    it.
     """
     waiting: list[tuple[str, ...]] = [()]
     while waiting:

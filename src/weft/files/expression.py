@@ -51,10 +51,7 @@ def tree(text: str, names: Iterable[str]) -> ast.expr:
 def power(base: Fraction, exponent: Fraction) -> Fraction:
     """``base ** exponent`` for the small integer exponents of sizes.
 
-    Raises
-    ------
-    OverflowError
-        The exponent is not an integer from 0 to 62.
+    Raises OverflowError: The exponent is not an integer from 0 to 62.
     """
     if exponent.denominator != 1 or not 0 <= exponent <= 62:
         raise OverflowError
@@ -84,13 +81,6 @@ def value_of(node: ast.expr, names: Mapping[str, Number]) -> Fraction:
 
 def evaluate(text: str, names: Mapping[str, Number]) -> int:
     """Integer value of ``text``.
-
-    Parameters
-    ----------
-    text
-        Arithmetic such as ``"512 * N"``.
-    names
-        Values of its names, such as N nodes, p ranks, r ranks per node.
 
     Raises
     ------

@@ -24,13 +24,6 @@ MOST_CHARACTERS = 300
 def read_json_file(path: Path, model: type[Model], is_none: str, remedy: str) -> Model:
     """Read a JSON file into a ``model``.
 
-    Parameters
-    ----------
-    is_none
-        What a file is that does not fit: ``is no selection table``.
-    remedy
-        How to get one that does.
-
     Raises
     ------
     DataError

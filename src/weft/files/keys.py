@@ -11,12 +11,8 @@ def put(lines: list[str], section: str, key: str, value: str) -> None:
 
     Parameters
     ----------
-    lines
-        The file's lines, which are changed.
     section
         Name of the section; empty for the part before the first header.
-    key, value
-        Both as they are written in TOML: a text with its quotes.
     """
     headers = [(-1, ""), *((at, name) for at, name, _ in _headers(lines))]
     begin = next((at for at, name in headers if name == section), None)

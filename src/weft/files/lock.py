@@ -40,15 +40,6 @@ def held_by_name(path: Path, say: Callable[[str], None], wait_s: float = 0.0) ->
     The file of a process of this host that has ended, or of an earlier boot of it, is removed. Of other hosts nobody
     can tell here.
 
-    Parameters
-    ----------
-    path
-        The lock file, for which ``flock`` does not work.
-    say
-        Takes the line that says so.
-    wait_s
-        How long to wait for another holder.
-
     Raises
     ------
     DataError

@@ -29,15 +29,6 @@ def closest(word: str, known: Iterable[str]) -> str:
 def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
     """Path of a file given by path, or by the name of a shipped one.
 
-    Parameters
-    ----------
-    given
-        ``my.toml``, ``some/where/my.toml``, or a name such as ``tara``.
-    folder
-        Folder of the shipped files of this kind: ``studies`` or ``fabrics``.
-    error
-        Type of the error to raise.
-
     Raises
     ------
     error

@@ -10,10 +10,7 @@ from pydantic import AfterValidator, BaseModel, PrivateAttr
 def checked_path(text: str) -> str:
     """Return ``text`` if a file may have it as its path.
 
-    Raises
-    ------
-    ValueError
-        It is empty, has a NUL, or is longer than a path or the name of a file can be.
+    Raises ValueError: It is empty, has a NUL, or is longer than a path or the name of a file can be.
     """
     parts = text.split("/")
     if not text or "\0" in text or len(text) > 4000 or max(len(part.encode()) for part in parts) > 255:

@@ -67,15 +67,12 @@ def read_cells(path: Path, calls: str = "ABC") -> list[MeasuredCell]:
 
     Cells that were measured twice with the same sizes become one, with the mean of their times.
 
+    Raises DataError: It cannot be read: with the row at fault. Or none of its cells is of these calls.
+
     Parameters
     ----------
     calls
         Letters of the calls to take: A and B move a few bytes, C whole vectors.
-
-    Raises
-    ------
-    DataError
-        It cannot be read: with the row at fault. Or none of its cells is of these calls.
     """
     if path.is_dir():
         found = run_cells(path)

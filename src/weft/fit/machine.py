@@ -41,15 +41,7 @@ class Filled:
 
 
 def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
-    """The fabric as a machine to simulate.
-
-    Parameters
-    ----------
-    fabric
-        A fabric of any kind; one of kind ``simulated`` is only completed.
-    run
-        The run to fit to; a table of cells does not complete the fabric.
-    """
+    """The fabric as a machine to simulate."""
     machine, filled = as_simulated(fabric)
     if not run.is_dir():
         return machine, filled

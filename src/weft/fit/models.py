@@ -37,10 +37,7 @@ def bound_time(fabric: Fabric, cell: MeasuredCell) -> float:
 def simulated_times(fabric: Fabric, cells: Sequence[MeasuredCell], launcher: Launcher, folder: Path) -> list[float]:
     """Simulated times of cells in seconds; the simulations run in ``folder``.
 
-    Raises
-    ------
-    LaunchError
-        A simulation failed; gives the end of its output.
+    Raises LaunchError: A simulation failed; gives the end of its output.
     """
     from weft.store.cells import read_cell
 

@@ -28,18 +28,8 @@ def fit_fabric(
 
     Parameters
     ----------
-    fabric
-        A machine to simulate; :func:`weft.fit.machine.machine_of` makes one of a fabric of any kind.
-    table
-        A run folder or a table of cells.
-    names
-        Names of the parameters.
     chosen
         Names of the cells to fit to; if empty, the fit chooses.
-    simulate
-        Whether times come from the simulator; from the closed form otherwise.
-    calls
-        Letters of the calls whose cells are taken.
 
     Raises
     ------

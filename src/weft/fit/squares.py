@@ -97,26 +97,8 @@ def fit(
 ) -> Fit:
     """Fit parameters to some cells and predict the others.
 
-    Parameters
-    ----------
-    names, start
-        Names of the parameters and their start values, all above zero.
-    cells, seconds
-        Names and measured times of all cells.
-    model
-        Predicts times.
-    chosen
-        Indices of the cells to fit to; by default :func:`choose` selects as many as there are parameters.
-    slope_model
-        A cheaper model of the same parameters, for derivatives and the choice of cells; ``model`` by default.
-
-    Raises
-    ------
-    StudyError
-        There are more parameters than cells, the cells cannot separate the parameters, or no cell is left to test the
-        fit.
-    DataError
-        A time is not a positive number, or the model gives none.
+    Raises StudyError: There are more parameters than cells, the cells cannot separate the parameters, or no cell is
+    left to test the fit. Raises DataError: A time is not a positive number, or the model gives none.
     """
     theta, times = np.asarray(start, dtype=float), np.asarray(seconds, dtype=float)
     refuse_impossible(names, theta, cells, times, chosen)
@@ -155,21 +137,15 @@ def refuse_impossible(
 ) -> None:
     """Refuse fits that are impossible.
 
+    Raises DataError: A measured time is not positive and finite. Raises StudyError: No parameter is given, there
+    are fewer cells than parameters, or a parameter has no positive start value.
+
     Parameters
     ----------
     names, theta
         Names of the parameters and their values, shape (parameters,), in the fabric's units.
     cells, times
         Names of the cells and their measured times in seconds, shape (cells,).
-    chosen
-        Indices of the cells to fit to; None for an automatic choice.
-
-    Raises
-    ------
-    DataError
-        A measured time is not positive and finite.
-    StudyError
-        No parameter is given, there are fewer cells than parameters, or a parameter has no positive start value.
     """
     count = len(cells) if chosen is None else len(chosen)
     if not names:
@@ -207,10 +183,7 @@ def nudged(theta: Floats, k: int, by: float) -> Floats:
 def log_times(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
     """Natural logarithms of modelled times in seconds, shape (cells,), for parameters of shape (parameters,).
 
-    Raises
-    ------
-    DataError
-        The model gives no positive, finite time for a cell.
+    Raises DataError: The model gives no positive, finite time for a cell.
     """
     times = np.asarray(model(theta, cells), dtype=float)
     if not (np.isfinite(times) & (times > 0)).all():

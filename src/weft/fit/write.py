@@ -19,17 +19,6 @@ DIGITS = 4
 def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool, filled: Sequence[Filled] = ()) -> None:
     """Write the fabric with the fitted values, and check that it can be read.
 
-    Parameters
-    ----------
-    fabric
-        The fabric as read, of any kind.
-    filled
-        Keys that make it a simulated machine (:func:`weft.fit.machine.machine_of`).
-    path
-        The new ``.toml`` file; not the one that was read.
-    simulated
-        Whether the times were modelled with the simulator instead of the closed form.
-
     Raises
     ------
     StudyError

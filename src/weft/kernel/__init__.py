@@ -106,17 +106,7 @@ class Kernel(Protocol):
         ...
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory, by its name (METHOD 22).
-
-        Parameters
-        ----------
-        values
-            The cell's parameters.
-        ranks
-            Ranks that measure the cell.
-        measure
-            Sets the maximum number of samples of an operation.
-        """
+        """Bytes of each part of one rank's memory, by its name (METHOD 22)."""
         ...
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
@@ -225,29 +215,18 @@ class MeasuredKernel(Kernel, Protocol):
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """The kernel's values at each shape of a series, in order.
 
-        Raises
-        ------
-        StudyError, FabricError
-            The sweep is impossible as written, or the fabric does not state what it needs.
+        Raises StudyError, FabricError: The sweep is impossible as written, or the fabric does not state what it
+        needs.
         """
         ...
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
         """Bytes from each rank to each other, shape (ranks, ranks), which "best" nodes carry; None: an all-to-all.
 
-        Raises
-        ------
-        DataError
-            A file that the study names cannot be read.
+        Raises DataError: A file that the study names cannot be read.
         """
         ...
 
     def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
-        """The sweep, with a cell for each setting of the MPI library that the study asks for.
-
-        Parameters
-        ----------
-        find_library
-            Returns the MPI library's version string, empty if not yet known; may take the time of a build.
-        """
+        """The sweep, with a cell for each setting of the MPI library that the study asks for."""
         ...

@@ -30,15 +30,7 @@ ROOM = 1.2
 
 
 def sample_bytes(operations: int, measure: Measure) -> int:
-    """Bytes of one rank's samples: the preallocated rows of each operation, and the scratch of the stop rule.
-
-    Parameters
-    ----------
-    operations
-        Operations of the cell that are sampled; each has a cold row besides its warm ones.
-    measure
-        Gives the most samples of an operation.
-    """
+    """Bytes of one rank's samples: the preallocated rows of each operation, and the scratch of the stop rule."""
     rows = 1 + max(measure.max_samples, LEAST_ROWS)
     return operations * rows * ROW_BYTES + rows * SCRATCH_BYTES
 
@@ -52,15 +44,6 @@ def time_limit(operations: int, measure: Measure, expected_s: float = 0.0) -> fl
     """Seconds after which a cell counts as hung: as the study states, else what its operations may need.
 
     That is `ROOM` times their budgets, and `PATIENCE` times the kernel's own estimate: 120 s at least.
-
-    Parameters
-    ----------
-    operations
-        Number of operations of the cell with a budget each.
-    measure
-        Its ``limit`` applies if the study file states it.
-    expected_s
-        What the kernel expects the cell to take, if it does.
     """
     if is_given(measure):
         return measure.limit
@@ -75,17 +58,13 @@ def is_given(measure: Measure) -> bool:
 def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measure, path: str) -> None:
     """Refuse a limit that is too short to measure a cell's sizes: a cell that runs longer counts as hung.
 
+    Raises StudyError: The budgets of a cell's operations do not fit into the ``measure.limit`` that the study
+    gives.
+
     Parameters
     ----------
     found
         Shape and values of each cell of a sweep over sizes.
-    path
-        The study file, for the message.
-
-    Raises
-    ------
-    StudyError
-        The budgets of a cell's operations do not fit into the ``measure.limit`` that the study gives.
     """
     # the breakdown of a size gets the budget of one operation
     each = [(1 + bool(values.get("explain")), len(values["bytes"]) + values["refine"]) for _, values in found]

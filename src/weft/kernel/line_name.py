@@ -11,15 +11,7 @@ CACHES = {"hot": "from cache", "cold": "from memory"}
 
 
 def line_name(call: str, parameters: Mapping[str, Any]) -> str:
-    """MPI's name of a call, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, from memory``.
-
-    Parameters
-    ----------
-    call
-        The operation without its size.
-    parameters
-        Parameters of its cell.
-    """
+    """MPI's name of a call, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, from memory``."""
     if "collective" in parameters:
         collective, *rest = call.split("-")
         algorithm = parameters.get("algorithm", DEFAULT)

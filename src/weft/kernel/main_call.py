@@ -7,14 +7,6 @@ from weft.kernel.registry import kernel_named
 
 
 def main_call(kernel: str, calls: Collection[str]) -> str:
-    """The kernel's main call, or the last one measured if the run has not measured it.
-
-    Parameters
-    ----------
-    kernel
-        Name of the kernel.
-    calls
-        Calls in the tables of the run.
-    """
+    """The kernel's main call, or the last one measured if the run has not measured it."""
     main = kernel_named(kernel).main
     return main if main in calls or not calls else max(calls)

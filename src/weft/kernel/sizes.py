@@ -32,13 +32,7 @@ def op_name(name: str, size: int) -> str:
 
 
 def split_op(op: str) -> tuple[str, int | None]:
-    """Split ``alltoall@1024`` into ``alltoall`` and 1024 bytes; an operation without a size has None.
-
-    Parameters
-    ----------
-    op
-        Name of an operation (column ``call`` of the tables).
-    """
+    """Split ``alltoall@1024`` into ``alltoall`` and 1024 bytes; an operation without a size has None."""
     name, mark, size = op.partition(MARK)
     return (name, int(size)) if mark and size.isascii() and size.isdigit() else (op, None)
 
@@ -46,10 +40,7 @@ def split_op(op: str) -> tuple[str, int | None]:
 def powers_of_two(first: int, last: int) -> tuple[int, ...]:
     """``first``, twice that, and so on up to ``last``, which is always included; 0 is followed by 1.
 
-    Raises
-    ------
-    ValueError
-        ``first`` is negative or over ``last``.
+    Raises ValueError: ``first`` is negative or over ``last``.
     """
     if not 0 <= first <= last:
         raise ValueError(f"sizes go from a smaller to a larger one, not from {first} B to {last} B")
@@ -62,10 +53,7 @@ def powers_of_two(first: int, last: int) -> tuple[int, ...]:
 def parse_sizes(value: object) -> tuple[int, ...]:
     """Sizes in bytes, ascending, of ``"1 B .. 4 MiB"`` (powers of two) or of a list such as ``["8 B", "1 KiB"]``.
 
-    Raises
-    ------
-    ValueError
-        Neither of the two, a repeated size, or more than 200 sizes.
+    Raises ValueError: Neither of the two, a repeated size, or more than 200 sizes.
     """
     if isinstance(value, str) and RANGE.strip() in value:
         first, _, last = value.partition(RANGE.strip())
@@ -83,10 +71,7 @@ def parse_sizes(value: object) -> tuple[int, ...]:
 def few_enough(listed: Sequence[object]) -> None:
     """Refuse a list of more than 200 sizes before any of them is parsed.
 
-    Raises
-    ------
-    ValueError
-        There are more than 200; states how many.
+    Raises ValueError: There are more than 200; states how many.
     """
     if len(listed) > MOST_SIZES:
         raise ValueError(f"holds {len(listed):,} sizes; at most {MOST_SIZES} keep a table readable")

@@ -52,24 +52,12 @@ def step_share(step: str, ranks: int) -> float:
     ----------
     step
         One of the steps; empty for the call itself.
-    ranks
-        Number of ranks of the cell: the blocks of one of them cross the network in a turn of `BETWEEN`, both ways.
     """
     return {WITHIN: 0.0, BETWEEN: 2 / ranks, ROUNDS: 0.0}.get(step, 1.0)
 
 
 def breakdown_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
-    """Bytes of one rank for the breakdowns of ``calls`` calls, by name; empty without a call.
-
-    Parameters
-    ----------
-    calls
-        Number of calls with a breakdown.
-    ranks
-        Number of ranks of the cell.
-    measure
-        Sets the maximum number of samples of an operation.
-    """
+    """Bytes of one rank for the breakdowns of ``calls`` calls, by name; empty without a call."""
     if not calls:
         return {}
     kept = ranks if ranks <= MOST_RANKS else 0

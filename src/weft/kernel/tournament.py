@@ -28,11 +28,6 @@ class PairSchedule:
     Every round is either between nodes or within them. N nodes of r ranks take p - 1 rounds for even r,
     p for odd r and even N, and p + r if both are odd: then one rank has a bye in every round. Nodes of unequal
     size are padded with byes to the largest, so that a round may be empty.
-
-    Parameters
-    ----------
-    node_of
-        The node of each rank, counted from 0 without a gap.
     """
 
     def __init__(self, node_of: Sequence[int] | NDArray[np.int32]) -> None:

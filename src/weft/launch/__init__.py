@@ -33,16 +33,10 @@ def launcher_for(
 
     Parameters
     ----------
-    fabric
-        A :class:`weft.fabric.Fabric`.
     mpicxx
         Compiler wrapper chosen by the user, or None to search for one.
     say
         Called with one line before anything that takes seconds.
-    pcap
-        Nodes whose packets are captured; only possible on kind ``virtual``.
-    cancel
-        Cancel the job when Weft is interrupted, overriding the fabric file; kinds without jobs always end their ranks.
     repeatable
         What a model simulates is decided by what it is expected to cost, not by what this host took for the launches
         before, so that every host simulates the same cells.

@@ -26,13 +26,6 @@ BEST = "best"
 def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Study, Fabric]:
     """The study with its best nodes named, as groups ``best-N`` of the fabric; both unchanged where it asks for none.
 
-    Parameters
-    ----------
-    study, fabric
-        As they were read.
-    notes
-        Gets a line for each number of nodes: which ones, and what the best and the worst of them carry.
-
     Raises
     ------
     FabricError

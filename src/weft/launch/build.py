@@ -41,17 +41,7 @@ CLEAN = ("PATH", "LD_LIBRARY_PATH", "LANG", "TMPDIR", "USER", "LOGNAME")
 
 @dataclass(frozen=True)
 class Kernels:
-    """The kernels, built for one MPI.
-
-    Parameters
-    ----------
-    folder
-        Their folder in the cache.
-    mpi
-        The MPI they were built with.
-    library
-        The library's version string.
-    """
+    """The kernels, built for one MPI."""
 
     folder: Path
     mpi: Mpi
@@ -87,21 +77,13 @@ class Kernels:
 def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None) -> Kernels:
     """Return the kernels for an MPI, built if they are not in the cache.
 
+    Raises LaunchError: Compiler or CMake is missing, or the build failed; the message has the first error and the
+    path of the log. Raises DataError: The cache cannot be written.
+
     Parameters
     ----------
-    mpi
-        The result of :func:`weft.mpi.library.find_mpi`.
     say
         Called with one line before anything that takes seconds.
-    sources
-        Folder of the CMake project; the shipped ``native`` otherwise.
-
-    Raises
-    ------
-    LaunchError
-        Compiler or CMake is missing, or the build failed; the message has the first error and the path of the log.
-    DataError
-        The cache cannot be written.
     """
     native = sources or shipped("native")
     place = cache() / cache_key(mpi, native)
@@ -161,15 +143,7 @@ def compile_target(target: str, mpi: Mpi, native: Path, log: Path, take: Callabl
 
     All targets of an MPI share their objects, and a build that was interrupted goes on where it was.
 
-    Parameters
-    ----------
-    take
-        Called with the build folder to copy what was built, before another process may build there.
-
-    Raises
-    ------
-    LaunchError
-        The build failed; the message has the first error of the log.
+    Raises LaunchError: The build failed; the message has the first error of the log.
     """
     show = mpi.show()
     same = key_of([str(mpi.wrapper), show, *library_identity(show), str(native)], native, [])
@@ -236,10 +210,7 @@ def built_program(build: Path, log: Path) -> Path:
 def asked_version(program: Path, mpi: Mpi) -> str:
     """Return the version string of the MPI library that the loader really uses.
 
-    Raises
-    ------
-    LaunchError
-        The kernels do not start.
+    Raises LaunchError: The kernels do not start.
     """
     done = subprocess.run(
         [program, "--version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120

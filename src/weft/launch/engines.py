@@ -22,13 +22,9 @@ def routed(
 
     Parameters
     ----------
-    network
-        The network with its current tables.
     engines
         ``present``, ``dmodk`` or an engine of OpenSM, optionally with ``+scatterN`` for its option ``--scatter-ports
         N``.
-    keep
-        A folder for the dumps of OpenSM, with a subfolder for each engine.
 
     Raises
     ------

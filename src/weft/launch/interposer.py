@@ -40,14 +40,6 @@ class Settings:
     ----------
     force
         Algorithm for every call (``WEFT_ALLTOALL``), e.g. ``node.multi{nl=4}``; empty: none is forced.
-    table
-        Selection table (``WEFT_TABLE``).
-    report
-        File for the report of all calls (``WEFT_REPORT``).
-    verify
-        Repeat every nth call with the library and compare the results (``WEFT_VERIFY``); 0: never.
-    prewarm
-        Connect all pairs of ranks in ``MPI_Init`` (``WEFT_PREWARM``).
     """
 
     force: str = ""
@@ -134,10 +126,6 @@ def preloaded(command: Sequence[str], variables: Mapping[str, str], library: Lib
 
     Parameters
     ----------
-    command
-        A starter and its arguments.
-    variables
-        Environment variables of each rank.
     library
         The MPI library, or None if unknown.
     """

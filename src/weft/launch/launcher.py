@@ -22,28 +22,10 @@ class LaunchRequest:
 
     Parameters
     ----------
-    id
-        Name of the launch, e.g. ``c003.l1``; also the stem of its files in ``launches/``.
-    ranks
-        Number of ranks.
-    nodes
-        Host names in the order in which they are filled.
-    ranks_per_node
-        Ranks on each host; ``ranks`` need not be a multiple of it on the last one.
     order
         ``block``: consecutive ranks share a host; ``cyclic``: they are dealt to the hosts in turn.
-    oversubscribed
-        More ranks than cores: the ranks are not bound and yield while they wait.
-    plan
-        The flat plan that the kernel reads; a launcher only passes on its path.
-    folder
-        The run folder.
     limit_s
         Seconds after which a launcher ends the ranks by force; above the kernel's own watchdog. 0 means never.
-    environment
-        Variables set for the ranks on top of the user's own.
-    cells
-        The cells of the plan, in its order.
     """
 
     id: str
@@ -70,18 +52,8 @@ class Outcome:
 
     Parameters
     ----------
-    id
-        The request's name.
-    returncode
-        Exit code of the launch; a negative number is the signal that ended it.
     wall_s
         Seconds from start to end, ``mpiexec`` included.
-    timed_out
-        Whether the launcher ended it because ``limit_s`` had passed.
-    log
-        File with its stdout and stderr.
-    refused
-        Why the launcher refused to start it, so that its cells have only their bounds. Only a simulator refuses.
     limit
         Which limit of the launcher's own ended it, in words; empty where it was the cell's.
     processor_s

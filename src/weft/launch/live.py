@@ -16,21 +16,7 @@ LONGEST_NUMBER = 19
 
 @dataclass(frozen=True)
 class Glimpse:
-    """The samples of an operation so far. Times are in ns of one operation.
-
-    Parameters
-    ----------
-    cell, op
-        Names of the cell and of the operation.
-    samples
-        Number of samples so far.
-    median_ns
-        Their median.
-    low_ns, high_ns
-        The 95 % interval of the median so far; zeros where there are too few samples for one.
-    recent_ns
-        The last samples, oldest first.
-    """
+    """The samples of an operation so far. Times are in ns of one operation."""
 
     cell: str
     op: str
@@ -43,13 +29,6 @@ class Glimpse:
 
 def read_live(path: Path, before: Version | None = None) -> Glimpse | None:
     """Read the slot of a launch.
-
-    Parameters
-    ----------
-    path
-        ``launches/<launch>.live``.
-    before
-        The file's version before the ranks were started: one that is still the same is from an earlier start.
 
     Returns
     -------

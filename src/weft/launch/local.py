@@ -29,13 +29,7 @@ FOREIGN = ("SLURM_", "PBS_", "LSB_", "FLUX_", "PMI_", "PMIX_RANK", "PMIX_NAMESPA
 
 
 class LocalLauncher:
-    """Fulfils :class:`weft.launch.launcher.Launcher` on this host.
-
-    Parameters
-    ----------
-    kernels
-        The kernels, built for the MPI to measure.
-    """
+    """Fulfils :class:`weft.launch.launcher.Launcher` on this host."""
 
     rules = Rules()
 
@@ -89,17 +83,7 @@ class LocalLauncher:
 def kept(
     command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path
 ) -> Generator[subprocess.Popen[bytes]]:
-    """Start a command under a keeper (see ``keeper.py``); at the end of the block none of its processes is left.
-
-    Parameters
-    ----------
-    command, environment
-        The command, and its whole environment.
-    log
-        File for stdout and stderr.
-    folder
-        The run folder, whose launch lock is held while any process of the command lives.
-    """
+    """Start a command under a keeper (see ``keeper.py``); at the end of the block none of its processes is left."""
     order = {
         "command": list(command),
         "lock": str(folder / "launches" / "lock"),
@@ -146,10 +130,6 @@ def make_launcher(fabric: Any, mpicxx: str | None, say: Callable[[str], None]) -
 
     Parameters
     ----------
-    fabric
-        Not used: the launcher always runs on this host.
-    mpicxx
-        The user's choice of wrapper, or None.
     say
         Called with one line before anything that takes seconds.
     """

@@ -79,25 +79,13 @@ def manage(
 ) -> Managed:
     """Have OpenSM route a network.
 
+    Raises LaunchError: OpenSM or ibsim is missing, does not start, or produces no tables; the message has the last
+    line of its log.
+
     Parameters
     ----------
-    network
-        The network; its own routes are ignored.
-    engine
-        A routing engine of OpenSM.
-    options
-        Further options of OpenSM, such as ``--scatter-ports 7``.
-    load
-        A network whose tables OpenSM loads instead of computing its own.
-    keep
-        A folder to keep its dumps and its log in; None deletes them.
     most_s
         Time limit in seconds.
-
-    Raises
-    ------
-    LaunchError
-        OpenSM or ibsim is missing, does not start, or produces no tables; the message has the last line of its log.
     """
     if lacks := missing():
         raise LaunchError(

@@ -20,15 +20,7 @@ FABRIC = "fabric"
 def parse_perfquery(text: str) -> dict[str, int]:
     """Counters by name, e.g. ``PortXmitData``.
 
-    Parameters
-    ----------
-    text
-        Output of ``perfquery -x`` (64-bit) or ``perfquery`` (32-bit, which saturates).
-
-    Raises
-    ------
-    DataError
-        One of the four traffic counters is missing.
+    Raises DataError: One of the four traffic counters is missing.
     """
     found = {name: int(value, 0) for name, value in LINE.findall(text)}
     missing = [name for name in ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts") if name not in found]
@@ -45,10 +37,6 @@ def port_counts(host: str, counters: dict[str, int], rate: float = 0.0) -> list[
 
     Parameters
     ----------
-    host
-        Name of the host.
-    counters
-        The result of :func:`parse_perfquery`.
     rate
         Bytes per second of the link; 0 if unknown.
     """

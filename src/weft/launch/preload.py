@@ -84,13 +84,7 @@ def bypassed(library: str, loaded: int, begun: int) -> str:
 
 
 def preload_value(library: Path, *, hands_on: bool) -> str:
-    """LD_PRELOAD with a library beside what the user preloads.
-
-    Parameters
-    ----------
-    hands_on
-        Whether the library calls the next function of a name. One that calls MPI's own must come last.
-    """
+    """LD_PRELOAD with a library beside what the user preloads."""
     theirs = os.environ.get("LD_PRELOAD", "")
     both = (str(library), theirs) if hands_on else (theirs, str(library))
     return ":".join(filter(None, both))
@@ -103,14 +97,8 @@ def build_preload(
 
     Parameters
     ----------
-    library
-        What to build.
-    mpi
-        The MPI of the application.
     say
         Called with one line before anything that takes seconds.
-    sources
-        Folder of the CMake project; the shipped ``native`` otherwise.
 
     Raises
     ------

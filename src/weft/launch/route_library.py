@@ -23,13 +23,6 @@ def say_once(text: str) -> None:
 def route_library(say: Callable[[str], None] = say_once, sources: Path | None = None) -> Library:
     """The library of routes, built if it is not in the cache.
 
-    Parameters
-    ----------
-    say
-        Called with one line before a build.
-    sources
-        The folder ``native``; the shipped one otherwise.
-
     Raises
     ------
     LaunchError

@@ -34,10 +34,7 @@ ANSWER_S = 60
 def scheduler_here() -> str:
     """The scheduler whose commands are on PATH.
 
-    Raises
-    ------
-    LaunchError
-        None is.
+    Raises LaunchError: None is.
     """
     found = next((kind for kind, (commands, _) in READERS.items() if shutil.which(commands[0][0])), "")
     if not found:
@@ -56,8 +53,6 @@ def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
     ----------
     kind
         The scheduler, a key of :data:`READERS`; empty for the one that is here.
-    adapters
-        The folder of this host's adapters.
 
     Raises
     ------
@@ -82,10 +77,7 @@ def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
 def printed(command: tuple[str, ...], *, needed: bool = False) -> str:
     """What a command prints; empty where it fails.
 
-    Raises
-    ------
-    LaunchError
-        It fails, and it is needed.
+    Raises LaunchError: It fails, and it is needed.
     """
     try:
         # a list of plugins (srun --mpi=list) goes to standard error

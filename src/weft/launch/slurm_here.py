@@ -108,15 +108,7 @@ def prepare_folder(folder: Path, nodes: Sequence[str]) -> None:
 
 
 class RootlessSlurm:
-    """A Slurm that lives as long as the ``with`` block.
-
-    Parameters
-    ----------
-    folder
-        An empty folder with a short path (sockets lie in it).
-    cores
-        Cores of each node, as Slurm believes.
-    """
+    """A Slurm that lives as long as the ``with`` block."""
 
     def __init__(self, folder: Path, cores: int = CORES) -> None:
         self.folder = folder
@@ -223,15 +215,6 @@ def cores_a_node() -> int:
 
 def session(command: Sequence[str], fabric: Path, say: Callable[[str], None]) -> int:
     """Bring a Slurm up, run a command or a shell inside, and take it down; returns the command's exit code.
-
-    Parameters
-    ----------
-    command
-        What to run; nothing for a shell.
-    fabric
-        The fabric file to write; it is removed at the end, unless it was changed.
-    say
-        Called with what is up and what to type next.
 
     Raises
     ------

@@ -116,16 +116,7 @@ def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None
 
     One process at a time builds it, in a temporary folder that is moved to its place in one step.
 
-    Parameters
-    ----------
-    make
-        Called with a folder to work in, an empty folder to fill, and the path of a log, which is kept if the build
-        fails.
-
-    Raises
-    ------
-    DataError
-        The cache cannot be written.
+    Raises DataError: The cache cannot be written.
     """
     log = place.with_name(place.name + ".log")
     with file_errors(place):

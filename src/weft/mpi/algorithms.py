@@ -105,13 +105,9 @@ def algorithms(library: str, collective: str, ranks: int) -> list[Algorithm]:
 
     Parameters
     ----------
-    library
-        The library's version string.
     collective
         ``bcast``, ``alltoall``, ``alltoallv``, ``scatter``, ``gather``, ``allgather``, ``allreduce``, ``reduce`` or
         ``reduce_scatter``.
-    ranks
-        Size of the communicator.
     """
     family, major = family_of(library)
     if family == OPEN_MPI:

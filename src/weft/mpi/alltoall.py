@@ -31,10 +31,7 @@ _SPEC = re.compile(r"([\w.]+)(?:\{(.*)\})?")
 def check_spec(text: str) -> str:
     """The spec of an algorithm of ``native/alltoall``, or ``default`` for the MPI library's own choice.
 
-    Raises
-    ------
-    ValueError
-        There is no such algorithm, or it has no such parameter; names what there is.
+    Raises ValueError: There is no such algorithm, or it has no such parameter; names what there is.
     """
     found = _SPEC.fullmatch(text)
     if text == DEFAULT:
@@ -66,10 +63,7 @@ def check_forced(text: str) -> str:
 def check_measured(text: str) -> str:
     """As :func:`check_spec`; also ``auto``, by which each call chooses from a selection table.
 
-    Raises
-    ------
-    ValueError
-        There is no such algorithm.
+    Raises ValueError: There is no such algorithm.
     """
     return text if text == AUTO else check_spec(text)
 

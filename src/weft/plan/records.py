@@ -36,12 +36,6 @@ class LaunchCell:
 
     Parameters
     ----------
-    id
-        ``c000``.
-    kernel, parameters
-        The kernel's name, and the values of the cell (:mod:`weft.kernel`).
-    ranks
-        Number of ranks that measure it; the launch may have more.
     hash
         Hash that its record must repeat; empty if it is not checked.
     limit_s

@@ -22,10 +22,7 @@ def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
     Every round includes the floors: a rate behind a bound is measured in a launch of its placement, in another one each
     round, and after the cells of that launch, so that the first calls of those meet no peer before.
 
-    Raises
-    ------
-    StudyError
-        There would be more than 20,000.
+    Raises StudyError: There would be more than 20,000.
     """
     batches, rounds = batches_of(plan), plan.measure.launches
     hosts = floor_hosts(plan, batches)

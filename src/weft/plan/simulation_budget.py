@@ -49,10 +49,6 @@ def cost_of(ranks: int, messages: int, each_s: float, real_bytes: int = 0, more_
 
     Parameters
     ----------
-    ranks
-        Ranks of the launch.
-    messages
-        Messages of all cells, phases and samples (``Kernel.messages``), without those of the harness.
     each_s
         Seconds of processor time that one takes.
     real_bytes
@@ -79,18 +75,8 @@ def expected_cost(
 
     Parameters
     ----------
-    cells
-        All cells of a launch.
-    ranks, ranks_per_node
-        Of the launch.
-    simulation
-        Section of the fabric: whose algorithms run, and the samples of each operation where all its calls are alike.
     eager_limit
         Bytes up to which a message is sent without asking first; None where all are.
-    settings
-        Variables of the launch, which may choose another library's algorithm for a call.
-    crowding
-        How much dearer than in one leaf it is on this network to send to all ranks at once (`crowding_of`).
     """
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}

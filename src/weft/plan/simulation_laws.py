@@ -111,12 +111,8 @@ def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tu
 
     Parameters
     ----------
-    call, algorithm
-        The collective, and its algorithm or the library whose selector chooses it.
     block
         Bytes of a block.
-    ranks, calls
-        Of the launch, and of this size.
     """
     copies, real = copies_of(call, algorithm, block * ranks), block <= SHARED_ABOVE
     if call in SHARED and not real:
@@ -127,17 +123,7 @@ def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tu
 
 
 def message_s(ranks: int, algorithms: Collection[str] = (), *, eager: bool = False) -> float:
-    """Seconds of processor time that simulating a message takes.
-
-    Parameters
-    ----------
-    ranks
-        Ranks of the launch.
-    algorithms
-        Algorithms that run, or libraries whose selectors choose them: the dearest counts.
-    eager
-        Whether many messages are sent eagerly.
-    """
+    """Seconds of processor time that simulating a message takes."""
     laws = EAGER if eager else WINDOWED
     return max(laws.get(name, laws[OTHERS]).at(ranks) for name in (*algorithms, *(() if algorithms else (OTHERS,))))
 

@@ -52,10 +52,7 @@ def hash_of(plan: bytes) -> str:
 def parse_plan(path: Path, raw: bytes) -> Plan:
     """A plan from the text of ``path``.
 
-    Raises
-    ------
-    DataError
-        It is incomplete, or of another version.
+    Raises DataError: It is incomplete, or of another version.
     """
     try:
         plan = Plan.model_validate_json(raw)

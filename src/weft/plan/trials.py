@@ -95,10 +95,6 @@ def moved_value(value: int, *, up: bool, sizes: Sequence[int]) -> int | None:
     ----------
     value
         Its present value in bytes.
-    up
-        Whether larger values promise a gain: the time grows at the change-over.
-    sizes
-        Sizes of the sweep.
     """
     for moved in (value * STEP, value / STEP) if up else (value / STEP, value * STEP):
         low, high = sorted((value, _whole(moved)))
@@ -114,8 +110,6 @@ def far_value(value: int, moved: int, sizes: Sequence[int]) -> int:
     ----------
     value, moved
         Bytes: its present value, and the one it is moved to.
-    sizes
-        Sizes of the sweep.
     """
     far = value * FAR if moved > value else _whole(value / FAR)
     within = between(value, far, FAR_SIZES)
@@ -129,15 +123,7 @@ def between(one: int, other: int, places: Sequence[float]) -> tuple[int, ...]:
 
 
 def trial_plan(plan: Plan, trials: Sequence[Trial]) -> Plan:
-    """The plan of the run that moves knobs.
-
-    Parameters
-    ----------
-    plan
-        The plan of the run in which the change-overs were found.
-    trials
-        Knobs to be moved, at least one.
-    """
+    """The plan of the run that moves knobs."""
     found: list[tuple[Cell, dict[str, Any]]] = []
     for name in dict.fromkeys(trial.cell for trial in trials):
         cell, own = plan.cell(name), [trial for trial in trials if trial.cell == name]

@@ -26,19 +26,7 @@ VERSION = "2"
 
 @dataclass(frozen=True)
 class Rules:
-    """How the ranks of a launcher take and write samples, overriding the study. None keeps the study's setting.
-
-    Parameters
-    ----------
-    io
-        ``posix`` if there is no MPI-IO.
-    start
-        How the ranks start an operation together.
-    samples
-        Take exactly this many samples of each operation, without warm-up.
-    watchdog
-        Whether a cell that exceeds its limit is ended.
-    """
+    """How the ranks of a launcher take and write samples, overriding the study. None keeps the study's setting."""
 
     io: Literal["mpi", "posix"] | None = None
     start: Literal["barrier", "mpi-barrier", "window"] | None = None
@@ -85,17 +73,6 @@ def flat_plan(
     cells: Sequence[str] | None = None,
 ) -> str:
     """The kernel's input for one launch of a plan.
-
-    Parameters
-    ----------
-    folder
-        The run folder; written as an absolute path.
-    run
-        The run's id, which every record repeats.
-    rules
-        Settings in which the launcher overrides the study.
-    cells
-        Ids of the launch's cells that have still to be measured; all by default.
 
     Raises
     ------
@@ -184,10 +161,7 @@ def flat_launch(
 def flat_cell(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
     """The keys of one cell; ``samples`` of an operation where the launcher's times repeat exactly.
 
-    Raises
-    ------
-    DataError
-        Its parameters in the stored plan are incomplete or have a wrong type.
+    Raises DataError: Its parameters in the stored plan are incomplete or have a wrong type.
     """
     keys: dict[str, FlatValue] = {"cell": cell.id, "kernel": cell.kernel, "hash": cell.hash}
     try:
@@ -210,10 +184,7 @@ def exact_cases(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
 def write_flat(head: Mapping[str, FlatValue], cells: Sequence[Mapping[str, FlatValue]]) -> str:
     """Write a flat plan: the keys of its head, then those of each cell, ``cell`` first.
 
-    Raises
-    ------
-    DataError
-        A text is not UTF-8.
+    Raises DataError: A text is not UTF-8.
     """
     lines = [f"weft-plan {VERSION}", *(f"{key} {written(value)}" for key, value in head.items())]
     for cell in cells:

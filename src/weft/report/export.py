@@ -46,10 +46,7 @@ METRICS: dict[str, tuple[str, str, Callable[[TimedRow], float | None]]] = {
 def export(view: RunView, format: Format) -> str:
     """The rows of a run that have times, in a format of another tool.
 
-    Raises
-    ------
-    DataError
-        No call has a time: those of pairs stand in tables of their own.
+    Raises DataError: No call has a time: those of pairs stand in tables of their own.
     """
     if not timed(view.rows):
         raise DataError(

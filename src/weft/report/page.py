@@ -37,14 +37,8 @@ def write(folders: Sequence[Any], path: Path, *, formats: Collection[str] = (), 
 
     Parameters
     ----------
-    folders
-        Run folders, or paths of them.
-    path
-        The page. With several runs, the figures of each go into ``figures/<run>/``.
     formats
         Formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default.
-    front
-        What stands before the runs.
 
     Raises
     ------

@@ -71,15 +71,7 @@ def _rate(size: int, row: TimedRow) -> str:
 
 
 def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, modelled: bool = False) -> Table | None:
-    """Every change-over: place, kind, times and rates on both sides, and cause; None if there is none.
-
-    Parameters
-    ----------
-    names
-        Name of each line: call and process count, or pattern.
-    modelled
-        Whether the times come from a model, in which nothing is more or less sure.
-    """
+    """Every change-over: place, kind, times and rates on both sides, and cause; None if there is none."""
     columns = (
         Words("Change-over of"),
         "Between",

@@ -165,11 +165,6 @@ def m_text(series: PlannedSeries) -> str:
 def load_view(folder: Any) -> RunView:
     """Load a run whose tables exist (:func:`weft.run.refresh.refresh` makes them).
 
-    Parameters
-    ----------
-    folder
-        The run folder, or its path.
-
     Raises
     ------
     DataError

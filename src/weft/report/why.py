@@ -27,10 +27,7 @@ def breakdowns(view: RunView) -> list[list[BreakdownRow]]:
 def explained(view: RunView) -> list[list[BreakdownRow]]:
     """The same, of a run that has some.
 
-    Raises
-    ------
-    DataError
-        Nothing was explained.
+    Raises DataError: Nothing was explained.
     """
     found = breakdowns(view)
     if not found:

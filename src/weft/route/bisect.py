@@ -46,15 +46,9 @@ def effective_bisection(
 
     Parameters
     ----------
-    routes
-        The network.
     hosts
         Indices of the hosts that take part, shape (hosts,); all with a cable if None. With an odd number, a different
         host is idle in each split.
-    samples
-        Random splits.
-    seed
-        The same seed gives the same splits, for any number of threads.
     """
     members = routes.members(hosts)
     each = np.ones(samples)

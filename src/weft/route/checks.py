@@ -22,15 +22,7 @@ BETTER = "weft route show FILE compares engines; weft route fix FILE writes bett
 
 
 def check_routes(routes: Routes, lanes: Lanes | None = None) -> list[Finding]:
-    """Findings about the routes of a network, worst first.
-
-    Parameters
-    ----------
-    routes
-        The network.
-    lanes
-        Virtual lanes of the routes; all on one if None.
-    """
+    """Findings about the routes of a network, worst first."""
     findings = [*_broken(routes), *_deadlock(routes, find_circle(routes, lanes))]
     load = all_to_all(routes).load
     return [*findings, *_detours(routes), *_parallel(routes, load), *_idle(routes, load)]

@@ -127,18 +127,10 @@ def compare(
 
     Parameters
     ----------
-    given
-        The network as each engine routes it.
-    library
-        The compiled library.
-    pattern
-        ``all-to-all``, a schedule of phases (``shift`` or ``exchange``), or ``matrix``.
     ranks
         Host index of each rank, shape (ranks,); one rank on each host if None.
     matrix
         Amount from each rank to each other, shape (ranks, ranks), in any unit, for the pattern ``matrix``.
-    checks
-        Whether to check the routes too.
 
     Raises
     ------

@@ -36,16 +36,7 @@ class Circle:
 
 
 def find_circle(routes: Routes, lanes: Lanes | None = None) -> Circle | None:
-    """A cycle of dependencies between links, or None if the routes cannot deadlock.
-
-    Parameters
-    ----------
-    routes
-        The network.
-    lanes
-        Virtual lanes of the routes: buffers of one lane do not wait for those of another. If None, all routes are taken
-        to be on one lane, which is conservative.
-    """
+    """A cycle of dependencies between links, or None if the routes cannot deadlock."""
     if lanes is None:
         left = _peeled(*dependencies(routes))
         return Circle(_walk(*left), 0) if left[0].size else None

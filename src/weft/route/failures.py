@@ -14,18 +14,7 @@ from weft.fabric.network import Network
 def fail(network: Network, names: Sequence[str]) -> Network:
     """The network without some links or switches, and without the table entries that use them.
 
-    Parameters
-    ----------
-    network
-        The network.
-    names
-        Switches by name, or links by the name that ``weft route show`` prints (``leaf0:19->spine0:1``; both directions
-        fail), or ``leaf0 - spine0`` for all cables between two.
-
-    Raises
-    ------
-    FabricError
-        No such link or switch.
+    Raises FabricError: No such link or switch.
     """
     gone = np.zeros(len(network.links), dtype=bool)
     for name in names:
@@ -36,10 +25,7 @@ def fail(network: Network, names: Sequence[str]) -> Network:
 def fail_random(network: Network, count: int, seed: int) -> Network:
     """The network without ``count`` cables between switches, chosen at random.
 
-    Raises
-    ------
-    FabricError
-        There are fewer cables.
+    Raises FabricError: There are fewer cables.
     """
     cables = np.flatnonzero(network.switch_links[::2])
     if count > len(cables):

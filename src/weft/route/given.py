@@ -63,10 +63,6 @@ def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None
 
     Parameters
     ----------
-    routes
-        The network.
-    jobs
-        Their node sets.
     nodes
         Number of hosts of our job: while one of its hosts sends to all others, a host of another job sends the same
         amount.

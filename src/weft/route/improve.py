@@ -112,17 +112,11 @@ def improve(
 
     Parameters
     ----------
-    routes
-        The network with its present tables.
     most_changes
         Most entries of the present tables to change; any number if None.
-    others
-        The same network with more tables to start from, such as those of OpenSM's engines.
     budget_s
         Seconds of processor time, from the end of the present tables' evaluation, after which no further stage starts.
         The first start always gets one.
-    say
-        Takes a line of progress.
     """
     present = Candidate("the present tables", routes, score(routes), 0)
     rank = _rank(routes)

@@ -32,10 +32,7 @@ def lanes_of(routes: Routes, service: Service | None) -> Lanes | None:
 
     Routes without a path record are taken to have service level 0.
 
-    Raises
-    ------
-    FabricError
-        The network states no LIDs, or no path is between two of its hosts.
+    Raises FabricError: The network states no LIDs, or no path is between two of its hosts.
     """
     if service is None:
         return None

@@ -66,8 +66,6 @@ def all_to_all(routes: Routes, ranks: Ints | None = None) -> Loads:
 
     Parameters
     ----------
-    routes
-        The network.
     ranks
         Host of each rank, shape (ranks,); one on each host with a cable when None.
     """
@@ -88,15 +86,8 @@ def phases(
 
     Parameters
     ----------
-    routes
-        The network.
-    schedule
-        ``shift``: in phase k rank r sends to rank (r + k) mod p, as in pairwise all-to-alls. ``exchange``: rank r
-        exchanges with rank r xor k, as in recursive schedules; ranks without a partner are idle.
     ranks
         Host of each rank, shape (ranks,); one on each host with a cable when None.
-    most
-        Number of phases to compute, the first ones; all if None.
     slowness
         Relative time of one unit over each link, shape (links,); `Routes.shared_slowness` if None.
     """
@@ -116,8 +107,6 @@ def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | N
 
     Parameters
     ----------
-    routes
-        The network.
     amounts
         Amount from each rank to each other, shape (ranks, ranks), in any unit.
     ranks
@@ -145,10 +134,10 @@ def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | N
 def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np.floating] | None = None) -> Floats:
     """Load of each link under a list of messages: a permutation, or a sparse traffic matrix.
 
+    Raises FabricError: A message has no route.
+
     Parameters
     ----------
-    routes
-        The network.
     sources, targets
         Host indices, shape (messages,); messages to oneself cross no link.
     amounts
@@ -157,11 +146,6 @@ def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np
     Returns
     -------
     Shape (links,), in the unit of ``amounts``.
-
-    Raises
-    ------
-    FabricError
-        A message has no route.
     """
     network = routes.network
     away = sources != targets

@@ -80,8 +80,6 @@ def between_nodes(sent: Floats, count: int) -> Floats:
     ----------
     sent
         From each rank to each other, shape (ranks, ranks), in any unit.
-    count
-        Number of nodes.
 
     Raises
     ------
@@ -109,10 +107,6 @@ def place(
 
     Parameters
     ----------
-    routes
-        The network.
-    count
-        Number of hosts wanted.
     free
         Host indices to choose from, shape (free,); all with a cable if None.
     beside

@@ -24,14 +24,8 @@ def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes:
 
     Parameters
     ----------
-    routes
-        The network; its own tables are ignored.
-    branching
-        Cost of a branch: 0 spreads the routes to each host most; more keeps them on fewer branches, better for shifts.
     rank
         A total order of the switches, shape (switches,), for up*/down* routes; minimal ones if None.
-    passes
-        Number of passes; each chooses every destination's routes again, with those of all others in place.
     """
     network = routes.network
     forward = np.empty((len(network.switches), len(network.hosts)), dtype=np.int32)
@@ -58,14 +52,8 @@ def swapped(
 
     Parameters
     ----------
-    routes
-        The network with its tables.
-    most
-        Largest time of the all-to-all, relative as in `weft.route.score.Score.all_to_all`.
     rank
         Host index of each rank, shape (ranks,), as for `rerouted`.
-    rounds
-        Number of passes over all phases.
     """
     network = routes.network
     forward = np.array(network.forward, dtype=np.int32, order="C")

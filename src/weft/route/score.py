@@ -74,12 +74,8 @@ def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> 
 
     Parameters
     ----------
-    routes
-        The network.
     ranks
         Host index of each rank, shape (ranks,), in rank order; one on each host with a cable if None.
-    samples
-        Number of random splits for the bisection.
     """
     members = routes.members(ranks)
     scattered = all_to_all(routes, members)

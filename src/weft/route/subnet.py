@@ -84,21 +84,7 @@ def first_host(network: Network) -> str:
 
 
 def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> tuple[Network, TableReport]:
-    """The network with the tables that a subnet manager dumped under ibsim.
-
-    Parameters
-    ----------
-    network
-        The network that `ibsim_text` wrote.
-    subnet, tables
-        ``opensm-subnet.lst`` and ``opensm-lfts.dump`` as read.
-    routing
-        Origin of the tables.
-
-    Returns
-    -------
-    The network with routes, with its own GUIDs and LIDs if it states them, else those under ibsim; and the differences.
-    """
+    """The network with the tables that a subnet manager dumped under ibsim."""
     made_up = simulated_addresses(network)
     hosts = len(network.hosts)
     ports = _ports(network)

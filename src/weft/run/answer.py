@@ -14,13 +14,7 @@ from weft.store.folder import RunFolder
 
 
 def show_so_far(folder: RunFolder, rounds: int, progress: Progress) -> None:
-    """Show the answer of a run whose tables are made, and write its page if it has none.
-
-    Parameters
-    ----------
-    rounds
-        Launches of each cell so far.
-    """
+    """Show the answer of a run whose tables are made, and write its page if it has none."""
     with reading(folder.path):
         view = load_view(folder.path)
         card = card_of(view)

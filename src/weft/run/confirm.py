@@ -32,19 +32,7 @@ MOST_KNOBS = 4
 def confirm(folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
     """Move each knob that may have made a jump, and make the tables of the run again with what that did.
 
-    Parameters
-    ----------
-    folder
-        A complete run with its tables.
-    launcher, progress
-        As of :func:`weft.run.one.run_study`.
-
-    Raises
-    ------
-    DataError
-        The folder is in use or cannot be written.
-    LaunchError
-        The ranks do not start.
+    Raises DataError: The folder is in use or cannot be written. Raises LaunchError: The ranks do not start.
     """
     plan = plan_of(folder)
     trials = trials_of(CHANGES.read(folder.path), plan, progress.say)
@@ -95,17 +83,7 @@ def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Tria
 
 
 def trials_of(changes: Sequence[ChangeRow], plan: Plan, say: Callable[[str], None] | None = None) -> list[Trial]:
-    """The knobs to move, the likeliest of each jump first; says which are left out.
-
-    Parameters
-    ----------
-    changes
-        Change-overs of a run.
-    plan
-        Its plan.
-    say
-        Told of each knob that is not moved.
-    """
+    """The knobs to move, the likeliest of each jump first; says which are left out."""
     found: list[Trial] = []
     say = say or Silent().say
     for change in (row for row in changes if row["kind"] == "jump"):

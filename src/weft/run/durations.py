@@ -33,12 +33,8 @@ class Durations:
 
         Parameters
         ----------
-        launch, cells
-            The launch, and those of its cells that it had to measure.
         wall_s
             Its wall time in seconds.
-        whole
-            Whether it measured them all: one that crashed tells nothing of other launches.
         """
         share = _share(launch, cells)
         self._seen.setdefault(_batch(launch), []).append(wall_s / share)

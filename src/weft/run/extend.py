@@ -36,10 +36,7 @@ def extend(folder: RunFolder, study: Study) -> Plan:
     The caller holds its lock. A kill between two of the writes does no harm: the plan's next hash is told before the
     plan is replaced, and a study whose launches the plan lacks is extended once more.
 
-    Raises
-    ------
-    DataError
-        The folder cannot be written.
+    Raises DataError: The folder cannot be written.
     """
     old, asked = plan_of(folder), study.measure
     plan = old.model_copy(update={"measure": old.measure.model_copy(update={"time": asked.time})})

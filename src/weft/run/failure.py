@@ -119,10 +119,7 @@ def write_row(
 ) -> None:
     """Write the record of a cell that has no samples.
 
-    Raises
-    ------
-    DataError
-        The disk is full or read-only.
+    Raises DataError: The disk is full or read-only.
     """
     record: dict[str, Any] = {
         "schema": "weft-cell/2",

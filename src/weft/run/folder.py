@@ -47,15 +47,7 @@ def check_still_there(folder: RunFolder, run: str) -> None:
 
     The lock does not tell: it moves with the folder, and everything is written by the path.
 
-    Parameters
-    ----------
-    run
-        The run's id.
-
-    Raises
-    ------
-    DataError
-        The folder was removed, or moved, with or without another run in its place.
+    Raises DataError: The folder was removed, or moved, with or without another run in its place.
     """
     found = folder.run_id() if folder.meta.is_file() else ""
     if found != run:
@@ -77,19 +69,7 @@ def foreign_entry(folder: RunFolder) -> str:
 def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: dict[str, Any]) -> None:
     """Make a folder a run; the caller holds its lock.
 
-    Parameters
-    ----------
-    study, fabric
-        The two files as given, byte for byte.
-    plan
-        The plan as JSON.
-    meta
-        Further entries of ``weft.json`` (version, commit, time, kind, seed).
-
-    Raises
-    ------
-    DataError
-        The folder cannot be written.
+    Raises DataError: The folder cannot be written.
     """
     with file_errors(folder.cells):
         make_folder(folder.cells)
@@ -111,8 +91,6 @@ def locked(folder: RunFolder, patience_s: float = 20.0, say: Callable[[str], Non
     ----------
     patience_s
         Seconds to wait for the ranks of a Weft that has ended.
-    say
-        Takes a line where the file system has no locks (:func:`weft.files.lock.held_by_name`).
 
     Raises
     ------

@@ -21,10 +21,7 @@ def named(plan: Plan) -> Iterator[Path]:
 def copy_inputs(folder: RunFolder, plan: Plan) -> None:
     """Copy the files of a plan into a run that begins.
 
-    Raises
-    ------
-    DataError
-        A file is missing or no plain file, two have one name, or the folder cannot be written.
+    Raises DataError: A file is missing or no plain file, two have one name, or the folder cannot be written.
     """
     sources = list(named(plan))
     for source in sources:
@@ -44,10 +41,7 @@ def copy_inputs(folder: RunFolder, plan: Plan) -> None:
 def hand_inputs(folder: RunFolder, inner: RunFolder) -> None:
     """Copy the files that a run keeps into another one that measures the same: the originals may have changed.
 
-    Raises
-    ------
-    DataError
-        A file cannot be read, or the folder cannot be written.
+    Raises DataError: A file cannot be read, or the folder cannot be written.
     """
     for kept in sorted(folder.inputs.iterdir()) if folder.inputs.is_dir() else []:
         _keep(kept, inner)
@@ -56,10 +50,8 @@ def hand_inputs(folder: RunFolder, inner: RunFolder) -> None:
 def check_inputs(folder: RunFolder, plan: Plan) -> None:
     """See that the files of a run which goes on are those that it began with; one that is gone is not missed.
 
-    Raises
-    ------
-    DataError
-        The run has no copy of a file, the copy was changed, or the file has changed since: one run cannot mix the two.
+    Raises DataError: The run has no copy of a file, the copy was changed, or the file has changed since: one run
+    cannot mix the two.
     """
     check_copies(folder)
     for source in named(plan):

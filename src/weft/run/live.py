@@ -31,15 +31,7 @@ def in_one_line(glimpse: Glimpse) -> str:
 
 
 def busiest(before: Sequence[LinkCount], now: Sequence[LinkCount], seconds: float) -> str:
-    """The link that used the largest share of its rate between two readings, in words; empty if none was used.
-
-    Parameters
-    ----------
-    before, now
-        Counters of all links.
-    seconds
-        Time between the readings.
-    """
+    """The link that used the largest share of its rate between two readings, in words; empty if none was used."""
     earlier = {(count.link, count.source): count.bytes for count in before}
     best, name = LEAST_LOAD, ""
     for count in now:

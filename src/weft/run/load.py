@@ -27,15 +27,7 @@ Say = Callable[[str], None]
 
 
 def look(root: Path = Path("/"), seconds: float = LOOK_S) -> Look:
-    """What works on this host's cores for a moment, without this process.
-
-    Parameters
-    ----------
-    root
-        The folder of ``proc``.
-    seconds
-        How long to look.
-    """
+    """What works on this host's cores for a moment, without this process."""
     cores = os.sched_getaffinity(0)
     before, began = _ticks(root, cores), time.monotonic()
     time.sleep(seconds)
@@ -64,19 +56,7 @@ def in_words(seen: Look, verb: str = "are") -> str:
 
 
 def look_first(say: Say, *, wait: bool, anyway: bool, looks: Callable[[], Look] = look) -> Look:
-    """Look at the load before a run, and say what disturbs; returns the last look.
-
-    Parameters
-    ----------
-    say
-        Prints a line.
-    wait
-        Wait until the host is quiet, half an hour at most.
-    anyway
-        Go on without asking.
-    looks
-        Looks at the load.
-    """
+    """Look at the load before a run, and say what disturbs; returns the last look."""
     seen = looks()
     if not disturbs(seen):
         return seen

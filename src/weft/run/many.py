@@ -45,20 +45,8 @@ class Measuring:
 
     Parameters
     ----------
-    study, on
-        Files, or names of shipped ones. All are read before anything starts, so that a typo in the last costs nothing.
     into
         The run folder, or with several fabrics the parent of their run folders; None for folders under ``runs/``.
-    mpicxx, pcap, cancel
-        See :func:`weft.launch.launcher_for`.
-    confirm
-        Whether the knobs of change-overs are then moved, see :func:`weft.run.confirm.confirm`.
-    overrides
-        Keys of the study that are given with the command.
-    wait, anyway
-        Whether to wait until this host is quiet, or to go on without asking (:mod:`weft.run.load`).
-    report
-        Whether to make tables and pages; without the extra that they need, what is missing is said.
 
     Raises
     ------

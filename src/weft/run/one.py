@@ -51,29 +51,8 @@ def run_study(
 
     Parameters
     ----------
-    study, fabric
-        The study to measure, and the fabric to measure it on.
     into
         The run folder; None chooses one under ``runs/`` (see :func:`choose_folder`).
-    launcher
-        Starts the ranks.
-    progress
-        Receives the progress of the run.
-    more
-        Whether a run of this study with fewer launches gets the missing ones.
-    seen
-        Other work on this host, noted in the run if anything is measured.
-    tables
-        Whether its tables are made, too; they need the extra ``report`` (:mod:`weft.extras`).
-    plan
-        Of a run that begins, if it was already planned.
-    show
-        Shows the answer of a run with ``measure.time`` after each of its rounds, whose number it is given.
-
-    Returns
-    -------
-    RunFolder
-        The folder. :func:`statuses` counts its cells by status.
 
     Raises
     ------
@@ -153,11 +132,8 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
 
     The plan is never made again: today's free memory, or another seed, would change the cells of a half-finished run.
 
-    Raises
-    ------
-    DataError
-        The folder has a run of another study, fabric, MPI library or kernel, a file that the study names has changed,
-        or the plan cannot be read.
+    Raises DataError: The folder has a run of another study, fabric, MPI library or kernel, a file that the study
+    names has changed, or the plan cannot be read.
     """
     RunFolder.open(folder.path)
     for stored, given, what in ((folder.study, study, "study"), (folder.fabric, fabric, "fabric")):
@@ -201,11 +177,6 @@ def choose_folder(
 
     ``runs/<study>-on-<fabric>`` if it is free, has an unfinished run of the same study and fabric, or (``more``) one
     with fewer launches; otherwise the same name with the next number.
-
-    Parameters
-    ----------
-    unfinished
-        Whether something is left to do in a run whose cells are all measured; nothing is by default.
     """
     for path in candidates(RUNS / f"{study.name}-on-{fabric.name}"):
         folder = RunFolder(path)

@@ -76,13 +76,7 @@ class Silent:
 
 
 class Lines:
-    """Plain lines for a log file: each failure, now and then the progress, and in a long cell its samples so far.
-
-    Parameters
-    ----------
-    out
-        Output of the lines; stderr by default, since stdout is for tables.
-    """
+    """Plain lines for a log file: each failure, now and then the progress, and in a long cell its samples so far."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.out = out or sys.stderr
@@ -135,13 +129,7 @@ class Lines:
 
 
 class Left:
-    """The time that is left, which runs down as the bar is drawn anew, from the first samples on: a queue is no delay.
-
-    Parameters
-    ----------
-    seconds
-        The time that is left now; None if unknown.
-    """
+    """The time that is left, which runs down as the bar is drawn anew, from the first samples on: a queue is no delay."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds, self.began = seconds, 0.0

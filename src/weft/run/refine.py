@@ -19,17 +19,7 @@ FIRST_ROUNDS_ROOM = 1.5
 
 
 class Refinement:
-    """Decides after each round of a run with ``measure.time`` whether another follows; its tables are made each time.
-
-    Parameters
-    ----------
-    folder
-        The run folder; its lock is held by the caller.
-    plan
-        Its plan.
-    show
-        Shows the answer so far, given the rounds that are measured.
-    """
+    """Decides after each round of a run with ``measure.time`` whether another follows; its tables are made each time."""
 
     def __init__(self, folder: RunFolder, plan: Plan, show: Callable[[RunFolder, int], None]) -> None:
         self.folder, self.plan, self.show = folder, plan, show

@@ -31,8 +31,6 @@ def refresh(path: Path, engine: str | None = None) -> RunFolder:
 
     Parameters
     ----------
-    path
-        The run folder.
     engine
         URL of the engine; if given, the tables are always made again. None uses DuckDB, if needed.
 
@@ -69,10 +67,8 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
 
     Samples are made of the cells, too: where the tables cannot be made of them, they are made again first.
 
-    Raises
-    ------
-    DataError
-        A torn cell, records that do not fit together, tables that cannot be written, or an engine that is not here.
+    Raises DataError: A torn cell, records that do not fit together, tables that cannot be written, or an engine
+    that is not here.
     """
     from weft import analyse, store  # half a second of imports that planning and launching do not need
 
@@ -153,13 +149,6 @@ def said_of(problem: Exception) -> str:
 @contextmanager
 def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, None, None]:
     """Draw from tables of runs; somebody may have edited them, with the checksums beside them.
-
-    Parameters
-    ----------
-    runs
-        The run folders.
-    kind
-        The error to raise.
 
     Raises
     ------

@@ -52,14 +52,6 @@ class Walk:
 
     Parameters
     ----------
-    folder
-        The run folder; its lock is held by the caller.
-    plan
-        The run's stored plan.
-    launcher
-        Starts the ranks.
-    progress
-        Receives the progress of the walk.
     after_round
         Called with the index of each round whose launches have all ended. Returns the plan to go on with, which may
         have more rounds, or None to stop there.
@@ -276,16 +268,7 @@ def pending(folder: RunFolder, plan: Plan, *, mend: bool = False) -> list[Step]:
 
 
 def final_status(folder: RunFolder, cell: str, launch_index: int, origin: Origin, *, mend: bool = False) -> str | None:
-    """Status of a cell of a launch if it is finished, complete and of this run, else None.
-
-    Parameters
-    ----------
-    origin
-        Run id and hash that its record must repeat.
-    mend
-        Also compare the checksums, and remove the record of an incomplete cell, so that it does not count as finished.
-        Only for the holder of the folder's lock.
-    """
+    """Status of a cell of a launch if it is finished, complete and of this run, else None."""
     record = folder.cell_record(cell, launch_index)
     if not record.exists():
         return None
@@ -310,10 +293,7 @@ def is_kernels_word(folder: RunFolder, cell: str, launch_index: int, origin: Ori
 def refuse_full_disk(folder: RunFolder, outcome: Outcome) -> None:
     """Stop if a launch failed because the disk is full: all others would too, and no row could be written.
 
-    Raises
-    ------
-    DataError
-        The ranks reported that the disk is full, over quota or read-only, or a file too large.
+    Raises DataError: The ranks reported that the disk is full, over quota or read-only, or a file too large.
     """
     text = "\n".join(log_tail(outcome.log, 40))
     for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):

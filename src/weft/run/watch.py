@@ -28,17 +28,7 @@ class CountsLinks(Protocol):
 
 
 class Watch:
-    """Tells the progress of a run what its running launch measures, while the ``with`` block lasts.
-
-    Parameters
-    ----------
-    folder
-        The run folder.
-    launcher
-        The launcher; asked for its links if it counts them.
-    progress
-        Is told, from a thread of its own.
-    """
+    """Tells the progress of a run what its running launch measures, while the ``with`` block lasts."""
 
     def __init__(self, folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
         self._folder, self._progress = folder, progress

@@ -94,21 +94,7 @@ def finished_cells(folder: Any) -> Iterator[tuple[str, int]]:
 def read_record(folder: Any, cell: str, launch: int, origin: Origin | None = None) -> CellRecord:
     """Read the record of one finished cell.
 
-    Parameters
-    ----------
-    folder
-        The run folder, or its path.
-    cell
-        The cell's name, ``c003``.
-    launch
-        The launch index, from 1.
-    origin
-        Run id and hash that the record must repeat; None skips this check.
-
-    Raises
-    ------
-    DataError
-        The record is missing, torn, or of another cell or run.
+    Raises DataError: The record is missing, torn, or of another cell or run.
     """
     path = folder_path(folder) / "cells" / f"{cell}.l{launch}.json"
     record = load_cell_record(path)
@@ -124,14 +110,8 @@ def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True, or
 
     Parameters
     ----------
-    folder
-        The run folder, or its path.
-    cell
-        The cell's name, ``c003``.
     launch
         The launch index, from 1.
-    checksums
-        Whether to compare the checksum of each rank's slab (about 1 s per GB).
     origin
         Run id and hash that the record must repeat; None skips this check.
 
@@ -146,19 +126,7 @@ def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True, or
 def read_samples(folder: Any, record: CellRecord, *, checksums: bool = True) -> CellData:
     """Read and verify the samples of a cell whose record is read.
 
-    Parameters
-    ----------
-    folder
-        The run folder, or its path.
-    record
-        The cell's record (`read_record`).
-    checksums
-        Whether to compare the checksum of each rank's slab (about 1 s per GB).
-
-    Raises
-    ------
-    DataError
-        The samples are missing, incomplete, or do not match their record.
+    Raises DataError: The samples are missing, incomplete, or do not match their record.
     """
     if not record.has_samples:
         return CellData(record, None)

@@ -38,23 +38,6 @@ def write_parquet(
 ) -> None:
     """Write tables one after the other into one Parquet file, atomically.
 
-    Parameters
-    ----------
-    path
-        The file, which appears complete at the end.
-    batches
-        Tables of the given schema; each becomes one or more row groups.
-    schema
-        Columns of the file.
-    name
-        Name and version of the schema, kept as ``weft.schema``: ``weft-calls/1``.
-    metadata
-        More keys of the file's metadata; each gets the prefix ``weft.``.
-    differences
-        Columns of mostly distinct integers.
-    runs
-        Columns of long runs, or of a repeating pattern.
-
     Raises
     ------
     DataError
@@ -116,8 +99,6 @@ def check_size(path: Path, least: int = MOST_UNPACKED, times: int = 32, most_val
     ----------
     least
         Bytes that a file of any size may have when it is unpacked.
-    times
-        How many times its own size it may have then.
     most_values
         Rows times columns that it may have; None for any number.
 

@@ -22,13 +22,7 @@ KINDS = {int: "number", dict: "table", str: "text"}
 
 
 class RunFolder:
-    """One study on one fabric, on disk.
-
-    Parameters
-    ----------
-    path
-        The folder; :func:`weft.run.folder.create` creates its files, :meth:`open` requires them.
-    """
+    """One study on one fabric, on disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -148,13 +142,7 @@ class RunFolder:
         return f"measure again: {shlex.join(words)}"
 
     def leftovers(self, names: Collection[str]) -> Iterator[Path]:
-        """Yield each incomplete file that a killed launch left.
-
-        Parameters
-        ----------
-        names
-            Those of the plan's cells: a part that is named otherwise is not of this run, and stays.
-        """
+        """Yield each incomplete file that a killed launch left."""
         own = (self.study, self.fabric, self.plan, self.meta, self.load, self.report)
         yield from (part for path in own if (part := path.with_name(f"{path.name}.part")).is_file())
         for where in (self.cells, self.launches, self.samples):

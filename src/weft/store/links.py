@@ -20,16 +20,8 @@ class LinkCount:
 
     Parameters
     ----------
-    link
-        Name of the link, the same for both directions.
-    source, target
-        The sending and the receiving end.
     rate
         Rate of the link in this direction in bytes per second; 0 if unknown.
-    bytes, packets
-        Sent since the link came up, or between two readings.
-    drops
-        Packets dropped before sending because the queue was full.
     """
 
     link: str
@@ -87,21 +79,7 @@ def links_file(folder: Path, launch: str) -> Path:
 def write_links(
     path: Path, launch: str, method: str, counts: Sequence[LinkCount], cells: Mapping[str, Sequence[LinkCount]] = {}
 ) -> None:
-    """Write the counters of a launch (schema ``weft-links/1``).
-
-    Parameters
-    ----------
-    path
-        See :func:`links_file`.
-    launch
-        Name of the launch.
-    method
-        Source of the counters: ``tbf`` (virtual links) or ``perfquery`` (InfiniBand).
-    counts
-        The result of :func:`passed`.
-    cells
-        The same for each cell of a launch with several cells, if counters were read between them.
-    """
+    """Write the counters of a launch (schema ``weft-links/1``)."""
     record: dict[str, Any] = {"schema": SCHEMA, "launch": launch, "method": method}
     record["links"] = [count.row() for count in counts]
     if cells:

@@ -25,8 +25,6 @@ def unpack_lost(packed: NDArray[np.int64], duration_ns: NDArray[np.int64], colum
         The third number of each row, int64 of any shape.
     duration_ns
         The durations, of the same shape.
-    column
-        The name of the third number.
     """
     bits = 32 if column == "taint" else 48
     lost_ns: Any = packed & ((1 << bits) - 1)

@@ -109,10 +109,7 @@ def is_of_pairs(record: CellRecord) -> bool:
 def layout_of(record: CellRecord) -> Layout:
     """Sort the segments of a cell by content.
 
-    Raises
-    ------
-    DataError
-        A segment is not one of pairs, its round has no partners, or it has unexpected columns.
+    Raises DataError: A segment is not one of pairs, its round has no partners, or it has unexpected columns.
     """
     layout = Layout({}, {"samples": [], "summary": [], "forward": [], "again": []}, {})
     for segment in record.segments:

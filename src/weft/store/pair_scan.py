@@ -57,8 +57,6 @@ def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Scan:
 
     Parameters
     ----------
-    paths
-        Sample files (`weft.store.pair_runs.SCHEMA`), with their runs beside them.
     nodes_of
         Node of each rank, shape (ranks,), by cell and launch; samples of other cells and launches are left out.
 

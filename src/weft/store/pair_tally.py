@@ -37,19 +37,7 @@ def known_buckets() -> NDArray[np.uint16]:
 class Tally:
     """Counts and extremes of the runs of one file (`weft.store.pair_runs`), to which rows are added in their order.
 
-    Parameters
-    ----------
-    runs
-        The runs of the file.
-    nodes_of
-        Node of each rank; samples of other cells and launches are left out.
-    known
-        `known_buckets`.
-
-    Raises
-    ------
-    DataError
-        A rank has no node.
+    Raises DataError: A rank has no node.
     """
 
     def __init__(self, runs: Table, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> None:

@@ -26,17 +26,7 @@ BESIDE = (
 
 
 def write_cell(path: Path, launches: Iterable[CellData], sources: str) -> None:
-    """Write the samples of a cell to ``path``, and its ``runs/``, ``findings/`` and ``buckets/`` beside it.
-
-    Parameters
-    ----------
-    path
-        ``samples/<cell>.parquet``; written last, because its presence means that all four are up to date.
-    launches
-        The cell in each launch, verified.
-    sources
-        Names, sizes and times of the source files, stored in the metadata.
-    """
+    """Write the samples of a cell to ``path``, and its ``runs/``, ``findings/`` and ``buckets/`` beside it."""
     read = [(data, layout_of(data.record)) for data in launches if data.samples is not None]  # mapped, not loaded
     for place, batches, schema, name in BESIDE:
         whole = (batch for data, layout in read for batch in batches(data, layout))

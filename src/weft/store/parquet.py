@@ -34,19 +34,7 @@ def convert(folder: Any, origin: Origin | None = None, *, whole: Container[str] 
 
     Cells whose files still have the names, sizes and times stored in their Parquet file are skipped.
 
-    Parameters
-    ----------
-    folder
-        The run folder, or its path.
-    origin
-        Run id and hashes that every record must repeat; None skips this check.
-    whole
-        Names of the files in ``samples/`` that are what was written there; all others are made again. None: all are.
-
-    Raises
-    ------
-    DataError
-        A cell is incomplete or of another run, or the disk is full.
+    Raises DataError: A cell is incomplete or of another run, or the disk is full.
     """
     root = folder_path(folder)
     files = _fingerprints(root)  # before anything is read: what changes meanwhile is read again the next time

@@ -151,10 +151,7 @@ ENTRY: "itemgetter[Any]" = itemgetter("rank", *ABSENT)
 def by_column(ranks: Any) -> Any:
     """The ranks of a launch, which its kernel wrote one after the other, as columns.
 
-    Raises
-    ------
-    ValueError
-        An entry is not an object with a rank.
+    Raises ValueError: An entry is not an object with a rank.
     """
     if not isinstance(ranks, list):
         raise ValueError("must be a list of ranks")

@@ -67,10 +67,7 @@ class Slab:
 def sample_tables(launches: Iterable[CellData]) -> Iterator[Table]:
     """Samples of the launches of one cell as tables of `SCHEMA` of about a row group each.
 
-    Raises
-    ------
-    DataError
-        A segment holds other columns than samples have.
+    Raises DataError: A segment holds other columns than samples have.
     """
     waiting: list[Slab] = []
     held = 0

@@ -107,11 +107,6 @@ def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
 def read_table(root: Path, name: str, most_values: int | None = None) -> Table:
     """Read ``tables/<name>.parquet``.
 
-    Parameters
-    ----------
-    most_values
-        Rows times columns that it may have.
-
     Raises
     ------
     DataError

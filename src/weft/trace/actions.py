@@ -106,8 +106,6 @@ def in_turn(steps: Iterable[tuple[int, int, int]], requests: Requests) -> tuple[
     ----------
     steps
         What happens, to which request, and the bytes that come.
-    requests
-        Has none yet.
     """
     slots: list[int] = []
     places: list[int] = []
@@ -144,10 +142,6 @@ class Lists:
 
         Parameters
         ----------
-        rank
-            In the world.
-        event, group
-            The call and its communicator.
         given
             Bytes that each member gives, by receiver.
         """
@@ -211,10 +205,6 @@ def shares(act: Ints, size: Ints, given: Ints, got: Ints) -> tuple[Ints, Ints, I
 
     Parameters
     ----------
-    act
-        Of :class:`Act`.
-    size
-        Members of their communicators.
     given, got
         Bytes as traced: of whole vectors.
     """

@@ -16,13 +16,6 @@ from weft.trace.otf2.bringing import bring_otf2
 def import_trace(source: Path, into: Path) -> list[str]:
     """Bring a trace of another tool into a new folder; what could not be brought, in words.
 
-    Parameters
-    ----------
-    source
-        An archive of OTF2: its traces.otf2, or the folder with it.
-    into
-        A new folder; nothing is left of it if the trace cannot be read.
-
     Raises
     ------
     StudyError

@@ -35,17 +35,7 @@ class Layers:
 def layers_of(groups: Mapping[int, Group], ranks: int) -> Layers:
     """The layers of communicators.
 
-    Parameters
-    ----------
-    groups
-        The communicators by number; those that connect two groups, and those of unknown members, are left out.
-    ranks
-        Of the world.
-
-    Raises
-    ------
-    DataError
-        There are more layers than a script holds.
+    Raises DataError: There are more layers than a script holds.
     """
     tables: list[npt.NDArray[Any]] = []
     of: dict[int, int] = {}

@@ -15,13 +15,7 @@ MOST_NAMES = 5
 
 
 def left_out_line(each: Iterable[Mapping[str, int]]) -> list[str]:
-    """A line that names the most frequent calls without a record; none where all of them move nothing.
-
-    Parameters
-    ----------
-    each
-        Number of calls by name, of each rank.
-    """
+    """A line that names the most frequent calls without a record; none where all of them move nothing."""
     total: Counter[str] = Counter()
     for own in each:
         total.update({name: number for name, number in own.items() if not name.startswith(_NAMES)})

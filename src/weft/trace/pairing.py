@@ -44,19 +44,7 @@ class Common:
     given: dict[Call, dict[int, Mapping[int, int]]] = field(default_factory=dict[Call, dict[int, Mapping[int, int]]])
 
     def paired(self, rank: int, own: Columns, events: Ints, *, sends: bool) -> Flags:
-        """Which messages of a rank have both ends: a mask, shape (events,).
-
-        Parameters
-        ----------
-        rank
-            In the world.
-        own
-            Its columns.
-        events
-            Places in them of messages that it sends, or of those that come to it, in the order of their actions.
-        sends
-            Which of the two.
-        """
+        """Which messages of a rank have both ends: a mask, shape (events,)."""
         distinct, kind = kinds(own, events)
         messages = [(c, rank, p, t) if sends else (c, p, rank, t) for c, p, t in distinct]
         most = np.array([self.messages.get(message, 0) for message in messages], np.int64)
@@ -97,19 +85,12 @@ def common_of(
 ) -> tuple[Common, set[int]]:
     """What all ranks have in common, and the communicators that actions name.
 
+    Raises DataError: A rank calls MPI from several threads, or a file cannot be read.
+
     Parameters
     ----------
-    folder
-        The trace, its tables made.
-    groups
-        Its communicators by number.
     counts
         Bytes that a call gives to each world rank, by (rank, number of the event).
-
-    Raises
-    ------
-    DataError
-        A rank calls MPI from several threads, or a file cannot be read.
     """
     sent: Counter[Message] = Counter()
     received: Counter[Message] = Counter()

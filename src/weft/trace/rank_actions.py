@@ -41,19 +41,6 @@ from weft.trace.pairing import Common, starts_to_send, usable, vector_calls
 class RankWriter:
     """Makes the actions of a rank.
 
-    Parameters
-    ----------
-    rank
-        In the world.
-    own
-        Its events.
-    common
-        What the ranks know of each other.
-    groups
-        The communicators by number.
-    layers
-        Where they are in the script.
-
     Attributes
     ----------
     left_out

@@ -15,11 +15,6 @@ from weft.store.trace.folder import TraceFolder
 def reading_trace(run: Path) -> Generator[None, None, None]:
     """Turn what comes of edited or missing files of a trace into one message.
 
-    Parameters
-    ----------
-    run
-        The folder of the trace.
-
     Raises
     ------
     DataError

@@ -53,18 +53,8 @@ class Made:
 def make_script(folder: TraceFolder, path: Path) -> Made:
     """Write the script of a trace.
 
-    Parameters
-    ----------
-    folder
-        The trace, its tables made.
-    path
-        The script's file.
-
-    Raises
-    ------
-    DataError
-        The trace is partial or summarised, ranks call MPI from several threads, there are more communicators than a
-        script holds, or a file cannot be read or written.
+    Raises DataError: The trace is partial or summarised, ranks call MPI from several threads, there are more
+    communicators than a script holds, or a file cannot be read or written.
     """
     rows = TRACE_RANKS.read(folder.path)
     groups, counts = groups_of(folder), counts_of(folder)

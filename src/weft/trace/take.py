@@ -45,12 +45,6 @@ def take_trace(
 
     Parameters
     ----------
-    command
-        Starter, its arguments, the application and its arguments.
-    into
-        A new folder.
-    most_bytes
-        Size that a rank's file may have; what follows is summarised.
     mpicxx
         C++ compiler wrapper of the application's MPI; None: that beside the starter.
     say

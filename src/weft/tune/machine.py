@@ -60,10 +60,7 @@ class MachineFile(BaseModel):
     def write(self, path: Path) -> None:
         """Write it as JSON.
 
-        Raises
-        ------
-        DataError
-            The file cannot be written.
+        Raises DataError: The file cannot be written.
         """
         with file_errors(path):
             write_atomic(path, (self.model_dump_json(by_alias=True, indent=1) + "\n").encode())
@@ -77,10 +74,7 @@ class MachineFile(BaseModel):
 def read_machine(path: Path) -> MachineFile:
     """Read such a file.
 
-    Raises
-    ------
-    DataError
-        It cannot be read, or is none; names the key.
+    Raises DataError: It cannot be read, or is none; names the key.
     """
     return read_json_file(
         path, MachineFile, "has no numbers of a machine", "measure it: weft tune --probe --on FABRIC -o FILE"

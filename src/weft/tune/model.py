@@ -58,10 +58,7 @@ class Machine:
     def of(cls, fabric: Fabric) -> "Machine":
         """The numbers that a fabric file states; a gap or a latency that it leaves out is 0.
 
-        Raises
-        ------
-        FabricError
-            It states no adapter_rate, or no copy_rate.
+        Raises FabricError: It states no adapter_rate, or no copy_rate.
         """
         network, copy_rate = fabric.network, fabric.node.copy_rate
         rate = network.adapter_rate if network else None
@@ -75,15 +72,7 @@ class Machine:
         return cls(gap, latency, rate, copy_rate, fabric.node.latency or 0.0)
 
     def seconds(self, algorithm: str, nodes: int, ranks_per_node: int, block_bytes: int) -> float:
-        """Predicted time of one ``MPI_Alltoall``; infinite for an algorithm that the model does not know.
-
-        Parameters
-        ----------
-        algorithm
-            A spec, such as ``node.multi{nl=4}``.
-        nodes, ranks_per_node, block_bytes
-            N, P and m.
-        """
+        """Predicted time of one ``MPI_Alltoall``; infinite for an algorithm that the model does not know."""
         name, radix = algorithm.partition("{")[0], int(found[1]) if (found := re.search(r"r=(\d+)", algorithm)) else 2
         n, p_node, p = nodes, ranks_per_node, nodes * ranks_per_node
         copied = p_node * p * block_bytes / self.copy_rate
@@ -115,11 +104,6 @@ class Machine:
         average over the nodes an adapter has k messages and P (p - P) m + (N - 1 - k) P^2 m bytes, and the
         gap after the last message need not be waited for: with the better of k = 1 and k = N - 1 that is
         P (p - P) m / B + (N - 2) min(g, P^2 m / B) + L. Nothing is charged for copies and barriers.
-
-        Parameters
-        ----------
-        nodes, ranks_per_node, block_bytes
-            N (2 or more), P and m.
         """
         pair_s = ranks_per_node**2 * block_bytes / self.rate
         return self.latency_s + (nodes - 1) * pair_s + (nodes - 2) * min(self.gap_s, pair_s)

@@ -51,8 +51,6 @@ def predicted_table(title: str, machine: Machine, nodes: int, ranks_per_node: in
 
     Parameters
     ----------
-    machine
-        The model's numbers.
     nodes, ranks_per_node
         The shape.
     sizes

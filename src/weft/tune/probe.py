@@ -87,10 +87,7 @@ class Probed:
 def probed(view: RunView) -> Probed:
     """The numbers from a run's warm medians.
 
-    Raises
-    ------
-    DataError
-        An operation has no time, or a longer one took less time: the run is too noisy for a slope.
+    Raises DataError: An operation has no time, or a longer one took less time: the run is too noisy for a slope.
     """
     cell = next(iter(view.plan.measured))
     seconds = {row["call"]: row["median_s"] for row in timed(view.rows, phase="warm") if row["cell"] == cell.id}
@@ -103,21 +100,12 @@ def probed(view: RunView) -> Probed:
 def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders: int, ranks_per_node: int) -> Probed:
     """The numbers from the time of each operation.
 
+    Raises DataError: See :func:`probed`.
+
     Parameters
     ----------
     seconds
         Time of each operation by name, in seconds.
-    values
-        The cell's values.
-    senders
-        Ranks that send at once.
-    ranks_per_node
-        Ranks that copy at once.
-
-    Raises
-    ------
-    DataError
-        See :func:`probed`.
     """
     keys = ("small", "large", "messages", "trains", "more", "longer")
     small, large, few, trains, times, longer = (int(values[key]) for key in keys)

@@ -16,13 +16,7 @@ Place = tuple[str, int, int, int]
 def rows_by_algorithm(
     view: RunView, wanted: Callable[[str], bool] = lambda op: op in OPS
 ) -> dict[Place, dict[str, TimedRow]]:
-    """Warm rows by place, and then by the name of the algorithm that was asked for.
-
-    Parameters
-    ----------
-    wanted
-        Whether to take an operation, by its name without the size; those with all ranks on time by default.
-    """
+    """Warm rows by place, and then by the name of the algorithm that was asked for."""
     algorithms = {cell.id: str(cell.parameters.get("algorithm", DEFAULT)) for cell in view.plan.measured}
     found: dict[Place, dict[str, TimedRow]] = {}
     for row in timed(view.rows, phase="warm"):

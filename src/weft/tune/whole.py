@@ -49,8 +49,6 @@ class Tuning:
 
     Parameters
     ----------
-    on
-        A fabric file, or the name of a shipped one.
     asked
         What to measure; empty parts for the defaults.
     into
@@ -185,10 +183,7 @@ def _refuse_mistakes(asked: Asked) -> None:
 def write_if_changed(table: SelectionTable, output: Path) -> None:
     """Write a table, unless the file differs from it in the time of making alone: a run begun with it goes on then.
 
-    Raises
-    ------
-    DataError
-        The file cannot be written.
+    Raises DataError: The file cannot be written.
     """
     try:
         before = read_selection(output)

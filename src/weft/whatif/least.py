@@ -16,19 +16,12 @@ from weft.route.routes import Routes
 def fullest_link_s(fabric: Fabric, hosts: Sequence[str], sent: NDArray[np.floating]) -> float | None:
     r"""Seconds that the fullest link needs for its bytes, $\max_l b_l / r_l$; None if cables or rates are not known.
 
+    Raises FabricError: A node is not in the network, or two of them have no route.
+
     Parameters
     ----------
-    fabric
-        The machine.
-    hosts
-        Names of the nodes in the order of their ranks, which share the ranks equally.
     sent
         Bytes from each rank to each other, shape (ranks, ranks).
-
-    Raises
-    ------
-    FabricError
-        A node is not in the network, or two of them have no route.
     """
     network = build_network(fabric)
     if not network.cables_known or not hosts:

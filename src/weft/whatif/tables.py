@@ -25,21 +25,7 @@ WORDS = "better tables"
 def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str], None]) -> Variant | str:
     """The machine with better forwarding tables, or why there are none, in words.
 
-    Parameters
-    ----------
-    fabric
-        A simulated machine.
-    asked
-        The replay on the machine as it is.
-    folder
-        Gets the tables' file, in the format that OpenSM loads.
-    say
-        Takes a line of progress.
-
-    Raises
-    ------
-    WeftError
-        The dump or its tables cannot be read, or the file cannot be written.
+    Raises WeftError: The dump or its tables cannot be read, or the file cannot be written.
     """
     section = fabric.network
     if section is None or section.dump is None or section.dump.tables is None:

@@ -34,10 +34,7 @@ class Variant:
 def refuse_real(fabric: Fabric) -> None:
     """Refuse a machine that is no model.
 
-    Raises
-    ------
-    StudyError
-        The fabric is not simulated: real ones cannot be changed.
+    Raises StudyError: The fabric is not simulated: real ones cannot be changed.
     """
     if not fabric.is_model:
         raise StudyError(
@@ -49,21 +46,7 @@ def refuse_real(fabric: Fabric) -> None:
 def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[list[Variant], list[str]]:
     """The variants that a machine has, the unchanged one first; and what was left out, with the reason.
 
-    Parameters
-    ----------
-    fabric
-        A simulated machine.
-    ranks
-        Of the application.
-    nodes
-        That it takes unchanged.
-    alltoalls
-        All-to-alls that its ranks call.
-
-    Raises
-    ------
-    StudyError
-        See :func:`refuse_real`.
+    Raises StudyError: See :func:`refuse_real`.
     """
     refuse_real(fabric)
     asked = Asked(nodes)
@@ -115,17 +98,7 @@ def _machines(fabric: Fabric, asked: Asked, left_out: list[str]) -> list[Variant
 
 
 def with_network(fabric: Fabric, variant: str, **changes: Any) -> Fabric:
-    """The machine with another network, and the text of a file that describes it, as its run keeps it.
-
-    Parameters
-    ----------
-    fabric
-        The machine.
-    variant
-        The name of what is changed, which the machine's name and the sources of its new numbers get.
-    changes
-        Keys of ``[network]``; files are named from wherever the text is read.
-    """
+    """The machine with another network, and the text of a file that describes it, as its run keeps it."""
     section = fabric.network
     assert section is not None
     dump = changes.get("dump", section.dump)

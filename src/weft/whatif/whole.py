@@ -43,14 +43,8 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
 
     Parameters
     ----------
-    trace
-        The folder of a trace.
-    on
-        A simulated fabric.
     nodes
         Number of nodes; None: as few as have a core for each rank.
-    compute
-        Time between calls, as a multiple of the traced one.
 
     Raises
     ------

@@ -19,10 +19,7 @@ KERNELS = "weft.analyse.claims.kernels"
 def write_claims(path: Path, plan: Plan, rows: Sequence[CallRow]) -> None:
     """Make the claims of a run from its other tables and write them.
 
-    Raises
-    ------
-    DataError
-        A table is missing, or this one cannot be written.
+    Raises DataError: A table is missing, or this one cannot be written.
     """
     CLAIMS.write(path, make_claims(Known(path, plan, rows)))
 

@@ -28,13 +28,7 @@ DIFFERENT = ("slower", "faster")
 def claim_comparison(
     comparison: Comparison, doubts: Iterable[ClaimRow] = (), quality: Sequence[QualityRow] = ()
 ) -> list[ClaimRow]:
-    """The claims of a comparison, through the gate of its runs' quality.
-
-    Parameters
-    ----------
-    doubts, quality
-        Claims of `name_doubts`, and the rows of quality of both runs.
-    """
+    """The claims of a comparison, through the gate of its runs' quality."""
     ratios = [claim_ratio(comparison, each) for each in choose_ratios(comparison)[1:]]
     worst_first = sorted(doubts, key=lambda each: each["confidence"], reverse=True)
     return judge([_answer(comparison), *_assumed(comparison), *ratios, *worst_first], quality)

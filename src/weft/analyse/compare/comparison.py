@@ -124,12 +124,6 @@ def compare(
 
     Parameters
     ----------
-    base, other
-        The runs.
-    margin
-        Smallest relative difference that is called slower or faster; by default the larger of the studies' precisions.
-    phases
-        Phases to compare.
     sizes
         Smallest and largest size in bytes to compare; if given, calls without a size are left out.
 

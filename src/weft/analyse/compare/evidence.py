@@ -82,15 +82,7 @@ class Sample:
 
 
 def weigh(sample: Sample, precision: float) -> list[Evidence]:
-    """Evidence of each row, then of each summary, all tested together.
-
-    Parameters
-    ----------
-    sample
-        The medians.
-    precision
-        Half width of the interval that the studies asked for, relative: the error of a launch's median.
-    """
+    """Evidence of each row, then of each summary, all tested together."""
     base, other = (np.hstack([side, _summaries(side, sample.groups)]) for side in (sample.base, sample.other))
     counts = [(int(a), int(b)) for a, b in zip(_known(base), _known(other), strict=True)]
     estimate, drawn = interval.log_ratios(sample.base, sample.other, SEED)
@@ -111,17 +103,7 @@ def weigh(sample: Sample, precision: float) -> list[Evidence]:
 def spanned(
     evidence: Sequence[Evidence], spans: Sequence[tuple[float, float] | None], groups: Sequence[tuple[int, ...]]
 ) -> list[Evidence]:
-    """The evidence of rows and then of summaries, with the range of their ratios instead of an interval.
-
-    Parameters
-    ----------
-    evidence
-        As :func:`weigh` returns it.
-    spans
-        Smallest and largest ratio of each row; None where no model leaves anything out.
-    groups
-        Rows of each summary: its range is the geometric mean of theirs.
-    """
+    """The evidence of rows and then of summaries, with the range of their ratios instead of an interval."""
     ratios = [found.ratio for found in evidence[: len(spans)]]
     ends = [span or (ratio, ratio) for span, ratio in zip(spans, ratios, strict=True)]
     whole = [

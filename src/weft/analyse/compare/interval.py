@@ -55,7 +55,6 @@ def log_ratios(first: np.ndarray, second: np.ndarray, seed: int) -> tuple[np.nda
     -------
     tuple
         (rows,) estimates and (draws, rows) bootstrap values (natural logarithms of a ratio); NaN where a draw has only
-    launches without the row.
     """
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():  # a draw of launches that all lack a row is NaN, as documented above

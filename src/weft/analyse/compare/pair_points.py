@@ -18,8 +18,6 @@ def pair_points(kernel: str, pairs: Any, nodes: int, ranks: int) -> dict[Key, Po
     ----------
     pairs
         The table of pairs (pyarrow): a row for each ordered pair, size, mode and launch, times one way in seconds.
-    kernel, nodes, ranks
-        Of the run.
     """
     columns = {name: pairs[name].to_numpy(zero_copy_only=False) for name in ("launch", "bytes", "mode", "median_s")}
     found: dict[tuple[str, str, int], dict[int, float]] = {}

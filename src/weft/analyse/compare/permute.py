@@ -18,20 +18,7 @@ MOST_DEALS = 5_000
 
 
 def deals(first: int, second: int, seed: int) -> np.ndarray:
-    """Which launches count as the first side's, one deal per row; row 0 is the deal as measured.
-
-    Parameters
-    ----------
-    first, second
-        Launches of each side.
-    seed
-        Seed of the draw if there are too many deals to try all.
-
-    Returns
-    -------
-    ndarray
-        (deals, first + second) booleans.
-    """
+    """Which launches count as the first side's, one deal per row; row 0 is the deal as measured."""
     total = first + second
     if math.comb(total, first) <= MOST_DEALS:
         found = np.zeros((math.comb(total, first), total), dtype=bool)
@@ -51,16 +38,6 @@ def statistics(logs: np.ndarray, dealt: np.ndarray, error: float) -> np.ndarray:
     ----------
     logs
         (launches, rows) logarithms of medians; NaN where a launch has none.
-    dealt
-        (deals, launches), see `deals`.
-    error
-        Relative standard error of a launch's median that the stop rule accepts. It is added to the spread, so that four
-        launches that agree by chance do not make a tiny difference look large.
-
-    Returns
-    -------
-    ndarray
-        (deals, rows) |mean difference| / ((spread + error) sqrt(1/n1 + 1/n2)); 0 where a side has under two values.
     """
     known = np.isfinite(logs)
     centred = np.where(known, logs - np.nanmean(logs, axis=0), 0.0)  # less cancellation in the squares
@@ -82,16 +59,6 @@ def adjusted(logs: np.ndarray, first: int, error: float, seed: int) -> np.ndarra
     ----------
     logs
         (launches, rows) logarithms of medians, the first side's launches first.
-    first
-        Launches of the first side.
-    error, seed
-        See `statistics` and `deals`.
-
-    Returns
-    -------
-    ndarray
-        (rows,) p values. If all rows with p <= alpha are called different, the chance of any false one is at most
-        alpha.
     """
     if logs.shape[1] == 0:
         return np.zeros(0)

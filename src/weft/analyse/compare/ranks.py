@@ -31,20 +31,7 @@ def doubled_midranks(values: Sequence[float]) -> tuple[int, ...]:
 def rank_test(first: Sequence[float], second: Sequence[float]) -> float:
     """Two-sided p value of the null hypothesis that both sides come from one distribution.
 
-    Parameters
-    ----------
-    first, second
-        Independent values of each side: medians of launches, both in the same unit.
-
-    Returns
-    -------
-    float
-        Probability under the null of a rank sum at least as far from its mean as the one seen; 1 if all are equal.
-
-    Raises
-    ------
-    ValueError
-        A side is empty.
+    Raises ValueError: A side is empty.
     """
     if not first or not second:
         raise ValueError("a side without values has no rank test")

@@ -20,17 +20,6 @@ from weft.store.tables import read_table
 def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
     """Read one side of a comparison from a run.
 
-    Parameters
-    ----------
-    root
-        The run folder; its tables must exist.
-    plan
-        Its plan.
-    name
-        Name that distinguishes it from the other runs in sentences.
-    mpi
-        Its MPI library, in words.
-
     Raises
     ------
     DataError

@@ -134,15 +134,7 @@ class Side:
 
 
 def identity(kernel: str, parameters: Mapping[str, Any], *, single: bool = False) -> str:
-    """The parameters of a cell that identify the measurement; a file by its name, whatever its folder.
-
-    Parameters
-    ----------
-    kernel, parameters
-        Of the cell.
-    single
-        The run has one algorithm of the call only: what two runs may differ by, which does not identify a cell.
-    """
+    """The parameters of a cell that identify the measurement; a file by its name, whatever its folder."""
     asked = kernel_named(kernel)
     kept = {k: value for k, value in parameters.items() if k not in asked.incidental and value not in (None, {}, [])}
     kept |= {key: PurePath(str(kept[key])).name for key in asked.inputs_of(kept)}
@@ -154,24 +146,7 @@ def identity(kernel: str, parameters: Mapping[str, Any], *, single: bool = False
 def points_of(
     rows: Sequence[CallRow], medians: Sequence[MedianRow], parameters: Mapping[str, Mapping[str, Any]], floor: Floor
 ) -> dict[Key, Point]:
-    """Rows of a run by their keys.
-
-    Parameters
-    ----------
-    rows
-        The table of calls.
-    medians
-        The table of medians: one row a cell, launch, call and phase.
-    parameters
-        Parameters of each cell of the plan, by its id.
-    floor
-        The noise floor that the run measured.
-
-    Returns
-    -------
-    dict
-        If two cells measure the same (a cell refined twice), the one with numbers and more launches counts.
-    """
+    """Rows of a run by their keys."""
     algorithms: dict[str, set[str]] = {}
     for row in rows:
         algorithms.setdefault(row["call"], set()).add(str(parameters[row["cell"]].get("algorithm", DEFAULT)))

@@ -62,10 +62,6 @@ def changes_in(logs: Reals, margin: float, deals: int = DEALS, *, sure: bool = T
         (runs, rows): logarithms of times.
     margin
         Smallest step that counts, in logarithms.
-    deals
-        Random histories of each kind to compare with.
-    sure
-        Whether any can be surer than by its order: within a stretch that is not sure, none is.
     """
     runs = len(logs)
     if runs < FEWEST_RUNS:
@@ -130,11 +126,6 @@ def contrasts(logs: Reals, margin: float = 0.0) -> Reals:
         (runs, rows): logarithms of times in seconds.
     margin
         Smallest difference that counts, in logarithms; a surer one of less would hide it in another row.
-
-    Returns
-    -------
-    ndarray
-        (stretches, rows): a ratio, of absolute value, for each of `stretches`; 0 for a difference under the margin.
     """
     runs = len(logs)
     begin, end = stretches(runs).T

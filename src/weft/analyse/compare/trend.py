@@ -84,11 +84,6 @@ class Trend:
 def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
     """Order runs by their times, and find the changes.
 
-    Parameters
-    ----------
-    sides, times
-        The runs, and the ISO time at which each was begun; in any order.
-
     Raises
     ------
     CompareError
@@ -133,8 +128,6 @@ def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found],
         (runs, rows): logarithms of times in seconds.
     margin
         Smallest step that counts, in logarithms.
-    deals
-        Random histories of each kind to compare with.
     """
     found = changes_in(logs, margin, deals)
     rises = drift_in(logs, found)
@@ -173,8 +166,6 @@ def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
     ----------
     logs
         (runs, rows): logarithms of times in seconds.
-    found
-        The changes of `changes_in`, also those that are not sure.
     """
     if not found:
         return None

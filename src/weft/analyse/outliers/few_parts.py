@@ -75,12 +75,8 @@ def list_parts(
 
     Parameters
     ----------
-    names
-        The nodes.
     source, target
         Nodes at the ends of each message, shape (messages,).
-    network, hosts
-        The network with the tables in use, and each node's host index; None: only nodes are told apart.
     """
     known: dict[bytes, int] = {}
     parts: list[Part] = []

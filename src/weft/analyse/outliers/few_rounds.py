@@ -138,17 +138,7 @@ class _Fit:
 
 
 def find_slow_parts(messages: Messages, parts: Parts, sigmas: float = NAMED_SIGMAS) -> list[Slow]:
-    """The parts that stand out from their peers, the one that explains most first.
-
-    Parameters
-    ----------
-    messages
-        The messages of all rounds.
-    parts
-        The parts they cross.
-    sigmas
-        Standard errors from which on a part stands out.
-    """
+    """The parts that stand out from their peers, the one that explains most first."""
     if not len(messages.log_s) or not parts.parts:
         return []
     fit = _Fit(messages, parts)

@@ -35,10 +35,6 @@ def find_outliers(pairs: Table, rounds: Rounds, places: Places) -> list[Culprit]
     ----------
     pairs
         Final times of the pairs: source, target, bytes, mode, time_s, forward_s.
-    rounds
-        Pairs of ranks of each round, the lower rank first.
-    places
-        Nodes and routes of the ranks.
     """
     found: list[Culprit] = []
     for size in sorted(set(pairs["bytes"].to_pylist())):

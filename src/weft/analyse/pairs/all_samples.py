@@ -20,15 +20,6 @@ EXACT_SHARE = 0.5
 def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float]) -> Expression:
     """Quantiles from histograms, each within 1.1 % of the exact one (`weft.analyse.pairs.histogram`).
 
-    Parameters
-    ----------
-    histogram
-        Columns of ``key``, bucket and count.
-    key
-        Columns of a group.
-    wanted
-        Name of a column to its quantile, 0 to 1.
-
     Returns
     -------
     Expression
@@ -62,17 +53,12 @@ def spread(histogram: Expression) -> Expression:
 def exact_hops(samples: Expression, free: int | None = None) -> Expression:
     """The hop table over all samples with exact quantiles.
 
+    Raises DataError: The samples would not fit into `EXACT_SHARE` of the free memory.
+
     Parameters
     ----------
-    samples
-        Warm samples with `CLASS` and time_s.
     free
         Free memory in bytes; by default that of this machine.
-
-    Raises
-    ------
-    DataError
-        The samples would not fit into `EXACT_SHARE` of the free memory.
     """
     refuse_oversize(int(samples.count().to_pyarrow().as_py()), free_memory() if free is None else free)
     return samples.group_by(CLASS).agg(
@@ -88,10 +74,7 @@ def exact_hops(samples: Expression, free: int | None = None) -> Expression:
 def refuse_oversize(samples: int, free: int) -> None:
     """Refuse exact quantiles that would exhaust the memory.
 
-    Raises
-    ------
-    DataError
-        The quantiles need more than `EXACT_SHARE` of the free memory; the message gives both numbers.
+    Raises DataError: The quantiles need more than `EXACT_SHARE` of the free memory; the message gives both numbers.
     """
     need = samples * EXACT_BYTES
     if need > EXACT_SHARE * free:

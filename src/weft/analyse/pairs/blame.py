@@ -48,21 +48,7 @@ class Blame:
 
 
 def blame(placed: Expression, places: Places, scratch: Scratch, *, modelled: bool = False, named: bool = True) -> Blame:
-    """Find the causes of slow pairs.
-
-    Parameters
-    ----------
-    placed
-        Final times of all pairs with their places (`weft.analyse.pairs.pair_times.placed`).
-    places
-        Nodes and hosts of the ranks.
-    scratch
-        Folder for the remainders of all pairs; `Blame.left` can be read as long as it exists.
-    modelled
-        Whether the times come from a model: pairs of a class that run together then differ by their company alone.
-    named
-        False of a few rounds, whose outliers `weft.analyse.outliers` finds: only what each pair leaves is made.
-    """
+    """Find the causes of slow pairs."""
     suspected = suspects(places) if named else []
     matrices, taken, left = _left(by_load(placed, places), places, suspected)
     found: list[Culprit] = []

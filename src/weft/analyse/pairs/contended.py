@@ -17,20 +17,6 @@ def contention_rows(
 
     A thousand pairs of one launch share what that launch met, so the factor is the median over launches of that of
     each; the interval over pairs is given only where there is one launch, and says so.
-
-    Parameters
-    ----------
-    pairs, placed
-        The table of pairs, of one placement, and its final times (`weft.analyse.pairs.pair_times.placed`).
-    factors, counts
-        `weft.analyse.pairs.hop_tables.contention`, and the numbers of pairs that classes have.
-    modelled
-        Whether the times come from a model, which has no interval.
-
-    Returns
-    -------
-    list
-        The columns of `contention_table`, launches, and interval (a kind of `weft.analyse.interval`).
     """
     by_class: dict[tuple[object, ...], list[float]] = {}
     for each in launch_contention(pairs, placed).to_pyarrow().to_pylist():
@@ -46,15 +32,7 @@ def contention_rows(
 
 
 def launch_contention(pairs: Expression, placed: Expression) -> Expression:
-    """The contention factor of each class in each launch: bytes, mode, class_, launch, factor (median over its pairs).
-
-    Parameters
-    ----------
-    pairs
-        The table of pairs, of one placement.
-    placed
-        Their final times (`weft.analyse.pairs.pair_times.placed`), for the class of each pair.
-    """
+    """The contention factor of each class in each launch: bytes, mode, class_, launch, factor (median over its pairs)."""
     way = ["launch", "bytes", "source", "target"]
     known = placed.select("source", "target", "class_").distinct()
     alone = pairs.filter(pairs["mode"] == "isolated").select(*way, alone_s="median_s")

@@ -54,10 +54,6 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> De
     ----------
     times
         Seconds of every two nodes, shape (nodes, nodes); nan where not measured. The diagonal is left out.
-    places
-        Nodes and routes of the ranks.
-    suspected
-        All nodes, links, switches and pairs of leaves that may be slow.
     """
     start = Polish(times, places)
     able = [suspect for suspect in suspected if start.contrasts(suspect)]

@@ -21,14 +21,7 @@ FEWEST = 2
 
 
 def direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple[Role, float | None]:
-    """The role of a culprit, and the factor by which its slow direction is slower one way.
-
-    Returns
-    -------
-    tuple
-        ``sender`` if the directions in `Suspect.forth` are slow, ``receiver`` if their reverse is, ``both``, or
-        ``unknown`` without one-way times; the factor is None unless exactly one direction is slow.
-    """
+    """The role of a culprit, and the factor by which its slow direction is slower one way."""
     count = len(matrix.time_s)
     alone = (parts.touched.ravel() == 1) | (len(parts.effects) == 1)
     forth = effect.suspect.forth

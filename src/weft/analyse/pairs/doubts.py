@@ -38,15 +38,7 @@ Way = tuple[int, int, int, str]
 
 
 def stolen(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> float:
-    """The share of its time that a launch lost to the hypervisor, in so many that a median over launches is theirs.
-
-    Parameters
-    ----------
-    measured
-        The table of cells and launches.
-    launches
-        Ids of the launches that count; of each, the cell that lost most.
-    """
+    """The share of its time that a launch lost to the hypervisor, in so many that a median over launches is theirs."""
     most = dict.fromkeys(launches, 0.0)
     for row in measured:
         if row["launch_id"] in most:
@@ -56,21 +48,7 @@ def stolen(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> float:
 
 
 def doubted(culprit: Culprit, share: float, nodes: int, pairs: int, ways: int) -> Culprit:
-    """The culprit, marked as doubted if theft could have made it.
-
-    Parameters
-    ----------
-    culprit
-        A cause of slow pairs.
-    share
-        The result of `stolen`.
-    nodes
-        Number of nodes.
-    pairs
-        Number of pairs of ranks that were measured in each way.
-    ways
-        Number of combinations of message size and mode.
-    """
+    """The culprit, marked as doubted if theft could have made it."""
     every = nodes * (nodes - 1) if culprit.kind in NODE_KINDS else pairs
     told = OF_NODES if culprit.kind in NODE_KINDS else PAIR_FACTOR if culprit.kind == "pair" else OF_RANKS
     longer = culprit.pairs / (every * ways) * max(0.0, culprit.factor / told - 1) if every else 0.0
@@ -80,15 +58,7 @@ def doubted(culprit: Culprit, share: float, nodes: int, pairs: int, ways: int) -
 
 
 def few_samples(placed: Expression, culprits: Iterable[Culprit]) -> frozenset[Way]:
-    """The ways of single pairs among the culprits that have fewer than `FEWEST` samples.
-
-    Parameters
-    ----------
-    placed
-        Final times of all pairs with their places (`weft.analyse.pairs.pair_times.placed`).
-    culprits
-        Causes of slow pairs.
-    """
+    """The ways of single pairs among the culprits that have fewer than `FEWEST` samples."""
     ranks = sorted({rank for each in culprits if each.kind == "pair" for rank in each.indices})
     if not ranks:
         return frozenset()

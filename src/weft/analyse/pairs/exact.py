@@ -22,13 +22,6 @@ from weft.store.tables import read_table
 def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
     """Times by hops over all warm samples of the largest placement, with exact quantiles, nearest class first.
 
-    Parameters
-    ----------
-    root
-        The run folder; its tables must exist.
-    engine
-        URL of the engine: ``duckdb://`` or ``spark://...``.
-
     Raises
     ------
     DataError

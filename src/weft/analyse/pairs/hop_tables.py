@@ -82,13 +82,6 @@ def contention(placed: Expression) -> Expression:
 def contention_table(factors: Expression, counts: Sequence[int]) -> Expression:
     """The contention factor of each class: the median over its pairs with its interval and quantiles.
 
-    Parameters
-    ----------
-    factors
-        `contention` of all pairs.
-    counts
-        The numbers of pairs that classes have.
-
     Returns
     -------
     Expression
@@ -130,14 +123,6 @@ def worst_pairs(left: Expression, pairs: Expression, most: int) -> Expression:
 
 
 def class_histogram(histogram: Expression, classes: Expression) -> Expression:
-    """The stored histogram of samples, summed by class: bytes, mode, class_, bucket, count.
-
-    Parameters
-    ----------
-    histogram
-        ``tables/pair_histogram.parquet``.
-    classes
-        Class of every two nodes (`weft.analyse.pairs.places.Places.class_table`).
-    """
+    """The stored histogram of samples, summed by class: bytes, mode, class_, bucket, count."""
     placed = histogram.inner_join(classes, ["source_node", "target_node"])
     return placed.group_by([*CLASS, "bucket"]).agg(count=placed["count"].sum())

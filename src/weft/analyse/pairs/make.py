@@ -40,21 +40,7 @@ RASTER = 512
 def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence[MeasuredRow] = ()) -> None:
     """Write the tables of `weft.analyse.tables.pairs.ALL`, for each placement of ranks separately.
 
-    Parameters
-    ----------
-    root
-        The run folder; ``tables/{pairs,ranks}.parquet`` must exist.
-    plan
-        Its plan.
-    backend
-        The engine.
-    cells
-        The table of cells and launches: what was stolen of their time.
-
-    Raises
-    ------
-    DataError
-        A table is missing, or cannot be written.
+    Raises DataError: A table is missing, or cannot be written.
     """
     whole: dict[str, list[Table]] = {table.name: [] for table in ALL}
     pairs = read(backend, [root / "tables" / "pairs.parquet"])

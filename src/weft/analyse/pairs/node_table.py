@@ -63,11 +63,6 @@ def worst_first(rows: Iterable[NodeRow]) -> list[NodeRow]:
     Nodes that stand out from the others (`STANDING_OUT`) come first, by their factor; then the rest, by their distance
     from the median in standard deviations of all nodes at that size. So the scatter of short messages does not hide a
     node that is slow with long ones.
-
-    Parameters
-    ----------
-    rows
-        Those of `node_rows`.
     """
     groups: dict[tuple[int, str], list[NodeRow]] = {}
     for row in rows:

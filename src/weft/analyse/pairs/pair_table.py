@@ -32,17 +32,7 @@ PAIRS = pa.schema(
 
 
 def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> None:
-    """Write both tables from the samples, findings and buckets of these cells.
-
-    Parameters
-    ----------
-    root
-        The run folder; run `weft.store.convert` on it first.
-    backend
-        The engine.
-    cells
-        Ids of the plan's cells of the kernel ``pairs``.
-    """
+    """Write both tables from the samples, findings and buckets of these cells."""
     import ibis
 
     launches = _launches(root, backend, cells)

@@ -13,13 +13,6 @@ def verdicts(pairs: Expression, launches: int = 1) -> Expression:
     A pair that was measured again has the median of its three medians (METHOD 19); with several launches the result is
     the median over launches.
 
-    Parameters
-    ----------
-    pairs
-        The table of pairs.
-    launches
-        Number of launches in it.
-
     Returns
     -------
     Expression

@@ -120,17 +120,7 @@ def _label(hops: int, level: int) -> str:
 def places_of(ranks: Sequence[RankRow], plan: Plan) -> Places:
     """Places of a run's ranks.
 
-    Parameters
-    ----------
-    ranks
-        Rows of ``tables/ranks.parquet``; several launches of one placement, or of parts of it.
-    plan
-        The plan: its fabric, and the hosts of its cells.
-
-    Raises
-    ------
-    DataError
-        No rank was recorded, or two launches put one rank on different nodes.
+    Raises DataError: No rank was recorded, or two launches put one rank on different nodes.
     """
     known: dict[int, tuple[int, int]] = {}
     names: dict[int, str] = {}
@@ -163,15 +153,7 @@ def located(
     fabric: Fabric,
     planned: Sequence[str] = (),
 ) -> Places:
-    """Places of ranks on named hosts of a fabric; arrays of indices have the shape (ranks,).
-
-    Parameters
-    ----------
-    hosts
-        Host name of each node as its ranks reported it.
-    planned
-        The plan's names of the same nodes, in the same order: a host may report another name for itself.
-    """
+    """Places of ranks on named hosts of a fabric; arrays of indices have the shape (ranks,)."""
     try:
         network = build_network(fabric)
     except FabricError as problem:  # e.g. its dump was deleted: hops and links are unknown, times are still valid

@@ -68,15 +68,6 @@ def by_load(placed: Expression, places: Places, *, mean: bool = False) -> Expres
 
     A load of so many times as many flows explains a time so many times as long, and no more; of that it explains what
     the medians of the two loads differ by. So what slows few of its pairs, or all of them by more, stays to be found.
-
-    Parameters
-    ----------
-    placed
-        Final times of all pairs with their places (`weft.analyse.pairs.pair_times.placed`).
-    places
-        Nodes and routes of the ranks.
-    mean
-        Whether a pair's load is the mean of both ways in place of the more crowded one.
     """
     import ibis
 

@@ -52,10 +52,7 @@ class Scratch:
 def scratch(backend: Backend, beside: Path) -> Generator[Scratch]:
     """A scratch folder on the file system of a run, which all workers of an engine can read.
 
-    Raises
-    ------
-    DataError
-        The folder cannot be written, or the disk is full.
+    Raises DataError: The folder cannot be written, or the disk is full.
     """
     with file_errors(beside):
         beside.mkdir(parents=True, exist_ok=True)

@@ -18,21 +18,7 @@ STATISTICS = (
 
 
 def statistics(samples: Expression, most: int) -> Expression:
-    """Order statistics of the warm samples of each ordered pair, size, mode and launch (METHOD 14).
-
-    Parameters
-    ----------
-    samples
-        Samples of pairs with a column ``launch_id`` (`launches_of`).
-    most
-        Samples of the pair that has the most.
-
-    Returns
-    -------
-    Expression
-        `PAIR`, samples, disturbed, and `STATISTICS`; p99_s is null for under 100 samples, and least_s is the
-        median without what the samples lost.
-    """
+    """Order statistics of the warm samples of each ordered pair, size, mode and launch (METHOD 14)."""
     warm = samples.filter(samples.phase == "warm")
     time_s = warm.duration_ns.cast("float64") / warm.batch / 1e9
     least_s = (warm.duration_ns - warm.lost_ns).cast("float64") / warm.batch / 1e9

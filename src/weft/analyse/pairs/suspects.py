@@ -64,13 +64,7 @@ class Suspect:
         return self.forth if apart else self.cells
 
     def directions(self, count: int) -> NDArray[np.int8]:
-        """How a round trip of each of `cells` crosses it, as a code (cells,): the count, or which links of a cable.
-
-        Parameters
-        ----------
-        count
-            Number of nodes.
-        """
+        """How a round trip of each of `cells` crosses it, as a code (cells,): the count, or which links of a cable."""
         if self.kind == "switch":
             turned = (self.cells % count) * count + self.cells // count
             return np.isin(self.cells, self.forth).astype(np.int8) + np.isin(turned, self.forth)

@@ -49,11 +49,6 @@ def two_modes(buckets: NDArray[np.int64], counts: NDArray[np.int64]) -> TwoModes
     ----------
     buckets, counts
         floor(`BINS` x log(time / base)), and the number of pairs in each; shape (buckets,).
-
-    Returns
-    -------
-    TwoModes
-        None if there is one group: one peak, however long its tail.
     """
     total = int(counts.sum())
     if total < FEWEST_PAIRS:

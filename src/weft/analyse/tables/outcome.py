@@ -14,13 +14,6 @@ def answer_of(row: VerdictRow, low: float | None = None, high: float | None = No
 
     Weak scaling is limited by a rise, and strong scaling is not by a fall: so that end of the interval counts where
     nothing is shown.
-
-    Parameters
-    ----------
-    row
-        The verdict; of its ``outcome``, what no interval decides (no verdict, undecided, below the noise) stands.
-    low, high
-        The other interval; None for the verdict's own.
     """
     least = low if low is not None else row["low"] or row["factor"] or 0.0
     most = high if high is not None else row["high"] or row["factor"] or 0.0

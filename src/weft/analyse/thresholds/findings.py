@@ -24,19 +24,7 @@ def protocol_findings(
     *,
     modelled: bool = False,
 ) -> list[FindingRow]:
-    """A note for each jump and each size slower than its double; bends appear only in the table.
-
-    Parameters
-    ----------
-    changes, slower
-        Rows of both tables.
-    cells
-        The plan's cells by id.
-    trials
-        Knobs that were moved.
-    modelled
-        Whether the times come from a model, which has no library whose thresholds could be set.
-    """
+    """A note for each jump and each size slower than its double; bends appear only in the table."""
     listed = list(changes)
     jumps = [row for row in listed if row["kind"] == "jump"]
     return [

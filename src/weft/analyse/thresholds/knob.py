@@ -37,17 +37,7 @@ def launch_knobs(
 def launch_settings(
     measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow], stated: Mapping[str, str]
 ) -> dict[str, Settings]:
-    """The library of each cell and its settings: what its launches agree on.
-
-    Parameters
-    ----------
-    measured
-        Rows of the table of cells: which launches measured a cell.
-    launches
-        Rows of the table of launches: the library, and its settings.
-    stated
-        What the fabric states in place of a library's variables (:attr:`weft.fabric.Fabric.stated_limits`).
-    """
+    """The library of each cell and its settings: what its launches agree on."""
     known = {row["launch_id"]: row for row in launches}
     of_cell: dict[str, list[LaunchRow]] = {}
     for row in measured:
@@ -61,15 +51,6 @@ def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) 
 
     No knob is named for a bend: a cache overflow also bends a curve, at a size that some knob may have by chance. None
     is where the run recorded that the algorithm changes: that is the cause.
-
-    Parameters
-    ----------
-    change, series
-        The change-over, and the series that has it.
-    cell
-        Its cell in the plan.
-    knobs
-        Knobs of the cell's launches.
     """
     where, collective = reached(cell, change.name)
     known = change.kind == "bend" or bool(change.algorithm_after)

@@ -31,17 +31,7 @@ OF_MEMORY = frozenset({"cache", "footprint", "bytes"})
 
 
 def mark_memory_effects(changes: Sequence[ChangeRow], series: Sequence[SizeSeries], cells: Cells) -> list[ChangeRow]:
-    """The change-overs, those of memory with the kind ``cache`` and without a knob.
-
-    Parameters
-    ----------
-    changes
-        Of all series of a run.
-    series
-        Those series.
-    cells
-        The plan's cells by id.
-    """
+    """The change-overs, those of memory with the kind ``cache`` and without a knob."""
     by_name = {(each.cell, each.name): each for each in series}
     found: list[ChangeRow] = []
     for change in changes:

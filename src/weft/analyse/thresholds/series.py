@@ -70,15 +70,7 @@ class SizeSeries:
 
 
 def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[SizeSeries]:
-    """Every series of sizes within a cell, in the order it was measured.
-
-    Parameters
-    ----------
-    rows
-        The table of calls; cold rows and rows without a size in their name or without a time are left out.
-    medians
-        The table of medians: one row per cell, call, phase and launch.
-    """
+    """Every series of sizes within a cell, in the order it was measured."""
     groups: dict[tuple[str, str], dict[int, TimedRow]] = {}
     for row in timed(rows, phase="warm"):
         name, size = split_op(row["call"])
@@ -104,8 +96,6 @@ def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: st
     ----------
     rows, medians
         See `size_series`; of several cells with one shape and block the first is used.
-    call
-        The call whose messages are the cell's blocks; messages of other calls do not grow with the block.
     """
     groups: dict[tuple[str, int, int, int], dict[int, TimedRow]] = {}
     for row in timed(rows, call, "warm"):
@@ -181,12 +171,8 @@ def make_series(
 
     Parameters
     ----------
-    cell, name, rows, statistic
-        Fields of the series.
     launches
         Launch to size (bytes) to seconds.
-    together
-        Whether each launch measured all sizes, so that it has an offset of its own.
     """
     sizes = [size_of(row) for row in rows]
     logs = {launch: {size: math.log(value) for size, value in found.items()} for launch, found in launches.items()}

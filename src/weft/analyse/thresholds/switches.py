@@ -19,15 +19,7 @@ from weft.analyse.thresholds.series import SizeSeries
 
 
 def find_change_overs(series: SizeSeries, *, modelled: bool) -> list[ChangeOver]:
-    """Every change-over of a series, ascending, switches of the algorithm among them.
-
-    Parameters
-    ----------
-    series
-        The series.
-    modelled
-        Whether its times come from a model, which has no noise: then a factor has no interval.
-    """
+    """Every change-over of a series, ascending, switches of the algorithm among them."""
     runs = stretches(series)
     switches = [_switch(series, *sides) for sides in pairwise(runs)]
     divided = [runs[k].stop for k, switch in enumerate(switches) if switch.kind == "jump"]

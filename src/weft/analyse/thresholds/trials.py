@@ -59,15 +59,7 @@ class Steps(NamedTuple):
 
 
 def trial_rows(changes: Sequence[ChangeRow], plan: Plan, medians: Sequence[MedianRow]) -> list[TrialRow]:
-    """What each moved knob did to its change-over.
-
-    Parameters
-    ----------
-    changes
-        Change-overs of the run.
-    plan, medians
-        Of the run in which knobs were moved (`weft.plan.trials`).
-    """
+    """What each moved knob did to its change-over."""
     told = {cell.id: cell.parameters["trial"] for cell in plan.cells}
     usual = {each["cell"]: name for name, each in told.items() if "knob" not in each and "far" not in each}
     far = {Trial(**each["far"]): name for name, each in told.items() if isinstance(each.get("far"), dict)}
@@ -109,13 +101,7 @@ def is_of(trial: TrialRow, change: ChangeRow) -> bool:
 
 
 def quieter(trial: Trial, moved: str, usual: str, medians: Sequence[MedianRow]) -> Steps:
-    """The steps of medians, or of the fastest samples if these agree between rounds much better.
-
-    Parameters
-    ----------
-    moved, usual
-        Ids of the cells with the knob moved, and as it was.
-    """
+    """The steps of medians, or of the fastest samples if these agree between rounds much better."""
     by_median, by_fastest = (
         steps_of(trial, times(medians, moved, column), times(medians, usual, column)) for column in COLUMNS
     )

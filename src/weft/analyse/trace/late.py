@@ -7,17 +7,7 @@ from weft.store.trace.calls import FILES
 
 
 def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Expression:
-    """Rows of LATE, by rank; ``last`` counts the calls for which others waited for the rank.
-
-    Parameters
-    ----------
-    events
-        All events.
-    ranks
-        The table trace_ranks.
-    waited
-        rank, culprit, waiting_ns, own_ns of each call whose waiting is known.
-    """
+    """Rows of LATE, by rank; ``last`` counts the calls for which others waited for the rank."""
     import ibis
 
     calls = calls_of(events)

@@ -68,13 +68,6 @@ def _manifest(folder: TraceFolder) -> dict[str, str]:
 def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     """Write the tables of `weft.analyse.tables.traces`; convert the trace first.
 
-    Parameters
-    ----------
-    folder
-        The trace's folder.
-    engine
-        URL of the engine: ``duckdb://`` or ``spark://...``.
-
     Raises
     ------
     DataError

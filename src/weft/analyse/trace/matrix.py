@@ -37,8 +37,6 @@ def matrix(events: Expression, counts: Expression, members: Expression) -> Expre
     ----------
     events, counts
         All events; bytes to each member of the calls that have counts.
-    members
-        comm, rank and ``size`` of every communicator, the world's too.
     """
     import ibis
 

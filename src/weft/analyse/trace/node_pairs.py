@@ -22,8 +22,6 @@ def node_pairs(seen: Expression, ranks: Expression) -> list[NodePairRow]:
     ----------
     seen
         rank, peer, bytes and ns of messages whose whole way was seen.
-    ranks
-        The table trace_ranks.
     """
     import ibis
 

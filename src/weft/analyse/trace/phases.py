@@ -32,8 +32,6 @@ def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]
     ----------
     codes
         What each call is, shape (n,), any unit: equal codes are equal calls.
-    longest
-        Of the periods that are tried.
     """
     found: list[tuple[int, int, int]] = []
     sums, powers = _sums(codes)
@@ -105,17 +103,7 @@ def _after(codes: Codes, period: int, end: int) -> int:
 
 
 def phases(events: Expression, sites: Sequence[str], most: int = 8) -> list[PhaseRow]:
-    """Rows of PHASES, the longest in time first.
-
-    Parameters
-    ----------
-    events
-        All events.
-    sites
-        Text of each call site, by its number.
-    most
-        Phases that are told.
-    """
+    """Rows of PHASES, the longest in time first."""
     calls = calls_of(events)
     own = calls.filter((calls.rank == 0) & (calls.call != "MPI_Start") & ((calls.flags & int(Flag.SUMMARY)) == 0))
     # polls without success come as often as the clock will have it

@@ -14,17 +14,7 @@ def calls_of(events: Expression) -> Expression:
 
 
 def by_call(events: Expression, waited: Expression, rank_seconds: float) -> Expression:
-    """Rows of CALL_TIMES, the longest first.
-
-    Parameters
-    ----------
-    events
-        All events.
-    waited
-        rank, event, call, waiting_ns of the calls whose waiting is known.
-    rank_seconds
-        Time of all ranks together.
-    """
+    """Rows of CALL_TIMES, the longest first."""
     calls = calls_of(events)
     sums = calls.group_by("call").agg(
         calls=calls.calls.sum(),

@@ -87,12 +87,8 @@ def timeline(
 
     Parameters
     ----------
-    folder
-        The trace's folder.
     begin_s, end_s
         Of the stretch, in s since the first call of the first rank; None: those of the trace.
-    columns, most_ranks
-        How finely it is divided, and how many ranks are shown.
 
     Raises
     ------

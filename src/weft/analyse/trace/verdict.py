@@ -29,21 +29,7 @@ def verdict(
     seconds: float,
     cores: Sequence[tuple[Sequence[int], int]] = (),
 ) -> list[VerdictRow]:
-    """Rows of VERDICT, the one that could save most first.
-
-    Parameters
-    ----------
-    ranks
-        The table of late ranks.
-    all_to_all_s
-        Time between last arrival and last end of all blocking all-to-alls, one after the other.
-    moved_s
-        Time for which a rank moved data in calls whose waiting is known, by rank.
-    seconds
-        From the first call of the first rank to the last end of the last.
-    cores
-        Ranks that share processors, and how many these are.
-    """
+    """Rows of VERDICT, the one that could save most first."""
     if not ranks or seconds <= 0:
         return []
     computing = [row["compute_s"] + row["file_s"] for row in ranks]

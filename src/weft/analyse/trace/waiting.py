@@ -92,13 +92,6 @@ def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
 
     Messages of a pair, communicator and tag are received in the order in which receives were posted (MPI 3.5), so the
     n-th such receive has the n-th such message.
-
-    Parameters
-    ----------
-    events
-        All events.
-    ranks
-        First and last rank whose receives are asked for: what one rank receives depends on no other's receives.
     """
     import ibis
 

@@ -37,16 +37,8 @@ def draw(
 
     Parameters
     ----------
-    network
-        The network.
-    title, subtitle
-        Texts above the drawing.
     values
         A value for each link, shape (links,), any unit, that colours the cables between switches; None draws grey.
-    meaning
-        Description of the values for the legend.
-    scale
-        Values drawn in grey, amber and red; values outside take the end colours.
     """
     import altair as alt
 
@@ -73,14 +65,8 @@ def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float]
 
     Parameters
     ----------
-    plan
-        Positions of all parts.
     meaning
         Description of the lines' values; None draws all lines grey.
-    scale
-        As in `draw`.
-    legend
-        Whether to draw a legend of the colours under the drawing.
     """
     import altair as alt
 

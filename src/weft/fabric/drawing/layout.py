@@ -34,15 +34,7 @@ def box_width(centres: list[Point]) -> float:
 
 
 def over_the_middle(links: Sequence[tuple[str, str]], depth: Mapping[str, int]) -> dict[str, float]:
-    """Horizontal positions of a tree's vertices, from 0 (left) to 1; each switch is centred above what it connects.
-
-    Parameters
-    ----------
-    links
-        Both ends of each link, in any order.
-    depth
-        Distance of each end from the nearest host, in links.
-    """
+    """Horizontal positions of a tree's vertices, from 0 (left) to 1; each switch is centred above what it connects."""
     below: dict[str, list[str]] = {}
     for one, other in dict.fromkeys(tuple(sorted(pair, key=lambda end: depth.get(end, 0))) for pair in links):
         below.setdefault(other, []).append(one)

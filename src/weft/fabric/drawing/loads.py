@@ -46,17 +46,7 @@ class LinkLoad:
 
 
 def sketch_loads(loads: Sequence[LinkLoad], hosts: Sequence[str], width: float) -> Sketch:
-    """Lay out the links of a tree, hosts at the bottom.
-
-    Parameters
-    ----------
-    loads
-        Both directions of every link, in any order.
-    hosts
-        Names of the hosts.
-    width
-        Width of the drawing, in points.
-    """
+    """Lay out the links of a tree, hosts at the bottom."""
     links = [(load.source, load.target) for load in loads]
     depth = depths(hosts, links)
     top = max(depth.values(), default=1)

@@ -79,8 +79,6 @@ def sketch(network: Network, values: NDArray[np.floating] | None = None) -> Sket
 
     Parameters
     ----------
-    network
-        The network.
     values
         A value for each link, shape (links,), any unit, to colour lines by; a line shows the largest of its links'
         values.

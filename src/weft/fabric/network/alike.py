@@ -42,13 +42,6 @@ def leaves_alike(network: Network, wanted: Container[int] | None = None) -> Iter
 
     Of the leaves with the same neighbours each is compared with the first one only, so the time is linear in the size
     of the tables.
-
-    Parameters
-    ----------
-    network
-        The network.
-    wanted
-        Only these leaf switches; all if None.
     """
     hosts_of = _hosts_of(network)
     chosen = [leaf for leaf in hosts_of if wanted is None or leaf in wanted]

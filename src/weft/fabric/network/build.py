@@ -58,18 +58,13 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *,
 def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
     """The network with other rates for some links.
 
+    Raises FabricError: There is no link between the two ends, or a key has another form.
+
     Parameters
     ----------
-    network
-        The network.
     rates
         Bytes per second by the two ends of a link: ``leaf1 - spine0`` for both directions, ``leaf1 -> spine0`` for one;
         all cables between the two if there are several.
-
-    Raises
-    ------
-    FabricError
-        There is no link between the two ends, or a key has another form.
     """
     if not rates:
         return network

@@ -65,19 +65,12 @@ def _groups(shape: DragonflyShape, hosts: int) -> int:
 def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, latency: float = 0.0) -> Network:
     """Make a dragonfly.
 
+    Raises FabricError: There are too few global links to connect all groups.
+
     Parameters
     ----------
-    hosts
-        Host names, which fill router after router and group after group.
-    shape
-        The dragonfly.
     rate, latency
         Bytes per second and seconds of each host's link.
-
-    Raises
-    ------
-    FabricError
-        There are too few global links to connect all groups.
     """
     groups, size = _groups(shape, len(hosts)), shape.routers_per_group
     refuse_oversize(len(hosts), groups * size, len(hosts) + groups * size * (size + shape.global_links) // 2)

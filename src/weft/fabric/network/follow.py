@@ -15,8 +15,6 @@ def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
 
     Parameters
     ----------
-    network
-        The network.
     sources, targets
         Host indices, shape (pairs,).
 
@@ -52,10 +50,10 @@ def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
 def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int16]:
     """Number of switch-to-switch links from given switches to given hosts.
 
+    Raises FabricError: The tables contain a loop.
+
     Parameters
     ----------
-    network
-        The network.
     rows
         Switch indices, shape (rows,).
     targets
@@ -64,11 +62,6 @@ def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int1
     Returns
     -------
     Hops, shape (rows, columns); `UNREACHABLE` where the tables do not lead to the host.
-
-    Raises
-    ------
-    FabricError
-        The tables contain a loop.
     """
     at, end = np.repeat(rows, len(targets)), np.tile(targets, len(rows))
     return steps_on(network, at, end).reshape(len(rows), len(targets))
@@ -77,17 +70,12 @@ def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int1
 def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
     """Hops between switches from a switch to a host, shape (pairs,); `UNREACHABLE` if there is no route.
 
+    Raises FabricError: The tables contain a loop.
+
     Parameters
     ----------
-    network
-        The network.
     at, end
         Indices of switch and host of each pair, shape (pairs,).
-
-    Raises
-    ------
-    FabricError
-        The tables contain a loop.
     """
     hosts = len(network.hosts)
     steps = np.full(len(at), UNREACHABLE, dtype=np.int16)

@@ -21,10 +21,7 @@ MOST_ENTRIES = 500_000_000  # in the forwarding tables: 2 GB
 def refuse_oversize(hosts: int, switches: int, cables: int) -> None:
     """Refuse a network that would not fit into memory, before it is built: a file may state any numbers.
 
-    Raises
-    ------
-    FabricError
-        The network is too large; names the numbers and the limits.
+    Raises FabricError: The network is too large; names the numbers and the limits.
     """
     if cables > MOST_CABLES or hosts * switches > MOST_ENTRIES:
         raise FabricError(
@@ -242,8 +239,6 @@ class Network:
         ----------
         forward
             Index of the link that leads from each switch to each host, shape (switches, hosts).
-        routing
-            Name of the routing.
 
         Raises
         ------

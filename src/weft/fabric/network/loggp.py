@@ -50,12 +50,8 @@ def segment_cost(whole: MessageCost, adapter_rate: float | None, segments: Seque
 
     Parameters
     ----------
-    whole
-        Cost of messages for which no segment says anything else.
     adapter_rate
         Rate of the adapter in bytes per second; None if it is not known, and no rate can be lacking.
-    segments
-        Segments, ascending.
     size
         Bytes of the message.
     """

@@ -22,13 +22,6 @@ WORK = 5_000  # choices by destination: on larger fabrics more switches choose a
 def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
     """Forwarding tables of a graph.
 
-    Parameters
-    ----------
-    hosts, switches
-        Number of each.
-    links
-        The links between them; if a rate is unknown, all count as equal.
-
     Returns
     -------
     Link indices, shape (switches, hosts); -1 where a switch cannot reach a host.

@@ -28,7 +28,6 @@ def limiting_loads(pairs: Ints, network: Network, hosts: Ints) -> NDArray[np.flo
     Returns
     -------
     Shape (2 * pairs,): the way from the first to the second of each pair, then the ways back. Links without a stated
-    rate count as the fastest one.
     """
     routes = both_ways(pairs, network, hosts)
     rate = network.links.rate

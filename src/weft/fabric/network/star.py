@@ -14,8 +14,6 @@ def star(hosts: Sequence[str], *, rate: float, latency: float = 0.0) -> Network:
 
     Parameters
     ----------
-    hosts
-        Host names.
     rate
         Bytes per second of each host's link, each way.
     latency

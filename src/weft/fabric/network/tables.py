@@ -63,17 +63,9 @@ class TableReport:
 def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
     """Forwarding tables of a network by link.
 
-    Parameters
-    ----------
-    network
-        A network with addresses.
-    tables
-        The tables as read.
-
     Returns
     -------
     Index of the link that a switch takes towards a host, shape (switches, hosts), -1 where its table has no entry or
-    names a port without a cable; and the differences found.
 
     Raises
     ------

@@ -41,19 +41,12 @@ def torus(hosts: Sequence[str], shape: TorusShape, *, rate: float, latency: floa
     Routes correct the first dimension first. Half way round an even dimension both directions are equally short: hosts
     with an even coordinate are reached upwards, others downwards.
 
+    Raises FabricError: There are more hosts than the switches have places for, or more than six dimensions.
+
     Parameters
     ----------
-    hosts
-        Host names.
-    shape
-        The torus.
     rate, latency
         Bytes per second and seconds of each host's link.
-
-    Raises
-    ------
-    FabricError
-        There are more hosts than the switches have places for, or more than six dimensions.
     """
     switches = math.prod(shape.dimensions)
     if len(hosts) > switches * shape.nodes_per_switch or not 1 <= len(shape.dimensions) <= len(AXES):

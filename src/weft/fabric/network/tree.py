@@ -133,21 +133,14 @@ def _three_levels(
 def fat_tree(hosts: Sequence[str], shape: TreeShape, *, rate: float, latency: float = 0.0) -> Network:
     """A fat tree of two or three levels.
 
+    Raises FabricError: The numbers do not describe a tree.
+
     Parameters
     ----------
-    hosts
-        Host names; they fill the leaves in this order.
-    shape
-        The tree.
     rate
         Bytes per second of each host's link, each way.
     latency
         Seconds of each host's link; a message crosses two.
-
-    Raises
-    ------
-    FabricError
-        The numbers do not describe a tree.
     """
     sizes = _sizes(shape, len(hosts))
     above = sizes.pods * sizes.spines

@@ -37,10 +37,7 @@ __all__ = [
 def detect(lines: Lines) -> Format:
     """The format of a dump, from the first line that identifies it.
 
-    Raises
-    ------
-    FabricError
-        No line belongs to a known format.
+    Raises FabricError: No line belongs to a known format.
     """
     for line in lines.lines:
         if re.match(r"\s*(Switch|Ca|Hca|Rt)\s+\d+\s+\"", line, re.IGNORECASE) or re.match(r"\s*(vendid|devid)=", line):
@@ -72,8 +69,6 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
 
     Parameters
     ----------
-    path
-        The file.
     form
         Its format; detected from the file if None.
 
@@ -101,10 +96,7 @@ def read_names(path: str | Path) -> dict[str, str]:
 
     Keys may also be written as OpenSM's node name map does, ``0x0002c90300080e84 "node7"``.
 
-    Raises
-    ------
-    FabricError
-        A line has neither form, or a name occurs twice.
+    Raises FabricError: A line has neither form, or a name occurs twice.
     """
     lines = Lines.read(path)
     names: dict[str, str] = {}

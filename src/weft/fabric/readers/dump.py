@@ -153,10 +153,7 @@ class Lines:
     def read(cls, path: str | Path) -> "Lines":
         """Read a file; bytes that are not UTF-8 are replaced, since descriptions may hold any bytes.
 
-        Raises
-        ------
-        FabricError
-            The file cannot be read, is no plain one, or is larger than 1 GiB.
+        Raises FabricError: The file cannot be read, is no plain one, or is larger than 1 GiB.
         """
         try:
             text = read_plain(Path(path), MOST_BYTES).decode("utf-8", errors="replace")

@@ -23,10 +23,7 @@ KINDS: dict[str, BoxKind] = {"SW": "switch", "CA": "host", "RT": "router"}
 def read_ports_report(lines: Lines) -> Dump:
     """Boxes and cable ends of the output of ``ibnetdiscover -p``.
 
-    Raises
-    ------
-    FabricError
-        Names file and line, what is wrong, the text seen and what was expected.
+    Raises FabricError: Names file and line, what is wrong, the text seen and what was expected.
     """
     dump = Dump(lines.path, "ibnetdiscover -p")
     ports: dict[str, int] = {}

@@ -112,11 +112,6 @@ class _Open:
 def read_tables(path: str | Path) -> Tables:
     """Read forwarding tables of any of the formats.
 
-    Parameters
-    ----------
-    path
-        The file; the tables of all switches in sequence.
-
     Raises
     ------
     FabricError

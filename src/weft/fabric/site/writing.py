@@ -21,15 +21,6 @@ WIDE = 46
 def fabric_text(site: Site, adapters: Sequence[Adapter], host: str) -> str:
     """The text of the fabric file.
 
-    Parameters
-    ----------
-    site
-        What the scheduler says.
-    adapters
-        The adapters of the host that was asked, taken for those of a node.
-    host
-        Its name.
-
     Raises
     ------
     FabricError

@@ -70,10 +70,7 @@ class Bandwidth(PlainKernel):
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """A pair for each pattern that the fabric has; a note for each pattern that it does not have.
 
-        Raises
-        ------
-        StudyError
-            The limit of a cell is too short for its sizes.
+        Raises StudyError: The limit of a cell is too short for its sizes.
         """
         assert isinstance(study, BandwidthStudy)
         assert isinstance(series, BandwidthSeries)

@@ -44,10 +44,8 @@ class Collective(PlainKernel):
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """Values for each call, form and pattern at each shape and process count.
 
-        Raises
-        ------
-        StudyError
-            No size is left, the limit of a cell is too short for its sizes, or a root or matrix does not fit.
+        Raises StudyError: No size is left, the limit of a cell is too short for its sizes, or a root or matrix does
+        not fit.
         """
         assert isinstance(study, CollectiveStudy)
         assert isinstance(series, CollectiveSeries)
@@ -220,10 +218,7 @@ def process_counts(series: CollectiveSeries, shape: Shape, notes: list[str]) -> 
 def fitting(section: CollectiveSection, rows: int, ranks: int, where: str) -> None:
     """Refuse a root or a traffic matrix that does not fit a number of ranks.
 
-    Raises
-    ------
-    StudyError
-        The root is not below the number of ranks, or the matrix has another number of rows.
+    Raises StudyError: The root is not below the number of ranks, or the matrix has another number of rows.
     """
     if section.root >= ranks:
         raise StudyError(
@@ -275,10 +270,7 @@ def fitting_sizes(
 ) -> list[int]:
     """The section's sizes that a call can have: whole elements, and not over ``memory_most``.
 
-    Raises
-    ------
-    StudyError
-        No size is left.
+    Raises StudyError: No size is left.
     """
     whole = collective in REDUCING or form == "vector"
     sizes = [size for size in section.sizes if not whole or size % ELEMENT == 0]

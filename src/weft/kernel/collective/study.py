@@ -24,10 +24,7 @@ UP_TO_ALL = "2..p"
 def parse_collectives(value: object) -> tuple[str, ...]:
     """Names of collectives in lower case, from MPI's own spelling: ``["Bcast", "Alltoall"]``.
 
-    Raises
-    ------
-    ValueError
-        The list is empty, a name occurs twice, or it is not a collective.
+    Raises ValueError: The list is empty, a name occurs twice, or it is not a collective.
     """
     names = [str(each).removeprefix("MPI_").lower() for each in as_list(value)]
     if not names or len(set(names)) != len(names) or not set(names) <= set(NAMES):
@@ -38,10 +35,7 @@ def parse_collectives(value: object) -> tuple[str, ...]:
 def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
     """Process counts to measure in one launch.
 
-    Raises
-    ------
-    ValueError
-        Another text, or a list of anything but distinct whole numbers from 1.
+    Raises ValueError: Another text, or a list of anything but distinct whole numbers from 1.
     """
     if value is None:
         return None
@@ -58,10 +52,7 @@ def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
 def parse_root(value: object) -> int:
     """The root of rooted calls; -1 if it rotates.
 
-    Raises
-    ------
-    ValueError
-        Neither "rotating" nor a whole number from 0.
+    Raises ValueError: Neither "rotating" nor a whole number from 0.
     """
     if value == "rotating":
         return -1

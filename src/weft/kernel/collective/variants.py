@@ -18,19 +18,8 @@ def variants(section: CollectiveSection, sweep: Sweep, find_library: Callable[[]
 
     Parameters
     ----------
-    section
-        The section of the study.
     sweep
         Shape and values of each cell.
-    find_library
-        Returns the MPI library's version string, empty if not yet known; only called if the study tries each of its
-        algorithms.
-
-    Returns
-    -------
-    Sweep
-        With ``algorithm`` (a name) and ``setting`` (environment variables of the ranks, none for the default) in each
-        cell's values, if the study asks for each algorithm; otherwise unchanged.
     """
     found: list[Values] = []
     told, library = False, find_library() if section.algorithms == "each" else ""

@@ -207,10 +207,7 @@ def timed_calls(values: Mapping[str, Any]) -> list[str]:
 def vector_length(series: ExchangeSeries, shape: Shape, first: Shape, where: str) -> int:
     """``m`` at a shape. With ``s`` an expression can keep local memory constant as nodes or ranks are added.
 
-    Raises
-    ------
-    StudyError
-        The expression cannot be evaluated, or its value is not a whole number from 1.
+    Raises StudyError: The expression cannot be evaluated, or its value is not a whole number from 1.
     """
     grown = Fraction(shape.ranks, first.ranks)
     names = {"N": shape.nodes, "p": shape.ranks, "r": shape.ranks_per_node, "s": grown}
@@ -226,10 +223,7 @@ def vector_length(series: ExchangeSeries, shape: Shape, first: Shape, where: str
 def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tuple[int, tuple[str, ...]]:
     """The multiple of ``step`` for which one array of the series' first cell is nearest to the size wanted.
 
-    Raises
-    ------
-    FabricError
-        The series asks for a share of the memory, which the fabric does not state.
+    Raises FabricError: The series asks for a share of the memory, which the fabric does not state.
     """
     wanted = series.array
     if isinstance(wanted, float):
@@ -255,10 +249,7 @@ def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tu
 def common_multiple(squares: Sequence[int], where: str) -> int:
     """The least n that p^2 divides for every p.
 
-    Raises
-    ------
-    StudyError
-        It is larger than the largest n allowed.
+    Raises StudyError: It is larger than the largest n allowed.
     """
     found = 1
     for square in squares:
@@ -274,10 +265,7 @@ def common_multiple(squares: Sequence[int], where: str) -> int:
 def divisible(n: int, shapes: Sequence[Shape], step: int, where: str) -> None:
     """Refuse an ``n`` whose blocks would not be whole; the message names the nearest that are.
 
-    Raises
-    ------
-    StudyError
-        p^2 does not divide n at one of the shapes.
+    Raises StudyError: p^2 does not divide n at one of the shapes.
     """
 
     def nearest(divisor: int) -> int:

@@ -32,10 +32,7 @@ def listed(*kinds: dict[str, Any]) -> dict[str, Any]:
 def each_of(series: dict[str, Any]) -> list[dict[str, Any]]:
     """Split a series with lists of n or m into a series for each value, named after it: ``grid-m8``, ``grid-n4096-m8``.
 
-    Raises
-    ------
-    ValueError
-        There would be more than a thousand series.
+    Raises ValueError: There would be more than a thousand series.
     """
     keys = [key for key in LISTED if isinstance(series.get(key), list) and series[key]]
     if not keys or not isinstance(series.get("name"), str):
@@ -63,10 +60,7 @@ def word(value: object) -> str:
 def parse_n(value: object) -> int | Literal["auto"]:
     """Parse the number of vectors in the global array.
 
-    Raises
-    ------
-    ValueError
-        Neither "auto" nor a whole number in range.
+    Raises ValueError: Neither "auto" nor a whole number in range.
     """
     if value == "auto":
         return "auto"
@@ -78,10 +72,7 @@ def parse_n(value: object) -> int | Literal["auto"]:
 def parse_m(value: object) -> str:
     """Parse the number of doubles in a vector, as an expression.
 
-    Raises
-    ------
-    ValueError
-        Neither a whole number from 1 nor an expression.
+    Raises ValueError: Neither a whole number from 1 nor an expression.
     """
     if type(value) is int and value >= 1:
         return str(value)

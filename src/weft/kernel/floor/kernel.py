@@ -34,14 +34,6 @@ def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
     ----------
     staying
         Bytes that each rank copies within its node, for every operation of the cells that use this floor.
-    most
-        Largest size allowed, besides the limit of 256 MiB; None if the memory is not known.
-
-    Returns
-    -------
-    list
-        The given sizes from 16 KiB to 256 MiB, and powers of two from 16 KiB up to the largest. A bound uses the
-        largest size not above its own cell's, so the sizes between serve the sizes that refinement adds.
     """
     wanted = {size for size in staying if size > SMALLEST}  # below this only the best rate of a cache matters
     most = LARGEST if most is None else min(most, LARGEST)

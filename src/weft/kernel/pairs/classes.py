@@ -31,15 +31,7 @@ class Group:
 
 
 class Classes:
-    """Pairs of ranks by class: 0 on one node, else 1 + hops.
-
-    Parameters
-    ----------
-    node_of
-        Node index of each rank.
-    network, hosts
-        The network and the nodes' host indices; None if not known.
-    """
+    """Pairs of ranks by class: 0 on one node, else 1 + hops."""
 
     def __init__(
         self, node_of: NDArray[np.integer[Any]], network: Network | None = None, hosts: Ints | None = None

@@ -34,10 +34,7 @@ class Pairs(PlainKernel):
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """Blocks of rounds at each shape.
 
-        Raises
-        ------
-        StudyError
-            No shape of the series has two ranks, or one has over 100,000.
+        Raises StudyError: No shape of the series has two ranks, or one has over 100,000.
         """
         from weft.kernel.pairs.plan import shape_values
 

@@ -59,14 +59,6 @@ def draw_matchings(
     leaf, pod
         Leaf switch and pod (or group) of each node, shape (nodes,); where the topology is not known, give every node
         a leaf of its own.
-    count
-        The number of rounds.
-    seed
-        Of the draws.
-    network, hosts
-        The network with its tables, and the nodes' host indices in it; None where loads are not known.
-    aim
-        Links of parts that every round should cross, those of one part together: candidates of earlier rounds.
     """
     dice = np.random.default_rng([seed, 41])
     levels = _levels(leaf, pod)
@@ -93,17 +85,7 @@ def draw_matchings(
 
 
 def draw_alone(nodes: int, count: int, seed: int) -> list[Round]:
-    """Rounds where no topology is known: `SPARSE` of the nodes at a time, so that few messages share a cable.
-
-    Parameters
-    ----------
-    nodes
-        The number of nodes.
-    count
-        Partners of each node.
-    seed
-        Of the draws.
-    """
+    """Rounds where no topology is known: `SPARSE` of the nodes at a time, so that few messages share a cable."""
     whole = draw_matchings(np.arange(nodes, dtype=np.int32), None, count, seed)
     parts = max(min(SPARSE, nodes // 16), 1)
     return [Round("", pairs) for each in whole for pairs in np.array_split(each.pairs, parts) if len(pairs)]

@@ -93,10 +93,7 @@ def matched(
 def part_links(network: Network, name: str) -> Ints:
     """Links of a cable (``leaf2 - spine0``), of one direction of it (``leaf2 -> spine0``) or into a switch.
 
-    Raises
-    ------
-    StudyError
-        The network has no such part.
+    Raises StudyError: The network has no such part.
     """
     hosts = len(network.hosts)
     switches = [switch.name for switch in network.switches]
@@ -158,13 +155,7 @@ def tournament(
 
 
 def store_of(study: PairsStudy, operations: int, where: str, notes: list[str]) -> str:
-    """How to store samples, ``raw`` or ``summary``: by their bytes if the study leaves it open. Adds to ``notes``.
-
-    Parameters
-    ----------
-    operations
-        Operations of all ranks in one launch: rounds times sizes times concurrencies.
-    """
+    """How to store samples, ``raw`` or ``summary``: by their bytes if the study leaves it open. Adds to ``notes``."""
     if study.pairs.store != "auto":
         return study.pairs.store
     samples = min(3 * study.measure.min_samples, study.measure.max_samples)

@@ -13,17 +13,7 @@ Chosen = list[list[tuple[int, int]]]
 
 
 def draw_rounds(schedule: PairSchedule, count: int, seed: int) -> list[int]:
-    """Draw rounds at random: within nodes and between nodes in proportion to their numbers, at least one of each.
-
-    Parameters
-    ----------
-    schedule
-        The tournament.
-    count
-        Number of rounds; all if there are no more.
-    seed
-        The same seed draws the same rounds.
-    """
+    """Draw rounds at random: within nodes and between nodes in proportion to their numbers, at least one of each."""
     if count >= schedule.rounds:
         return list(range(schedule.rounds))
     within = min(schedule.within, max(round(count * schedule.within / schedule.rounds), 1 if count > 1 else 0))
@@ -38,21 +28,7 @@ def draw_rounds(schedule: PairSchedule, count: int, seed: int) -> list[int]:
 
 
 def draw_pairs(classes: Classes, count: int, seed: int) -> tuple[Chosen, dict[int, int]]:
-    """Draw ``count`` pairs of each class at random, and arrange them in rounds of pairs that share no rank.
-
-    Parameters
-    ----------
-    classes
-        The pairs of ranks by class.
-    count
-        Number of pairs (low, high) of each class; all if it has no more.
-    seed
-        The same seed draws the same pairs.
-
-    Returns
-    -------
-    The rounds, and the number of pairs drawn from each class.
-    """
+    """Draw ``count`` pairs of each class at random, and arrange them in rounds of pairs that share no rank."""
     drawn = classes.draw(count, seed)
     counts = {number: len(pairs) for number, pairs in drawn.items()}
     return disjoint([pair for pairs in drawn.values() for pair in pairs]), counts

@@ -29,10 +29,7 @@ class Probe(PlainKernel):
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """The same messages at each shape of two ranks or more.
 
-        Raises
-        ------
-        StudyError
-            No shape has two ranks.
+        Raises StudyError: No shape has two ranks.
         """
         assert isinstance(study, ProbeStudy)
         values: dict[str, Any] = {key: getattr(study.probe, key) for key in MESSAGES} | SLOPES
@@ -82,13 +79,7 @@ class Probe(PlainKernel):
 
 
 def operations(values: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Names of the operations, each with its number of messages (of a sender) and their bytes.
-
-    Parameters
-    ----------
-    values
-        A cell's values.
-    """
+    """Names of the operations, each with its number of messages (of a sender) and their bytes."""
     small, large, few, trains, more, longer = (int(values[key]) for key in KEYS)
     found = {op_name("trip", small): (1, small)}
     for count in (few, more * few):

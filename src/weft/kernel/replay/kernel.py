@@ -38,12 +38,7 @@ class Replay(PlainKernel):
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """The script at each shape that has the application's number of ranks.
 
-        Raises
-        ------
-        StudyError
-            No shape has as many.
-        DataError
-            The script cannot be read.
+        Raises StudyError: No shape has as many. Raises DataError: The script cannot be read.
         """
         assert isinstance(study, ReplayStudy)
         path = script_of(study)
@@ -62,10 +57,7 @@ class Replay(PlainKernel):
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
         """Bytes of the script's messages and all-to-alls, shape (ranks, ranks); None if it has none, or too many ranks.
 
-        Raises
-        ------
-        DataError
-            The script cannot be read.
+        Raises DataError: The script cannot be read.
         """
         assert isinstance(study, ReplayStudy)
         found = sent_in(script_of(study))

@@ -12,20 +12,12 @@ if TYPE_CHECKING:
 def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "BatchLauncher":
     """Return the launcher that uses jobs of the fabric's scheduler.
 
+    Raises LaunchError: The scheduler's commands are not here, or the kernels cannot be built.
+
     Parameters
     ----------
-    fabric
-        Its kind is the name of a scheduler (:mod:`weft.launch.batch.schedulers`); its ``[batch]`` has the site's
-        settings.
-    mpicxx
-        The user's choice of wrapper, or None. The kernels are built here, in a folder that the compute nodes see.
     say
         Called with one line before anything that takes seconds.
-
-    Raises
-    ------
-    LaunchError
-        The scheduler's commands are not here, or the kernels cannot be built.
     """
     from weft.fabric.batch import BatchSection
     from weft.launch.batch.launcher import BatchLauncher

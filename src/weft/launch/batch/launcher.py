@@ -38,18 +38,6 @@ class BatchLauncher:
 
     Parameters
     ----------
-    scheduler
-        The adapter of the site's scheduler.
-    section
-        ``[batch]`` of the fabric.
-    name
-        Name of the job.
-    starter
-        Makes the command line of one launch.
-    about
-        Facts about the library and the kernels for :meth:`provenance`.
-    say
-        Called with one line when a job is submitted, followed or left running.
     adapter_rate
         Bytes per second of a node's link, for the counters of its port; 0 if unknown.
     """
@@ -128,10 +116,8 @@ class BatchLauncher:
 
         ``waiting`` holds the launches that have not ended; once it is empty the job is no longer needed.
 
-        Raises
-        ------
-        LaunchError
-            Somebody cancelled the job before its last launch ended: nothing is submitted in its place.
+        Raises LaunchError: Somebody cancelled the job before its last launch ended: nothing is submitted in its
+        place.
         """
         note = JobNote(folder, self._scheduler)
         job = note.left()
@@ -166,10 +152,7 @@ class BatchLauncher:
     def _while_there(self, job: str) -> Iterator[None]:
         """Poll a job until it has ended; a scheduler that does not answer is polled again.
 
-        Raises
-        ------
-        LaunchError
-            The scheduler did not answer for a quarter of an hour.
+        Raises LaunchError: The scheduler did not answer for a quarter of an hour.
         """
         answered = asked = time.monotonic()
         reason = ""

@@ -13,15 +13,7 @@ JOB = re.compile(r"[^\s-]\S{0,199}")
 
 
 class JobNote:
-    """The note of a run folder.
-
-    Parameters
-    ----------
-    folder
-        The run folder.
-    scheduler
-        The scheduler of its jobs.
-    """
+    """The note of a run folder."""
 
     def __init__(self, folder: Path, scheduler: Scheduler) -> None:
         self.path = folder / "job.json"

@@ -18,10 +18,7 @@ SCRIPT = Path(__file__).with_name("ports.sh")
 def install_script(folder: Path) -> None:
     """Copy ``ports.sh`` into a run folder, where all nodes can read it.
 
-    Raises
-    ------
-    DataError
-        The folder cannot be written.
+    Raises DataError: The folder cannot be written.
     """
     place = folder / "launches" / SCRIPT.name
     write_atomic(place, SCRIPT.read_bytes())
@@ -39,12 +36,8 @@ def collect_ports(request: LaunchRequest, rate: float, say: Callable[[str], None
 
     Parameters
     ----------
-    request
-        The launch.
     rate
         Bytes per second of a node's link; 0 if unknown.
-    say
-        Called with one line for each node that is left out.
     """
     folder = ports_folder(request)
     if not folder.is_dir():

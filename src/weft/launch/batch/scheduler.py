@@ -97,17 +97,7 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False,
 
     Variables such as ``SBATCH_PARTITION`` silently override the lines of a script, so they are removed first.
 
-    Parameters
-    ----------
-    tolerate
-        Whether it may fail.
-    script
-        What it reads from its standard input, if anything.
-
-    Raises
-    ------
-    LaunchError
-        The command is missing, or fails and `tolerate` is false.
+    Raises LaunchError: The command is missing, or fails and `tolerate` is false.
     """
     try:
         done = subprocess.run(
@@ -131,17 +121,7 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False,
 def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | None:
     """A scheduler's output about a job: empty for a job that it no longer lists, None if it does not answer.
 
-    Parameters
-    ----------
-    command
-        The command that queries one job.
-    forgotten
-        Pattern of the command's message for an unknown or ended job; any other failure counts as no answer.
-
-    Raises
-    ------
-    LaunchError
-        The command is missing.
+    Raises LaunchError: The command is missing.
     """
     try:
         done = subprocess.run(

@@ -12,15 +12,7 @@ from weft.mpi.starting import family_of
 
 
 class RankStarter:
-    """Makes command lines; fulfils :class:`weft.launch.batch.script.Starter`.
-
-    Parameters
-    ----------
-    kernels
-        The kernels, in a folder that the compute nodes also see (``XDG_CACHE_HOME`` moves it).
-    scheduler, section
-        The site's scheduler and its ``[batch]``.
-    """
+    """Makes command lines; fulfils :class:`weft.launch.batch.script.Starter`."""
 
     def __init__(self, kernels: Kernels, scheduler: Scheduler, section: BatchSection) -> None:
         self._kernels = kernels

@@ -14,21 +14,13 @@ __all__ = ["make_launcher"]
 def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "SimulatedLauncher":
     """Find SimGrid, build the kernels for it if needed, and return the launcher for simulated ranks.
 
+    Raises LaunchError: SimGrid is missing or too old, or the build failed. Raises FabricError: The fabric does not
+    state everything that a simulation needs.
+
     Parameters
     ----------
-    fabric
-        A fabric of kind ``simulated``.
-    mpicxx
-        None, or SimGrid's ``smpicxx``: no other MPI can simulate.
     say
         Called with one line before anything that takes seconds.
-
-    Raises
-    ------
-    LaunchError
-        SimGrid is missing or too old, or the build failed.
-    FabricError
-        The fabric does not state everything that a simulation needs.
     """
     from weft.launch.simulated.launcher import SimulatedLauncher
     from weft.launch.simulated.programs import build_programs

@@ -49,19 +49,7 @@ SLACK = 2.0  # a simulation may take this many times its budget in processor tim
 
 
 class SimulatedLauncher:
-    """Fulfils :class:`weft.launch.launcher.Launcher` in a simulator.
-
-    Parameters
-    ----------
-    fabric
-        The machine.
-    programs
-        Kernels and machine library.
-    say
-        Takes one line that the user should know.
-    workers
-        Launches at a time; as many as there are cores by default.
-    """
+    """Fulfils :class:`weft.launch.launcher.Launcher` in a simulator."""
 
     def __init__(
         self,

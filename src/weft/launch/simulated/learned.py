@@ -28,10 +28,6 @@ class Seen:
 
     Parameters
     ----------
-    launch, ranks
-        Its name and its ranks.
-    kind
-        Whose algorithm of which call ran (:attr:`Cost.kind`).
     expected_s, taken_s
         Seconds of processor time, as estimated before and as it was without that of its start.
     """

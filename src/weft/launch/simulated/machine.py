@@ -19,22 +19,7 @@ Ints = NDArray[np.int32]
 def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, network: Network | None = None) -> str:
     """The machine that consists of some hosts of a fabric and the switches and links between any two of them.
 
-    Parameters
-    ----------
-    fabric
-        The whole machine.
-    hosts
-        Hosts with ranks, in order.
-    ranks_per_node
-        Slots for ranks on each; every slot is a host to SimGrid, so that all pairs of ranks are distinguished. With the
-        InfiniBand model the node itself is the host, because the model counts flows per host.
-    network
-        The fabric's network, if it is already built.
-
-    Raises
-    ------
-    FabricError
-        A value is not stated, or two hosts cannot reach each other.
+    Raises FabricError: A value is not stated, or two hosts cannot reach each other.
     """
     net = build_network(fabric) if network is None else network
     chosen = net.indices(list(hosts))
@@ -82,10 +67,7 @@ def stated(value: float | None, fabric: Fabric, key: str) -> float:
 def links_between(net: Network, chosen: Ints) -> Ints:
     """Indices of all links on routes between any two of the hosts ``chosen``, ascending; shapes (links,) and (hosts,).
 
-    Raises
-    ------
-    FabricError
-        Two of them cannot reach each other.
+    Raises FabricError: Two of them cannot reach each other.
     """
     used = np.zeros(len(net.links), dtype=bool)
     hosts = len(net.hosts)

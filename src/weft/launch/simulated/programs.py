@@ -20,15 +20,7 @@ PROJECT = "simulate"
 
 @dataclass(frozen=True)
 class Programs:
-    """The programs built for one SimGrid.
-
-    Parameters
-    ----------
-    folder
-        Their folder in the cache.
-    simgrid
-        The SimGrid they were built with.
-    """
+    """The programs built for one SimGrid."""
 
     folder: Path
     simgrid: SimGrid
@@ -48,11 +40,6 @@ def build_programs(
     simgrid: SimGrid, say: Callable[[str], None] = lambda _: None, sources: Path | None = None
 ) -> Programs:
     """Return the programs for a SimGrid, built if they are not in the cache.
-
-    Parameters
-    ----------
-    sources
-        The folder ``native``; the shipped one otherwise.
 
     Raises
     ------

@@ -30,15 +30,7 @@ PATH_BYTES = {"by-path": "8775", "equal": "1"}
 
 @dataclass(frozen=True)
 class SimGrid:
-    """An installation.
-
-    Parameters
-    ----------
-    smpicxx, smpirun
-        Its compiler and its starter.
-    version
-        Its version, e.g. ``3.32``.
-    """
+    """An installation."""
 
     smpicxx: Path
     smpirun: Path
@@ -93,8 +85,6 @@ def options(simulation: SimulationSection, eager_limit: int | None, measured: Co
 
     Parameters
     ----------
-    simulation
-        The fabric's section.
     eager_limit
         Bytes up to which a message is sent without asking first; SMPI's own where the fabric states none.
     measured

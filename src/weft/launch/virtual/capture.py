@@ -35,10 +35,7 @@ def capture_file(folder: Path, launch: str, node: str) -> Path:
 def refuse_missing_tcpdump() -> None:
     """Check that ``tcpdump`` is installed.
 
-    Raises
-    ------
-    LaunchError
-        There is none.
+    Raises LaunchError: There is none.
     """
     if shutil.which("tcpdump", path=SEARCH) is None:
         raise LaunchError("a capture needs tcpdump, which is not on PATH", apt_install("tcpdump"))
@@ -48,19 +45,7 @@ def refuse_missing_tcpdump() -> None:
 def capture(cluster: Cluster, node: str, path: Path) -> Generator[None]:
     """Record the headers of packets on a host's link while the block runs.
 
-    Parameters
-    ----------
-    cluster
-        The cluster.
-    node
-        The host.
-    path
-        The file to write, in pcap format.
-
-    Raises
-    ------
-    LaunchError
-        No ``tcpdump``, no such host, or it does not start.
+    Raises LaunchError: No ``tcpdump``, no such host, or it does not start.
     """
     refuse_missing_tcpdump()
     # -Z root: it would become the user tcpdump, which does not exist in a user namespace and may not write here

@@ -23,15 +23,6 @@ class CellMarks:
 
     A reading starts a few small processes, while the ranks allocate and fill the next cell's buffers and compare their
     clocks. Bytes in the first tenth of a second of a cell may be counted for the previous one.
-
-    Parameters
-    ----------
-    request
-        The launch. One cell needs no borders, nor does a floor behind it, which sends next to nothing.
-    status
-        The launch's status file; what it holds when this is made is of an earlier start.
-    read
-        Reads all counters.
     """
 
     def __init__(self, request: LaunchRequest, status: Path, read: Callable[[], list[LinkCount]]) -> None:
@@ -66,13 +57,7 @@ class CellMarks:
                     return
 
     def loads(self, end: list[LinkCount]) -> dict[str, list[LinkCount]]:
-        """What crossed the links during each cell that was seen; nothing for a launch of one cell.
-
-        Parameters
-        ----------
-        end
-            The counters after the launch.
-        """
+        """What crossed the links during each cell that was seen; nothing for a launch of one cell."""
         if len(self._marks) < 2:
             return {}
         readings = [*(counts for _, counts in self._marks), end]

@@ -63,13 +63,6 @@ class Cluster:
     def start(cls, spec: VirtualSpec, *, standing: bool = False) -> "Cluster":
         """Bring a cluster up.
 
-        Parameters
-        ----------
-        spec
-            What to build.
-        standing
-            It outlives this process, until :meth:`close`.
-
         Raises
         ------
         LaunchError

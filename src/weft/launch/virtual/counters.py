@@ -26,10 +26,7 @@ EVERYWHERE = f'PATH=$PATH:/usr/sbin:/sbin; {SHOW}; for fd in "$@"; do nsenter --
 def read_counters(cluster: Cluster) -> list[LinkCount]:
     """Read every link of a cluster, both directions.
 
-    Raises
-    ------
-    LaunchError
-        The cluster is gone, or ``tc`` does not answer.
+    Raises LaunchError: The cluster is gone, or ``tc`` does not answer.
     """
     numbers = [str(cluster.network_file(host)) for host in cluster.spec.hosts]
     done = subprocess.run(
@@ -46,10 +43,7 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
 def parse_shown(text: str) -> list[dict[str, dict[str, Any]]]:
     """Split the output of several ``tc -s -j qdisc show``: for each, the ``tbf`` of every interface.
 
-    Raises
-    ------
-    LaunchError
-        It is not JSON.
+    Raises LaunchError: It is not JSON.
     """
     decoder = json.JSONDecoder()
     found: list[dict[str, dict[str, Any]]] = []
@@ -69,19 +63,12 @@ def link_counts(
 ) -> list[LinkCount]:
     """Counters of each port.
 
+    Raises LaunchError: A link has lost its shaper.
+
     Parameters
     ----------
-    senders
-        Both directions of every link.
-    hosts
-        Host names in the order in which they were read.
     shown
         The holder's shapers, then those of each host.
-
-    Raises
-    ------
-    LaunchError
-        A link has lost its shaper.
     """
     spaces = dict(zip(("", *hosts), shown, strict=True))
     found: list[LinkCount] = []

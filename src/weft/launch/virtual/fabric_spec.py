@@ -40,10 +40,7 @@ def spec_of_network(name: str, network: Network) -> VirtualSpec:
     cables that then run in parallel become one link of the summed rate. What a leaf can send up stays what it was,
     and so does every oversubscription; what is lost is the imbalance that routing makes among parallel cables.
 
-    Raises
-    ------
-    FabricError
-        No tree: cables between switches of one level (dragonfly, torus); or a cable with two rates.
+    Raises FabricError: No tree: cables between switches of one level (dragonfly, torus); or a cable with two rates.
     """
     hosts = len(network.hosts)
     level = [0] * hosts + [switch.level for switch in network.switches]

@@ -32,19 +32,7 @@ Say = Callable[[str], None]
 
 
 class VirtualLauncher:
-    """Fulfils :class:`weft.launch.launcher.Launcher` over virtual links.
-
-    Parameters
-    ----------
-    spec
-        The cluster.
-    kernels
-        The kernels, built for the MPI to measure.
-    say
-        Takes one line before something that the user should know.
-    pcap
-        Hosts at which each launch is captured.
-    """
+    """Fulfils :class:`weft.launch.launcher.Launcher` over virtual links."""
 
     rules = Rules()
 
@@ -71,10 +59,7 @@ class VirtualLauncher:
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Start each request over the links and store the link counters; see the protocol.
 
-        Raises
-        ------
-        LaunchError
-            The cluster cannot be brought up, or a request names hosts that it does not have.
+        Raises LaunchError: The cluster cannot be brought up, or a request names hosts that it does not have.
         """
         if not requests:
             return
@@ -132,19 +117,7 @@ def status_file(request: LaunchRequest) -> Path:
 
 
 def launched(cluster: Cluster, request: LaunchRequest, command: list[str], environment: dict[str, str]) -> Outcome:
-    """Run a command on a request's first host to its end, or to the end of its time.
-
-    Parameters
-    ----------
-    cluster
-        The cluster.
-    request
-        Gives the hosts, the log and the time limit.
-    command
-        The command to run on the first host.
-    environment
-        Variables that override those of this process.
-    """
+    """Run a command on a request's first host to its end, or to the end of its time."""
     # `env` sets them behind the keeper, which gives the launch a TMPDIR on this machine: on a host it is the host's
     variables = [f"{name}={value}" for name, value in environment.items()]
     entering = cluster.command(request.nodes[0], ["env", *variables, *command], request.folder)
@@ -176,21 +149,12 @@ def cluster_for(spec: VirtualSpec, say: Say) -> Generator[Cluster]:
 def make_launcher(fabric: Fabric, mpicxx: str | None, say: Say) -> VirtualLauncher:
     """Find the MPI, build the kernels if need be, and return what starts them over virtual links.
 
+    Raises FabricError: The network is no tree. Raises LaunchError: No MPI, or one that cannot be held to the links.
+
     Parameters
     ----------
-    fabric
-        Of kind ``virtual``.
-    mpicxx
-        The user's choice of wrapper, or None.
     say
         Takes one line before something that lasts seconds.
-
-    Raises
-    ------
-    FabricError
-        The network is no tree.
-    LaunchError
-        No MPI, or one that cannot be held to the links.
     """
     spec = spec_of(fabric)
     if warning := too_fast(spec, len(os.sched_getaffinity(0))):

@@ -13,13 +13,6 @@ def counters_now(spec: VirtualSpec, holder: int) -> list[LinkCount]:
 
     The switches' ends of all links lie in the holder's network namespace: what such a port received, the lower end has
     sent. Interfaces count a large send once, without the headers of its frames: 3 % less than :mod:`.counters`.
-
-    Parameters
-    ----------
-    spec
-        The cluster.
-    holder
-        Process id of its holder.
     """
     try:
         text = Path(f"/proc/{holder}/net/dev").read_text()

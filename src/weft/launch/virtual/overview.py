@@ -7,15 +7,7 @@ from weft.launch.virtual.wiring import address
 
 
 def usage(spec: VirtualSpec, file: str) -> str:
-    """What is up, and the commands to use it.
-
-    Parameters
-    ----------
-    spec
-        The cluster.
-    file
-        What the user called its file.
-    """
+    """What is up, and the commands to use it."""
     first = spec.hosts[0]
     links = "\n".join(f"  {link.name:<24} {format_rate(link.rate):>12} each way" for link in spec.links)
     hosts = ", ".join(f"{host} ({address(spec, host)})" for host in spec.hosts[:8])

@@ -22,12 +22,6 @@ class VirtualLink:
 
     Parameters
     ----------
-    name
-        Name of the link in counters and reports.
-    lower
-        The end nearer to the hosts: a host or a switch.
-    upper
-        The end nearer to the core: a switch.
     rate
         Bytes per second, each way.
     """
@@ -42,21 +36,7 @@ class VirtualLink:
 class VirtualSpec:
     """A cluster of namespaces, as the holder builds it.
 
-    Parameters
-    ----------
-    name
-        Name of the fabric.
-    hosts
-        Host names; the first one is where ``mpiexec`` runs unless a launch says otherwise.
-    switches
-        Switch names; each becomes a bridge.
-    links
-        A tree over hosts and switches: bridges without spanning tree protocol drown in a loop.
-
-    Raises
-    ------
-    FabricError
-        A name is not a valid host name, a link ends nowhere, or the links do not form one tree.
+    Raises FabricError: A name is not a valid host name, a link ends nowhere, or the links do not form one tree.
     """
 
     name: str
@@ -76,15 +56,7 @@ class VirtualSpec:
 
 
 def too_fast(spec: VirtualSpec, cores: int) -> str:
-    """A warning if this machine's processors, not the links, would limit the traffic; otherwise empty.
-
-    Parameters
-    ----------
-    spec
-        The cluster.
-    cores
-        Cores that this process may use.
-    """
+    """A warning if this machine's processors, not the links, would limit the traffic; otherwise empty."""
     carried = CARRIED_PER_CORE * cores
     if spec.injected() <= carried:
         return ""

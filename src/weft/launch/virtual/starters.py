@@ -29,13 +29,7 @@ OWN_TEMPORARY = {"TMPDIR": "/dev/shm"}
 
 @dataclass(frozen=True)
 class Starter:
-    """``mpiexec`` across virtual hosts.
-
-    Parameters
-    ----------
-    family
-        How the library starts ranks in general.
-    """
+    """``mpiexec`` across virtual hosts."""
 
     family: Family
 
@@ -113,10 +107,7 @@ def anywhere() -> dict[str, str]:
 def starter_for(library: Library) -> Starter:
     """Return how a library is started across virtual hosts.
 
-    Raises
-    ------
-    LaunchError
-        The library cannot be restricted to the links.
+    Raises LaunchError: The library cannot be restricted to the links.
     """
     family = family_of(library)
     if isinstance(family, OpenMpi4):

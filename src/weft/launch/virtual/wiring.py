@@ -35,16 +35,8 @@ class Port:
 
     Parameters
     ----------
-    link
-        Name of the link.
-    sender, receiver
-        The two ends, seen in this direction.
     rate
         Bytes per second.
-    host
-        The host in whose network namespace the interface lies; empty for a switch's port.
-    interface
-        Interface name in that namespace.
     """
 
     link: str
@@ -139,15 +131,7 @@ def host_script(spec: VirtualSpec, host: str) -> str:
 
 
 def orders(spec: VirtualSpec, agent: str) -> dict[str, Any]:
-    """All that the holder needs, as JSON values: it knows files, namespaces and commands, not fabrics.
-
-    Parameters
-    ----------
-    spec
-        The cluster.
-    agent
-        Text of the launch agent.
-    """
+    """All that the holder needs, as JSON values: it knows files, namespaces and commands, not fabrics."""
     links = [{"name": link.name, "lower": link.lower, "upper": link.upper, "rate": link.rate} for link in spec.links]
     return {
         "files": {"hosts": hosts_file(spec), "agent": agent},

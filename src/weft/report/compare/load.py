@@ -68,13 +68,6 @@ def load_compare(
 ) -> Compare:
     """Load runs and compare each with the first.
 
-    Parameters
-    ----------
-    folders
-        Run folders, at least two.
-    margin, phases, sizes
-        See `weft.analyse.compare.compare`.
-
     Raises
     ------
     CompareError
@@ -104,10 +97,7 @@ def load_compare(
 def view_of(folder: Any) -> RunView:
     """Load one of the runs of a comparison.
 
-    Raises
-    ------
-    CompareError
-        It cannot be read.
+    Raises CompareError: It cannot be read.
     """
     try:
         return load_view(folder)

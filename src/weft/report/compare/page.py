@@ -23,10 +23,6 @@ def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, formats: C
 
     Parameters
     ----------
-    found, verdicts
-        The comparison and its gates.
-    path
-        The page.
     formats
         Formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default.
 

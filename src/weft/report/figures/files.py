@@ -29,10 +29,7 @@ FORMATS = ("svg", "pdf", "png")
 def write_figures(figures: Iterable[Figure | Picture], folder: Path, formats: Collection[str] = FORMATS) -> list[Path]:
     """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths.
 
-    Raises
-    ------
-    DataError
-        The folder cannot be written.
+    Raises DataError: The folder cannot be written.
     """
     import vl_convert
 

@@ -80,13 +80,7 @@ class Launch(TypedDict):
 
 
 def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[MedianRow]) -> Figure | None:
-    """Time of the main call along a series; None if no point has a time.
-
-    Parameters
-    ----------
-    launches
-        Rows of the table of medians.
-    """
+    """Time of the main call along a series; None if no point has a time."""
     every = view.of_series(series, view.main_call)
     rows = timed(every)
     if not rows:

@@ -84,8 +84,6 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     ----------
     quantity
         ``time`` of one operation, or ``rate``: bytes over that time.
-    small
-        Whether it is one of several panels side by side.
     """
     rows = [row for each in drawn for row in _points(each, quantity)]
     marks = [row for each in drawn for row in _marks(each, quantity)]

@@ -12,8 +12,6 @@ def timeline_lines(begin_s: float, end_s: float, rows: dict[int, str]) -> list[s
     ----------
     begin_s, end_s
         Of the stretch, in s.
-    rows
-        Letters of each rank.
     """
     wide = max((len(str(rank)) for rank in rows), default=1)
     head = f"from {format_seconds(begin_s)} to {format_seconds(end_s)}, a letter what took most of the time:"

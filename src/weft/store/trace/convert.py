@@ -99,11 +99,6 @@ class Numbers:
 def convert_trace(folder: TraceFolder) -> None:
     """Write events, counts and the small tables of a trace from its ranks' files, one piece in memory at a time.
 
-    Parameters
-    ----------
-    folder
-        The trace's folder, with the ranks' files in ``raw``.
-
     Raises
     ------
     DataError

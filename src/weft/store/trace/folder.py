@@ -12,13 +12,7 @@ SCHEMA = "weft-trace/1"
 
 
 class TraceFolder:
-    """One traced run of an application, on disk.
-
-    Parameters
-    ----------
-    path
-        The folder.
-    """
+    """One traced run of an application, on disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()

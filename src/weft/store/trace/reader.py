@@ -141,10 +141,7 @@ def trace_files(folder: Path) -> list[Path]:
 def read_header(path: Path) -> Header:
     """Read the head of a rank's trace.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read, is no trace, or is of another version of the format.
+    Raises DataError: The file cannot be read, is no trace, or is of another version of the format.
     """
     with file_errors(path), open_plain(path) as file:
         raw = file.read(HEADER_BYTES)
@@ -201,15 +198,7 @@ class RankTrace:
     def records(self, at_once: int = AT_ONCE) -> Iterator[Records]:
         """Yield the whole and plausible records in the order of writing, shape (n,), times in ns of this rank's clock.
 
-        Parameters
-        ----------
-        at_once
-            Records held in memory.
-
-        Raises
-        ------
-        DataError
-            The file cannot be read.
+        Raises DataError: The file cannot be read.
         """
         self.damage.wrong_records = 0  # they are read more than once
         with file_errors(self.path), open_plain(self.path) as file:

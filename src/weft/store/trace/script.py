@@ -126,10 +126,6 @@ def write_script(
 
     Parameters
     ----------
-    path
-        The file.
-    parts
-        One for each rank.
     layers
         For each layer an array of LAYER of shape (ranks,).
     messages, traced_ns, computed_ns, direct

@@ -40,15 +40,7 @@ AT_ONCE = 1 << 14
 
 
 class RankRecords:
-    """A rank's head and records in the making.
-
-    Parameters
-    ----------
-    rank, ranks
-        Of MPI_COMM_WORLD.
-    header
-        Fields of ``layout.HEADER``, beyond those that say what file this is.
-    """
+    """A rank's head and records in the making."""
 
     def __init__(self, rank: int, ranks: int, **header: Any) -> None:
         self.head: Any = np.zeros((), HEADER)
@@ -110,13 +102,6 @@ class RankRecords:
 
 class RankFile(RankRecords):
     """A rank's records on their way to its file in a folder; a context, at whose end the file is whole.
-
-    Parameters
-    ----------
-    folder
-        Where the ranks' files are; made if missing.
-    rank, ranks, header
-        As of :class:`RankRecords`.
 
     Raises
     ------

@@ -24,18 +24,8 @@ AT_ONCE = 1000
 def bring_otf2(path: Path, folder: TraceFolder) -> list[str]:
     """Write the ranks' records of an archive into ``folder.raw``; what could not be brought, in words.
 
-    Parameters
-    ----------
-    path
-        The archive's anchor file, ``traces.otf2``.
-    folder
-        Where the trace goes.
-
-    Raises
-    ------
-    DataError
-        The package otf2 is missing, the archive is none, is torn, or has no process that calls MPI; or the folder
-        cannot be written.
+    Raises DataError: The package otf2 is missing, the archive is none, is torn, or has no process that calls MPI;
+    or the folder cannot be written.
     """
     package = otf2()
     with as_data_errors(path, "no archive of OTF2 that can be read", REMEDY), ExitStack() as files:

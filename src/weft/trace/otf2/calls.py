@@ -51,12 +51,6 @@ class RankCalls:
 
     Parameters
     ----------
-    rank
-        Of the world.
-    records
-        Where they go.
-    communicators
-        By identity of the archive's definition.
     to_ns
         A time of the archive in ns.
 

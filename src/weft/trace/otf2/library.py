@@ -26,10 +26,7 @@ NO_ROOT = 0xFFFFFFFF
 def otf2() -> Any:
     """The package.
 
-    Raises
-    ------
-    DataError
-        It is not installed.
+    Raises DataError: It is not installed.
     """
     try:
         return import_module("otf2")

@@ -47,10 +47,7 @@ def settings(path: str) -> list[str]:
 def library_of(mpi: Mpi) -> Path:
     """The shared library that programs of a compiler wrapper are linked to.
 
-    Raises
-    ------
-    LaunchError
-        The wrapper does not run, or names no library that is there.
+    Raises LaunchError: The wrapper does not run, or names no library that is there.
     """
     words = shlex.split(mpi.show())
     folders = [Path(word[2:]) for word in words if word.startswith("-L")]
@@ -68,10 +65,8 @@ def library_of(mpi: Mpi) -> Path:
 def own_rules(library: Path) -> Tree:
     """The rules that are compiled into a library.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read, or holds no rules of MPI_Alltoall: it is no MPICH of version 4 or later.
+    Raises DataError: The file cannot be read, or holds no rules of MPI_Alltoall: it is no MPICH of version 4 or
+    later.
     """
     with file_errors(library):
         content = library.read_bytes()
@@ -97,10 +92,7 @@ def own_rules(library: Path) -> Tree:
 def rule_file(table: SelectionTable, library: Path) -> tuple[str, list[str]]:
     """The file, and the rules that it cannot hold, each with the reason.
 
-    Raises
-    ------
-    DataError
-        See :func:`own_rules`.
+    Raises DataError: See :func:`own_rules`.
     """
     left_out: list[str] = []
     whole = own_rules(library)

@@ -15,17 +15,6 @@ To = Literal["openmpi", "mpich"]
 def export(table: Path, to: To, output: Path, mpicxx: str | None = None) -> str:
     """Write a table's rules for an MPI library, and return what to do with the file.
 
-    Parameters
-    ----------
-    table
-        A selection table.
-    to
-        The library that is to read it.
-    output
-        The rule file.
-    mpicxx
-        Compiler wrapper of the MPICH whose own rules the file repeats; by default the one on PATH.
-
     Raises
     ------
     WeftError
