@@ -32,7 +32,7 @@ def decimals(value: float, digits: int = DIGITS) -> int:
 
 
 def unit_of(value: float, units: Mapping[str, float], digits: int = DIGITS) -> tuple[str, float]:
-    """The unit for ``value``: after rounding the number is at least 1 in it, and less than 1 in the next larger unit."""
+    """The unit for ``value``: after rounding, the number is at least 1 in it and less than 1 in the next."""
     for name, factor in reversed(list(units.items())):
         if float(f"{abs(_in(value, factor)):.{digits - 1}e}") >= 1:
             return name, factor

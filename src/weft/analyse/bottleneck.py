@@ -21,7 +21,7 @@ INJECTION = "injection"
 
 
 def load_rows(rows: Iterable[LinkRow]) -> list[LoadRow]:
-    """Rows of ``tables/link_loads.parquet`` from those of the links: over all launches of a cell (or batch of cells)."""
+    """Rows of ``tables/link_loads.parquet`` from those of the links: over all launches of a cell or batch."""
     groups: dict[tuple[str, str, str, str], list[LinkRow]] = {}
     for row in rows:
         groups.setdefault((row["cell"], row["cable"], row["source"], row["target"]), []).append(row)

@@ -129,7 +129,7 @@ class Lines:
 
 
 class Left:
-    """The time that is left, which runs down as the bar is drawn anew, from the first samples on: a queue is no delay."""
+    """The remaining time, which runs down from the first samples on; time in a queue does not count."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds, self.began = seconds, 0.0

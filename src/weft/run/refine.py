@@ -19,7 +19,7 @@ FIRST_ROUNDS_ROOM = 1.5
 
 
 class Refinement:
-    """Decides after each round of a run with ``measure.time`` whether another follows; its tables are made each time."""
+    """Decide after each round of a run with ``measure.time`` whether another follows."""
 
     def __init__(self, folder: RunFolder, plan: Plan, show: Callable[[RunFolder, int], None]) -> None:
         self.folder, self.plan, self.show = folder, plan, show

@@ -32,7 +32,7 @@ def contention_rows(
 
 
 def launch_contention(pairs: Expression, placed: Expression) -> Expression:
-    """The contention factor of each class in each launch: bytes, mode, class_, launch, factor (median over its pairs)."""
+    """The contention factor of each class in each launch: the median over its pairs."""
     way = ["launch", "bytes", "source", "target"]
     known = placed.select("source", "target", "class_").distinct()
     alone = pairs.filter(pairs["mode"] == "isolated").select(*way, alone_s="median_s")

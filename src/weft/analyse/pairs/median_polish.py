@@ -170,7 +170,7 @@ class Polish:
         return turned, slowed[suspect.cells], slowed[turned]
 
     def _factor(self, culprit: Suspect, touched: NDArray[np.int16]) -> Floats:
-        """The log factor that explains most pairs, class by class: a constant delay has a larger factor on near pairs."""
+        """The log factor that explains most pairs, by class: a constant delay has a larger factor on near pairs."""
         cells = culprit.cells
         turned, there, back = self._met(culprit)
         out, into = np.exp(self.way[cells]), np.exp(self.way[turned])
