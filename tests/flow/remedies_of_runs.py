@@ -151,10 +151,10 @@ def nothing_to_run(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert started[0][-4:] == ["mpirun", "-n", "4", "./application"]
 
 
-@CASES.of("fidelity/first_calls.py", "weft show {} says why")
+@CASES.of("papers/first_calls.py", "weft show {} says why")
 def first_calls_without_times(typed: Typed) -> None:
-    from weft.fidelity.bench import Bench
-    from weft.fidelity.first_calls import explained
+    from weft.papers.bench import Bench
+    from weft.papers.first_calls import explained
     from weft.report.view import load_view
 
     run = run_here()

@@ -17,8 +17,8 @@ from made.sweeps import BANDWIDTH, COLLECTIVE, TWO_NODES, MadeSweep, make_sweep,
 from made.traces import MadeRank
 from weft.analyse.trace.make import make_trace_tables
 from weft.fabric.drawing.drawing import draw, save
-from weft.fidelity import Part
-from weft.fidelity.page import write as write_fidelity
+from weft.papers import Part
+from weft.papers.page import write as write_papers
 from weft.plan.records import Cell
 from weft.report.compare.load import load_compare
 from weft.report.compare.page import write as write_compare
@@ -103,7 +103,7 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     'hos\'tile, "=run" $HOME': make_hostile,
 }
 RUNS = (*kept_runs(), *(name for name in MAKERS if name != "again"))  # which is for comparisons
-OTHERS = ("several", "whatif", "compare", "three", "trend", "fidelity", "trace", "routes", "yellowstone", "drawing")
+OTHERS = ("several", "whatif", "compare", "three", "trend", "papers", "trace", "routes", "yellowstone", "drawing")
 
 
 def make_pages(folder: Path) -> dict[str, Path]:
@@ -118,7 +118,7 @@ def make_pages(folder: Path) -> dict[str, Path]:
     made["several"] = write(both, folder / "several.html")
     for name, compared in (("compare", both), ("three", [*both, runs["memory"]])):
         made[name] = write_compare(load_compare(compared), [], folder / f"{name}.html")
-    own = {"trend": trend_page, "fidelity": fidelity_page, "trace": trace_page, "routes": routes_page}
+    own = {"trend": trend_page, "papers": papers_page, "trace": trace_page, "routes": routes_page}
     own |= {"whatif": whatif_page, "yellowstone": yellowstone_page, "drawing": drawing_page}
     for name, page in own.items():
         made[name] = folder / f"{name}.html"
@@ -152,13 +152,13 @@ def trend_page(folder: Path, page: Path) -> None:
     write_trend(*load_trend(runs), page)
 
 
-def fidelity_page(_: Path, page: Path) -> None:
+def papers_page(_: Path, page: Path) -> None:
     """A part with tables as wide and as long as the real ones."""
     columns = ("m", *(f"N = {nodes}" for nodes in (1, 3, 9, 18, 36)), "largest error")
     rows = tuple((f"{m} N", *["1.23 s, paper 1.19 s"] * 5, "3.2 %") for m in (216, 432, 810, 1024))
     found = ("The times follow the paper's to 3.2 %.", "Cells that did not fit there do not fit here.")
     part = Part("tables", "Tables 4.2 to 4.4", found, (Table("Times, simulated and printed", columns, rows),), {})
-    write_fidelity([part, Part("memory", "Memory", found[1:], part.tables, {})], page)
+    write_papers([part, Part("memory", "Memory", found[1:], part.tables, {})], page)
 
 
 def trace_page(folder: Path, page: Path) -> None:

@@ -29,7 +29,7 @@ HEADS = {
     "compare.html": "Which is faster, by how much, how surely?",
     "routes.html": "Which link limits which traffic?",
     "trace.html": "What does the application ask of the network?",
-    "fidelity.html": "How close does the simulation come?",
+    "papers.html": "How close does the simulation come?",
 }
 
 

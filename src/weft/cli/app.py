@@ -31,7 +31,7 @@ VERBS = {
     "whatif": ("weft.cli.whatif:whatif", "Replay a traced application with one thing changed: what would help."),
     "route": ("weft.cli.route:app", "Which link limits which traffic, on real forwarding tables, and better tables."),
     "place": ("weft.cli.place:place", "Find the free nodes to request from the scheduler."),
-    "fidelity": ("weft.cli.fidelity:fidelity", "Compute the papers' figures again on simulated machines."),
+    "papers": ("weft.cli.papers:papers", "Compute the papers' figures again on simulated machines."),
     "list": ("weft.cli.list:list_", "List studies, fabrics, or the runs below ./runs."),
     "init": ("weft.cli.init:init", "Write an annotated fabric file of this cluster, from its scheduler."),
     "doctor": (

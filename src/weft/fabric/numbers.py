@@ -23,7 +23,7 @@ _UNSEEN = re.compile(r"error on unseen cells ([\d.]+) ?%")
 GUESSED = ("assumed", "not stated", "made up", "chosen", "guess", "unknown", WORKED_OUT)
 FITTED_BY = 1.1
 """Factor by which a fitted number may be off: 1 % of error in tara's fitted times moves a cost by 2 %, and two printed
-digits are up to 4.5 % (`weft fidelity tables`)."""
+digits are up to 4.5 % (`weft papers tables`)."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ LINK_LATENCIES = (
     "network.dragonfly.global_latency",
 )
 
-# Rates: what nodes and adapters reach lies up to 40 % below a data sheet (`weft fidelity datasheet`). Costs: a factor
+# Rates: what nodes and adapters reach lies up to 40 % below a data sheet (`weft papers datasheet`). Costs: a factor
 # of two either way. Latencies: of one adapter, EDR, 1.05 us and 2.44 us were published (fabrics/presets/network.toml).
 # Eager limits: defaults of libraries range from 4 KiB to 64 KiB. What a message costs its sender: LogGP's o of
 # published adapters is up to 2 us. Latencies of switches: 100 ns to 350 ns were published (same file), and a fabric

@@ -16,7 +16,7 @@ from weft.files.tree import is_table
 
 SECTIONS = ("node", "network")
 #: Of tara's nine cells from the presets of its processor and adapter, by the model of ``[simulation]``:
-#: `weft fidelity datasheet`, docs/dev/papers-measured.md.
+#: `weft papers datasheet`, docs/dev/papers-measured.md.
 SHEET_ERRORS: Mapping[str, str] = {
     "fair": "46% in the mean and 79% at worst",
     "infiniband": "28% in the mean and 79% at worst",

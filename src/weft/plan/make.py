@@ -153,7 +153,7 @@ def preset_notes(fabric: Fabric) -> list[str]:
     named = " and ".join(fabric.presets)
     errors = ", ".join(f"{error} by {model}" for model, error in SHEET_ERRORS.items())
     return [
-        f"numbers of data sheets ({named}): times of tara from data sheets alone err by {errors} (weft fidelity "
+        f"numbers of data sheets ({named}): times of tara from data sheets alone err by {errors} (weft papers "
         "datasheet); measure a cell on one node and one on several, and fit to them: weft fabric fit"
     ]
 

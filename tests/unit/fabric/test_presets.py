@@ -102,7 +102,7 @@ def test_a_dragonfly_takes_both_its_links_from_the_preset(tmp_path: Path) -> Non
     assert section.dragonfly.global_latency == pytest.approx(350e-9)
 
 
-def test_the_error_of_data_sheets_is_printed_with_the_plan_and_is_the_one_of_the_fidelity_page(tmp_path: Path) -> None:
+def test_the_error_of_data_sheets_is_printed_with_the_plan_and_is_the_one_of_the_papers_page(tmp_path: Path) -> None:
     told = "46% in the mean and 79% at worst by fair, 28% in the mean and 79% at worst by infiniband"
     (note,) = [text for text in make_plan(load_study("contention"), load(tmp_path)).notes if "data sheet" in text]
     assert told in note

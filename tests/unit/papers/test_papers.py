@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of fidelity, and what of it can be known without simulating."""
+"""The page of papers, and what of it can be known without simulating."""
 
 import json
 import math
@@ -12,14 +12,14 @@ import pytest
 from weft.cli.app import main
 from weft.errors import StudyError
 from weft.fabric import load_fabric
-from weft.fidelity import PARTS, Part, compute, published, wanted
-from weft.fidelity.bench import Bench, error_text, paper_text, time_or_status
-from weft.fidelity.datasheet import nominal
-from weft.fidelity.first_calls import EXPLANATIONS, fitted_cost, variant
-from weft.fidelity.memory import STUDY, peer_buffers_that_explain, without_buffers
-from weft.fidelity.page import write
-from weft.fidelity.tables import accepted_triples, cells, errors, triples_table
 from weft.kernel.studies import load_study
+from weft.papers import PARTS, Part, compute, published, wanted
+from weft.papers.bench import Bench, error_text, paper_text, time_or_status
+from weft.papers.datasheet import nominal
+from weft.papers.first_calls import EXPLANATIONS, fitted_cost, variant
+from weft.papers.memory import STUDY, peer_buffers_that_explain, without_buffers
+from weft.papers.page import write
+from weft.papers.tables import accepted_triples, cells, errors, triples_table
 from weft.plan.make import make_plan
 from weft.report.tabular import Table
 
@@ -34,13 +34,13 @@ def refused(fabric: str = "tara", *, buffers: bool = True) -> set[tuple[str, int
 
 def test_every_part_has_a_file_that_computes_it() -> None:
     for name in PARTS:
-        assert callable(import_module(f"weft.fidelity.{name}").compute)
+        assert callable(import_module(f"weft.papers.{name}").compute)
 
 
 def test_an_unknown_part_is_told_with_those_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(StudyError, match='no part "tabels"'):
         compute("tabels", Bench(tmp_path))
-    assert main(["fidelity", "tabels", "--into", str(tmp_path)]) == 2
+    assert main(["papers", "tabels", "--into", str(tmp_path)]) == 2
     assert "one of tables" in capsys.readouterr().err
 
 
@@ -50,15 +50,15 @@ def test_what_a_host_took_for_one_cell_decides_nothing_about_the_next(
     made, given = SimpleNamespace(learns=True), list[SimpleNamespace]()
     monkeypatch.setattr("weft.launch.simulated.make_launcher", lambda *_: made)
     monkeypatch.setattr("weft.run.one.run_study", lambda *asked: given.append(asked[3]))
-    monkeypatch.setattr("weft.fidelity.bench.load_view", lambda _: None)
+    monkeypatch.setattr("weft.papers.bench.load_view", lambda _: None)
     Bench(tmp_path).run(STUDY, "tara")
     assert given == [made]
     assert not made.learns
 
 
 def test_a_mistake_in_the_last_word_is_told_before_anything_is_simulated(tmp_path: Path) -> None:
-    assert main(["fidelity", "memory", "tabels", "--into", str(tmp_path)]) == 2
-    assert main(["fidelity", "memory", "-o", str(tmp_path / "page.pdf"), "--into", str(tmp_path)]) == 2
+    assert main(["papers", "memory", "tabels", "--into", str(tmp_path)]) == 2
+    assert main(["papers", "memory", "-o", str(tmp_path / "page.pdf"), "--into", str(tmp_path)]) == 2
     assert not any(tmp_path.iterdir())
 
 

@@ -3,11 +3,11 @@
 
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
-from weft.fidelity import PARTS, Part, sheets
-from weft.fidelity.bench import Bench
-from weft.fidelity.tables import both_tables, cells, errors
 from weft.fit.run import fit_cells
 from weft.format import format_rate, format_seconds
+from weft.papers import PARTS, Part, sheets
+from weft.papers.bench import Bench
+from weft.papers.tables import both_tables, cells, errors
 
 NOMINAL = 3.5e9  # paper 000, section 2.1: quad-data-rate InfiniBand, "up to 3.5 GB/s"
 FITTED = ["copy_rate", "overhead"]

@@ -8,12 +8,12 @@ from math import comb
 
 from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
-from weft.fidelity import PARTS, Part, published
-from weft.fidelity.bench import Bench
 from weft.fit.inputs import PARAMETERS, MeasuredCell
 from weft.fit.run import fit_cells
 from weft.fit.squares import Cell, Fit
 from weft.format import format_rate, format_seconds, relative_error
+from weft.papers import PARTS, Part, published
+from weft.papers.bench import Bench
 from weft.report.tabular import Table, Words
 
 FITTED = ["copy_rate", "adapter_rate", "overhead"]

@@ -2,9 +2,9 @@
 """Paper 004: four collectives on two clusters that differ only in the interconnect."""
 
 from weft.analyse.tables.times import timed
-from weft.fidelity import PARTS, Part, published
-from weft.fidelity.bench import Bench
 from weft.kernel.sizes import split_op
+from weft.papers import PARTS, Part, published
+from weft.papers.bench import Bench
 from weft.report.tabular import Table
 from weft.report.view import RunView
 

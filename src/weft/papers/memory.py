@@ -6,10 +6,10 @@ import math
 from weft.analyse.tables.times import CallRow
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.simulation import SimulationSection
-from weft.fidelity import PARTS, Part, published
-from weft.fidelity.bench import Bench, error_text, paper_text, row_of
 from weft.format import format_bytes
 from weft.kernel.studies import load_study
+from weft.papers import PARTS, Part, published
+from weft.papers.bench import Bench, error_text, paper_text, row_of
 from weft.plan.make import make_plan
 from weft.report.tabular import Number, Table
 

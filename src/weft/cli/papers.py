@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verb ``fidelity``."""
+"""The verb ``papers``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,10 +7,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 
-def fidelity(
+def papers(
     *parts: str,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("fidelity.html"),
-    into: Path = Path("runs") / "fidelity",
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("papers.html"),
+    into: Path = Path("runs") / "papers",
 ) -> None:
     """Compute the papers' figures on simulated machines, and write them beside the printed ones.
 
@@ -26,9 +26,9 @@ def fidelity(
     into
         Folder for the runs that the figures come from: each is a run like any other, for weft show and weft report.
     """
-    from weft.fidelity import Part, compute, wanted
-    from weft.fidelity.bench import Bench
-    from weft.fidelity.page import check_name, write
+    from weft.papers import Part, compute, wanted
+    from weft.papers.bench import Bench
+    from weft.papers.page import check_name, write
     from weft.report.tabular import terminal
     from weft.text import console
 

@@ -2,8 +2,8 @@
 """The papers' two verdicts: with more nodes strong scaling of the exchange is faster, weak scaling slower."""
 
 from weft.analyse.tables.answers import VerdictRow
-from weft.fidelity import PARTS, Part, published
-from weft.fidelity.bench import Bench
+from weft.papers import PARTS, Part, published
+from weft.papers.bench import Bench
 from weft.report.tabular import Table, Words
 
 STUDIES = {"constant-global": ("tara-constant-global", "strong"), "constant-local": ("tara-constant-local", "weak")}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from weft import __version__
 from weft.errors import StudyError
-from weft.fidelity import Part
+from weft.papers import Part
 from weft.report.html import fill, write_page
 from weft.report.tabular import markdown
 
@@ -39,7 +39,7 @@ def write(parts: Sequence[Part], page: Path) -> list[Path]:
 def check_name(page: Path) -> None:
     """Raise StudyError for a file name that :func:`write` would refuse, before any work is done."""
     if page.suffix not in (".html", ".md"):
-        raise StudyError(f"{page} is neither .html nor .md", "give -o fidelity.html: the others are written beside it")
+        raise StudyError(f"{page} is neither .html nor .md", "give -o papers.html: the others are written beside it")
 
 
 def as_markdown(parts: Sequence[Part]) -> str:
@@ -51,12 +51,12 @@ def as_markdown(parts: Sequence[Part]) -> str:
             *part.found,
             *(markdown(table) for table in part.tables),
         ]
-    return "\n\n".join([*blocks, f"Made by `weft fidelity`, Weft {__version__}."]) + "\n"
+    return "\n\n".join([*blocks, f"Made by `weft papers`, Weft {__version__}."]) + "\n"
 
 
 def as_html(parts: Sequence[Part]) -> str:
     """All parts as one HTML page without external resources."""
-    return fill("fidelity.html", charts=False, title=TITLE, opening=OPENING, parts=parts)
+    return fill("papers.html", charts=False, title=TITLE, opening=OPENING, parts=parts)
 
 
 def as_json(parts: Sequence[Part]) -> str:

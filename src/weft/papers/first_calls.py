@@ -13,12 +13,12 @@ import numpy as np
 
 from weft.errors import DataError
 from weft.fabric import Fabric, load_fabric
-from weft.fidelity import published
-from weft.fidelity.bench import Bench, row_of, seconds_of
 from weft.files.atomic import write_atomic
 from weft.files.keys import put
 from weft.fit.squares import Floats, solve
 from weft.format import format_seconds, relative_error
+from weft.papers import published
+from weft.papers.bench import Bench, row_of, seconds_of
 from weft.report.tabular import Table
 
 STUDY = "tara-first-calls"

@@ -7,11 +7,11 @@ from itertools import pairwise
 from weft.analyse.sensitivity import WORTH
 from weft.analyse.tables.sensitivity import SensitivityRow
 from weft.analyse.tables.times import CallRow, TimedRow, timed
-from weft.fidelity import PARTS, Part
-from weft.fidelity.bench import Bench, time_or_status
 from weft.fit.inputs import MeasuredCell
 from weft.fit.models import bound_time
 from weft.format import measured_seconds
+from weft.papers import PARTS, Part
+from weft.papers.bench import Bench, time_or_status
 from weft.report.numbers import bound_text
 from weft.report.sensitivity import sensitivities, sensitivity_table
 from weft.report.tabular import Table

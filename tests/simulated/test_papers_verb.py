@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A part of `weft fidelity` that CI can afford: Tables 4.2, 4.4 and 4.6 against the papers' figures."""
+"""A part of `weft papers` that CI can afford: Tables 4.2, 4.4 and 4.6 against the papers' figures."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.simulated, pytest.mark.timeout(900)]
 
 def values(tmp_path: Path, part: str) -> dict[str, float]:
     page = tmp_path / f"{part}.html"
-    assert main(["fidelity", part, "-o", str(page), "--into", str(tmp_path / "runs")]) == 0
+    assert main(["papers", part, "-o", str(page), "--into", str(tmp_path / "runs")]) == 0
     assert page.with_suffix(".md").read_text().startswith("# Fidelity")
     return json.loads(page.with_suffix(".json").read_text())[part]
 
@@ -77,7 +77,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> dict[st
     """A part, computed from a study like its own of a few cells."""
     study = tmp_path / f"{part}.toml"
     study.write_text(SMALL[part])
-    monkeypatch.setattr(f"weft.fidelity.{part}.STUDY", str(study))
+    monkeypatch.setattr(f"weft.papers.{part}.STUDY", str(study))
     return values(tmp_path, part)
 
 

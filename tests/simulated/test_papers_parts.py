@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each other part of `weft fidelity`, at a few of its own cells: what it finds there is what it says."""
+"""Each other part of `weft papers`, at a few of its own cells: what it finds there is what it says."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from weft.fidelity import Part, beyond, datasheet, memory, published, scaling
-from weft.fidelity.bench import Bench
-from weft.fidelity.tables import cells
 from weft.launch.simulated.programs import Programs
+from weft.papers import Part, beyond, datasheet, memory, published, scaling
+from weft.papers.bench import Bench
+from weft.papers.tables import cells
 
 pytestmark = pytest.mark.simulated
 STUDY = """

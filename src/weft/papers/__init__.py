@@ -15,7 +15,7 @@ from weft.errors import StudyError
 from weft.report.tabular import Table
 
 if TYPE_CHECKING:
-    from weft.fidelity.bench import Bench
+    from weft.papers.bench import Bench
 
 PARTS = {
     "tables": "Tables 4.2 and 4.4 of paper 000, three cells fitted",
@@ -56,7 +56,7 @@ class Part:
 
 def published(cluster: str) -> dict[str, Any]:
     """The figures that the papers print for a cluster: ``tara``, ``yellowstone`` or ``biruni``."""
-    return tomllib.loads((files("weft.fidelity") / f"{cluster}.toml").read_text())
+    return tomllib.loads((files("weft.papers") / f"{cluster}.toml").read_text())
 
 
 def wanted(names: Iterable[str]) -> list[str]:
@@ -85,4 +85,4 @@ def compute(name: str, bench: "Bench") -> Part:
         SimGrid is missing, or a simulation failed.
     """
     wanted([name])
-    return import_module(f"weft.fidelity.{name}").compute(bench)
+    return import_module(f"weft.papers.{name}").compute(bench)

@@ -5,10 +5,10 @@ import math
 from collections.abc import Sequence
 
 from weft.analyse.tables.times import CallRow
-from weft.fidelity import PARTS, Part, first_calls, published
-from weft.fidelity.bench import Bench, error_text, paper_text, row_of, seconds_of, time_or_status
-from weft.fidelity.first_calls import Explained
 from weft.format import format_seconds
+from weft.papers import PARTS, Part, first_calls, published
+from weft.papers.bench import Bench, error_text, paper_text, row_of, seconds_of, time_or_status
+from weft.papers.first_calls import Explained
 from weft.report.tabular import Table
 from weft.report.view import CALLS, RunView
 

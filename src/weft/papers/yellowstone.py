@@ -8,8 +8,8 @@ import numpy as np
 
 from weft.fabric.hops import host_hops, rank_pairs
 from weft.fabric.network.build import build_network
-from weft.fidelity import PARTS, Part, published
-from weft.fidelity.bench import Bench, error_text
+from weft.papers import PARTS, Part, published
+from weft.papers.bench import Bench, error_text
 from weft.report.tabular import Number, Table
 from weft.report.view import RunView
 from weft.store.tables import read_table
